@@ -1,0 +1,76 @@
+# Kernels for GPUs: nvcc makes a fatbin of each .cu, which is embedded in the library. No CUDA runtime is linked, and
+# without nvcc the rest is built complete.
+#   GLINT_CUDA_ARCHITECTURES  compute capabilities with machine code of their own, "75;80;86;89;90;100;120" for all
+#   GLINT_CUDA_PTX            every other GPU from this one up compiles the kernels when it first meets them
+# GLINT_CUDA=SIMULATED embeds what only the simulated server takes: tests without nvcc, and quick sanitizer builds.
+set(GLINT_CUDA_ARCHITECTURES "90" CACHE STRING "Compute capabilities to build kernels for")
+set(GLINT_CUDA_PTX "75" CACHE STRING "Least compute capability that the kernels run on")
+find_path(GLINT_CUDA_INCLUDE cudaTypedefs.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+
+# glint_add_fatbins(TARGET FUNCTION sources.cu...): the namespace-level array of them, in that order, from
+# `std::span<const unsigned char> glint::FUNCTION(int k)`; empty spans without nvcc.
+function(glint_add_fatbins target function)
+  set(declarations "")
+  set(spans "")
+  set(k 0)
+  if(GLINT_CUDA STREQUAL SIMULATED)
+    string(APPEND declarations "static const unsigned char image[] = \"SIMGPU IMAGE 1\\n\";\n")  # tests/simgpu/image.hpp
+    list(LENGTH ARGN count)
+    while(k LESS count)
+      string(APPEND spans "        case ${k}: return image;\n")
+      math(EXPR k "${k} + 1")
+    endwhile()
+  elseif(GLINT_CUDA AND GLINT_NVCC)
+    set(gencode "")
+    foreach(arch ${GLINT_CUDA_ARCHITECTURES})
+      list(APPEND gencode -gencode arch=compute_${arch},code=sm_${arch})
+    endforeach()
+    list(APPEND gencode -gencode arch=compute_${GLINT_CUDA_PTX},code=compute_${GLINT_CUDA_PTX})
+    foreach(source ${ARGN})
+      get_filename_component(name ${source} NAME_WE)
+      set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
+      # Divisions and roots to 2 ulp; no other shortcut: NaN and infinity stay meaningful.
+      add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
+        COMMENT "Building CUDA kernels ${name}"
+        COMMAND ${GLINT_NVCC} -fatbin -std=c++20 -O3 --expt-relaxed-constexpr -prec-div=false -prec-sqrt=false -ftz=true
+        ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -MD -MF ${fatbin}.d -MT ${fatbin}
+        -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+      file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[
+    .section .rodata
+    .balign 16
+    .global glint_fatbin_@name@_begin
+    .hidden glint_fatbin_@name@_begin
+glint_fatbin_@name@_begin:
+    .incbin "@fatbin@"
+    .global glint_fatbin_@name@_end
+    .hidden glint_fatbin_@name@_end
+glint_fatbin_@name@_end:
+    .byte 0
+    .section .note.GNU-stack,"",%progbits
+]])
+      set_source_files_properties(${fatbin}.S PROPERTIES OBJECT_DEPENDS ${fatbin})
+      target_sources(${target} PRIVATE ${fatbin}.S)
+      string(APPEND declarations
+        "extern \"C\" const unsigned char glint_fatbin_${name}_begin[], glint_fatbin_${name}_end[];\n")
+      string(APPEND spans "        case ${k}: return {glint_fatbin_${name}_begin, glint_fatbin_${name}_end};\n")
+      math(EXPR k "${k} + 1")
+    endforeach()
+  elseif(GLINT_CUDA)
+    message(STATUS "No nvcc found: glint is built without kernels for GPUs")
+  endif()
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
+  file(CONFIGURE OUTPUT ${table} @ONLY CONTENT [[
+// Written by cmake/cuda.cmake.
+#include <span>
+@declarations@
+namespace glint {
+std::span<const unsigned char> @function@(int k) {
+    switch (k) {
+@spans@        default: return {};
+    }
+}
+}  // namespace glint
+]])
+  target_sources(${target} PRIVATE ${table})
+endfunction()

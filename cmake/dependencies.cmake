@@ -1,0 +1,12 @@
+# Every library glint links, found once. Names and licences: docs/dependencies.md.
+find_package(Threads REQUIRED)
+find_package(TIFF REQUIRED)
+find_package(PNG REQUIRED)
+find_package(HDF5 REQUIRED COMPONENTS C)
+find_package(fmt REQUIRED)
+find_package(TBB REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers of Boost.Math

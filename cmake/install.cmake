@@ -1,0 +1,21 @@
+# `cmake --install`: the program, the library, the headers, and find_package(glint).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
+
+install(TARGETS glint_gpu EXPORT glint-gpu-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS glint glint_program EXPORT glint-targets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT glint-gpu-targets NAMESPACE glint:: DESTINATION ${config_folder})
+install(EXPORT glint-targets NAMESPACE glint:: DESTINATION ${config_folder})
+get_target_property(GLINT_LIBRARY_TYPE glint TYPE)
+configure_package_config_file(cmake/glint-config.cmake.in ${PROJECT_BINARY_DIR}/glint-config.cmake
+  INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/glint-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/glint-config.cmake ${PROJECT_BINARY_DIR}/glint-config-version.cmake
+  DESTINATION ${config_folder})

@@ -1,0 +1,27 @@
+# Compiles each *.isa.cpp once per instruction set, with GLINT_ISA set to its name (a namespace in the source).
+# -ffp-contract=fast: a*b+c in one rounding wherever the set has it. No fast-math: NaN and infinity stay meaningful.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(GLINT_ISAS sse2 avx2 avx512)
+else()
+  set(GLINT_ISAS neon)
+endif()
+set(isa_flags_sse2 -msse2)
+set(isa_flags_avx2 -march=haswell)
+set(isa_flags_avx512 -march=skylake-avx512 -mprefer-vector-width=512)
+set(isa_flags_neon)
+
+function(glint_add_isa_sources target)
+  if(NOT ARGN)
+    return()
+  endif()
+  foreach(isa ${GLINT_ISAS})
+    add_library(${target}_${isa} OBJECT ${ARGN})
+    target_compile_definitions(${target}_${isa} PRIVATE GLINT_ISA=${isa} GLINT_ISA_${isa}=1)
+    target_compile_options(${target}_${isa} PRIVATE ${isa_flags_${isa}} -ffp-contract=fast -fno-math-errno
+      -fno-trapping-math -Wno-maybe-uninitialized -Wno-uninitialized)  # GCC 12: false alarms in its own avx512fintrin.h
+    target_include_directories(${target}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${target}_${isa} PRIVATE glint_flags)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+    target_compile_definitions(${target} PRIVATE GLINT_HAS_${isa}=1)
+  endforeach()
+endfunction()
