@@ -1,0 +1,27 @@
+// Lengths with their units, as a person writes them: "130nm", "0.13um", "1.3px".
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string_view>
+
+namespace glint {
+
+/// A length with the unit it was given in. Convert with `to_px` or `to_nm`, which need the pixel size only where
+/// the unit asks for it.
+struct Length {
+    enum class Unit { nanometre, pixel };
+    double value = 0;
+    Unit unit = Unit::nanometre;
+};
+
+/// Parses a number directly followed by `nm`, `um`, `µm` or `px`. Throws OptionError, naming `what` (for example
+/// "--sigma"), when the text is no such length, not finite or not greater than zero.
+Length parse_length(std::string_view text, std::string_view what);
+
+/// In camera pixels. `pixel_size_nm` must be greater than 0 when the unit is nanometres (else OptionError).
+double to_px(Length length, double pixel_size_nm);
+
+/// In nanometres. `pixel_size_nm` must be greater than 0 when the unit is pixels (else OptionError).
+double to_nm(Length length, double pixel_size_nm);
+
+}  // namespace glint

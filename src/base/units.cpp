@@ -1,0 +1,54 @@
+// Parsing and converting lengths.
+// SPDX-License-Identifier: MIT
+#include "glint/units.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+void require_pixel_size(double pixel_size_nm) {
+    if (!(pixel_size_nm > 0))
+        throw OptionError("a length in nm and one in px can only be compared with a pixel size: --pixel-size 100nm");
+}
+
+}  // namespace
+
+Length parse_length(std::string_view text, std::string_view what) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string_view unit(rest, text.data() + text.size() - rest);
+    Length length{value, Length::Unit::nanometre};
+    bool known = true;
+    if (unit == "px")
+        length.unit = Length::Unit::pixel;
+    else if (unit == "um" || unit == "µm")
+        length.value *= 1000;
+    else
+        known = unit == "nm";
+    if (error != std::errc() || !known)
+        throw OptionError(
+            fmt::format("{} {}: expected a number with its unit, as in 130nm, 0.13um or 1.3px", what, text));
+    if (!std::isfinite(value) || value <= 0)
+        throw OptionError(fmt::format("{} {}: a length must be greater than zero", what, text));
+    return length;
+}
+
+double to_px(Length length, double pixel_size_nm) {
+    if (length.unit == Length::Unit::pixel) return length.value;
+    require_pixel_size(pixel_size_nm);
+    return length.value / pixel_size_nm;
+}
+
+double to_nm(Length length, double pixel_size_nm) {
+    if (length.unit == Length::Unit::nanometre) return length.value;
+    require_pixel_size(pixel_size_nm);
+    return length.value * pixel_size_nm;
+}
+
+}  // namespace glint

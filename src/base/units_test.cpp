@@ -1,0 +1,31 @@
+// Lengths: every unit, every refusal.
+// SPDX-License-Identifier: MIT
+#include "glint/units.hpp"
+
+#include <gtest/gtest.h>
+
+#include "glint/error.hpp"
+
+using namespace glint;
+
+TEST(Units, parses_each_unit) {
+    EXPECT_DOUBLE_EQ(to_nm(parse_length("130nm", "--sigma"), 0), 130);
+    EXPECT_DOUBLE_EQ(to_nm(parse_length("0.13um", "--sigma"), 0), 130);
+    EXPECT_DOUBLE_EQ(to_nm(parse_length("0.13µm", "--sigma"), 0), 130);
+    EXPECT_DOUBLE_EQ(to_px(parse_length("1.3px", "--sigma"), 0), 1.3);
+    EXPECT_DOUBLE_EQ(to_px(parse_length("130nm", "--sigma"), 100), 1.3);
+}
+
+TEST(Units, refuses_what_is_no_length) {
+    for (const char* text : {"", "130", "nm", "-1nm", "0px", "nan px", "nannm", "infnm", "1.3 px", "1.3mm", "1e400nm"})
+        EXPECT_THROW(parse_length(text, "--sigma"), OptionError) << text;
+}
+
+TEST(Units, conversion_without_a_pixel_size_says_what_to_give) {
+    try {
+        to_px(parse_length("130nm", "--sigma"), 0);
+        FAIL();
+    } catch (const OptionError& error) {
+        EXPECT_NE(std::string(error.what()).find("--pixel-size"), std::string::npos);
+    }
+}
