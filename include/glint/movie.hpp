@@ -1,0 +1,71 @@
+// A movie: a lazy stream of camera frames, never a whole file in memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+enum class PixelType { uint8, uint16, float32 };
+
+/// Bytes of one pixel.
+constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : type == PixelType::uint16 ? 2 : 4; }
+
+/// What is known about a movie before a pixel is read.
+struct MovieInfo {
+    std::string name;  ///< file name, for messages
+    int width = 0;     ///< px, along x (columns)
+    int height = 0;    ///< px, along y (rows)
+    std::int64_t frames = 0;
+    PixelType type = PixelType::uint16;
+    std::optional<double> pixel_size_nm;   ///< from the file's metadata, if it says
+    std::optional<double> offset_adu;      ///< camera offset (baseline), if the metadata say
+    std::optional<double> gain_e_per_adu;  ///< photoelectrons per ADU, if the metadata say
+    std::optional<double> em_gain;         ///< electron multiplication gain, if the metadata say
+    std::vector<std::string> warnings;     ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
+};
+
+/// Consecutive frames, raw camera counts in native byte order, C order (frame, row, column). Owns its bytes and
+/// keeps its capacity when reused, so a loop over blocks allocates once.
+struct FrameBlock {
+    std::int64_t first_frame = 0;
+    int count = 0, width = 0, height = 0;
+    PixelType type = PixelType::uint16;
+    std::vector<std::byte> bytes;  ///< count * height * width * bytes_of(type), or more
+
+    /// Bytes of one frame.
+    std::size_t frame_bytes() const { return std::size_t(width) * height * bytes_of(type); }
+    /// First byte of the block's i-th frame.
+    const std::byte* frame(int i) const { return bytes.data() + std::size_t(i) * frame_bytes(); }
+};
+
+/// An open movie. Not thread-safe: one reader at a time.
+class Movie {
+  public:
+    virtual ~Movie() = default;
+    virtual const MovieInfo& info() const = 0;
+    /// Reads frames [first, first + count) into `block`, which is resized. Throws InputError when the file fails.
+    virtual void read(std::int64_t first, int count, FrameBlock& block) = 0;
+};
+
+/// A movie that lies in memory (tests, simulation). `block` holds all frames.
+std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name = "memory");
+
+/// Several movies of equal width, height and type as one, frames counted on. Throws InputError otherwise.
+std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies);
+
+/// Frames [begin, end). Frame numbers stay the movie's own whatever range is taken.
+struct FrameRange {
+    std::int64_t begin = 0, end = 0;
+};
+
+/// Parses "0:1000", ":1000", "500:" or "" (all) for a movie of `frames` frames. Throws OptionError for anything
+/// else, a range beyond the movie or an empty one.
+FrameRange parse_frame_range(const std::string& text, std::int64_t frames);
+
+}  // namespace glint

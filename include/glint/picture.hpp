@@ -1,0 +1,27 @@
+// Pictures: a float image, and the 8-bit RGB one that people look at.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace glint {
+
+/// A float image in C order.
+struct Picture {
+    int width = 0, height = 0;  ///< px
+    double pixel_size_nm = 0;   ///< of one picture pixel; 0 when unknown
+    std::vector<float> values;  ///< height * width
+};
+
+/// An RGB image, 3 bytes a pixel, C order.
+struct RgbPicture {
+    int width = 0, height = 0;
+    double pixel_size_nm = 0;
+    std::vector<std::uint8_t> rgb;  ///< height * width * 3
+
+    std::uint8_t* at(int x, int y) { return rgb.data() + 3 * (std::size_t(y) * width + x); }
+};
+
+}  // namespace glint

@@ -1,0 +1,40 @@
+// ROIs and results that lie elsewhere: what a fit reads and writes without owning it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "glint/camera.hpp"
+#include "glint/fits.hpp"
+#include "glint/movie.hpp"
+#include "glint/rois.hpp"
+
+namespace glint {
+
+/// A stack of n ROIs of S x S px, as counts of a camera or as photoelectrons. Fields as in Rois; spans may be empty.
+struct RoiView {
+    int size = 0;
+    std::size_t count = 0;
+    PixelType type = PixelType::float32;
+    const std::byte* pixels = nullptr;                 ///< n * S * S values of `type`, C order
+    const CameraView* camera = nullptr;                ///< what made the counts; null: they are photoelectrons
+    std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; a camera with maps needs them
+    std::span<const float> x_start, y_start;           ///< n, px in the ROI
+    std::span<const float> variance, additive;         ///< n * S * S; the first only without a camera
+    float variance_scalar = 0, excess_noise = 1;       ///< without a camera
+};
+RoiView view(const Rois& rois);
+
+/// Where the results go: n values each, as in Fits.
+struct FitsView {
+    PsfModel model = PsfModel::GaussianXYNB;
+    std::array<float*, max_parameters> theta{}, crlb{};  ///< the first parameter_count(model) of each
+    float *log_likelihood_ratio = nullptr, *p_value = nullptr;
+    std::uint8_t* iterations = nullptr;
+    FitStatus* status = nullptr;
+};
+FitsView view(Fits& fits);
+
+}  // namespace glint

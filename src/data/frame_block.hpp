@@ -1,0 +1,15 @@
+// What every reader does first with the block it fills.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "glint/movie.hpp"
+
+namespace glint {
+
+/// Gives `block` the shape of frames [first, first + count) of the movie. Throws OptionError for frames that
+/// the movie does not have.
+void shape_like(const MovieInfo& info, std::int64_t first, int count, FrameBlock& block);
+
+}  // namespace glint
