@@ -1,0 +1,28 @@
+// Maps of a camera's pixels from HDF5, with units made one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "glint/camera.hpp"
+
+namespace glint {
+
+enum class GainUnit { e_per_adu, adu_per_e };
+
+/// "e-/ADU", "photoelectrons per count", "ADU/e-" and the like; nothing for another text.
+std::optional<GainUnit> parse_gain_unit(std::string_view text);
+
+struct MapsInFile {
+    bool offset = false, gain = false, readnoise = false, qe = false;
+};
+
+/// Loads what there is. `stated`: the unit of the gain where the file does not tell it (default e-/ADU); a
+/// contradiction with the file is an InputError. `gain_known`: `camera` has a scalar gain already, which turns a read
+/// variance in ADU^2 into e-^2 when the file has no gain map.
+MapsInFile load_camera_maps(const std::filesystem::path& path, Camera& camera, std::optional<GainUnit> stated,
+                            bool gain_known);
+
+}  // namespace glint

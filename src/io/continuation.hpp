@@ -1,0 +1,16 @@
+// Files that continue a MicroManager movie that did not fit into one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace glint {
+
+/// The continuations of `path` that stand beside it, in order: NAME_1.tif, NAME_2.tif, ... of NAME.tif, and
+/// NAME_1.ome.tif, ... of NAME.ome.tif. Only where name or content say that MicroManager wrote the file
+/// (`NDTiffStack`, `MMStack`, its magic numbers, `.ome.tif`): two movies that somebody called cell.tif and
+/// cell_1.tif stay two.
+std::vector<std::filesystem::path> continuations(const std::filesystem::path& path);
+
+}  // namespace glint

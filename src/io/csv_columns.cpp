@@ -1,0 +1,149 @@
+// Column names, units and origins of the CSV files in use.
+// SPDX-License-Identifier: MIT
+#include "io/csv_columns.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "io/csv_lines.hpp"
+
+namespace glint {
+namespace {
+
+enum class Kind { ignored, plain, position, length, depth };
+
+struct Known {
+    const char* spelling;  ///< in lower case, without the unit
+    Kind kind;
+    std::vector<std::string> names;
+};
+
+const std::vector<Known>& known_columns() {
+    static const std::vector<Known> known = {
+        {"id", Kind::ignored, {}},
+        {"no", Kind::ignored, {}},
+        {"ground-truth", Kind::ignored, {}},
+        {"frame", Kind::plain, {"frame"}},
+        {"x", Kind::position, {"x"}},
+        {"y", Kind::position, {"y"}},
+        {"z", Kind::depth, {"z"}},
+        {"xnano", Kind::position, {"x"}},
+        {"ynano", Kind::position, {"y"}},
+        {"znano", Kind::depth, {"z"}},
+        {"sigma", Kind::length, {"sx", "sy"}},
+        {"sigma1", Kind::length, {"sx"}},
+        {"sigma2", Kind::length, {"sy"}},
+        {"intensity", Kind::plain, {"photons"}},
+        {"photons", Kind::plain, {"photons"}},
+        {"offset", Kind::plain, {"bg"}},
+        {"bg", Kind::plain, {"bg"}},
+        {"bkgstd", Kind::plain, {"bkgstd"}},
+        {"chi2", Kind::plain, {"chi2"}},
+        {"uncertainty", Kind::length, {"lpx", "lpy"}},
+        {"uncertainty_xy", Kind::length, {"lpx", "lpy"}},
+        {"uncertainty_z", Kind::depth, {"lpz"}},
+    };
+    return known;
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = char(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+struct NameAndUnit {
+    std::string name, unit;
+    bool suffixed = false;  ///< "x_nm": glint's own way
+};
+
+NameAndUnit split_unit(std::string_view header) {
+    const std::string text = lower(header);
+    const std::size_t open = text.find_last_of("[(");
+    if (open != std::string::npos && (text.back() == ']' || text.back() == ')')) {
+        std::string name = text.substr(0, open);
+        while (!name.empty() && name.back() == ' ') name.pop_back();
+        return {name, text.substr(open + 1, text.size() - open - 2), false};
+    }
+    for (const char* unit : {"_nm", "_px", "_um"})
+        if (text.size() > 3 && text.compare(text.size() - 3, 3, unit) == 0)
+            return {text.substr(0, text.size() - 3), unit + 1, true};
+    return {text, "", false};
+}
+
+double nanometres_per(const std::string& unit) { return unit == "um" || unit == "µm" ? 1000 : 1; }
+
+/// Fills scale and shift; true when the pixel size had to be known.
+bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm) {
+    if (kind == Kind::depth) column.scale = nanometres_per(header.unit);
+    if (kind != Kind::position && kind != Kind::length) return false;
+    const bool in_pixels = header.unit == "px" || header.unit == "pixel" || header.unit == "pixels";
+    if (!in_pixels && pixel_size_nm > 0) column.scale = nanometres_per(header.unit) / pixel_size_nm;
+    if (kind == Kind::position && !header.suffixed) column.shift = -0.5;  // from the outer edge to the centre
+    return !in_pixels;
+}
+
+CsvColumn describe(std::string_view cell, double pixel_size_nm, CsvHeader& header) {
+    CsvColumn column;
+    column.header = std::string(cell);
+    const NameAndUnit parts = split_unit(cell);
+    for (const Known& known : known_columns()) {
+        if (parts.name != known.spelling) continue;
+        column.names = known.names;
+        column.known = known.kind != Kind::ignored;
+        header.needs_pixel_size |= convert(column, known.kind, parts, pixel_size_nm);
+        if (known.kind == Kind::position && parts.suffixed) header.frames_from_one = false;
+        return column;
+    }
+    column.names = {column.header};
+    return column;
+}
+
+bool all_numbers(const std::vector<std::string_view>& cells) {
+    double value;
+    return std::all_of(cells.begin(), cells.end(),
+                       [&](std::string_view cell) { return !cell.empty() && parse_cell(cell, value); });
+}
+
+/// Picasso's table exported as text: its names, its conventions.
+CsvHeader picasso_header(const std::vector<std::string_view>& cells) {
+    CsvHeader header;
+    header.frames_from_one = false;
+    for (std::string_view cell : cells)
+        header.columns.push_back(
+            {std::string(cell), {std::string(cell)}, cell == "frame" || cell == "x" || cell == "y"});
+    return header;
+}
+
+/// A more exact column makes a coarser one superfluous: sigma beside sigma1 and sigma2.
+void drop_sigma_beside_both(CsvHeader& header) {
+    const auto fills = [&](std::vector<std::string> names) {
+        return std::any_of(header.columns.begin(), header.columns.end(),
+                           [&](const CsvColumn& column) { return column.names == names; });
+    };
+    if (!fills({"sx"}) || !fills({"sy"})) return;
+    for (CsvColumn& column : header.columns)
+        if (column.names == std::vector<std::string>{"sx", "sy"}) column.names.clear();
+}
+
+}  // namespace
+
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm) {
+    if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(cells);
+    CsvHeader header;
+    static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
+    header.is_data = cells.size() >= 4 && all_numbers(cells);
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+        // Five columns leave open whether the fifth is z or the photons.
+        const bool named = k < 4 || (cells.size() > 5 && k < 6);
+        const std::string other = "column " + std::to_string(k + 1);
+        header.columns.push_back(describe(!header.is_data ? cells[k]
+                                          : named         ? by_position[k]
+                                                          : std::string_view(other),
+                                          pixel_size_nm, header));
+    }
+    drop_sigma_beside_both(header);
+    return header;
+}
+
+}  // namespace glint

@@ -1,0 +1,45 @@
+// Reads a text table line by line in bounded memory, and splits its lines into cells.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glint {
+
+/// The lines of a file, without their ends (LF or CRLF). Throws InputError for a line above 1 MiB: no table
+/// has one.
+class CsvLines {
+  public:
+    explicit CsvLines(const std::filesystem::path& path);
+
+    /// The next line, valid until the next call; false at the end of the file.
+    bool next(std::string_view& line);
+
+    std::size_t number() const { return number_; }   ///< of the last line, from 1
+    bool terminated() const { return terminated_; }  ///< whether the last line ended in a newline
+
+  private:
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    bool refill();
+
+    std::string name_, buffer_;
+    std::unique_ptr<std::FILE, Close> file_;
+    std::size_t begin_ = 0, number_ = 0;
+    bool terminated_ = true, at_end_ = false;
+};
+
+/// Splits at commas; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.
+/// `cells` are valid while `line` and `scratch` are.
+void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch);
+
+/// A number, or NaN for an empty cell; false when it is neither.
+bool parse_cell(std::string_view cell, double& value);
+
+}  // namespace glint

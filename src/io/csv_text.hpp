@@ -1,0 +1,22 @@
+// Numbers into the text of a CSV file, fast and with every digit that matters.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace glint {
+
+/// Appends the shortest text that reads back as the same value; NaN and infinity, which no reader wants, as
+/// 0.
+template <class T>
+void append_number(std::string& text, T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        if (!std::isfinite(value)) value = 0;
+    char digits[40];
+    const auto result = std::to_chars(digits, digits + sizeof digits, value);
+    text.append(digits, result.ptr);
+}
+
+}  // namespace glint

@@ -1,0 +1,255 @@
+// Handles, guards against hostile files, and the writing that gives the same bytes every time.
+// SPDX-License-Identifier: MIT
+#include "io/hdf5_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "glint/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/hdf5_reading.hpp"
+
+namespace glint::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Deflate, the strongest filter in use, shrinks to 1/1032 at best: what claims more than that is no data.
+constexpr double largest_compression = 1100;
+constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 30;
+constexpr std::size_t largest_string_bytes = std::size_t(64) << 20;
+
+/// A file that could not be closed (disk full) stays in HDF5's tables with its memory gone, and HDF5's clean-up at exit
+/// crashes on it. Handles close everything in time, so the clean-up is not needed. Must precede any other call to HDF5.
+[[maybe_unused]] const herr_t no_clean_up_at_exit = H5dont_atexit();
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& why) {
+    throw InputError(fmt::format("{}: {}", path.string(), why));
+}
+
+void check_storage(hid_t dataset, const char* name, const fs::path& path) {
+    const Handle properties(H5Dget_create_plist(dataset));
+    const H5D_layout_t layout = H5Pget_layout(properties);
+    if (layout == H5D_VIRTUAL || H5Pget_external_count(properties) > 0)
+        refuse(path, fmt::format("the data of {} lie in other files, which is not supported: copy them into one file "
+                                 "(h5repack)",
+                                 name));
+    const Handle type(H5Dget_type(dataset));
+    double claimed = double(H5Tget_size(type));
+    for (hsize_t extent : shape_of(dataset)) claimed *= double(extent);
+    const double available = double(fs::file_size(path)) * (layout == H5D_CHUNKED ? largest_compression : 1);
+    const bool empty = claimed > 0 && H5Dget_storage_size(dataset) == 0;
+    if (claimed > available || empty)
+        refuse(path, fmt::format("{} claims {:.0f} bytes, the file holds {}: it is damaged or truncated; copy or "
+                                 "write it again",
+                                 name, claimed, empty ? 0 : fs::file_size(path)));
+    if (layout != H5D_CHUNKED) return;
+    hsize_t chunk[H5S_MAX_RANK] = {};
+    double bytes = double(H5Tget_size(type));
+    const int rank = std::max(H5Pget_chunk(properties, H5S_MAX_RANK, chunk), 0);
+    for (int k = 0; k < rank; ++k) bytes *= double(chunk[k]);
+    if (bytes > double(largest_chunk_bytes))
+        refuse(path, fmt::format("{} is stored in chunks of {:.0f} bytes, more than the limit of {}: rewrite it with "
+                                 "smaller ones (h5repack)",
+                                 name, bytes, largest_chunk_bytes));
+}
+
+/// Both kinds of object differ only in the three calls.
+template <class GetType, class GetSpace, class Read>
+std::optional<std::string> read_string(hid_t object, GetType get_type, GetSpace get_space, Read read) {
+    const Handle type(get_type(object)), space(get_space(object));
+    if (!type.valid() || !space.valid() || H5Tget_class(type) != H5T_STRING) return {};
+    if (H5Sget_simple_extent_npoints(space) != 1) return {};
+    if (H5Tis_variable_str(type) > 0) {
+        char* text = nullptr;
+        std::optional<std::string> out;
+        if (read(object, type, &text) >= 0 && text) out = text;
+        if (text) H5Dvlen_reclaim(type, space, H5P_DEFAULT, &text);
+        return out;
+    }
+    const std::size_t bytes = H5Tget_size(type);
+    if (bytes == 0 || bytes > largest_string_bytes) return {};
+    std::string out(bytes, '\0');
+    if (read(object, type, out.data()) < 0) return {};
+    out.resize(std::min(out.find('\0'), out.size()));
+    return out;
+}
+
+}  // namespace
+
+Quiet::Quiet() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+Quiet::~Quiet() { H5Eset_auto2(H5E_DEFAULT, print_, data_); }
+
+bool Handle::close() {
+    if (id_ < 0) return true;
+    const hid_t id = std::exchange(id_, -1);
+    switch (H5Iget_type(id)) {
+        case H5I_FILE: {
+            const Quiet quiet;
+            return H5Fclose(id) >= 0;
+        }
+        case H5I_GROUP: return H5Gclose(id) >= 0;
+        case H5I_DATASET: return H5Dclose(id) >= 0;
+        case H5I_DATATYPE: return H5Tclose(id) >= 0;
+        case H5I_DATASPACE: return H5Sclose(id) >= 0;
+        case H5I_ATTR: return H5Aclose(id) >= 0;
+        case H5I_GENPROP_LST: return H5Pclose(id) >= 0;
+        default: return H5Idec_ref(id) >= 0;
+    }
+}
+
+Handle open_file(const fs::path& path) {
+    const Quiet quiet;
+    const htri_t known = H5Fis_hdf5(path.c_str());
+    if (known < 0) refuse(path, "cannot be opened: does it exist, and may you read it?");
+    if (known == 0) refuse(path, "is not an HDF5 file");
+    Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, reading_access()));
+    if (!file.valid())
+        refuse(path, "is a damaged or truncated HDF5 file: is it still being copied or written? Copy it again");
+    return file;
+}
+
+bool has(hid_t place, const char* name) {
+    if (H5Lexists(place, name, H5P_DEFAULT) <= 0) return false;
+    H5L_info_t link;
+    return H5Lget_info(place, name, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+}
+
+std::vector<std::string> names_in(hid_t group) {
+    std::vector<std::string> names;
+    const auto add = [](hid_t, const char* name, const H5L_info_t*, void* out) -> herr_t {
+        static_cast<std::vector<std::string>*>(out)->push_back(name);
+        return 0;
+    };
+    H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &names);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Handle open_dataset(hid_t place, const char* name, const fs::path& path) {
+    const Quiet quiet;
+    if (!has(place, name)) refuse(path, fmt::format("has no dataset {}", name));
+    H5O_info_t info;
+    if (H5Oget_info_by_name(place, name, &info, H5P_DEFAULT) < 0 || info.type != H5O_TYPE_DATASET)
+        refuse(path, fmt::format("{} is not a dataset", name));
+    Handle dataset(H5Dopen2(place, name, H5P_DEFAULT));
+    if (!dataset.valid()) refuse(path, fmt::format("the dataset {} is damaged", name));
+    check_storage(dataset, name, path);
+    return dataset;
+}
+
+std::vector<hsize_t> shape_of(hid_t dataset) {
+    const Handle space(H5Dget_space(dataset));
+    std::vector<hsize_t> shape(std::size_t(std::max(H5Sget_simple_extent_ndims(space), 0)));
+    if (!shape.empty()) H5Sget_simple_extent_dims(space, shape.data(), nullptr);
+    return shape;
+}
+
+// HDF5 1.10 believes a damaged type and converts bits that are not there.
+bool is_numeric(hid_t type) {
+    const std::size_t bits = 8 * H5Tget_size(type), precision = H5Tget_precision(type);
+    const int offset = H5Tget_offset(type);
+    const auto inside = [bits](std::size_t from, std::size_t count) { return count <= bits && from <= bits - count; };
+    if (bits == 0 || bits > 128 || precision == 0 || offset < 0 || !inside(std::size_t(offset), precision))
+        return false;
+    const H5T_order_t order = H5Tget_order(type);
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return false;
+    if (H5Tget_class(type) == H5T_INTEGER) return bits <= 64;
+    std::size_t sign = 0, exponent = 0, exponent_bits = 0, mantissa = 0, mantissa_bits = 0;
+    if (H5Tget_class(type) != H5T_FLOAT) return false;
+    if (H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) < 0) return false;
+    return inside(sign, 1) && inside(exponent, exponent_bits) && inside(mantissa, mantissa_bits) && exponent_bits > 0 &&
+           exponent_bits < 32 && mantissa_bits > 0;
+}
+
+std::vector<double> read_doubles(hid_t dataset, const char* name, const fs::path& path) {
+    const Quiet quiet;
+    const Handle type(H5Dget_type(dataset)), space(H5Dget_space(dataset));
+    if (!is_numeric(type)) refuse(path, fmt::format("{} holds no numbers", name));
+    std::vector<double> values(std::size_t(std::max<hssize_t>(H5Sget_simple_extent_npoints(space), 0)));
+    if (!values.empty() && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+        refuse(path, fmt::format("{} cannot be read: the file is damaged, or compressed in a way that this HDF5 "
+                                 "library does not know",
+                                 name));
+    return values;
+}
+
+std::optional<std::string> read_string_dataset(hid_t place, const char* name) {
+    const Quiet quiet;
+    H5O_info_t info;
+    if (!has(place, name) || H5Oget_info_by_name(place, name, &info, H5P_DEFAULT) < 0) return {};
+    if (info.type != H5O_TYPE_DATASET) return {};
+    const Handle dataset(H5Dopen2(place, name, H5P_DEFAULT));
+    if (!dataset.valid()) return {};
+    return read_string(dataset, H5Dget_type, H5Dget_space, [](hid_t object, hid_t type, void* out) {
+        return H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
+    });
+}
+
+std::optional<std::string> read_string_attribute(hid_t place, const char* name) {
+    const Quiet quiet;
+    if (H5Aexists(place, name) <= 0) return {};
+    const Handle attribute(H5Aopen(place, name, H5P_DEFAULT));
+    if (!attribute.valid()) return {};
+    return read_string(attribute, H5Aget_type, H5Aget_space,
+                       [](hid_t object, hid_t type, void* out) { return H5Aread(object, type, out); });
+}
+
+Handle create_file(const fs::path& temporary, const fs::path& target) {
+    const Quiet quiet;
+    errno = 0;
+    Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    if (!file.valid()) throw_output_error(target, errno);
+    return file;
+}
+
+Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,
+                      const fs::path& target) {
+    const Quiet quiet;
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_obj_track_times(properties, false);
+    H5Pset_layout(properties, H5D_CONTIGUOUS);
+    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);  // every row is written once, by us
+    const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
+                                     : H5Screate_simple(int(shape.size()), shape.data(), nullptr));
+    errno = 0;
+    Handle dataset(H5Dcreate2(place, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    if (!dataset.valid()) throw_output_error(target, errno);
+    return dataset;
+}
+
+void write_rows(hid_t dataset, hid_t memory_type, hsize_t first, hsize_t count, const void* values,
+                const fs::path& target) {
+    if (count == 0) return;
+    const Quiet quiet;
+    const Handle memory(H5Screate_simple(1, &count, nullptr)), file(H5Dget_space(dataset));
+    H5Sselect_hyperslab(file, H5S_SELECT_SET, &first, nullptr, &count, nullptr);
+    errno = 0;
+    if (H5Dwrite(dataset, memory_type, memory, file, H5P_DEFAULT, values) < 0) throw_output_error(target, errno);
+}
+
+void write_values(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape, const void* values,
+                  const fs::path& target) {
+    const Quiet quiet;
+    const Handle dataset = create_dataset(place, name, type, shape, target);
+    for (hsize_t extent : shape)
+        if (extent == 0) return;
+    errno = 0;
+    if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) throw_output_error(target, errno);
+}
+
+void write_string(hid_t place, const char* name, const std::string& text, const fs::path& target) {
+    const Handle type(H5Tcopy(H5T_C_S1));
+    H5Tset_size(type, text.size() + 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    write_values(place, name, type, {}, text.c_str(), target);
+}
+
+}  // namespace glint::hdf5

@@ -1,0 +1,96 @@
+// HDF5 handles that close themselves, and the checks that a file from anywhere needs before it is read.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace glint::hdf5 {
+
+/// Silences HDF5's own messages to stderr on this thread while it lives.
+class Quiet {
+  public:
+    Quiet();
+    ~Quiet();
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+  private:
+    H5E_auto2_t print_ = nullptr;
+    void* data_ = nullptr;
+};
+
+/// Owns one HDF5 identifier of any kind.
+class Handle {
+  public:
+    Handle() = default;
+    explicit Handle(hid_t id) : id_(id) {}
+    Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)) {}
+    Handle& operator=(Handle&& other) noexcept {
+        std::swap(id_, other.id_);
+        return *this;
+    }
+    ~Handle() { close(); }
+    operator hid_t() const { return id_; }
+    bool valid() const { return id_ >= 0; }
+    /// False when the library could not bring its caches to the file.
+    bool close();
+
+  private:
+    hid_t id_ = -1;
+};
+
+/// Opens for reading. Throws InputError: not there, not HDF5, truncated.
+Handle open_file(const std::filesystem::path& path);
+
+/// Whether `place` has an object of that name, stored in this very file (no soft or external link).
+bool has(hid_t place, const char* name);
+
+/// Names in a group, sorted.
+std::vector<std::string> names_in(hid_t group);
+
+/// A dataset whose data lie in the file itself. Throws InputError when there is none, when its data lie in
+/// other files, or when it claims more than the file can hold (`path` is for the message and the file's
+/// size).
+Handle open_dataset(hid_t place, const char* name, const std::filesystem::path& path);
+
+/// Extent; empty for a scalar.
+std::vector<hsize_t> shape_of(hid_t dataset);
+
+/// All values of a numeric dataset as double. Throws InputError (no numbers, cannot be read).
+std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path);
+
+/// Whether `type` is an integer or floating-point type whose bits all lie inside its bytes.
+bool is_numeric(hid_t type);
+
+/// A scalar string dataset, or an attribute of `place`, of fixed or variable length, up to 64 MiB; nothing
+/// when there is none.
+std::optional<std::string> read_string_dataset(hid_t place, const char* name);
+std::optional<std::string> read_string_attribute(hid_t place, const char* name);
+
+/// Creates a file in which nothing depends on the time, for the same bytes from the same input.
+Handle create_file(const std::filesystem::path& temporary, const std::filesystem::path& target);
+
+/// Contiguous, uncompressed, without a time. Throws OutputError, naming `target`.
+Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,
+                      const std::filesystem::path& target);
+
+/// Rows [first, first + count) of a 1-D dataset.
+void write_rows(hid_t dataset, hid_t memory_type, hsize_t first, hsize_t count, const void* values,
+                const std::filesystem::path& target);
+
+/// A whole small dataset.
+void write_values(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape, const void* values,
+                  const std::filesystem::path& target);
+
+/// A scalar string of fixed length, UTF-8.
+void write_string(hid_t place, const char* name, const std::string& text, const std::filesystem::path& target);
+
+}  // namespace glint::hdf5

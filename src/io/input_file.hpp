@@ -1,0 +1,40 @@
+// A file opened for reading at any place, by several readers at once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace glint {
+
+/// A regular file, open until destroyed. `read_at` may be called from several threads.
+class InputFile {
+  public:
+    /// Throws InputError that says why: no such file, a folder, no permission, empty.
+    explicit InputFile(const std::filesystem::path& path);
+    ~InputFile();
+    InputFile(const InputFile&) = delete;  // a second owner would close the file under the first
+    InputFile& operator=(const InputFile&) = delete;
+
+    const std::string& name() const { return name_; }  ///< as the user gave it, for messages
+    std::uint64_t size() const { return size_; }       ///< bytes, when it was opened
+    /// Reads up to n bytes; fewer only where the file ends. Throws InputError when the system refuses.
+    std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const;
+    /// Tells the system that reads will come in order, so that it may read ahead further.
+    void expect_sequential_reads() const;
+
+  private:
+    std::string name_;
+    int descriptor_ = -1;
+    std::uint64_t size_ = 0;
+};
+
+/// Whether the file's first bytes are these.
+bool begins_with(const InputFile& file, std::string_view magic);
+/// Classic or BigTIFF, either byte order.
+bool begins_like_tiff(const InputFile& file);
+
+}  // namespace glint

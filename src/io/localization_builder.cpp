@@ -1,0 +1,138 @@
+// Names and aliases, and which rows are fit to be kept.
+// SPDX-License-Identifier: MIT
+#include "io/localization_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+std::vector<float> Localizations::*float_column(const std::string& name) {
+    for (const LocalizationColumn& column : localization_columns())
+        if (column.name == name) return column.values;
+    return nullptr;
+}
+
+bool is_integer_column(const std::string& name) { return name == "frame" || name == "iterations" || name == "status"; }
+
+template <class To, class From>
+std::vector<To> pick(std::vector<From>& from, const std::vector<std::size_t>& keep) {
+    if constexpr (std::is_same_v<To, From>)
+        if (keep.size() == from.size()) return std::move(from);
+    std::vector<To> out;
+    out.reserve(keep.size());
+    for (std::size_t row : keep) {
+        if constexpr (std::is_integral_v<To>)
+            out.push_back(To(std::clamp(from[row], 0.0, double(std::numeric_limits<To>::max()))));
+        else
+            out.push_back(To(from[row]));
+    }
+    return out;
+}
+
+}  // namespace
+
+bool LocalizationBuilder::Column::finite(std::size_t row) const {
+    return target ? std::isfinite(floats[row]) : std::isfinite(doubles[row]);
+}
+
+int LocalizationBuilder::add_column(const std::string& name, double scale, double shift) {
+    const std::string known_as = name == "likelihood" ? "log_likelihood" : name;
+    if (find(known_as)) {
+        warn(fmt::format("there are two columns {}; the second one is left out", name));
+        return -1;
+    }
+    Column column;
+    column.name = known_as, column.scale = scale, column.shift = shift;
+    column.target = float_column(known_as);
+    column.known = column.target || is_integer_column(known_as);
+    columns_.push_back(std::move(column));
+    return int(columns_.size()) - 1;
+}
+
+void LocalizationBuilder::add_values(int column, std::span<const double> values) {
+    for (double value : values) add_value(column, value);
+}
+
+void LocalizationBuilder::drop_column(int column, const std::string& why) {
+    Column& dropped = columns_[std::size_t(column)];
+    dropped.dropped = true;
+    warn(fmt::format("column {} is left out: {}", dropped.name, why));
+}
+
+LocalizationBuilder::Column* LocalizationBuilder::find(const std::string& name) {
+    for (Column& column : columns_)
+        if (column.name == name && !column.dropped) return &column;
+    return nullptr;
+}
+
+void LocalizationBuilder::forget_unknown_columns() {
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+        const Column& column = columns_[k];
+        bool any = column.size() == 0 || !column.known || column.dropped;
+        for (std::size_t row = 0; row < column.size() && !any; ++row) any = column.finite(row);
+        if (!any) drop_column(int(k), "it holds no number in any row");
+    }
+}
+
+std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
+    const std::vector<double>& frames = find("frame")->doubles;
+    std::vector<char> bad(frames.size(), 0);
+    for (const Column& column : columns_) {
+        if (!column.known || column.dropped) continue;
+        for (std::size_t row = 0; row < bad.size(); ++row) bad[row] |= !column.finite(row);
+    }
+    std::vector<std::size_t> keep;
+    for (std::size_t row = 0; row < bad.size(); ++row) {
+        if (bad[row]) continue;
+        if (frames[row] < 0 || frames[row] > 4294967295.0 || frames[row] != std::floor(frames[row]))
+            throw InputError(fmt::format("{}: row {} has the frame number {}, which is none (0 to 4294967295)", file_,
+                                         row + 1, frames[row]));
+        keep.push_back(row);
+    }
+    if (keep.size() < bad.size())
+        warn(fmt::format("{} of {} rows hold NaN or infinity and are left out", bad.size() - keep.size(), bad.size()));
+    return keep;
+}
+
+void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::size_t>& keep) {
+    for (Column& column : columns_) {
+        if (column.dropped) continue;
+        if (column.target)
+            to.*column.target = pick<float>(column.floats, keep);
+        else if (column.name == "frame")
+            to.frame = pick<std::uint32_t>(column.doubles, keep);
+        else if (column.name == "iterations")
+            to.iterations = pick<std::uint32_t>(column.doubles, keep);
+        else if (column.name == "status")
+            to.status = pick<std::uint8_t>(column.doubles, keep);
+        else
+            to.extra[column.name] = pick<double>(column.doubles, keep);
+        std::vector<float>().swap(column.floats);
+        std::vector<double>().swap(column.doubles);
+    }
+}
+
+Localizations LocalizationBuilder::finish() {
+    for (const char* name : {"frame", "x", "y"}) {
+        if (find(name)) continue;
+        std::string found;
+        for (const Column& column : columns_) found += (found.empty() ? "" : ", ") + column.name;
+        throw InputError(fmt::format("{} has no column {}: it has {}", file_, name, found.empty() ? "none" : found));
+    }
+    forget_unknown_columns();
+    for (const char* name : {"frame", "x", "y"})
+        if (!find(name)) throw InputError(fmt::format("{}: no row of column {} holds a number", file_, name));
+    Localizations out;
+    const std::vector<std::size_t> keep = rows_to_keep();
+    move_into(out, keep);
+    return out;
+}
+
+}  // namespace glint

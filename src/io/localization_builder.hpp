@@ -1,0 +1,71 @@
+// Builds a table of localizations from the columns of a file, whatever they are called and however they are
+// typed. SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "glint/localizations.hpp"
+#include "glint/progress.hpp"
+
+namespace glint {
+
+/// Announce the file's columns, add their values in any order of columns, then finish.
+class LocalizationBuilder {
+  public:
+    /// `file` is for messages.
+    LocalizationBuilder(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
+
+    /// A column under Picasso's name or an older alias; another name becomes an `extra` one. The table
+    /// receives value * scale + shift. Returns its number, or -1 when the name is taken already (`warn` hears
+    /// of it).
+    int add_column(const std::string& name, double scale = 1, double shift = 0);
+
+    void add_value(int column, double value) {
+        Column& to = columns_[std::size_t(column)];
+        value = value * to.scale + to.shift;
+        if (to.target)
+            to.floats.push_back(float(value));
+        else
+            to.doubles.push_back(value);
+    }
+    void add_values(int column, std::span<const double> values);
+
+    /// Forgets a column and says so: `why`.
+    void drop_column(int column, const std::string& why);
+
+    /// Whether a column of that name was announced.
+    bool has(const std::string& name) { return find(name) != nullptr; }
+
+    /// Rows with NaN or infinity in a known column are left out, and a known column without any finite value
+    /// is unknown. Throws InputError without frame, x or y, or with frame numbers that are none.
+    Localizations finish();
+
+  private:
+    struct Column {
+        std::string name;
+        double scale = 1, shift = 0;
+        bool known = false, dropped = false;
+        std::vector<float> Localizations::*target = nullptr;  ///< the float column that it is; else `doubles`
+        std::vector<float> floats;
+        std::vector<double> doubles;
+
+        std::size_t size() const { return target ? floats.size() : doubles.size(); }
+        bool finite(std::size_t row) const;
+    };
+    Column* find(const std::string& name);
+    void forget_unknown_columns();
+    std::vector<std::size_t> rows_to_keep();
+    void move_into(Localizations& to, const std::vector<std::size_t>& keep);
+    void warn(const std::string& message) const {
+        if (warn_) warn_(file_ + ": " + message);
+    }
+
+    std::string file_;
+    Warn warn_;
+    std::vector<Column> columns_;
+};
+
+}  // namespace glint

@@ -1,0 +1,35 @@
+// What a file format of localizations has to provide: one reader, one writer.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "glint/localization_io.hpp"
+
+namespace glint {
+
+/// A file being written. `append` receives pieces with the columns of the `like` it was made with.
+struct LocalizationWriter::Format {
+    virtual ~Format() = default;
+    virtual void append(const Localizations& piece) = 0;
+    virtual void close() = 0;
+};
+
+using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
+
+/// `like` has at least one row, so that its columns are known; `rows` may be 0 all the same.
+FormatWriter write_picasso(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
+                           const Warn& warn);
+FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localizations& like);
+FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows);
+
+/// `pixel_size_nm`: used where the file does not tell; 0 when unknown.
+Localizations read_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+Localizations read_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+Localizations read_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+
+/// Width, height and frames from the rows where they are unknown (0): the smallest that hold them all.
+void fill_unknown_extent(Localizations& localizations);
+
+}  // namespace glint

@@ -1,0 +1,187 @@
+// Which format a file has, and the writing that all formats share.
+// SPDX-License-Identifier: MIT
+#include "glint/localization_io.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "glint/error.hpp"
+#include "io/hdf5_file.hpp"
+#include "io/localization_formats.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+void require_file(const fs::path& path) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(path, failed);
+    if (!fs::exists(status)) throw InputError(fmt::format("{} does not exist", path.string()));
+    if (!fs::is_regular_file(status)) throw InputError(fmt::format("{} is not a file", path.string()));
+    if (fs::file_size(path, failed) == 0) throw InputError(fmt::format("{} is empty", path.string()));
+}
+
+Localizations read_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn) {
+    std::string found;
+    {
+        const hdf5::Quiet quiet;
+        const hdf5::Handle file = hdf5::open_file(path);
+        if (hdf5::has(file, "locs")) return read_picasso(path, pixel_size_nm, warn);
+        if (hdf5::has(file, "emitters")) return read_smlm(path, pixel_size_nm, warn);
+        for (const std::string& name : hdf5::names_in(file)) found += " /" + name;
+    }
+    throw InputError(
+        fmt::format("{} holds no localizations: neither /locs (Picasso) nor /emitters (SMLMAnalysis), but{}",
+                    path.string(), found.empty() ? " nothing" : found));
+}
+
+/// The names of the columns that have values.
+std::set<std::string> columns_of(const Localizations& table) {
+    std::set<std::string> names;
+    for (const LocalizationColumn& column : localization_columns())
+        if (!(table.*column.values).empty()) names.insert(std::string(column.name));
+    if (!table.iterations.empty()) names.insert("iterations");
+    if (!table.status.empty()) names.insert("status");
+    for (const auto& [name, values] : table.extra)
+        if (!values.empty()) names.insert(name);
+    return names;
+}
+
+bool all_as_long_as(const Localizations& table) {
+    const std::size_t n = table.size();
+    const auto fits = [n](const auto& values) { return values.empty() || values.size() == n; };
+    for (const LocalizationColumn& column : localization_columns())
+        if (!fits(table.*column.values)) return false;
+    for (const auto& [name, values] : table.extra)
+        if (!fits(values)) return false;
+    return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
+}
+
+/// A table without rows has no columns either; its file gets those that every reader asks for.
+Localizations prototype_of(const Localizations& like) {
+    Localizations out = like;
+    if (like.size() > 0) return out;
+    out.frame = {0};
+    for (auto column : {&Localizations::x_px, &Localizations::y_px, &Localizations::photons, &Localizations::sx_px,
+                        &Localizations::sy_px, &Localizations::bg, &Localizations::lpx_px, &Localizations::lpy_px})
+        out.*column = {0};
+    return out;
+}
+
+Localizations without_lost_rows(const Localizations& table, const fs::path& path, const Warn& warn) {
+    std::vector<std::size_t> keep;
+    for (std::size_t k = 0; k < table.size(); ++k)
+        if (std::isfinite(table.x_px[k]) && std::isfinite(table.y_px[k])) keep.push_back(k);
+    if (warn)
+        warn(fmt::format("{}: {} of {} rows have a position that is NaN or infinite and are left out", path.string(),
+                         table.size() - keep.size(), table.size()));
+    return select(table, keep);
+}
+
+bool all_positions_finite(const Localizations& table) {
+    const auto finite = [](float v) { return std::isfinite(v); };
+    return std::all_of(table.x_px.begin(), table.x_px.end(), finite) &&
+           std::all_of(table.y_px.begin(), table.y_px.end(), finite);
+}
+
+/// Checks what the formats rely on, then passes on.
+class Checked : public LocalizationWriter::Format {
+  public:
+    Checked(FormatWriter format, fs::path path, const Localizations& like, std::size_t rows)
+        : format_(std::move(format)), path_(std::move(path)), columns_(columns_of(like)), rows_(rows) {}
+
+    void append(const Localizations& piece) override {
+        if (piece.size() == 0) return;
+        if (!all_as_long_as(piece)) throw OptionError("a piece of the table has columns of different lengths");
+        if (columns_of(piece) != columns_) throw OptionError("a piece of the table has other columns than the first");
+        if (piece.size() > rows_ - written_)
+            throw OptionError(fmt::format("{}: more than the {} rows that were announced", path_.string(), rows_));
+        format_->append(piece);
+        written_ += piece.size();
+    }
+
+    void close() override {
+        if (written_ != rows_)
+            throw OptionError(fmt::format("{}: {} rows came, {} were announced", path_.string(), written_, rows_));
+        format_->close();
+    }
+
+  private:
+    FormatWriter format_;
+    fs::path path_;
+    std::set<std::string> columns_;
+    std::size_t rows_, written_ = 0;
+};
+
+FormatWriter open_writer(const fs::path& path, const Localizations& like, std::size_t rows, const Warn& warn) {
+    switch (localization_format(path)) {
+        case LocalizationFormat::thunderstorm_csv: return write_thunderstorm(path, like);
+        case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows);
+        case LocalizationFormat::picasso_hdf5: break;
+    }
+    return write_picasso(path, like, rows, warn);
+}
+
+}  // namespace
+
+LocalizationFormat localization_format(const fs::path& path) {
+    const std::string name = path.filename().string();
+    if (ends_with(name, ".csv")) return LocalizationFormat::thunderstorm_csv;
+    for (const char* end : {".smlm.h5", "_smlm.h5", ".smlm.hdf5", "_smlm.hdf5"})
+        if (ends_with(name, end)) return LocalizationFormat::smlm_hdf5;
+    if (ends_with(name, ".hdf5") || ends_with(name, ".h5")) return LocalizationFormat::picasso_hdf5;
+    throw OptionError(
+        fmt::format("{}: no format of localizations has such a name: end it in .hdf5 (Picasso), .csv "
+                    "(ThunderSTORM) or .smlm.h5 (SMLMAnalysis)",
+                    path.string()));
+}
+
+Localizations read_localizations(const fs::path& path, const Warn& warn, double pixel_size_nm) {
+    require_file(path);
+    const hdf5::Quiet quiet;
+    return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5(path, pixel_size_nm, warn) : read_csv(path, pixel_size_nm, warn);
+}
+
+void write_localizations(const fs::path& path, const Localizations& localizations, const Warn& warn) {
+    if (!all_as_long_as(localizations)) throw OptionError("the table has columns of different lengths");
+    if (!all_positions_finite(localizations))
+        return write_localizations(path, without_lost_rows(localizations, path, warn), warn);
+    LocalizationWriter writer(path, localizations, localizations.size(), warn);
+    writer.append(localizations);
+    writer.close();
+}
+
+LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations& like, std::size_t rows,
+                                       const Warn& warn) {
+    if (like.size() == 0 && rows > 0)
+        throw OptionError("the first piece of a table must have rows: they tell its columns");
+    const Localizations prototype = prototype_of(like);
+    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, warn), path, prototype, rows);
+}
+
+LocalizationWriter::~LocalizationWriter() = default;
+void LocalizationWriter::append(const Localizations& piece) { format_->append(piece); }
+void LocalizationWriter::close() { format_->close(); }
+
+void fill_unknown_extent(Localizations& table) {
+    const auto extent = [](const std::vector<float>& values) {
+        float end = 0;
+        for (float value : values) end = std::max(end, value);
+        return int(std::min(std::floor(double(end) + 0.5) + 1, 1e6));
+    };
+    if (table.width <= 0) table.width = extent(table.x_px);
+    if (table.height <= 0) table.height = extent(table.y_px);
+    if (table.frames <= 0)
+        for (std::uint32_t frame : table.frame) table.frames = std::max(table.frames, std::int64_t(frame) + 1);
+}
+
+}  // namespace glint

@@ -1,0 +1,68 @@
+// Opening by content: files that are no movie, and continuations of MicroManager's.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/tiff_pages.hpp"
+
+using namespace glint;
+using test::expect_error;
+using test::write_tiff;
+
+TEST(OpenMovie, says_what_is_wrong_with_a_path) {
+    const test::TemporaryFolder folder;
+    expect_error<InputError>([&] { open_movie(folder / "none.tif"); }, {"none.tif", "No such file"});
+    expect_error<InputError>([&] { open_movie(folder.path()); }, {"is a folder"});
+    expect_error<InputError>([&] { open_movie("/dev/null"); }, {"not a regular file"});
+    const auto empty = folder.write("empty.tif", "");
+    expect_error<InputError>([&] { open_movie(empty); }, {"empty.tif", "is empty"});
+    const auto text = folder.write("text.tif", "this is no movie");
+    expect_error<InputError>([&] { open_movie(text); }, {"text.tif: is no movie", "text.yaml"});
+}
+
+TEST(OpenMovie, joins_continuations_of_micromanager) {
+    for (const char* extension : {".tif", ".ome.tif"}) {
+        const test::TemporaryFolder folder;
+        const auto name = [&](const char* number) {
+            return folder / (std::string("a_MMStack_Pos0") + number + extension);
+        };
+        write_tiff(name(""), 3);
+        write_tiff(name("_1"), 2);
+        write_tiff(name("_2"), 4);
+        write_tiff(name("_4"), 4);  // no _3: not of this movie
+        EXPECT_EQ(open_movie(name(""))->info().frames, 9);
+        EXPECT_EQ(open_movie(name("_1"))->info().frames, 2);
+    }
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "NDTiffStack.tif", 3);
+    write_tiff(folder / "NDTiffStack_1.tif", 2);
+    EXPECT_EQ(open_movie(folder / "NDTiffStack.tif")->info().frames, 5);
+}
+
+TEST(OpenMovie, joins_what_the_content_says_is_continued) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "b.ome.tif", 3, {.description = "<OME><UUID FileName=\"b_1.ome.tif\"/></OME>"});
+    write_tiff(folder / "b_1.ome.tif", 2);
+    EXPECT_EQ(open_movie(folder / "b.ome.tif")->info().frames, 5);
+}
+
+TEST(OpenMovie, movies_with_like_names_stay_two) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "cell.tif", 3);
+    write_tiff(folder / "cell_1.tif", 2);
+    EXPECT_EQ(open_movie(folder / "cell.tif")->info().frames, 3);
+}
+
+TEST(OpenMovie, a_truncated_part_ends_the_movie) {
+    const test::TemporaryFolder folder;
+    const auto first = write_tiff(folder / "NDTiffStack.tif", 10);
+    write_tiff(folder / "NDTiffStack_1.tif", 2);
+    std::filesystem::resize_file(first, std::filesystem::file_size(first) - 400);
+    const auto movie = open_movie(first);
+    EXPECT_LT(movie->info().frames, 10);
+    ASSERT_EQ(movie->info().warnings.size(), 2u);
+    EXPECT_NE(movie->info().warnings[1].find("NDTiffStack_1.tif"), std::string::npos);
+}

@@ -1,0 +1,35 @@
+// Picasso's metadata: a list of mappings, one a processing step, as YAML documents and as JSON.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+/// What the list says about the movie; 0 where it says nothing. The last step that names a key wins.
+struct MovieFacts {
+    int width = 0, height = 0;
+    std::int64_t frames = 0;
+    double pixel_size_nm = 0;
+};
+
+using Steps = std::vector<std::string>;  ///< one YAML mapping each, without `---`, ending in a newline
+
+/// Splits a `.yaml` file at its `---` lines. Documents that are no mapping are left out and counted in `bad`.
+Steps steps_from_yaml(const std::string& text, int& bad);
+
+/// The same from the JSON list of a `/metadata`. Throws nothing: no list, no steps.
+Steps steps_from_json(const std::string& text);
+
+MovieFacts facts_in(const Steps& steps);
+
+/// `history` such that a reader finds `facts` in it: with one more step in front when the keys are missing,
+/// at the end when an older step says otherwise.
+Steps with_facts(const Steps& history, const MovieFacts& facts);
+
+std::string to_yaml(const Steps& steps);
+std::string to_json(const Steps& steps);
+
+}  // namespace glint

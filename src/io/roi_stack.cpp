@@ -1,0 +1,114 @@
+// Reading ROI stacks: the format by its content, then counts to photoelectrons.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "io/input_file.hpp"
+#include "io/movie_readers.hpp"
+#include "io/roi_readers.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int rois_per_block = 1024;
+
+void append_counts(const FrameBlock& block, std::vector<float>& out) {
+    const std::size_t values = std::size_t(block.count) * std::size_t(block.width) * std::size_t(block.height);
+    const std::size_t old = out.size();
+    out.resize(old + values);
+    for (std::size_t k = 0; k < values; ++k) {
+        const std::byte* from = block.bytes.data() + k * std::size_t(bytes_of(block.type));
+        std::uint16_t word = 0;
+        if (block.type == PixelType::uint8) out[old + k] = float(std::to_integer<int>(*from));
+        if (block.type == PixelType::uint16) std::memcpy(&word, from, sizeof word), out[old + k] = float(word);
+        if (block.type == PixelType::float32) std::memcpy(&out[old + k], from, sizeof(float));
+    }
+}
+
+RoiCounts read_counts(const std::filesystem::path& path) {
+    const InputFile file(path);
+    if (begins_like_tiff(file)) return read_tiff_rois(path);
+    if (begins_with(file, "\x93NUMPY")) return read_npy_rois(path);
+    if (begins_with(file, "\x89HDF\r\n\x1a\n")) return read_hdf5_rois(path);
+    throw InputError(
+        fmt::format("{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF", path.string()));
+}
+
+bool has_maps(const Camera& camera) {
+    return camera.offset_adu.is_map() || camera.gain_e_per_adu.is_map() || camera.readnoise_e.is_map() ||
+           camera.relative_qe.is_map();
+}
+
+/// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike.
+CameraView view_for(const Camera& camera, const RoiCounts& rois, const std::string& file) {
+    if (!has_maps(camera)) return CameraView(camera, rois.size, rois.size);
+    if (rois.x_corner.empty())
+        throw OptionError(
+            fmt::format("{}: does not say where its ROIs lie, so the camera's maps cannot be applied: give an "
+                        "HDF5 stack with x_corner and y_corner, or a camera without maps",
+                        file));
+    const int width = camera.sensor_width - camera.roi_x, height = camera.sensor_height - camera.roi_y;
+    // CameraView says what is wrong with a corner outside the sensor.
+    return CameraView(camera, std::max(width, rois.size), std::max(height, rois.size));
+}
+
+void check_inside(const CameraView& view, const RoiCounts& rois, std::size_t k, const std::string& file) {
+    const std::int64_t x = rois.x_corner[k], y = rois.y_corner[k];
+    if (x + rois.size <= view.width() && y + rois.size <= view.height()) return;
+    throw InputError(
+        fmt::format("{}: ROI {} of {} px at ({}, {}) lies outside the {}x{} pixels that the camera's maps have", file,
+                    k, rois.size, x, y, view.width(), view.height()));
+}
+
+void copy_window(std::span<const float> map, int map_width, int x, int y, int size, float* out) {
+    for (int row = 0; row < size; ++row, out += size)
+        std::copy_n(map.data() + std::size_t(y + row) * std::size_t(map_width) + std::size_t(x), size, out);
+}
+
+}  // namespace
+
+RoiCounts read_tiff_rois(const std::filesystem::path& path) {
+    const auto [movie, truncated] = open_tiff_movie(path, "");
+    const MovieInfo& info = movie->info();
+    if (truncated) throw InputError(info.warnings.back() + ": copy the file again");
+    RoiCounts rois;
+    rois.size = roi_size_of_shape({std::uint64_t(info.frames), std::uint64_t(info.height), std::uint64_t(info.width)},
+                                  path.string());
+    FrameBlock block;
+    for (std::int64_t first = 0; first < info.frames; first += rois_per_block) {
+        movie->read(first, int(std::min<std::int64_t>(rois_per_block, info.frames - first)), block);
+        append_counts(block, rois.counts);
+    }
+    return rois;
+}
+
+Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
+    RoiCounts counts = read_counts(path);
+    const CameraView view = view_for(camera, counts, path.string());
+    const bool maps = has_maps(camera);
+    const std::size_t values = std::size_t(counts.size) * std::size_t(counts.size);
+    Rois rois;
+    rois.size = counts.size;
+    rois.pixels = std::move(counts.counts);
+    if (!view.variance_map().empty()) rois.variance.resize(rois.pixels.size());
+    for (std::size_t k = 0; k < rois.count(); ++k) {
+        if (maps) check_inside(view, counts, k, path.string());
+        const int x = maps ? counts.x_corner[k] : 0, y = maps ? counts.y_corner[k] : 0;
+        float* pixels = rois.pixels.data() + k * values;
+        view.window_to_photoelectrons(pixels, x, y, rois.size, rois.size, pixels);
+        if (!rois.variance.empty())
+            copy_window(view.variance_map(), view.width(), x, y, rois.size, rois.variance.data() + k * values);
+    }
+    rois.x_corner = std::move(counts.x_corner);
+    rois.y_corner = std::move(counts.y_corner);
+    rois.frame = std::move(counts.frame);
+    rois.variance_scalar = view.variance_scalar();
+    rois.excess_noise = view.excess_noise();
+    return rois;
+}
+
+}  // namespace glint

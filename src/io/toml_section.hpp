@@ -1,0 +1,42 @@
+// Values out of a TOML file, each checked, each error with its line and column.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+namespace glint {
+
+/// Parses a file of at most 1 MiB. Throws InputError with line and column.
+toml::table parse_toml(const std::filesystem::path& path);
+
+/// A table of which only the keys asked for are allowed.
+class TomlSection {
+  public:
+    /// Throws InputError for a key that is not in `known`, naming the nearest.
+    TomlSection(const toml::table& table, std::filesystem::path path, const std::vector<std::string_view>& known);
+
+    bool has(std::string_view key) const { return table_.contains(key); }
+
+    /// A finite number within [low, high], integer or not.
+    std::optional<double> number(std::string_view key, double low, double high) const;
+    double required_number(std::string_view key, double low, double high) const;
+    std::optional<std::string> text(std::string_view key) const;
+    /// An array of exactly `count` integers within [low, high].
+    std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::size_t count, std::int64_t low,
+                                                      std::int64_t high) const;
+
+    /// Throws InputError: `file:line:column: key why`.
+    [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
+
+  private:
+    const toml::table& table_;
+    std::filesystem::path path_;
+};
+
+}  // namespace glint

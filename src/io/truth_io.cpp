@@ -1,0 +1,44 @@
+// Ground truth as text: frames from 0, nanometres from the first pixel's centre.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "io/atomic_file.hpp"
+#include "io/csv_text.hpp"
+
+namespace glint {
+
+Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn) {
+    return read_localizations(path, warn, pixel_size_nm);
+}
+
+void write_truth(const std::filesystem::path& path, const Localizations& truth) {
+    const double pixel = truth.pixel_size_nm;
+    if (!(pixel > 0))
+        throw OptionError(
+            fmt::format("{}: truth is written in nanometres, so its pixel size must be known", path.string()));
+    AtomicFile file(path);
+    std::string text = "frame,x_nm,y_nm";
+    if (!truth.z_nm.empty()) text += ",z_nm";
+    if (!truth.photons.empty()) text += ",photons";
+    for (const auto& [name, values] : truth.extra) text += "," + name;
+    text += '\n';
+    const auto cell = [&text](double value) {
+        text += ',';
+        append_number(text, float(value));
+    };
+    for (std::size_t row = 0; row < truth.size(); ++row) {
+        append_number(text, truth.frame[row]);
+        cell(truth.x_px[row] * pixel);
+        cell(truth.y_px[row] * pixel);
+        if (!truth.z_nm.empty()) cell(truth.z_nm[row]);
+        if (!truth.photons.empty()) cell(truth.photons[row]);
+        for (const auto& [name, values] : truth.extra) append_number(text += ',', values[row]);
+        text += '\n';
+    }
+    file.write(text);
+    file.commit();
+}
+
+}  // namespace glint
