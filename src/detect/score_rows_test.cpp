@@ -1,0 +1,175 @@
+// The score: against a weighted least-squares fit done slowly, and its spread on empty frames.
+// SPDX-License-Identifier: MIT
+#include "detect/score_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "tests/noise_frames.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+namespace {
+
+struct Maps {
+    std::vector<float> score, narrow;
+};
+
+Maps maps_of(ScoreRows& rows, const std::vector<float>& frame, int width, int height) {
+    Maps maps{std::vector<float>(frame.size()), std::vector<float>(frame.size())};
+    rows.begin(frame.data());
+    for (int y = 0; y < height; ++y)
+        rows.row(y, 5, maps.score.data() + std::size_t(y) * width, maps.narrow.data() + std::size_t(y) * width);
+    return maps;
+}
+
+double tap(double sigma, int i) {
+    return 0.5 * (std::erf((i + 0.5) / (std::sqrt(2.0) * sigma)) - std::erf((i - 0.5) / (std::sqrt(2.0) * sigma)));
+}
+
+/// N / sigma(N) of the weighted least-squares fit of a spot at (x, y) and a flat background to the pixels of the
+/// window that lie in the frame, by its normal equations.
+double fitted_score(const std::vector<float>& e, const std::vector<double>& w, int width, int height, double sigma,
+                    int radius, int x, int y) {
+    double a = 0, b = 0, c = 0, p = 0, q = 0;
+    for (int j = std::max(0, y - radius); j <= std::min(height - 1, y + radius); ++j)
+        for (int i = std::max(0, x - radius); i <= std::min(width - 1, x + radius); ++i) {
+            const std::size_t k = std::size_t(j) * width + i;
+            const double g = tap(sigma, i - x) * tap(sigma, j - y);
+            a += w[k] * g, b += w[k], c += w[k] * g * g, p += w[k] * g * e[k], q += w[k] * e[k];
+        }
+    const double photons = (p * b - a * q) / (c * b - a * a), variance = b / (c * b - a * a);
+    return photons / std::sqrt(variance);
+}
+
+struct Spread {
+    double mean, deviation;
+    std::size_t count;
+};
+
+Spread spread_of(const std::vector<float>& values) {
+    double sum = 0, squares = 0;
+    for (float v : values) sum += v, squares += double(v) * v;
+    const double mean = sum / double(values.size());
+    return {mean, std::sqrt(squares / double(values.size()) - mean * mean), values.size()};
+}
+
+}  // namespace
+
+TEST(ScoreRows, weighted_score_is_the_weighted_least_squares_fit_everywhere_in_the_frame) {
+    const int width = 37, height = 29;
+    Camera camera = mapped(camera_of(3), width, height);
+    for (std::size_t k = 0; k < camera.readnoise_e.map.size(); ++k) camera.readnoise_e.map[k] = float(1 + k * 7 % 13);
+    const CameraView view(camera, width, height);
+    const auto frame = expose(Scene(width, height, 12), 9, 5);
+    for (double sigma : {0.5, 1.3, 2.4, 5.0}) {
+        const auto rows = make_weighted_score_rows(view, sigma);
+        const Maps maps = maps_of(*rows, frame, width, height);
+        std::vector<double> weights;
+        std::vector<float> shot(std::size_t(width), 0);
+        Background background(view, sigma);
+        background.measure(frame.data());
+        for (int y = 0; y < height; ++y) {
+            background.shot_noise_row(y, shot.data());
+            for (int x = 0; x < width; ++x)
+                weights.push_back(1 / (shot[std::size_t(x)] + double(view.variance_map()[std::size_t(y) * width + x])));
+        }
+        const int radius = Filter(sigma).radius();
+        for (int y = 0; y < height; y += 2)
+            for (int x = 0; x < width; x += 3)
+                EXPECT_NEAR(maps.score[std::size_t(y) * width + x],
+                            fitted_score(frame, weights, width, height, sigma, radius, x, y), 2e-3)
+                    << sigma << " px, at " << x << ", " << y;
+    }
+}
+
+TEST(ScoreRows, uniform_score_is_the_least_squares_fit_with_the_noise_of_its_place) {
+    const int width = 37, height = 29;
+    const CameraView view(camera_of(4), width, height);
+    const auto frame = expose(Scene(width, height, 12), 4, 6);
+    const std::vector<double> ones(frame.size(), 1.0);
+    for (double sigma : {0.5, 1.3, 2.4, 5.0}) {
+        const auto rows = make_uniform_score_rows(view, sigma);
+        const Maps maps = maps_of(*rows, frame, width, height);
+        const double noise = std::sqrt(double(rows->background().variance_at(5, 5)));
+        // Without neighbours, one tile: the same noise everywhere.
+        ASSERT_EQ(rows->background().variance_at(0, 0), rows->background().variance_at(15, 15));
+        for (int y = 0; y < height; y += 2)
+            for (int x = 0; x < 8; ++x)
+                EXPECT_NEAR(maps.score[std::size_t(y) * width + x],
+                            fitted_score(frame, ones, width, height, sigma, Filter(sigma).radius(), x, y) / noise, 2e-3)
+                    << sigma << " px, at " << x << ", " << y;
+    }
+}
+
+TEST(ScoreRows, uniform_and_weighted_agree_on_a_flat_frame) {
+    const int width = 70, height = 51;
+    const Camera camera = camera_of(2);
+    const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
+    const auto frame = expose(Scene(width, height, 100), 2, 7);
+    const Maps uniform = maps_of(*make_uniform_score_rows(plain, 1.3), frame, width, height);
+    const Maps weighted = maps_of(*make_weighted_score_rows(map, 1.3), frame, width, height);
+    for (std::size_t k = 0; k < frame.size(); ++k) {
+        EXPECT_NEAR(uniform.score[k], weighted.score[k], 0.1) << k;  // tiles differ by about 1 % in noise
+        EXPECT_NEAR(uniform.narrow[k], weighted.narrow[k], 0.5) << k;
+    }
+}
+
+TEST(ScoreRows, empty_frames_score_with_mean_zero_and_unit_spread) {
+    const int width = 256, height = 192;
+    for (const auto& [background, variance] :
+         {std::array{0.2, 0.0}, {0.2, 4.0}, {1.0, 0.0}, {5.0, 2.0}, {20.0, 300.0}, {500.0, 0.0}, {500.0, 300.0}}) {
+        const Camera camera = camera_of(variance);
+        const CameraView plain(camera, width, height), map(mapped(camera, width, height), width, height);
+        const auto frame = expose(Scene(width, height, background), variance, 11);
+        for (const auto& rows : {make_uniform_score_rows(plain, 1.3), make_weighted_score_rows(map, 1.3)}) {
+            const Spread spread = spread_of(maps_of(*rows, frame, width, height).score);
+            // The score of one pixel resembles that of its neighbours within 4 pi sigma^2 = 21 px.
+            const double independent = double(spread.count) / 21;
+            EXPECT_NEAR(spread.mean, 0, 4 / std::sqrt(independent)) << background << ", " << variance;
+            EXPECT_NEAR(spread.deviation, 1, 0.02 + 4 / std::sqrt(2 * independent)) << background << ", " << variance;
+        }
+    }
+}
+
+TEST(ScoreRows, em_register_has_unit_spread_only_with_its_excess_noise) {
+    const int width = 256, height = 256;
+    const auto frame = expose(Scene(width, height, 20), 1, 12, CameraKind::EMCCD);
+    for (CameraKind kind : {CameraKind::EMCCD, CameraKind::Ideal}) {
+        const CameraView view(camera_of(1, kind), width, height);
+        const Spread spread = spread_of(maps_of(*make_score_rows(view, 1.3), frame, width, height).score);
+        EXPECT_NEAR(spread.deviation, kind == CameraKind::EMCCD ? 1 : std::sqrt(41.0 / 21), 0.07);
+    }
+}
+
+TEST(ScoreRows, every_instruction_set_gives_the_same_rows) {
+    const int width = 83;
+    const Filter filter(1.3);
+    const auto frame = expose(Scene(width, 9, 30), 2, 13);
+    std::vector<const float*> window;
+    for (int y = 0; y < 9; ++y) window.push_back(frame.data() + std::size_t(y) * width);
+    const std::vector<float> ratio(std::size_t(width), 0.012f), ones(std::size_t(width), 1);
+    const UniformNorms norms{ratio.data(), ones.data(), ones.data(), ones.data()};
+    const auto run = [&](auto column_sums, auto scores) {
+        std::array<PaddedRow, 3> sums{PaddedRow(width), PaddedRow(width), PaddedRow(width)};
+        const ColumnSums pointers{sums[0].data(), sums[1].data(), sums[2].data()};
+        Maps maps{std::vector<float>(std::size_t(width)), std::vector<float>(std::size_t(width))};
+        column_sums(window.data(), filter.kernels(), width, pointers);
+        scores(pointers, filter.kernels(), norms, width, 5.0f, maps.score.data(), maps.narrow.data());
+        return maps;
+    };
+    const Maps active = run(GLINT_PICK(narrow_column_sums), GLINT_PICK(uniform_scores));
+#if defined(__x86_64__)
+    const Maps plain = run(sse2::narrow_column_sums, sse2::uniform_scores);
+#else
+    const Maps plain = run(neon::narrow_column_sums, neon::uniform_scores);
+#endif
+    for (int x = 0; x < width; ++x) {
+        EXPECT_NEAR(active.score[std::size_t(x)], plain.score[std::size_t(x)], 1e-4);
+        EXPECT_NEAR(active.narrow[std::size_t(x)], plain.narrow[std::size_t(x)], 1e-4);
+    }
+}

@@ -1,0 +1,94 @@
+// Scores where each pixel has its own read noise: the normalisations are convolutions of the weights.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "detect/score_rows.hpp"
+
+namespace glint {
+namespace {
+
+/// The rows that the window covers, each computed once and then kept until the window has passed.
+class RowRing {
+  public:
+    RowRing(int rows, int width) : rows_(std::size_t(rows), PaddedRow(width)) {}
+    float* at(int y) { return rows_[std::size_t(y) % rows_.size()].data(); }
+
+  private:
+    std::vector<PaddedRow> rows_;
+};
+
+class WeightedScoreRows : public ScoreRows {
+  public:
+    WeightedScoreRows(const CameraView& camera, double sigma_px)
+        : width_(camera.width()),
+          height_(camera.height()),
+          variance_(camera.variance_map().begin(), camera.variance_map().end()),
+          filter_(sigma_px),
+          background_(camera, sigma_px),
+          outside_(std::size_t(width_), 0.0f),
+          shot_noise_(std::size_t(width_)),
+          weight_window_(std::size_t(2 * filter_.radius() + 1)),
+          signal_window_(weight_window_.size()),
+          weights_(int(weight_window_.size()), width_),
+          signal_(int(weight_window_.size()), width_),
+          sums_(7, PaddedRow(width_)) {
+        if (variance_.empty()) variance_.assign(std::size_t(width_) * height_, camera.variance_scalar());
+    }
+
+    void begin(const float* photoelectrons) override {
+        frame_ = photoelectrons;
+        weighed_rows_ = 0;
+        background_.measure(photoelectrons);
+    }
+
+    bool row(int y, float threshold, float* score, float* narrow) override {
+        weigh_rows_until(std::min(height_, y + filter_.radius() + 1));
+        for (std::size_t k = 0; k < weight_window_.size(); ++k) {
+            const int from = y - filter_.radius() + int(k);
+            const bool is_inside = from >= 0 && from < height_;
+            weight_window_[k] = is_inside ? weights_.at(from) : outside_.data();
+            signal_window_[k] = is_inside ? signal_.at(from) : outside_.data();
+        }
+        const Kernels kernels = filter_.kernels();
+        const ColumnSums weights{sums_[0].data(), sums_[1].data(), sums_[2].data()};
+        const ColumnSums signal{sums_[3].data(), sums_[4].data(), sums_[5].data()};
+        float* narrow_weights = sums_[6].data();
+        GLINT_PICK(squared_column_sums)(weight_window_.data(), kernels, width_, weights);
+        GLINT_PICK(narrow_column_sums)(signal_window_.data(), kernels, width_, signal);
+        GLINT_PICK(narrow_column_sum)
+        (weight_window_.data(), kernels.radius, kernels.narrow, width_, narrow_weights);
+        return GLINT_PICK(weighted_scores)(weights, signal, narrow_weights, kernels, width_, threshold, score, narrow);
+    }
+
+    const Background& background() const override { return background_; }
+
+  private:
+    void weigh_rows_until(int end) {
+        for (; weighed_rows_ < end; ++weighed_rows_) {
+            const std::size_t first = std::size_t(weighed_rows_) * width_;
+            background_.shot_noise_row(weighed_rows_, shot_noise_.data());
+            GLINT_PICK(weigh)
+            (frame_ + first, shot_noise_.data(), variance_.data() + first, least_variance, width_,
+             weights_.at(weighed_rows_), signal_.at(weighed_rows_));
+        }
+    }
+
+    int width_, height_;
+    std::vector<float> variance_;
+    Filter filter_;
+    Background background_;
+    const float* frame_ = nullptr;
+    int weighed_rows_ = 0;
+    std::vector<float> outside_, shot_noise_;
+    std::vector<const float*> weight_window_, signal_window_;
+    RowRing weights_, signal_;
+    std::vector<PaddedRow> sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, double sigma_px) {
+    return std::make_unique<WeightedScoreRows>(camera, sigma_px);
+}
+
+}  // namespace glint
