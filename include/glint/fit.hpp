@@ -1,0 +1,60 @@
+// Maximum-likelihood fits of a stack of ROIs (Smith et al., Nat. Methods 7, 373 (2010)).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "glint/fits.hpp"
+#include "glint/progress.hpp"
+#include "glint/psf.hpp"
+#include "glint/roi_view.hpp"
+#include "glint/rois.hpp"
+
+namespace glint {
+
+/// Where to fit: `automatic` takes the GPU where there is one, and finishes on the CPU when the GPU fails.
+enum class Backend { automatic, cpu, gpu };
+
+struct FitOptions {
+    Backend backend = Backend::cpu;
+    std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< most to take of a GPU, beyond its context
+    std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
+    int max_iterations = 50;                                  ///< 1 to 255
+    float tolerance = 0.01f;          ///< converged when the Fisher-scaled step is below this fraction of the CRLB
+    float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
+    float min_sigma_px = 0.3f;        ///< bounds of free widths
+    float max_sigma_px = 0;           ///< 0: the ROI's size
+    int threads = 0;                  ///< 0: all cores
+    /// Start values, n columns as in Fits::theta for each parameter, or all empty: the position from
+    /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
+    std::array<std::span<const float>, max_parameters> start{};
+    const StopFlag* stop = nullptr;  ///< polled between chunks; a stop throws Cancelled
+};
+
+/// How a fit was run.
+struct FitInfo {
+    std::string backend;  ///< "cpu", "gpu"
+    std::string device;   ///< "avx512", "avx2", "sse2", "neon", or the GPU's name
+    std::string note;     ///< why it was not the GPU, or not to the end; empty when there is nothing to say
+    int threads = 1;
+    std::int64_t fits = 0;
+    std::int64_t batches = 0;                         ///< pieces the stack was cut into
+    std::int64_t batch_size = 0;                      ///< fits in the largest of them
+    double seconds = 0;                               ///< wall time of the call
+    std::int64_t bytes_up = 0, bytes_down = 0;        ///< to and from the GPU
+    double transfer_seconds = 0, kernel_seconds = 0;  ///< on the GPU; they overlap, so their sum may exceed `seconds`
+};
+
+/// Fits every ROI. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
+/// The result is the same, bit for bit, for any number of threads and any order or grouping of the ROIs.
+/// Thread-safe. On a GPU each call takes it and gives it back: GpuFitter keeps it. Throws gpu::GpuError where Backend::gpu
+/// cannot; OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or
+/// columns whose lengths disagree.
+Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+         FitInfo* info = nullptr);
+
+}  // namespace glint

@@ -1,0 +1,40 @@
+// The pixel-integrated Gaussian along one axis: value and derivatives per pixel (docs/theory.md, eq. 1.2).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/special.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Walks the pixels of an axis from 0 up; each step costs one exponential.
+template <bool with_width>
+struct AxisWalk {
+    Lane position, per_width, gauss_scale, width_scale;
+    Lane u, half, gauss;  // at the pixel's lower edge
+
+    /// Begins at pixel `first`.
+    GLINT_INLINE AxisWalk(Lane center_px, Lane sigma_px, Lane first = splat(0.0f)) {
+        const Lane r = reciprocal(sigma_px);
+        per_width = 0.707106781f * r;
+        gauss_scale = 0.398942280f * r;
+        width_scale = 0.564189584f * r;
+        position = 0.5f - center_px;
+        u = (first - 0.5f - center_px) * per_width;
+        half_erf(u, half, gauss);
+    }
+    /// Pixel i (called with first, first + 1, ...): E, dE / d center, dE / d sigma.
+    GLINT_INLINE void next(int i, Lane& value, Lane& by_center, Lane& by_sigma) {
+        next_at(splat(float(i)), value, by_center, by_sigma);
+    }
+    GLINT_INLINE void next_at(Lane i, Lane& value, Lane& by_center, Lane& by_sigma) {
+        const Lane upper = (position + i) * per_width;
+        Lane upper_half, upper_gauss;
+        half_erf(upper, upper_half, upper_gauss);
+        value = upper_half - half;
+        by_center = (gauss - upper_gauss) * gauss_scale;
+        if constexpr (with_width) by_sigma = (u * gauss - upper * upper_gauss) * width_scale;
+        u = upper, half = upper_half, gauss = upper_gauss;
+    }
+};
+
+}  // namespace glint::GLINT_ISA

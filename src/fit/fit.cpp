@@ -1,0 +1,123 @@
+// Fits a stack of ROIs on all cores.
+// SPDX-License-Identifier: MIT
+#include "glint/fit.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "fit/fit_setup.hpp"
+#include "fit/kernel_batch.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu_fit.hpp"
+#include "glint/isa.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t batch_size = 2048;  // some 0.5 ms of one core; a multiple of every lane width
+
+/// The part [first, first + count) of the stack.
+KernelInput input_part(const Rois& rois, const Starts& starts, std::int64_t first, std::int64_t count) {
+    const std::size_t at = std::size_t(first) * rois.size * rois.size;
+    KernelInput in{rois.pixels.data() + at, nullptr, nullptr, starts.known, {}, count};
+    if (!rois.variance.empty()) in.variance = rois.variance.data() + at;
+    if (!rois.additive.empty()) in.additive = rois.additive.data() + at;
+    for (int k = 0; k < starts.known; ++k) in.start[k] = starts.of[k] + first;
+    return in;
+}
+
+KernelOutput output_part(Fits& fits, std::int64_t first) {
+    KernelOutput out{};
+    for (int k = 0; k < parameter_count(fits.model); ++k) {
+        out.theta[k] = fits.theta[k].data() + first;
+        out.crlb[k] = fits.crlb[k].data() + first;
+    }
+    out.log_likelihood_ratio = fits.log_likelihood_ratio.data() + first;
+    out.p_value = fits.p_value.data() + first;
+    out.iterations = fits.iterations.data() + first;
+    out.status = reinterpret_cast<std::uint8_t*>(fits.status.data()) + first;
+    return out;
+}
+
+/// Rows are final in order; where a GPU fails, says what became of the rest.
+Fits fit_on_gpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo& info) {
+    Fits fits;
+    fits.resize(psf.model, rois.count());
+    std::int64_t finished = 0;
+    const auto run = [&] {
+        GpuFitter gpu({.memory_bytes = options.gpu_memory_bytes, .batch_size = options.gpu_batch_size});
+        gpu.fit(view(rois), psf, pixel_size_um, options, view(fits), &info, &finished);
+    };
+    if (options.backend == Backend::gpu) {
+        run();
+        return fits;
+    }
+    try {
+        run();
+    } catch (const gpu::GpuError& error) {
+        const FitInfo on_gpu = info;
+        fit_on_cpu(rois, psf, pixel_size_um, options, finished, fits, info);
+        info.note = finished == 0 ? fmt::format("fitted on the CPU: {}", error.what())
+                                  : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, rois.count(),
+                                                error.what());
+        info.bytes_up = on_gpu.bytes_up, info.bytes_down = on_gpu.bytes_down;
+    }
+    return fits;
+}
+
+}  // namespace
+
+void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
+                Fits& fits, FitInfo& info) {
+    const std::int64_t n = std::int64_t(rois.count());
+    const std::int64_t batches = (n - first + batch_size - 1) / batch_size;
+    const RoiView all = view(rois);
+    const KernelPsf numbers = kernel_psf(psf, pixel_size_um, options, rois.size);
+    const KernelOptions kernel = kernel_options(all, options);
+    const Starts starts = starts_of(all, options);
+    const auto fit_one = [&](std::int64_t batch) {
+        if (options.stop && *options.stop) return;
+        const std::int64_t begin = first + batch * batch_size;
+        const KernelInput in = input_part(rois, starts, begin, std::min(batch_size, n - begin));
+        const KernelOutput out = output_part(fits, begin);
+        GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
+    };
+    const int cores = tbb::this_task_arena::max_concurrency();
+    const int threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
+    if (threads == 1 || batches <= 1) {
+        for (std::int64_t batch = 0; batch < batches; ++batch) fit_one(batch);
+    } else {
+        tbb::task_arena arena(threads);
+        arena.execute([&] { tbb::parallel_for(std::int64_t(0), batches, fit_one); });
+    }
+    if (options.stop && *options.stop) throw Cancelled("the fit was stopped");
+    info.backend = "cpu", info.device = active_isa(), info.threads = threads;
+    info.fits = n, info.batches = batches, info.batch_size = std::min(batch_size, n);
+}
+
+Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    const auto begin = std::chrono::steady_clock::now();
+    check(view(rois), psf, pixel_size_um, options);
+    const std::size_t edge = std::size_t(rois.size);
+    if (rois.pixels.size() % (edge * edge) != 0)
+        throw OptionError(
+            fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
+    FitInfo how;
+    Fits fits;
+    if (options.backend == Backend::cpu) {
+        fits.resize(psf.model, rois.count());
+        fit_on_cpu(rois, psf, pixel_size_um, options, 0, fits, how);
+    } else {
+        fits = fit_on_gpu(rois, psf, pixel_size_um, options, how);
+    }
+    how.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (info) *info = how;
+    return fits;
+}
+
+}  // namespace glint

@@ -1,0 +1,31 @@
+// What every fit does first, wherever it runs: checks what was asked, and turns it into the kernel's numbers.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/kernel_abi.hpp"
+#include "glint/fit.hpp"
+#include "glint/roi_view.hpp"
+
+namespace glint {
+
+/// Throws OptionError with what is wrong and the way out.
+void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
+
+/// The corners of rows [first, first + count): a batch at a time, while the batches before it are under way.
+void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
+
+KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);
+KernelOptions kernel_options(const RoiView& rois, const FitOptions& options);
+
+/// Start values by parameter, and how many leading parameters have some: none, x and y, or all.
+struct Starts {
+    int known = 0;
+    const float* of[max_parameters] = {};
+};
+Starts starts_of(const RoiView& rois, const FitOptions& options);
+
+/// The CPU's way: rows [first, end), by `options.threads`. Throws Cancelled.
+void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
+                Fits& fits, FitInfo& info);
+
+}  // namespace glint

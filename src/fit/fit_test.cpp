@@ -1,0 +1,336 @@
+// Fits against theory (the CRLB), against the double-precision reference, and on the cases that break fitters.
+// SPDX-License-Identifier: MIT
+#include "glint/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fit/kernel_batch.hpp"
+#include "fit/reference.hpp"
+#include "glint/error.hpp"
+#include "glint/simulate.hpp"
+
+using namespace glint;
+
+namespace {
+
+using Truth = std::array<std::vector<float>, max_parameters>;
+constexpr double pixel_um = 0.1;
+
+Psf psf_of(PsfModel model) {
+    Psf psf;
+    psf.model = model;
+    psf.sigma_um = 0.13;
+    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
+    return psf;
+}
+
+/// Read noise from 1.2 to 3.2 e-, one pixel in fifty hot with 12 e-.
+Camera scmos_camera() {
+    Camera camera;
+    camera.kind = CameraKind::SCMOS;
+    camera.sensor_width = camera.sensor_height = 50;
+    for (int k = 0; k < 2500; ++k)
+        camera.readnoise_e.map.push_back(k % 50 == 7 ? 12.0f : 1.2f + float(k * 37 % 100) / 50);
+    return camera;
+}
+
+Camera emccd_camera() {
+    Camera camera;
+    camera.kind = CameraKind::EMCCD;
+    camera.em_gain = 100;
+    camera.readnoise_e.scalar = 50;
+    return camera;
+}
+
+struct Condition {
+    PsfModel model;
+    Camera camera;
+    RoiSimulation simulation;
+};
+
+/// Where maximum likelihood itself reaches the bound: 7x7 with fixed width, 11x11 and 1000 photons with free widths,
+/// 13x13 and 2000 photons with z; on an EMCCD twice the photons, for the same information.
+Condition efficient(PsfModel model, const Camera& camera) {
+    RoiSimulation s;
+    s.count = 20000;
+    const bool fixed = model == PsfModel::GaussianXYNB, z = model == PsfModel::AstigmaticXYZNB;
+    s.size = fixed ? 7 : z ? 13 : 11;
+    s.photons_min = fixed ? 500 : z ? 2000 : 1000;
+    s.photons_min *= camera.excess_noise();
+    s.photons_max = 2 * s.photons_min;
+    return {model, camera, s};
+}
+
+struct Fitted {
+    Rois rois;
+    Truth truth;
+    Fits fits;
+};
+
+Fitted run(const Condition& c, const FitOptions& options = {}) {
+    Fitted r;
+    r.rois = simulate_rois(c.simulation, psf_of(c.model), pixel_um, c.camera, r.truth);
+    r.fits = fit(r.rois, psf_of(c.model), pixel_um, options);
+    return r;
+}
+
+/// Standard deviations of the CRLB at the true parameters: a fit that starts there and stops at once.
+Fits at_truth(const Fitted& r, const Psf& psf) {
+    FitOptions options;
+    options.max_iterations = 1;
+    for (int k = 0; k < parameter_count(psf.model); ++k) options.start[k] = r.truth[k];
+    return fit(r.rois, psf, pixel_um, options);
+}
+
+void expect_finite(const Fits& fits) {
+    const auto all_finite = [](const std::vector<float>& column) {
+        return std::all_of(column.begin(), column.end(), [](float v) { return std::isfinite(v); });
+    };
+    for (int k = 0; k < max_parameters; ++k) EXPECT_TRUE(all_finite(fits.theta[k]) && all_finite(fits.crlb[k])) << k;
+    EXPECT_TRUE(all_finite(fits.log_likelihood_ratio) && all_finite(fits.p_value));
+}
+
+class Efficiency : public testing::TestWithParam<std::tuple<int, int>> {};
+
+}  // namespace
+
+TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
+    const auto [model, camera_number] = GetParam();
+    const Camera cameras[] = {Camera{}, scmos_camera(), emccd_camera()};
+    const Condition c = efficient(PsfModel(model), cameras[camera_number]);
+    const Fitted r = run(c);
+    const Fits bound = at_truth(r, psf_of(c.model));
+    const double n = double(r.fits.count());
+    for (int k = 0; k < parameter_count(c.model); ++k) {
+        double sum = 0, squares = 0;
+        for (std::size_t i = 0; i < r.fits.count(); ++i) {
+            const double e = (r.fits.theta[k][i] - r.truth[k][i]) / bound.crlb[k][i];
+            sum += e, squares += e * e;
+        }
+        const double mean = sum / n, std = std::sqrt(squares / n - mean * mean);
+        EXPECT_NEAR(std, 1, 4 / std::sqrt(2 * n)) << parameter_names(c.model)[k];
+        EXPECT_NEAR(k < 2 ? mean : 0.0, 0, 4 / std::sqrt(n)) << parameter_names(c.model)[k];
+    }
+    const auto converged = std::count(r.fits.status.begin(), r.fits.status.end(), FitStatus::converged);
+    EXPECT_GE(double(converged), 0.999 * n);
+    const auto small = std::count_if(r.fits.p_value.begin(), r.fits.p_value.end(), [](float p) { return p < 0.01f; });
+    EXPECT_NEAR(double(small) / n, 0.01, 0.002 + 4 * std::sqrt(0.01 / n));
+}
+INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency, testing::Combine(testing::Range(0, 4), testing::Range(0, 3)));
+
+// Dim spots: not efficient any more, but the answer must be the likelihood's own maximum, as double precision finds it
+// from the same start.
+TEST(Fit, dim_spots_reach_the_reference_maximum) {
+    for (int model = 0; model < 4; ++model) {
+        Condition c = efficient(PsfModel(model), Camera{});
+        c.simulation.count = 150;
+        c.simulation.photons_min = 50, c.simulation.photons_max = 500, c.simulation.background = 50;
+        const Psf psf = psf_of(c.model);
+        Fitted r;
+        r.rois = simulate_rois(c.simulation, psf, pixel_um, c.camera, r.truth);
+        FitOptions options;
+        for (int k = 0; k < parameter_count(c.model); ++k) options.start[k] = r.truth[k];
+        r.fits = fit(r.rois, psf, pixel_um, options);
+        const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
+        const std::vector<float> no_noise(pixels, 0.0f);
+        std::vector<double> worst;
+        for (std::size_t i = 0; i < r.fits.count(); ++i) {
+            if (r.fits.status[i] != FitStatus::converged) continue;
+            Parameters start{};
+            for (int k = 0; k < parameter_count(c.model); ++k) start[k] = r.truth[k][i];
+            const ReferenceRoi roi{r.rois.size, {r.rois.pixels.data() + i * pixels, pixels}, no_noise, {}, 1};
+            const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+            if (!expected.converged) continue;
+            double difference = 0;
+            for (int k = 0; k < parameter_count(c.model); ++k)
+                difference = std::max(difference, std::abs(r.fits.theta[k][i] - expected.theta[k]) / expected.crlb[k]);
+            worst.push_back(difference);
+        }
+        ASSERT_GT(worst.size(), 100u) << name_of(c.model);
+        std::sort(worst.begin(), worst.end());
+        EXPECT_LT(worst[worst.size() / 2], 0.01) << name_of(c.model);
+        EXPECT_LT(worst[worst.size() * 97 / 100], 0.1) << name_of(c.model);  // 1 % allowed, and its sampling error
+    }
+}
+
+TEST(Fit, crlb_and_llr_are_the_references) {
+    for (int model = 0; model < 4; ++model) {
+        Condition c = efficient(PsfModel(model), emccd_camera());
+        c.simulation.count = 20;
+        const Fitted r = run(c);
+        const Psf psf = psf_of(c.model);
+        const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
+        const std::vector<float> variance(pixels, r.rois.variance_scalar);
+        for (std::size_t i = 0; i < r.fits.count(); ++i) {
+            Parameters start{};
+            for (int k = 0; k < parameter_count(c.model); ++k) start[k] = r.truth[k][i];
+            const ReferenceRoi roi{r.rois.size, {r.rois.pixels.data() + i * pixels, pixels}, variance, {}, 2};
+            const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+            for (int k = 0; k < parameter_count(c.model); ++k)
+                EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
+            EXPECT_NEAR(r.fits.log_likelihood_ratio[i], expected.log_likelihood_ratio,
+                        1e-3 + 1e-5 * std::abs(expected.log_likelihood_ratio));
+        }
+    }
+}
+
+TEST(Fit, every_roi_size_fits) {
+    for (int size = min_roi_size; size <= max_roi_size; ++size) {
+        Condition c = efficient(PsfModel::GaussianXYNB, Camera{});
+        c.simulation.size = size;
+        c.simulation.count = 37;
+        c.simulation.spread_px = size < 5 ? 0.4 : 1;
+        const Fitted r = run(c);
+        expect_finite(r.fits);
+        for (std::size_t i = 0; i < r.fits.count(); ++i)
+            EXPECT_NEAR(r.fits.theta[0][i], r.truth[0][i], 6 * r.fits.crlb[0][i] + 1e-3) << size << " roi " << i;
+    }
+}
+
+TEST(Fit, result_does_not_depend_on_threads_or_grouping) {
+    Condition c = efficient(PsfModel::GaussianXYNBS, scmos_camera());
+    c.simulation.count = 5003;
+    FitOptions one, four;
+    one.threads = 1, four.threads = 4;
+    const Fitted a = run(c, one), b = run(c, four);
+    EXPECT_EQ(a.fits.theta, b.fits.theta);
+    EXPECT_EQ(a.fits.crlb, b.fits.crlb);
+    EXPECT_EQ(a.fits.p_value, b.fits.p_value);
+    Rois tail = a.rois;  // from ROI 5 on: every fit meets other neighbours in its register
+    const auto skip = std::ptrdiff_t(5 * tail.size * tail.size);
+    tail.pixels.erase(tail.pixels.begin(), tail.pixels.begin() + skip);
+    tail.variance.erase(tail.variance.begin(), tail.variance.begin() + skip);
+    const Fits shifted = fit(tail, psf_of(c.model), pixel_um);
+    for (std::size_t i = 0; i < shifted.count(); ++i) {
+        ASSERT_EQ(shifted.theta[0][i], a.fits.theta[0][i + 5]) << i;
+        ASSERT_EQ(shifted.crlb[4][i], a.fits.crlb[4][i + 5]) << i;
+        ASSERT_EQ(shifted.p_value[i], a.fits.p_value[i + 5]) << i;
+    }
+}
+
+TEST(Fit, additive_map_takes_a_neighbour_out) {
+    Condition c = efficient(PsfModel::GaussianXYNB, Camera{});
+    c.simulation.count = 2000;
+    Fitted r = run(c);
+    const Fits alone = r.fits;
+    r.rois.additive.assign(r.rois.pixels.size(), 0.0f);
+    for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
+        if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known, so only its noise-free part is added
+    const Fits with_map = fit(r.rois, psf_of(c.model), pixel_um);
+    double difference = 0;
+    for (std::size_t i = 0; i < alone.count(); ++i) difference += with_map.theta[0][i] - alone.theta[0][i];
+    // Heavier weights on noise that is not there shift nothing on average: within 4 standard errors.
+    EXPECT_NEAR(difference / double(alone.count()), 0, 4 * alone.crlb[0][0] / std::sqrt(double(alone.count())));
+}
+
+TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
+    const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    for (int model = 0; model < 4; ++model)
+        for (int size : {3, 4, 7, 8, 13, 31}) {
+            const int pixels = size * size;
+            Rois rois;
+            rois.size = size;
+            const auto add = [&](auto value) {
+                for (int p = 0; p < pixels; ++p) rois.pixels.push_back(float(value(p)));
+            };
+            add([](int) { return 0.0; });                                 // 0: empty
+            add([](int) { return 100.0; });                               // 1: constant
+            add([](int p) { return p == 0 ? 65535.0 : 10.0; });           // 2: hot corner
+            add([&](int p) { return p == pixels / 2 ? 65535.0 : 0.0; });  // 3: one bright pixel on nothing
+            add([](int) { return 65535.0; });                             // 4: saturated
+            add([&](int p) { return p == 3 ? double(nan) : 10.0; });      // 5: NaN
+            add([&](int p) { return p == 4 ? double(inf) : 10.0; });      // 6: infinity
+            add([](int p) { return p % 2 ? -50.0 : 60.0; });              // 7: negative counts
+            add([&](int p) { return p % size == 0 ? 500.0 : 5.0; });      // 8: a spot outside
+            add([](int) { return 1e30; });                                // 9: absurd
+            add([](int p) { return p % 5 == 0 ? 1e6 : 0; });              // 10: comb
+            for (float variance : {0.0f, 2.0f}) {
+                rois.variance_scalar = variance;
+                const Fits fits = fit(rois, psf_of(PsfModel(model)), pixel_um);
+                expect_finite(fits);
+                for (int bad : {5, 6, 9}) EXPECT_EQ(fits.status[bad], FitStatus::bad_input) << bad << " size " << size;
+                for (int dull : {0, 1, 4})
+                    EXPECT_NE(fits.status[dull], FitStatus::converged) << dull << " size " << size;
+            }
+        }
+}
+
+TEST(Fit, two_molecules_have_a_low_p_value) {
+    const Condition c = efficient(PsfModel::GaussianXYNB, Camera{});
+    Fitted r = run(c);
+    for (std::size_t i = 1; i < r.fits.count(); i += 2)  // a second, shifted copy of the neighbour's pixels
+        for (int p = 0; p + 2 < 49; ++p) r.rois.pixels[i * 49 + p] += r.rois.pixels[(i - 1) * 49 + p + 2];
+    const Fits fits = fit(r.rois, psf_of(c.model), pixel_um);
+    int low = 0;
+    for (std::size_t i = 1; i < fits.count(); i += 2) low += fits.p_value[i] < 0.01f;
+    EXPECT_GT(low, int(fits.count() / 2) * 8 / 10);
+}
+
+TEST(Fit, instruction_sets_agree) {
+#if defined(__x86_64__)
+    Condition c = efficient(PsfModel::GaussianXYNB, Camera{});
+    c.simulation.count = 2000;
+    const Fitted r = run(c);
+    const KernelPsf psf{1.3f, 0.3f, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const KernelOptions options{7, 50, 0.01f, 1.5f, 0, 1};
+    const KernelInput in{r.rois.pixels.data(), nullptr, nullptr, 0, {}, 2000};
+    const auto with = [&](auto batch) {
+        Fits fits;
+        fits.resize(c.model, 2000);
+        KernelOutput out{};
+        for (int k = 0; k < 4; ++k) out.theta[k] = fits.theta[k].data(), out.crlb[k] = fits.crlb[k].data();
+        out.log_likelihood_ratio = fits.log_likelihood_ratio.data(), out.p_value = fits.p_value.data();
+        out.iterations = fits.iterations.data(), out.status = reinterpret_cast<std::uint8_t*>(fits.status.data());
+        batch(0, psf, options, in, out);
+        return fits;
+    };
+    const auto expect_close = [&](const Fits& a, const Fits& b) {
+        int far = 0;
+        for (std::size_t i = 0; i < a.count(); ++i)
+            far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
+        EXPECT_LE(far, 4);  // 1 in 1000 may stop one iteration apart, on the tolerance
+    };
+    const Fits narrow = with(sse2::fit_batch);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) expect_close(narrow, with(avx2::fit_batch));
+    if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        expect_close(narrow, with(avx512::fit_batch));
+#else
+    GTEST_SKIP() << "one instruction set on this machine";
+#endif
+}
+
+TEST(Fit, refuses_what_it_cannot_fit_and_says_how_to_go_on) {
+    const auto message = [](const Rois& rois, const Psf& psf, double pixel,
+                            const FitOptions& options = {}) -> std::string {
+        try {
+            fit(rois, psf, pixel, options);
+        } catch (const OptionError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    Rois rois;
+    rois.size = 7;
+    rois.pixels.assign(49, 1.0f);
+    Rois small = rois, ragged = rois;
+    small.size = 2, ragged.pixels.pop_back();
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    EXPECT_NE(message(small, psf, 0.1).find("3 to 31"), std::string::npos);
+    EXPECT_NE(message(ragged, psf, 0.1).find("7x7"), std::string::npos);
+    EXPECT_NE(message(rois, psf, 0).find("--pixel-size"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{}, 0.1).find("--sigma"), std::string::npos);
+    EXPECT_NE(message(rois, Psf{PsfModel::AstigmaticXYZNB, 0, {}}, 0.1).find("--calibration"), std::string::npos);
+    rois.pixels.clear();
+    EXPECT_EQ(fit(rois, psf, 0.1).count(), 0u);
+}
+
+TEST(Fit, a_stop_is_an_exception) {
+    StopFlag stop = true;
+    FitOptions options;
+    options.stop = &stop;
+    EXPECT_THROW(run(efficient(PsfModel::GaussianXYNB, Camera{}), options), Cancelled);
+}

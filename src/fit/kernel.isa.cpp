@@ -1,0 +1,164 @@
+// Fits a batch of ROIs, one per lane, with the kernel compiled for this instruction set.
+// SPDX-License-Identifier: MIT
+#include "fit/kernel.hpp"
+
+#include "fit/kernel_batch.hpp"
+
+namespace glint::GLINT_ISA {
+namespace {
+
+/// One group's pixels, transposed to [pixel][lane], and what the fit must know of them.
+struct Group {
+    alignas(64) float data[max_size * max_size * lane_width];
+    alignas(64) float known[max_size * max_size * lane_width];
+    alignas(64) float variance[max_size * max_size * lane_width];
+    GroupPixels pixels;
+    Mask bad;  // NaN, infinite or beyond 1e9 e-
+};
+
+/// Rows first, first + 1, ... of a stack to [pixel][lane]; lanes beyond the end repeat the last ROI.
+void transpose(const float* stack, int pixels, int64_t first, int64_t count, float* out) {
+    for (int lane = 0; lane < lane_width; ++lane) {
+        const int64_t k = first + lane < count ? first + lane : count - 1;
+        const float* roi = stack + k * pixels;
+        for (int p = 0; p < pixels; ++p) out[p * lane_width + lane] = roi[p];
+    }
+}
+
+GLINT_INLINE Mask unusable(Lane values) { return ~(abs(values) < 1e9f); }
+
+/// Brings counts and noise to the form of docs/theory.md, eq. 2.2.
+void prepare(const KernelInput& in, const KernelOptions& options, int64_t first, bool mapped, Group& group) {
+    const int pixels = options.size * options.size;
+    const float scale = 1.0f / options.excess_noise, scale2 = scale * scale;
+    transpose(in.pixels, pixels, first, in.count, group.data);
+    if (in.variance) transpose(in.variance, pixels, first, in.count, group.variance);
+    if (in.additive) transpose(in.additive, pixels, first, in.count, group.known);
+    group.bad = all_false();
+    Lane least = splat(mapped ? 3e38f : scale2 * options.variance);
+    for (int p = 0; p < pixels; ++p) {
+        const int at = p * lane_width;
+        Lane d = load(group.data + at);
+        group.bad |= unusable(d);
+        Lane v = splat(options.variance);
+        if (in.variance) {
+            v = load(group.variance + at);
+            group.bad |= unusable(v) | (v < 0.0f);
+            store(group.variance + at, v * scale2);
+        }
+        Lane known = v * scale2;
+        store(group.data + at, max(d * scale + known, Lane{}));
+        if (!mapped) continue;
+        if (in.additive) {
+            const Lane m = load(group.known + at);
+            group.bad |= unusable(m) | (m < 0.0f);
+            known += m * scale;
+        }
+        store(group.known + at, known);
+        least = min(least, known);
+    }
+    group.pixels = {group.data,
+                    mapped ? group.known : nullptr,
+                    in.variance ? group.variance : nullptr,
+                    splat(scale2 * options.variance),
+                    least,
+                    scale2 * options.variance,
+                    options.size};
+    if (!any(group.bad)) return;
+    for (int p = 0; p < pixels; ++p) {
+        const int at = p * lane_width;
+        store(group.data + at, select(group.bad, Lane{}, load(group.data + at)));
+        if (mapped) store(group.known + at, select(group.bad, Lane{}, load(group.known + at)));
+        if (in.variance) store(group.variance + at, select(group.bad, Lane{}, load(group.variance + at)));
+    }
+    group.pixels.known_least = select(group.bad, Lane{}, least);
+}
+
+void store_column(float* column, int64_t first, int64_t count, Lane values) {
+    if (first + lane_width <= count) return store(column + first, values);
+    for (int lane = 0; first + lane < count; ++lane) column[first + lane] = values[lane];
+}
+
+void store_column(uint8_t* column, int64_t first, int64_t count, IntLane values) {
+    for (int lane = 0; lane < lane_width && first + lane < count; ++lane) column[first + lane] = uint8_t(values[lane]);
+}
+
+Lane load_column(const float* column, int64_t first, int64_t count) {
+    Lane values;
+    for (int lane = 0; lane < lane_width; ++lane)
+        values[lane] = column[first + lane < count ? first + lane : count - 1];
+    return values;
+}
+
+template <class Psf>
+void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mask bad, int64_t first,
+                  const KernelInput& in, const KernelOutput& out) {
+    const IntLane status = status_of(fit, float(options.size), bad);
+    const Mask no_crlb = status >= 3;
+    for (int k = 0; k < GroupResult<Psf>::P; ++k) {
+        const float scale = k == 2 || k == 3 ? options.excess_noise : 1.0f;
+        store_column(out.theta[k], first, in.count, fit.theta[k] * scale);
+        store_column(out.crlb[k], first, in.count, select(no_crlb, Lane{}, sqrt(fit.variance[k]) * scale));
+    }
+    const float pixels = float(options.size * options.size);
+    store_column(out.log_likelihood_ratio, first, in.count, select(bad, Lane{}, -fit.goodness.half_deviance));
+    store_column(out.p_value, first, in.count,
+                 select(bad, Lane{}, p_value(fit.goodness, pixels, float(GroupResult<Psf>::P))));
+    store_column(out.iterations, first, in.count, to_int(fit.iterations));
+    store_column(out.status, first, in.count, status);
+}
+
+/// `known_starts`: how many leading parameters start from `start`: none, x and y, or all.
+template <class Psf, int fixed, bool mapped>
+__attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, const KernelOptions& options,
+                                         const Lane* start, int known_starts, GroupResult<Psf>& result) {
+    GroupFit<Psf, fixed, mapped> fit(group.pixels, psf, options);
+    if (known_starts == GroupResult<Psf>::P)
+        fit.start_from(start);
+    else if (known_starts == 2)
+        fit.estimate_start(start[0], start[1]);
+    else
+        fit.estimate_start();
+    fit.run(result);
+    if (options.excess_noise > 1)
+        fit.template add_goodness<PixelNoise::multiplied>(result.goodness);
+    else if (mapped || options.variance > 0)
+        fit.template add_goodness<PixelNoise::poisson>(result.goodness);
+    else
+        fit.template add_goodness<PixelNoise::ideal>(result.goodness);
+}
+
+template <class Psf>
+void fit_model(const KernelPsf& numbers, const KernelOptions& options, const KernelInput& in, const KernelOutput& out) {
+    constexpr int P = GroupResult<Psf>::P;
+    const Psf psf{numbers};
+    const bool mapped = in.variance || in.additive;
+    const auto fit = options.size == 7 ? (mapped ? fit_group<Psf, 7, true> : fit_group<Psf, 7, false>)
+                                       : (mapped ? fit_group<Psf, 0, true> : fit_group<Psf, 0, false>);
+    Group group;
+    for (int64_t first = 0; first < in.count; first += lane_width) {
+        prepare(in, options, first, mapped, group);
+        Lane start[P];
+        for (int k = 0; k < in.known_starts; ++k) {
+            const float scale = k == 2 || k == 3 ? 1.0f / options.excess_noise : 1.0f;
+            start[k] = load_column(in.start[k], first, in.count) * scale;
+        }
+        GroupResult<Psf> result;
+        fit(group, psf, options, start, in.known_starts, result);
+        store_result<Psf>(result, options, group.bad, first, in, out);
+    }
+}
+
+}  // namespace
+
+void fit_batch(int model, const KernelPsf& psf, const KernelOptions& options, const KernelInput& in,
+               const KernelOutput& out) {
+    switch (model) {
+        case 0: return fit_model<GaussianXYNB>(psf, options, in, out);
+        case 1: return fit_model<GaussianXYNBS>(psf, options, in, out);
+        case 2: return fit_model<GaussianXYNBSXSY>(psf, options, in, out);
+        case 3: return fit_model<AstigmaticXYZNB>(psf, options, in, out);
+    }
+}
+
+}  // namespace glint::GLINT_ISA

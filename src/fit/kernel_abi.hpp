@@ -1,0 +1,44 @@
+// The plain numbers that cross from the host into a kernel, the same for every instruction set and for a GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stdint.h>
+
+namespace glint {
+
+/// A PSF in pixels (z in micrometres).
+struct KernelPsf {
+    float sigma_px, min_sigma_px, max_sigma_px;
+    float sx0_px, sy0_px, gamma_um, d_um, ax, bx, ay, by, z_min_um, z_max_um;
+};
+
+struct KernelOptions {
+    int size;  // S, px
+    int max_iterations;
+    float tolerance;     // of a step, in units of its standard error
+    float margin_px;     // x and y stay within [-margin, S - 1 + margin]
+    float variance;      // read variance v, e-^2, where there is no map
+    float excess_noise;  // F^2
+};
+
+/// ROIs [0, count) of a stack; pointers to ROI 0. Null where absent.
+struct KernelInput {
+    const float* pixels;    // count * S * S, e-
+    const float* variance;  // count * S * S, e-^2
+    const float* additive;  // count * S * S, e-
+    int known_starts;       // how many leading parameters have start values: 0, 2 (x, y) or all
+    const float* start[6];  // count each
+    int64_t count;
+};
+
+/// Columns, count rows each; as glint::Fits.
+struct KernelOutput {
+    float* theta[6];
+    float* crlb[6];
+    float* log_likelihood_ratio;
+    float* p_value;
+    uint8_t* iterations;
+    uint8_t* status;
+};
+
+}  // namespace glint

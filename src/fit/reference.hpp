@@ -1,0 +1,35 @@
+// The judge of the kernel: the same fit in double precision, written for clarity, one pixel at a time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "glint/fits.hpp"
+#include "glint/psf.hpp"
+
+namespace glint {
+
+/// One ROI as the reference sees it; spans of size * size values. `additive` may be empty (none).
+struct ReferenceRoi {
+    int size = 0;
+    std::span<const float> photoelectrons, variance, additive;
+    double excess_noise = 1;  ///< F^2
+};
+
+using Parameters = std::array<double, max_parameters>;
+
+struct ReferenceFit {
+    Parameters theta{}, crlb{};  ///< units as in Fits; crlb: standard deviations
+    double log_likelihood_ratio = 0;
+    bool converged = false;
+};
+
+/// Levenberg-Marquardt on the Fisher matrix from `start`; a step is taken only if it raises the likelihood, until
+/// no parameter would move by more than 1e-6 of its CRLB (docs/theory.md, eq. 2.1 to 3.2).
+ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& start);
+
+/// Square roots of the CRLB at `theta` (eq. 3.4); zeros when the Fisher matrix is singular.
+Parameters reference_crlb(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& theta);
+
+}  // namespace glint
