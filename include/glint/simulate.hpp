@@ -1,0 +1,65 @@
+// Movies with known truth.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/camera.hpp"
+#include "glint/localizations.hpp"
+#include "glint/movie.hpp"
+#include "glint/psf.hpp"
+#include "glint/rois.hpp"
+
+namespace glint {
+
+enum class Structure { microtubules, rings, random };
+
+struct SimulateOptions {
+    Structure structure = Structure::microtubules;
+    Psf psf;  ///< sigma_um or curve must be set
+    double pixel_size_nm = 100;
+    int width = 128, height = 128;  ///< px
+    std::int64_t frames = 1000;
+    double spots_per_frame = 10;                   ///< mean number of molecules that are on
+    double photons_min = 500, photons_max = 2000;  ///< per molecule and frame, uniform
+    double background = 10;                        ///< photoelectrons per pixel and frame
+    double on_frames = 3;                          ///< mean on-time of a molecule, frames (geometric)
+    double z_range_um = 0.4;                       ///< z uniform within +-range (AstigmaticXYZNB)
+    std::uint64_t seed = 1;
+};
+
+/// Generates a movie frame by frame; the same options and seed give the same movie on any machine and in whatever
+/// order or block size frames are asked for. The truth of each frame comes with it.
+class Simulation {
+  public:
+    /// Throws OptionError for values out of range. Counts are uint16: (e- * em noise + read noise) / gain + offset.
+    Simulation(const SimulateOptions& options, const Camera& camera);
+    ~Simulation();
+    MovieInfo info() const;
+    /// Frames [first, first + count) with their noise; thread-safe.
+    void read(std::int64_t first, int count, FrameBlock& block) const;
+    /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg.
+    Localizations truth(std::int64_t first, std::int64_t count) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// n ROIs of one model with independent noise for accuracy checks: positions uniform within +-`spread_px` of the
+/// centre, photons uniform in the range. `truth` receives the parameters in the order of Fits::theta.
+struct RoiSimulation {
+    int size = 7;
+    std::size_t count = 0;
+    double photons_min = 500, photons_max = 2000, background = 10, spread_px = 1.0, z_range_um = 0.4;
+    std::uint64_t seed = 1;
+};
+Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera,
+                   std::array<std::vector<float>, max_parameters>& truth);
+
+}  // namespace glint

@@ -1,0 +1,39 @@
+// Molecules spread at random, and the choice of structure.
+// SPDX-License-Identifier: MIT
+#include "simulate/scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace glint {
+namespace {
+
+class RandomScene : public Scene {
+  public:
+    explicit RandomScene(const SimulateOptions& options) : options_(options) {}
+    Place draw(Random& random) const override {
+        const double x = random.uniform(0, options_.width - 1), y = random.uniform(0, options_.height - 1);
+        return {x, y, random.uniform(-options_.z_range_um, options_.z_range_um)};
+    }
+
+  private:
+    SimulateOptions options_;
+};
+
+}  // namespace
+
+Place within(const SimulateOptions& options, Place place) {
+    return {std::clamp(place.x_px, 0.0, options.width - 1.0), std::clamp(place.y_px, 0.0, options.height - 1.0),
+            std::clamp(place.z_um, -options.z_range_um, options.z_range_um)};
+}
+
+std::unique_ptr<Scene> make_scene(const SimulateOptions& options) {
+    switch (options.structure) {
+        case Structure::microtubules: return make_microtubules(options);
+        case Structure::rings: return make_rings(options);
+        case Structure::random: break;
+    }
+    return std::make_unique<RandomScene>(options);
+}
+
+}  // namespace glint

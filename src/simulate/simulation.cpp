@@ -1,0 +1,117 @@
+// A movie with known truth, any frame of it at any time.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/error.hpp"
+#include "glint/simulate.hpp"
+#include "simulate/blinking.hpp"
+#include "simulate/sensor.hpp"
+#include "simulate/spot.hpp"
+
+namespace glint {
+namespace {
+
+void require_range(const char* what, double value, double low, double high) {
+    if (!(value >= low && value <= high))
+        throw OptionError(fmt::format("{} {} is outside {} to {}", what, value, low, high));
+}
+
+void require(const SimulateOptions& options) {
+    require_psf(options.psf, options.pixel_size_nm / 1000);
+    require_range("a pixel size in nm of", options.pixel_size_nm, 1, 1e5);
+    require_range("a movie's width of", options.width, 1, 8192);
+    require_range("a movie's height of", options.height, 1, 8192);
+    require_range("a number of frames of", double(options.frames), 1, 4294967295.0);
+    require_range("a mean number of spots per frame of", options.spots_per_frame, 0, 1e6);
+    require_range("a mean on-time in frames of", options.on_frames, 1, 1e4);
+    require_range("a background in photoelectrons per pixel of", options.background, 0, 1e6);
+    require_range("a range of z in micrometres of", options.z_range_um, 0, 100);
+    require_range("the fewest photons of", options.photons_min, 0, 1e9);
+    require_range("the most photons of", options.photons_max, options.photons_min, 1e9);
+}
+
+std::optional<double> scalar(const SensorField& field) {
+    return field.is_map() ? std::nullopt : std::optional<double>(field.scalar);
+}
+
+}  // namespace
+
+struct Simulation::State {
+    SimulateOptions options;
+    Camera camera;
+    std::unique_ptr<Scene> scene;
+
+    bool has_z() const { return options.psf.model == PsfModel::AstigmaticXYZNB; }
+
+    std::vector<Emission> emissions_of(std::int64_t first, std::int64_t count) const {
+        if (first < 0 || count < 0 || count > options.frames || first > options.frames - count)
+            throw OptionError(
+                fmt::format("frames {}:{} asked of a simulation of {}", first, first + count, options.frames));
+        return emissions(options, *scene, first, count);
+    }
+
+    void expose(std::int64_t frame, const std::vector<Emission>& block, std::uint16_t* counts) const {
+        std::vector<double> mean(std::size_t(options.width) * options.height, options.background);
+        auto on = std::lower_bound(block.begin(), block.end(), frame,
+                                   [](const Emission& e, std::int64_t f) { return e.frame < f; });
+        for (; on != block.end() && on->frame == frame; ++on)
+            add_spot(make_spot(options.psf, options.pixel_size_nm / 1000, on->place.x_px, on->place.y_px,
+                               on->place.z_um, on->photons),
+                     options.width, options.height, mean);
+        Random random(options.seed, Stream::frame_noise, std::uint64_t(frame));
+        expose_frame(camera, options.width, mean, random, counts);
+    }
+};
+
+Simulation::Simulation(const SimulateOptions& options, const Camera& camera) {
+    require(options);
+    const CameraView checks_the_camera(camera, options.width, options.height);
+    state_ = std::make_unique<State>(State{options, camera, make_scene(options)});
+}
+
+Simulation::~Simulation() = default;
+
+MovieInfo Simulation::info() const {
+    MovieInfo info;
+    info.name = "simulation";
+    info.width = state_->options.width, info.height = state_->options.height;
+    info.frames = state_->options.frames;
+    info.pixel_size_nm = state_->options.pixel_size_nm;
+    info.offset_adu = scalar(state_->camera.offset_adu);
+    info.gain_e_per_adu = scalar(state_->camera.gain_e_per_adu);
+    if (state_->camera.kind == CameraKind::EMCCD) info.em_gain = state_->camera.em_gain;
+    return info;
+}
+
+void Simulation::read(std::int64_t first, int count, FrameBlock& block) const {
+    const std::vector<Emission> on = state_->emissions_of(first, count);
+    block.first_frame = first, block.count = count;
+    block.width = state_->options.width, block.height = state_->options.height;
+    block.type = PixelType::uint16;
+    block.bytes.resize(block.frame_bytes() * std::size_t(count));
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    tbb::parallel_for(
+        0, count, [&](int k) { state_->expose(first + k, on, counts + std::size_t(k) * block.width * block.height); });
+}
+
+Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
+    Localizations truth;
+    for (const Emission& on : state_->emissions_of(first, count)) {
+        truth.frame.push_back(std::uint32_t(on.frame));
+        truth.x_px.push_back(float(on.place.x_px));
+        truth.y_px.push_back(float(on.place.y_px));
+        if (state_->has_z()) truth.z_nm.push_back(float(on.place.z_um * 1000));
+        truth.photons.push_back(float(on.photons));
+        truth.bg.push_back(float(state_->options.background));
+    }
+    truth.width = state_->options.width, truth.height = state_->options.height;
+    truth.frames = state_->options.frames;
+    truth.pixel_size_nm = state_->options.pixel_size_nm;
+    return truth;
+}
+
+}  // namespace glint

@@ -1,0 +1,187 @@
+// Simulated movies: independent of how they are read, true to their truth, and on their structures.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "glint/error.hpp"
+#include "glint/simulate.hpp"
+#include "simulate/spot.hpp"
+
+using namespace glint;
+
+namespace {
+
+SimulateOptions small() {
+    SimulateOptions options;
+    options.psf.sigma_um = 0.13;
+    options.width = 40, options.height = 30, options.frames = 60, options.spots_per_frame = 4;
+    return options;
+}
+
+Camera plain_camera() {
+    Camera camera;
+    camera.offset_adu.scalar = 100;
+    camera.gain_e_per_adu.scalar = 0.5f;
+    camera.readnoise_e.scalar = 1.5f;
+    return camera;
+}
+
+const std::uint16_t* counts(const FrameBlock& block, int frame) {
+    return reinterpret_cast<const std::uint16_t*>(block.frame(frame));
+}
+
+/// The mean photoelectrons that truth and model give a frame.
+std::vector<double> mean_of(const SimulateOptions& options, const Localizations& truth) {
+    std::vector<double> mean(std::size_t(options.width) * options.height, options.background);
+    for (std::size_t k = 0; k < truth.size(); ++k)
+        add_spot(make_spot(options.psf, options.pixel_size_nm / 1000, truth.x_px[k], truth.y_px[k],
+                           truth.z_nm.empty() ? 0 : truth.z_nm[k] / 1000, truth.photons[k]),
+                 options.width, options.height, mean);
+    return mean;
+}
+
+}  // namespace
+
+TEST(Simulation, is_the_same_in_whatever_blocks_it_is_read) {
+    const Simulation simulation(small(), plain_camera());
+    FrameBlock whole, part;
+    simulation.read(0, 60, whole);
+    for (const auto& [first, count] : {std::pair{59, 1}, {7, 13}, {0, 1}}) {
+        simulation.read(first, count, part);
+        EXPECT_EQ(part.first_frame, first);
+        EXPECT_EQ(0, std::memcmp(part.bytes.data(), whole.frame(first), part.bytes.size()));
+    }
+    const Localizations all = simulation.truth(0, 60), some = simulation.truth(7, 13);
+    const auto begin = std::lower_bound(all.frame.begin(), all.frame.end(), 7u) - all.frame.begin();
+    ASSERT_FALSE(some.x_px.empty());
+    EXPECT_TRUE(std::equal(some.x_px.begin(), some.x_px.end(), all.x_px.begin() + begin));
+    EXPECT_TRUE(std::equal(some.photons.begin(), some.photons.end(), all.photons.begin() + begin));
+}
+
+TEST(Simulation, another_seed_gives_another_movie) {
+    SimulateOptions options = small();
+    FrameBlock one, two;
+    Simulation(options, plain_camera()).read(0, 2, one);
+    options.seed = 2;
+    Simulation(options, plain_camera()).read(0, 2, two);
+    EXPECT_NE(one.bytes, two.bytes);
+}
+
+TEST(Simulation, counts_have_the_mean_and_noise_of_model_and_camera) {
+    SimulateOptions options = small();
+    const Simulation simulation(options, plain_camera());
+    FrameBlock block;
+    simulation.read(0, 60, block);
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (int frame = 0; frame < 60; ++frame) {
+        const std::vector<double> mean = mean_of(options, simulation.truth(frame, 1));
+        for (std::size_t k = 0; k < mean.size(); ++k, ++n) {
+            const double electrons = (counts(block, frame)[k] - 100.0) * 0.5;
+            const double variance = mean[k] + 1.5 * 1.5 + 0.25 / 12;  // the last: rounding to whole counts
+            const double z = (electrons - mean[k]) / std::sqrt(variance);
+            sum += z, squares += z * z;
+        }
+    }
+    EXPECT_NEAR(sum / n, 0, 4 / std::sqrt(n));
+    EXPECT_NEAR(squares / n, 1, 4 * std::sqrt(2.3 / n));
+}
+
+TEST(Simulation, astigmatic_truth_has_the_z_that_was_drawn) {
+    SimulateOptions options = small();
+    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_um = 0.13, .sy0_um = 0.13, .gamma_um = 0.2, .d_um = 0.4}};
+    options.photons_min = options.photons_max = 1e6;  // the model's error, if any, would rise above the noise
+    const Simulation simulation(options, plain_camera());
+    FrameBlock block;
+    simulation.read(0, 20, block);
+    const Localizations truth = simulation.truth(0, 20);
+    ASSERT_EQ(truth.z_nm.size(), truth.size());
+    for (float z : truth.z_nm) EXPECT_LE(std::abs(z), 400);
+    for (int frame = 0; frame < 20; ++frame) {
+        const std::vector<double> mean = mean_of(options, simulation.truth(frame, 1));
+        for (std::size_t k = 0; k < mean.size(); ++k) {
+            if (mean[k] > 30000) continue;  // clipped at 65535 counts
+            EXPECT_NEAR((counts(block, frame)[k] - 100.0) * 0.5, mean[k],
+                        6.5 * std::sqrt(mean[k] + 3) + 0.01 * mean[k]);
+        }
+    }
+}
+
+TEST(Simulation, as_many_spots_are_on_as_asked_for_as_long_as_asked) {
+    SimulateOptions options = small();
+    options.frames = 20000, options.spots_per_frame = 3, options.on_frames = 4;
+    options.structure = Structure::random;
+    const Localizations truth = Simulation(options, plain_camera()).truth(0, options.frames);
+    // On-times are correlated: the count's variance is rate * E[T^2] = spots / m * (2 m^2 - m) per frame.
+    const double spread = std::sqrt(20000 * 3.0 * (2 * 4 - 1));
+    EXPECT_NEAR(double(truth.size()), 60000, 4 * spread);
+    std::map<float, int> on_frames;  // no two molecules share an x
+    for (float x : truth.x_px) ++on_frames[x];
+    EXPECT_NEAR(double(truth.size()) / double(on_frames.size()), 4, 4 * std::sqrt(12.0 / 15000) + 0.01);
+    double photons = 0;
+    for (float p : truth.photons) photons += p;
+    EXPECT_NEAR(photons / double(truth.size()), 1250, 4 * 1500 / std::sqrt(12.0 * 60000));
+    EXPECT_EQ(truth.frames, 20000);
+}
+
+TEST(Simulation, the_movie_starts_in_the_steady_state) {
+    SimulateOptions options = small();
+    options.spots_per_frame = 5000, options.on_frames = 8;
+    const Localizations first = Simulation(options, plain_camera()).truth(0, 1);
+    EXPECT_NEAR(double(first.size()), 5000, 4 * std::sqrt(5000.0));
+}
+
+TEST(Simulation, positions_stay_in_the_field_of_any_shape) {
+    for (Structure structure : {Structure::microtubules, Structure::rings, Structure::random})
+        for (const auto& [width, height] : {std::pair{1, 1}, {64, 1}, {2, 300}, {64, 64}}) {
+            SimulateOptions options = small();
+            options.structure = structure, options.width = width, options.height = height;
+            options.spots_per_frame = 100, options.frames = 5;
+            const Localizations truth = Simulation(options, plain_camera()).truth(0, 5);
+            EXPECT_GT(truth.size(), 300u);
+            for (std::size_t k = 0; k < truth.size(); ++k) {
+                EXPECT_TRUE(truth.x_px[k] >= 0 && truth.x_px[k] <= float(width - 1));
+                EXPECT_TRUE(truth.y_px[k] >= 0 && truth.y_px[k] <= float(height - 1));
+            }
+        }
+}
+
+TEST(Simulation, rings_have_their_radius) {
+    SimulateOptions options = small();
+    options.structure = Structure::rings;
+    options.width = options.height = 5;  // one ring
+    options.spots_per_frame = 2000, options.frames = 1, options.on_frames = 1;
+    const Localizations truth = Simulation(options, plain_camera()).truth(0, 1);
+    double x = 0, y = 0, radius = 0;
+    for (std::size_t k = 0; k < truth.size(); ++k) x += truth.x_px[k], y += truth.y_px[k];
+    x /= double(truth.size()), y /= double(truth.size());
+    for (std::size_t k = 0; k < truth.size(); ++k) radius += std::hypot(truth.x_px[k] - x, truth.y_px[k] - y);
+    EXPECT_NEAR(100 * radius / double(truth.size()), 55, 2);
+}
+
+TEST(Simulation, refuses_what_makes_no_sense) {
+    const auto refused = [](auto change) {
+        SimulateOptions options = small();
+        change(options);
+        EXPECT_THROW(Simulation(options, plain_camera()), OptionError);
+    };
+    refused([](SimulateOptions& o) { o.psf.sigma_um = 0; });
+    refused([](SimulateOptions& o) { o.width = 0; });
+    refused([](SimulateOptions& o) { o.height = 1 << 30; });
+    refused([](SimulateOptions& o) { o.frames = 0; });
+    refused([](SimulateOptions& o) { o.on_frames = 0.5; });
+    refused([](SimulateOptions& o) { o.spots_per_frame = NAN; });
+    refused([](SimulateOptions& o) { o.photons_max = 1; });
+    refused([](SimulateOptions& o) { o.pixel_size_nm = -100; });
+    FrameBlock block;
+    EXPECT_THROW(Simulation(small(), plain_camera()).read(50, 11, block), OptionError);
+    EXPECT_THROW(Simulation(small(), plain_camera()).truth(-1, 2), OptionError);
+    Camera camera = plain_camera();
+    camera.gain_e_per_adu.scalar = 0;
+    EXPECT_THROW(Simulation(small(), camera), OptionError);
+}
