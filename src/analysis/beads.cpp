@@ -1,0 +1,134 @@
+// Finding beads, and fitting them slice by slice.
+// SPDX-License-Identifier: MIT
+#include "analysis/beads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/second_moments.hpp"
+#include "glint/error.hpp"
+#include "glint/fit.hpp"
+
+namespace glint {
+namespace {
+
+constexpr float least_relative_score = 0.2f;  // of the brightest bead: less is a halo or dirt
+
+std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t slice, FrameBlock& block) {
+    std::vector<float> photoelectrons(std::size_t(view.width()) * view.height());
+    stack.read(slice, 1, block);
+    view.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+    return photoelectrons;
+}
+
+/// The camera as it would have taken the sum of `slices` frames of photoelectrons: read variances add up.
+Camera camera_of_sum(const Camera& camera, const CameraView& view, std::int64_t slices) {
+    Camera sum;
+    sum.kind = camera.kind;
+    if (view.variance_map().empty()) {
+        sum.readnoise_e.scalar = std::sqrt(view.variance_scalar() * float(slices));
+        return sum;
+    }
+    sum.sensor_width = view.width(), sum.sensor_height = view.height();
+    for (float variance : view.variance_map()) sum.readnoise_e.map.push_back(std::sqrt(variance * float(slices)));
+    return sum;
+}
+
+Spots picked(const Spots& from, const std::vector<std::size_t>& keep) {
+    Spots to;
+    for (std::size_t k : keep) {
+        to.x.push_back(from.x[k]);
+        to.y.push_back(from.y[k]);
+        to.score.push_back(from.score[k]);
+    }
+    return to;
+}
+
+Spots bright_ones(const Spots& spots) {
+    std::vector<std::size_t> keep;
+    for (std::size_t k = 0; k < spots.count(); ++k)
+        if (spots.score[k] >= least_relative_score * *std::max_element(spots.score.begin(), spots.score.end()))
+            keep.push_back(k);
+    return picked(spots, keep);
+}
+
+bool is_alone(const Spots& spots, std::size_t k, int distance) {
+    for (std::size_t other = 0; other < spots.count(); ++other)
+        if (other != k && std::abs(spots.x[other] - spots.x[k]) < distance &&
+            std::abs(spots.y[other] - spots.y[k]) < distance)
+            return false;
+    return true;
+}
+
+bool is_inside(int at, int roi_size, int length) {
+    return at >= roi_size / 2 && at - roi_size / 2 + roi_size <= length;
+}
+
+/// Only beads whose window is whole and holds no other bead.
+Spots isolated_ones(const Spots& spots, const CameraView& view, int roi_size, const std::string& name) {
+    std::vector<std::size_t> keep;
+    int cut = 0, crowded = 0;
+    for (std::size_t k = 0; k < spots.count(); ++k) {
+        if (!is_inside(spots.x[k], roi_size, view.width()) || !is_inside(spots.y[k], roi_size, view.height()))
+            ++cut;
+        else if (!is_alone(spots, k, roi_size))
+            ++crowded;
+        else
+            keep.push_back(k);
+    }
+    if (keep.empty())
+        throw InputError(fmt::format(
+            "{}: no isolated bead: {} spots were found, {} of them nearer than {} px to the frame's edge and {} nearer "
+            "than {} px to another; give a sparser stack, a smaller --roi, or check --sigma, --offset and --gain",
+            name, spots.count(), cut, (roi_size + 1) / 2, crowded, roi_size));
+    return picked(spots, keep);
+}
+
+}  // namespace
+
+Spots find_beads(Movie& stack, const Camera& camera, double sigma_px, int roi_size) {
+    const MovieInfo& info = stack.info();
+    const CameraView view(camera, info.width, info.height);
+    std::vector<float> sum(std::size_t(info.width) * info.height);
+    FrameBlock block;
+    for (std::int64_t slice = 0; slice < info.frames; ++slice) {
+        const std::vector<float> frame = slice_of(stack, view, slice, block);
+        for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += frame[k];
+    }
+    const CameraView sum_view(camera_of_sum(camera, view, info.frames), info.width, info.height);
+    Spots spots;
+    Detector(sum_view, {sigma_px, 0}).find(sum, spots);
+    return isolated_ones(bright_ones(spots), view, roi_size, info.name);
+}
+
+std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& camera, const Spots& beads,
+                                                  double sigma_px, int roi_size) {
+    const MovieInfo& info = stack.info();
+    const CameraView view(camera, info.width, info.height);
+    const Psf psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}};
+    std::vector<std::vector<BeadShape>> shapes(std::size_t(info.frames));
+    FrameBlock block;
+    for (std::int64_t slice = 0; slice < info.frames; ++slice) {
+        Rois rois = make_rois(view, roi_size);
+        cut_rois(slice_of(stack, view, slice, block), view, beads, std::uint32_t(slice), rois);
+        const Fits fits = fit(rois, psf, 1);  // a pixel of 1 um: widths come in pixels
+        for (std::size_t k = 0; k < fits.count(); ++k) {
+            if (fits.status[k] != FitStatus::converged) continue;
+            const std::span<const float> pixels(rois.pixels.data() + k * roi_size * roi_size,
+                                                std::size_t(roi_size) * roi_size);
+            const Moments start{fits.theta[0][k], fits.theta[1][k], double(fits.theta[4][k]) * fits.theta[4][k],
+                                double(fits.theta[5][k]) * fits.theta[5][k], 0};
+            const std::optional<Moments> moments = gaussian_moments(pixels, roi_size, fits.theta[3][k], start);
+            if (!moments) continue;
+            const double size = moments->xx + moments->yy;
+            shapes[std::size_t(slice)].push_back({fits.theta[4][k], fits.theta[5][k], fits.crlb[4][k], fits.crlb[5][k],
+                                                  (moments->xx - moments->yy) / size, 2 * moments->xy / size});
+        }
+    }
+    return shapes;
+}
+
+}  // namespace glint

@@ -1,0 +1,231 @@
+// The calibration: recovers a simulated lens, is good for z, and refuses stacks that cannot give it.
+// SPDX-License-Identifier: MIT
+#include "glint/calibrate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "glint/detect.hpp"
+#include "glint/error.hpp"
+#include "glint/fit.hpp"
+#include "glint/movie_io.hpp"
+#include "simulate/random.hpp"
+
+using namespace glint;
+
+namespace {
+
+constexpr double pixel_um = 0.1, step_um = 0.04;
+constexpr int slices = 27, size = 64;
+constexpr double offset = 100;
+
+struct Stack {
+    AstigmaticCurve curve;
+    double angle = 0, photons = 20000, z_middle_um = 0;
+    std::vector<std::pair<double, double>> beads;
+};
+
+Stack stack_of(double gamma) {
+    Stack stack;
+    stack.curve = {.sx0_um = 0.140,
+                   .sy0_um = 0.132,
+                   .gamma_um = gamma,
+                   .d_um = 0.31,
+                   .ax = 0.05,
+                   .bx = 0.03,
+                   .ay = -0.04,
+                   .by = 0.02};
+    for (int k = 0; k < 4; ++k) stack.beads.emplace_back(15.2 + 31 * (k % 2) + 0.3 * k, 15.4 + 31 * (k / 2) - 0.2 * k);
+    return stack;
+}
+
+double z_of(int slice) { return step_um * (slice - 0.5 * (slices - 1)); }
+
+/// Poisson counts of Gaussians integrated over 3x3 points a pixel, so that they may be tilted.
+std::unique_ptr<Movie> simulate(const Stack& stack, std::uint64_t seed) {
+    FrameBlock block;
+    block.count = slices, block.width = block.height = size;
+    block.bytes.resize(block.frame_bytes() * slices);
+    Random random(seed, Stream::frame_noise, 0);
+    const double c = std::cos(stack.angle), s = std::sin(stack.angle);
+    for (int k = 0; k < slices; ++k) {
+        std::vector<double> mean(size * size, 5.0);
+        const double z = z_of(k) - stack.z_middle_um;
+        const double sx = stack.curve.sigma_x_um(z) / pixel_um, sy = stack.curve.sigma_y_um(z) / pixel_um;
+        const double height = stack.photons / (2 * M_PI * sx * sy * 9);
+        for (const auto& [x, y] : stack.beads)
+            for (int j = std::max(0, int(y) - 15); j < std::min(size, int(y) + 16); ++j)
+                for (int i = std::max(0, int(x) - 15); i < std::min(size, int(x) + 16); ++i)
+                    for (int sub = 0; sub < 9; ++sub) {
+                        const double dx = i - x + (sub % 3 - 1) / 3.0, dy = j - y + (sub / 3 - 1) / 3.0;
+                        const double u = (c * dx + s * dy) / sx, v = (c * dy - s * dx) / sy;
+                        mean[std::size_t(j) * size + i] += height * std::exp(-0.5 * (u * u + v * v));
+                    }
+        auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data() + k * block.frame_bytes());
+        for (double m : mean) *counts++ = std::uint16_t(std::min(65535.0, offset + random.poisson(m)));
+    }
+    return memory_movie(std::move(block), "beads");
+}
+
+Camera camera() {
+    Camera camera;
+    camera.offset_adu.scalar = offset;
+    return camera;
+}
+
+CalibrateOptions options() { return {.pixel_size_nm = 1000 * pixel_um, .z_step_nm = 1000 * step_um}; }
+
+std::string refusal(Movie& movie, const Camera& from = camera(), CalibrateOptions with = options()) {
+    try {
+        calibrate_astigmatism(movie, from, with);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST(Calibrate, recovers_the_lens_from_beads) {
+    for (double gamma : {0.2, -0.205})
+        for (double middle : {0.0, 0.06}) {
+            Stack stack = stack_of(gamma);
+            stack.z_middle_um = middle;
+            const Calibration got = calibrate_astigmatism(*simulate(stack, 1), camera(), options());
+            EXPECT_EQ(got.beads, 4);
+            ASSERT_EQ(got.z_um.size(), std::size_t(slices));
+            EXPECT_NEAR(got.z_middle_um, middle, 0.006);
+            EXPECT_NEAR(got.curve.gamma_um, gamma, 0.006);
+            EXPECT_NEAR(got.curve.sx0_um, 0.140, 0.001);
+            EXPECT_NEAR(got.curve.sy0_um, 0.132, 0.001);
+            EXPECT_NEAR(got.curve.z_min_um, z_of(0) - middle, 0.01);
+            // Residuals like the errors that the medians claim, less the half per cent for the model.
+            double chi_squared = 0;
+            const auto pull = [](double width, double curve, double error) {
+                return std::pow((width - curve) / error, 2) / (1 - std::pow(0.005 * width / error, 2));
+            };
+            for (std::size_t k = 0; k < got.z_um.size(); ++k) {
+                const double x = got.curve.sigma_x_um(got.z_um[k]), y = got.curve.sigma_y_um(got.z_um[k]);
+                chi_squared += pull(got.sigma_x_um[k], x, got.sigma_x_unc_um[k]);
+                chi_squared += pull(got.sigma_y_um[k], y, got.sigma_y_unc_um[k]);
+                EXPECT_NEAR(x, stack.curve.sigma_x_um(z_of(int(k)) - middle), 0.002);
+                EXPECT_NEAR(y, stack.curve.sigma_y_um(z_of(int(k)) - middle), 0.002);
+            }
+            // The errors are the larger of the fits' and the scatter's, so a little large.
+            EXPECT_LT(chi_squared / (2 * slices - 9), 1 + 4 * std::sqrt(2.0 / (2 * slices - 9)));
+            EXPECT_GT(chi_squared / (2 * slices - 9), 0.4);
+        }
+}
+
+TEST(Calibrate, gives_z_back_within_its_own_error) {
+    Stack stack = stack_of(-0.205);
+    const Calibration calibration = calibrate_astigmatism(*simulate(stack, 2), camera(), options());
+    stack.photons = 3000;
+    const auto movie = simulate(stack, 3);
+    const CameraView view(camera(), size, size);
+    Rois rois = make_rois(view, 13);
+    Spots beads;
+    for (const auto& [x, y] : stack.beads) {
+        beads.x.push_back(int(std::lround(x)));
+        beads.y.push_back(int(std::lround(y)));
+    }
+    FrameBlock block;
+    std::vector<float> frame(size * size);
+    for (int k = 3; k < slices - 3; ++k) {
+        movie->read(k, 1, block);
+        view.to_photoelectrons(block.frame(0), block.type, frame);
+        cut_rois(frame, view, beads, std::uint32_t(k), rois);
+    }
+    const Fits fits = fit(rois, {PsfModel::AstigmaticXYZNB, 0, calibration.curve}, pixel_um);
+    double squares = 0, sum = 0, n = 0;
+    for (std::size_t k = 0; k < fits.count(); ++k) {
+        if (fits.status[k] != FitStatus::converged) continue;
+        const double truth = z_of(int(rois.frame[k])) - calibration.z_middle_um;
+        const double pull = (fits.theta[4][k] - truth) / fits.crlb[4][k];
+        if (std::abs(pull) > 6) continue;
+        squares += pull * pull, sum += pull, ++n;
+    }
+    EXPECT_GT(n, 0.97 * double(fits.count()));
+    EXPECT_NEAR(std::sqrt(squares / n), 1, 0.12);  // the calibration's own error, about a third of a fit's, adds to it
+    EXPECT_NEAR(sum / n, 0, 0.4);
+}
+
+TEST(Calibrate, follows_the_direction_of_the_stage) {
+    CalibrateOptions reversed = options();
+    reversed.z_step_nm *= -1;
+    const Stack stack = stack_of(0.2);
+    const Calibration up = calibrate_astigmatism(*simulate(stack, 4), camera(), options());
+    const Calibration down = calibrate_astigmatism(*simulate(stack, 4), camera(), reversed);
+    EXPECT_NEAR(up.curve.gamma_um, 0.2, 0.006);
+    EXPECT_NEAR(down.curve.gamma_um, -0.2, 0.006);
+    EXPECT_LT(down.curve.z_min_um, down.curve.z_max_um);
+}
+
+TEST(Calibrate, refuses_a_tilted_lens_and_names_the_angle) {
+    for (double degrees : {45.0, -30.0, 20.0}) {
+        Stack stack = stack_of(0.2);
+        stack.angle = degrees * M_PI / 180;
+        const std::string why = refusal(*simulate(stack, 5));
+        const auto at = why.find("tilted by ");
+        ASSERT_NE(at, std::string::npos) << why;
+        const double named = std::atof(why.c_str() + at + std::strlen("tilted by "));
+        EXPECT_NEAR(std::remainder(named - degrees, 90), 0, 2) << why;
+    }
+    Stack nearly = stack_of(0.2);
+    nearly.angle = 5 * M_PI / 180;
+    EXPECT_EQ(refusal(*simulate(nearly, 6)), "");
+}
+
+TEST(Calibrate, refuses_widths_that_do_not_cross) {
+    Stack round = stack_of(0.0);
+    round.curve.ax = round.curve.bx = round.curve.ay = round.curve.by = 0;
+    round.curve.sy0_um = round.curve.sx0_um;
+    EXPECT_NE(refusal(*simulate(round, 7)).find("do not cross"), std::string::npos);
+    Stack one_side = stack_of(0.2);
+    one_side.z_middle_um = 0.75;
+    EXPECT_NE(refusal(*simulate(one_side, 8)).find("do not cross"), std::string::npos);
+}
+
+TEST(Calibrate, refuses_stacks_without_usable_beads) {
+    Stack empty = stack_of(0.2);
+    empty.beads.clear();
+    EXPECT_NE(refusal(*simulate(empty, 9)).find("no isolated bead: 0 spots"), std::string::npos);
+    Stack crowded = stack_of(0.2);
+    crowded.beads = {{30, 30}, {36, 34}, {2, 50}};
+    const std::string why = refusal(*simulate(crowded, 10));
+    EXPECT_NE(why.find("1 of them nearer than"), std::string::npos) << why;
+    EXPECT_NE(why.find("2 nearer"), std::string::npos) << why;
+}
+
+TEST(Calibrate, refuses_options_and_stacks_that_cannot_be) {
+    const auto movie = simulate(stack_of(0.2), 11);
+    CalibrateOptions wrong = options();
+    wrong.z_step_nm = 0;
+    EXPECT_THROW(calibrate_astigmatism(*movie, camera(), wrong), OptionError);
+    wrong = options(), wrong.pixel_size_nm = 0;
+    EXPECT_THROW(calibrate_astigmatism(*movie, camera(), wrong), OptionError);
+    wrong = options(), wrong.roi_size = 65;
+    EXPECT_THROW(calibrate_astigmatism(*movie, camera(), wrong), OptionError);
+    FrameBlock block;
+    block.count = 2, block.width = block.height = 20;
+    block.bytes.resize(block.frame_bytes() * 2);
+    EXPECT_NE(refusal(*memory_movie(std::move(block), "two slices")).find("2 slices are too few"), std::string::npos);
+}
+
+TEST(Calibrate, refuses_the_real_stack_whose_lens_is_turned) {
+    const char* data = std::getenv("GLINT_DATA");
+    const std::filesystem::path folder = data ? data : GLINT_SOURCE_DIR "/../shared/data";
+    const auto path = folder / "beads_astigmatic_zstack.tif";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there: set GLINT_DATA to the test data";
+    Camera real;
+    real.offset_adu.scalar = 99;
+    real.gain_e_per_adu.scalar = 0.6f;
+    const std::string why = refusal(*open_movie(path), real, {.pixel_size_nm = 65, .z_step_nm = 10});
+    const auto at = why.find("tilted by ");
+    ASSERT_NE(at, std::string::npos) << why;
+    EXPECT_NEAR(std::remainder(std::atof(why.c_str() + at + std::strlen("tilted by ")) - 47, 90), 0, 4) << why;
+}

@@ -1,0 +1,197 @@
+// Scores of tables small enough to work out by hand, and of one too dense for a dense matrix.
+// SPDX-License-Identifier: MIT
+#include "glint/score.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "analysis/matching.hpp"
+#include "glint/error.hpp"
+
+using namespace glint;
+
+namespace {
+
+/// Rows of frame, x and y in nm with pixels of 100 nm.
+Localizations table(const std::vector<std::array<double, 3>>& rows) {
+    Localizations out;
+    for (const auto& [frame, x_nm, y_nm] : rows) {
+        out.frame.push_back(std::uint32_t(frame));
+        out.x_px.push_back(float(x_nm / 100)), out.y_px.push_back(float(y_nm / 100));
+    }
+    out.pixel_size_nm = 100;
+    return out;
+}
+
+/// The best assignment by trying every permutation: most pairs, then the smallest total.
+std::pair<int, double> by_permutation(std::span<const Point> rows, std::span<const Point> columns, double radius) {
+    std::vector<int> order(std::max(rows.size(), columns.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::pair<int, double> best{0, 0};
+    do {
+        std::pair<int, double> now{0, 0};
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            if (order[r] >= int(columns.size())) continue;
+            const Point& q = columns[order[r]];
+            const double distance = std::hypot(rows[r].x_nm - q.x_nm, rows[r].y_nm - q.y_nm);
+            if (distance <= radius) ++now.first, now.second -= distance;
+        }
+        best = std::max(best, now);
+    } while (std::next_permutation(order.begin(), order.end()));
+    return {best.first, -best.second};
+}
+
+std::vector<Point> random_points(std::mt19937& random, std::size_t n, double edge_nm) {
+    std::uniform_real_distribution<double> at(0, edge_nm);
+    std::vector<Point> points(n);
+    for (Point& p : points) p = {at(random), at(random), 0};
+    return points;
+}
+
+}  // namespace
+
+TEST(Score, figures_worked_out_by_hand) {
+    const Localizations truth = table({{0, 0, 0}, {0, 1000, 0}, {1, 500, 500}, {3, 0, 0}});
+    const Localizations found = table({{1, 510, 480}, {0, 30, 40}, {0, 1000, 900}, {2, 0, 0}});
+    const Score s = score(found, truth, {.radius_nm = 100});
+    EXPECT_EQ(s.truths, 4u);
+    EXPECT_EQ(s.localizations, 4u);
+    EXPECT_EQ(s.matched, 2u);
+    EXPECT_DOUBLE_EQ(s.recall, 0.5);
+    EXPECT_DOUBLE_EQ(s.precision, 0.5);
+    EXPECT_DOUBLE_EQ(s.jaccard, 2.0 / 6);
+    EXPECT_NEAR(s.rmse_nm, std::sqrt((2500 + 500) / 2.0), 1e-3);
+    EXPECT_NEAR(s.rmse_x_nm, std::sqrt((900 + 100) / 2.0), 1e-3);
+    EXPECT_NEAR(s.rmse_y_nm, std::sqrt((1600 + 400) / 2.0), 1e-3);
+    EXPECT_NEAR(s.bias_x_nm, 20, 1e-3);
+    EXPECT_NEAR(s.bias_y_nm, 10, 1e-3);
+    // Frame 0: 50, 900 one way, 50 and 900 back; frame 1: sqrt(500) both ways.
+    EXPECT_NEAR(s.rmsmd_nm, std::sqrt((2500 + 810000 + 2500 + 810000 + 500 + 500) / 6.0), 1e-2);
+    EXPECT_FALSE(s.has_z);
+    EXPECT_EQ(s.std_over_crlb_x, 0);
+}
+
+TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
+    // The closest pair (40, 50) would leave two points alone.
+    const Localizations truth = table({{0, 0, 0}, {0, 50, 0}});
+    const Localizations found = table({{0, 40, 0}, {0, 140, 0}});
+    const Score s = score(found, truth, {.radius_nm = 95});
+    EXPECT_EQ(s.matched, 2u);
+    EXPECT_NEAR(s.bias_x_nm, (40 + 90) / 2.0, 1e-3);
+    EXPECT_EQ(score(found, truth, {.radius_nm = 60}).matched, 1u);
+    EXPECT_NEAR(score(found, truth, {.radius_nm = 60}).bias_x_nm, -10, 1e-3);
+}
+
+TEST(Score, z_is_scored_and_can_limit_matches) {
+    Localizations truth = table({{0, 0, 0}, {0, 1000, 0}}), found = truth;
+    truth.z_nm = {0, 100}, found.z_nm = {30, -150};
+    found.lpz_nm = {10, 10};
+    const Score free = score(found, truth);
+    EXPECT_TRUE(free.has_z);
+    EXPECT_EQ(free.matched, 2u);
+    EXPECT_NEAR(free.rmse_z_nm, std::sqrt((900 + 62500) / 2.0), 1e-3);
+    EXPECT_NEAR(free.bias_z_nm, -110, 1e-3);
+    EXPECT_NEAR(free.std_over_crlb_z, 14, 1e-3);
+    EXPECT_EQ(score(found, truth, {.radius_nm = 100, .axial_radius_nm = 50}).matched, 1u);
+}
+
+TEST(Score, spread_over_crlb_of_errors_as_large_as_claimed_is_one) {
+    std::mt19937 random(1);
+    std::normal_distribution<double> normal;
+    const int n = 20000;
+    Localizations truth, found;
+    truth.pixel_size_nm = found.pixel_size_nm = 100;
+    for (int k = 0; k < n; ++k) {
+        const float precision = 0.05f + 0.1f * float(k % 7) / 7;
+        truth.frame.push_back(k), truth.x_px.push_back(5), truth.y_px.push_back(5);
+        found.frame.push_back(k), found.lpx_px.push_back(precision), found.lpy_px.push_back(precision);
+        found.x_px.push_back(float(5 + precision * normal(random)));
+        found.y_px.push_back(float(5 + 2 * precision * normal(random)));
+    }
+    const Score s = score(found, truth, {.radius_nm = 1000});
+    EXPECT_NEAR(s.std_over_crlb_x, 1, 4 / std::sqrt(2.0 * n));
+    EXPECT_NEAR(s.std_over_crlb_y, 2, 8 / std::sqrt(2.0 * n));
+}
+
+TEST(Score, empty_and_broken_tables) {
+    Localizations none;
+    none.pixel_size_nm = 100;
+    const Localizations one = table({{0, 0, 0}});
+    EXPECT_EQ(score(none, one).recall, 0);
+    EXPECT_EQ(score(one, none).jaccard, 0);
+    EXPECT_EQ(score(none, none).rmsmd_nm, 0);
+    Localizations nan = table({{0, NAN, 0}, {0, 1e30, -1e30}, {0, 5, 0}});
+    const Score s = score(nan, one);
+    EXPECT_EQ(s.matched, 1u);
+    EXPECT_EQ(s.localizations, 3u);
+    EXPECT_NEAR(s.rmse_nm, 5, 1e-3);
+    nan.pixel_size_nm = 0;
+    EXPECT_THROW(score(nan, one), OptionError);
+    EXPECT_THROW(score(one, one, {.radius_nm = 0}), OptionError);
+    nan = one;
+    nan.y_px.clear();
+    EXPECT_THROW(score(one, nan), OptionError);
+}
+
+TEST(Score, pixel_sizes_may_differ) {
+    Localizations coarse = table({{0, 1050, 450}}), fine = coarse;
+    fine.pixel_size_nm = 50;  // the same edge of the sensor, half a pixel elsewhere
+    fine.x_px = {21.5f}, fine.y_px = {9.5f};
+    EXPECT_NEAR(score(coarse, fine).rmse_nm, 0, 1e-3);
+}
+
+TEST(Matching, agrees_with_every_permutation) {
+    std::mt19937 random(4);
+    for (int trial = 0; trial < 300; ++trial) {
+        const std::vector<Point> rows = random_points(random, 1 + random() % 6, 300);
+        const std::vector<Point> columns = random_points(random, 1 + random() % 6, 300);
+        const std::vector<int> partner = assign(pairs_within(rows, columns, 120, 0), columns.size(), 120);
+        std::pair<int, double> found{0, 0};
+        std::vector<int> used;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            if (partner[r] < 0) continue;
+            used.push_back(partner[r]);
+            ++found.first;
+            found.second +=
+                std::hypot(rows[r].x_nm - columns[partner[r]].x_nm, rows[r].y_nm - columns[partner[r]].y_nm);
+        }
+        std::sort(used.begin(), used.end());
+        EXPECT_EQ(std::adjacent_find(used.begin(), used.end()), used.end()) << "a column has two rows";
+        const auto best = by_permutation(rows, columns, 120);
+        EXPECT_EQ(found.first, best.first);
+        EXPECT_NEAR(found.second, best.second, 1e-9);
+    }
+}
+
+TEST(Matching, pairs_and_nearest_agree_with_brute_force) {
+    std::mt19937 random(6);
+    const std::vector<Point> rows = random_points(random, 150, 2000), columns = random_points(random, 130, 2000);
+    const Candidates pairs = pairs_within(rows, columns, 150, 0);
+    const std::vector<double> nearest = nearest_squared(rows, columns);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        std::size_t within = 0;
+        double least = 1e300;
+        for (const Point& q : columns) {
+            const double squared = std::pow(rows[r].x_nm - q.x_nm, 2) + std::pow(rows[r].y_nm - q.y_nm, 2);
+            within += squared <= 150 * 150;
+            least = std::min(least, squared);
+        }
+        EXPECT_EQ(pairs.row_begin[r + 1] - pairs.row_begin[r], within);
+        EXPECT_NEAR(nearest[r], least, 1e-6);
+    }
+}
+
+// Five thousand points with about five neighbours each: one component, where a dense matrix takes 200 MB.
+TEST(Matching, a_crowded_frame_takes_no_quadratic_memory_or_time) {
+    std::mt19937 random(8);
+    const std::vector<Point> rows = random_points(random, 5000, 5000), columns = random_points(random, 5000, 5000);
+    const std::vector<int> partner = assign(pairs_within(rows, columns, 90, 0), columns.size(), 90);
+    const auto paired = std::count_if(partner.begin(), partner.end(), [](int p) { return p >= 0; });
+    EXPECT_GT(paired, 4400);
+    EXPECT_LE(paired, 5000);
+}
