@@ -1,0 +1,25 @@
+// Perceptual colours for numbers from 0 to 1.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace glint {
+
+using Rgb = std::array<std::uint8_t, 3>;
+
+/// A colour map of 256 steps, as matplotlib's of the same name to within 5 of 255.
+class Colormap {
+  public:
+    /// Throws OptionError for an unknown name and lists the known ones.
+    explicit Colormap(std::string_view name);
+    /// The colour of a value; below 0 and above 1 are as 0 and 1, NaN as 0.
+    Rgb operator()(double value) const;
+
+  private:
+    std::array<Rgb, 256> colors_;
+};
+
+}  // namespace glint

@@ -1,0 +1,179 @@
+// Densities: every localization counted once, where it is, as wide as it says, the same for any number of threads.
+// SPDX-License-Identifier: MIT
+#include "glint/render.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "glint/error.hpp"
+
+using namespace glint;
+
+namespace {
+
+Localizations random_table(std::size_t n, int edge_px) {
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> at(2, float(edge_px) - 3), precision(0.02f, 0.2f);
+    Localizations table;
+    for (std::size_t k = 0; k < n; ++k) {
+        table.frame.push_back(std::uint32_t(k));
+        table.x_px.push_back(at(random)), table.y_px.push_back(at(random));
+        table.lpx_px.push_back(precision(random)), table.lpy_px.push_back(precision(random));
+        table.z_nm.push_back(20 * at(random));
+    }
+    table.width = table.height = edge_px;
+    table.pixel_size_nm = 100;
+    return table;
+}
+
+Localizations one_at(float x_px, float y_px, float precision_px) {
+    Localizations table;
+    table.frame = {0};
+    table.x_px = {x_px}, table.y_px = {y_px};
+    table.lpx_px = table.lpy_px = {precision_px};
+    table.width = 8, table.height = 6;
+    table.pixel_size_nm = 100;
+    return table;
+}
+
+double sum(const Picture& picture) { return std::accumulate(picture.values.begin(), picture.values.end(), 0.0); }
+
+}  // namespace
+
+TEST(Render, every_localization_inside_counts_once) {
+    Localizations table = random_table(3000, 40);
+    for (RenderMode mode : {RenderMode::histogram, RenderMode::gaussian})
+        EXPECT_NEAR(sum(render(table, {.mode = mode})), 3000, 0.01);
+    table.x_px[0] = -0.6f, table.x_px[1] = 39.5f, table.y_px[2] = NAN;
+    table.y_px[3] = std::numeric_limits<float>::infinity(), table.x_px[4] = -1e30f;
+    for (RenderMode mode : {RenderMode::histogram, RenderMode::gaussian})
+        EXPECT_NEAR(sum(render(table, {.mode = mode})), 2995, 0.01);
+}
+
+TEST(Render, histogram_puts_a_localization_into_its_pixel) {
+    const Picture picture = render(one_at(2.0f, 3.0f, 0.1f), {.mode = RenderMode::histogram, .zoom = 4});
+    ASSERT_EQ(picture.width, 32);
+    ASSERT_EQ(picture.height, 24);
+    EXPECT_DOUBLE_EQ(picture.pixel_size_nm, 25);
+    EXPECT_EQ(picture.values[14 * 32 + 10], 1) << "the centre of camera pixel 2 is 10 picture pixels from the edge";
+    EXPECT_EQ(sum(picture), 1);
+}
+
+TEST(Render, a_gaussian_has_the_width_of_its_precision) {
+    const Picture picture = render(one_at(3.55f, 2.5f, 0.3f), {.picture_pixel_nm = 10});
+    double x = 0, xx = 0;
+    for (int k = 0; k < int(picture.values.size()); ++k) {
+        x += picture.values[k] * (k % picture.width + 0.5);
+        xx += picture.values[k] * std::pow(k % picture.width + 0.5, 2);
+    }
+    EXPECT_NEAR(x, 40.5, 1e-3);
+    EXPECT_NEAR(xx - x * x, 9 + 1.0 / 12, 0.02);
+    const int middle = 30 * picture.width + 40;
+    const double expected = std::erf(0.5 / 3 / std::sqrt(2)) * std::erf(1 / 3.0 / std::sqrt(2)) / 2;
+    EXPECT_NEAR(picture.values[middle], expected, 2e-6);
+}
+
+TEST(Render, a_precision_that_is_none_gives_the_smallest_blur) {
+    const Picture sharp = render(one_at(3, 3, 0), {});
+    EXPECT_NEAR(sum(sharp), 1, 1e-5);
+    for (float bad : {NAN, -1.0f, std::numeric_limits<float>::infinity()})
+        EXPECT_EQ(render(one_at(3, 3, bad), {}).values, sharp.values);
+    EXPECT_LT(sum(render(one_at(3, 3, 1e30f), {})), 1e-3) << "spread far beyond the picture";
+}
+
+TEST(Render, is_the_same_for_any_number_of_threads) {
+    const Localizations table = random_table(20000, 60);
+    const RenderOptions options{.color_z = true};
+    const std::vector<float> values = render(table, {}).values;
+    const std::vector<std::uint8_t> rgb = render_rgb(table, options).rgb;
+    tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+    EXPECT_EQ(values, render(table, {}).values);
+    EXPECT_EQ(rgb, render_rgb(table, options).rgb);
+}
+
+TEST(Render, nothing_gives_a_black_picture) {
+    Localizations none;
+    EXPECT_EQ(render(none, {}).values, std::vector<float>(100, 0.0f));
+    none.width = none.height = 20, none.pixel_size_nm = 100;
+    for (bool color_z : {false, true}) {
+        RgbPicture picture = render_rgb(none, {.color_z = color_z, .scale_bar_nm = 0});
+        EXPECT_EQ(picture.width, 200);
+        EXPECT_LE(*std::max_element(picture.rgb.begin(), picture.rgb.end()), 4) << "inferno begins at (0, 0, 4)";
+    }
+}
+
+TEST(Render, without_a_size_the_positions_give_it) {
+    Localizations table = one_at(6.2f, 3.9f, 0.1f);
+    table.width = table.height = 0;
+    const Picture picture = render(table, {});
+    EXPECT_EQ(picture.width, 70);
+    EXPECT_EQ(picture.height, 50);
+}
+
+TEST(Render, refuses_with_the_way_out) {
+    Localizations far = one_at(1e9f, 0, 0.1f);
+    far.width = 0;
+    try {
+        render(far, {});
+        FAIL();
+    } catch (const OptionError& error) {
+        EXPECT_NE(std::string(error.what()).find("--zoom"), std::string::npos);
+    }
+    const Localizations table = one_at(1, 1, 0.1f);
+    EXPECT_EQ(render(table, {.zoom = 50, .max_edge_px = 400}).width, 400);
+    EXPECT_THROW(render(table, {.zoom = 50.1, .max_edge_px = 400}), OptionError);
+    EXPECT_THROW(render(table, {.zoom = 1e300}), OptionError);
+    EXPECT_THROW(render(table, {.zoom = 0}), OptionError);
+    EXPECT_THROW(render(table, {.zoom = NAN}), OptionError);
+    EXPECT_THROW(render(table, {.picture_pixel_nm = -5}), OptionError);
+    EXPECT_THROW(render_rgb(table, {.colormap = "jet"}), OptionError);
+    EXPECT_THROW(render_rgb(table, {.color_z = true}), OptionError);
+    EXPECT_THROW(render_rgb(table, {.saturate_percent = 100}), OptionError);
+    EXPECT_THROW(render_rgb(table, {.scale_bar_nm = 5000}), OptionError);
+    Localizations bare = table;
+    bare.lpx_px.clear(), bare.lpy_px.clear(), bare.pixel_size_nm = 0;
+    EXPECT_THROW(render(bare, {}), OptionError);
+    EXPECT_THROW(render(bare, {.mode = RenderMode::histogram, .picture_pixel_nm = 10}), OptionError);
+    EXPECT_NEAR(sum(render(bare, {.min_blur_px = 1})), 1, 1e-5);
+    EXPECT_EQ(sum(render(bare, {.mode = RenderMode::histogram})), 1);
+}
+
+TEST(Render, z_gives_the_hue_and_density_the_brightness) {
+    Localizations table = one_at(1, 1, 0.1f);
+    table.frame = {0, 0, 0, 0}, table.x_px = {1, 4, 6, 6}, table.y_px = {1, 1, 1, 1},
+    table.z_nm = {-300, 300, NAN, 300};
+    table.lpx_px = table.lpy_px = {0, 0, 0, 0};
+    RgbPicture picture = render_rgb(table, {.mode = RenderMode::histogram,
+                                            .zoom = 1,
+                                            .color_z = true,
+                                            .z_min_nm = -300,
+                                            .z_max_nm = 300,
+                                            .colormap = "turbo",
+                                            .saturate_percent = 0});
+    const auto color = [&](int x) { return std::vector<int>(picture.at(x, 1), picture.at(x, 1) + 3); };
+    EXPECT_EQ(color(1), (std::vector<int>{0x30, 0x12, 0x3b})) << "turbo's lowest";
+    EXPECT_EQ(color(4), (std::vector<int>{0x7a, 0x04, 0x03})) << "turbo's highest";
+    EXPECT_EQ(color(6), color(4)) << "a NaN counts neither as hue nor as density";
+    EXPECT_EQ(color(0), (std::vector<int>{0, 0, 0}));
+    for (int x : {1, 4}) {  // without a name, turbo without its dark ends
+        picture = render_rgb(table, {.mode = RenderMode::histogram, .zoom = 1, .color_z = true, .saturate_percent = 0});
+        const std::vector<int> rgb = color(x);
+        EXPECT_GT(*std::max_element(rgb.begin(), rgb.end()), 190);
+    }
+}
+
+TEST(Colorize, the_brightest_share_is_saturated) {
+    Picture density{1000, 1, 0, std::vector<float>(1000, 0.0f)};
+    for (int k = 0; k < 200; ++k) density.values[k] = float(k + 1);
+    const RgbPicture picture = colorize(density, {.colormap = "gray", .saturate_percent = 10});
+    EXPECT_EQ(picture.rgb[3 * 199], 255);
+    EXPECT_EQ(picture.rgb[3 * 180], 255);
+    EXPECT_LT(picture.rgb[3 * 170], 255);
+    EXPECT_EQ(picture.rgb[3 * 89], 128) << "half of the 90th percentile";
+    EXPECT_EQ(picture.rgb[3 * 500], 0);
+}
