@@ -1,0 +1,83 @@
+// The pipeline: a movie to localizations, in bounded memory, resumable.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "glint/camera.hpp"
+#include "glint/detect.hpp"
+#include "glint/fit.hpp"
+#include "glint/localizations.hpp"
+#include "glint/movie.hpp"
+#include "glint/progress.hpp"
+#include "glint/psf.hpp"
+
+namespace glint {
+
+struct LocalizeOptions {
+    Psf psf;
+    double pixel_size_nm = 0;  ///< must be given
+    int roi_size = 0;          ///< px; 0: default_roi_size
+    double threshold = 0;      ///< as DetectOptions
+    FrameRange frames{0, -1};  ///< end < 0: all
+    FitOptions fit;
+    /// Times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0: never.
+    int neighbor_rounds = 3;
+    int threads = 0;                                    ///< 0: all cores
+    std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
+    bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
+    bool resume = false;     ///< continue the journal of a stopped run with the same input and options
+    bool overwrite = false;  ///< replace an existing output, start over on an existing journal
+    Progress progress;
+    Warn warn;
+    const StopFlag* stop = nullptr;
+};
+
+struct LocalizeResult {
+    std::int64_t frames = 0;          ///< done in all, with resumed ones
+    std::int64_t resumed_frames = 0;  ///< taken over from the journal
+    std::int64_t localizations = 0;   ///< rows of the output
+    std::int64_t spots = 0;           ///< found by the detection
+    std::int64_t not_converged = 0;   ///< fits that did not converge, dropped unless `keep_failed`
+    std::int64_t wandered = 0;        ///< fits that left the spot they began at, dropped
+    std::int64_t duplicates = 0;      ///< fits that ended on a molecule that a better fit has, dropped
+    std::int64_t bad_pixels = 0;      ///< not a number or infinite; taken as 0 photoelectrons
+    bool complete = false;            ///< false after a stop
+    std::filesystem::path written;    ///< the final file, or the partial one after a stop
+    FitInfo fit;                      ///< of this run; seconds are summed over the threads
+    double seconds = 0;
+    double empty_score_spread = 0;  ///< median over frames; 1 when the camera's parameters are right
+};
+
+/// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few
+/// neighbours as may be. docs/command_line.md says how it is chosen.
+int default_roi_size(const Psf& psf, double pixel_size_nm);
+
+/// Localizes a movie into a file (its format by `localization_format`). Finished blocks go to a journal
+/// `OUT.journal` beside it; when all are done the file appears under its name and the journal goes. After a stop
+/// the journal stays and a valid file `OUT` with `.partial` before its extension holds what is finished; a movie
+/// that cannot be read to its end leaves the same, and the reader's InputError. A killed process leaves the journal.
+///
+/// Rows are the fits that converged, stayed at the spot they began at (within one PSF width, and at least 0.71 px,
+/// plus the stated precision of its pixel) and are no duplicates: of two in a frame that end within half a PSF
+/// width of each other, the one with the higher detection score stays. `keep_failed` keeps all others too.
+///
+/// The result is byte-identical for any number of threads, memory and interruptions.
+///
+/// Throws OptionError (also for an output or a journal that exists, and for `resume` with other options or input
+/// than the journal's: the message says which), InputError and OutputError (disk full, or another process at work
+/// on the same output; the journal keeps what is finished).
+LocalizeResult localize(Movie& movie, const Camera& camera, const std::filesystem::path& out,
+                        const LocalizeOptions& options);
+
+/// The journal's name for an output, and the name of the valid file that a stopped run leaves.
+std::filesystem::path journal_path(const std::filesystem::path& out);
+std::filesystem::path partial_path(const std::filesystem::path& out);
+
+/// The same for a few frames, in memory.
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options);
+
+}  // namespace glint

@@ -1,0 +1,19 @@
+// How a movie is cut into blocks, and how many of them may be in memory at once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace glint {
+
+struct BlockPlan {
+    int frames = 1;  ///< of a block
+    int blocks = 1;  ///< in flight at most
+};
+
+/// Blocks large enough to fill the fit's vectors and small enough for the cache and for every thread to get some;
+/// all in flight together take at most `memory_bytes`, unless one frame alone takes more.
+BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes);
+
+}  // namespace glint

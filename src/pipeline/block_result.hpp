@@ -1,0 +1,35 @@
+// What the pipeline made of one block of frames: the unit that is journalled.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "glint/localizations.hpp"
+
+namespace glint {
+
+/// Counts that add up over blocks.
+struct BlockCounts {
+    std::int64_t spots = 0, not_converged = 0, wandered = 0, duplicates = 0, bad_pixels = 0;
+
+    void add(const BlockCounts& more) {
+        spots += more.spots;
+        not_converged += more.not_converged;
+        wandered += more.wandered;
+        duplicates += more.duplicates;
+        bad_pixels += more.bad_pixels;
+    }
+};
+
+struct BlockResult {
+    std::int64_t first_frame = 0;
+    std::vector<float> empty_score_spreads;  ///< one a frame (Detector::empty_score_spread)
+    BlockCounts counts;
+    Localizations rows;
+
+    std::int64_t frames() const { return std::int64_t(empty_score_spreads.size()); }
+    std::int64_t end_frame() const { return first_frame + frames(); }
+};
+
+}  // namespace glint

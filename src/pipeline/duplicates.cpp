@@ -1,0 +1,63 @@
+// Best first: each row kept removes its worse neighbours, found along x.
+// SPDX-License-Identifier: MIT
+#include "pipeline/duplicates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
+namespace glint {
+namespace {
+
+constexpr std::size_t dropped = SIZE_MAX;
+
+/// 0 ... count - 1, ordered by `less`; what it calls equal stays in order.
+template <class Less>
+std::vector<std::size_t> ordered(std::size_t count, Less less) {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), less);
+    return order;
+}
+
+/// Sets the duplicates among one frame's rows to `dropped`.
+void mark(const Localizations& rows, float radius_px, std::span<std::size_t> keep) {
+    std::vector<std::size_t> by_x(keep.begin(), keep.end());
+    std::stable_sort(by_x.begin(), by_x.end(),
+                     [&](std::size_t a, std::size_t b) { return rows.x_px[a] < rows.x_px[b]; });
+    const auto best_first = ordered(by_x.size(), [&](std::size_t i, std::size_t k) {
+        return rows.detection_score[by_x[i]] > rows.detection_score[by_x[k]];
+    });
+    std::vector<char> gone(by_x.size(), 0);
+    for (std::size_t i : best_first) {
+        if (gone[i]) continue;
+        const auto dx = [&](std::size_t k) { return std::abs(rows.x_px[by_x[k]] - rows.x_px[by_x[i]]); };
+        const auto visit = [&](std::size_t k) {
+            const float dy = rows.y_px[by_x[k]] - rows.y_px[by_x[i]];
+            if (dx(k) * dx(k) + dy * dy < radius_px * radius_px) gone[k] = 1;
+        };
+        for (std::size_t k = i + 1; k < by_x.size() && dx(k) < radius_px; ++k) visit(k);
+        for (std::size_t k = i; k-- > 0 && dx(k) < radius_px;) visit(k);
+    }
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < by_x.size(); ++k)
+        if (!gone[k]) keep[next++] = by_x[k];
+    std::fill(keep.begin() + std::ptrdiff_t(next), keep.end(), dropped);
+    std::sort(keep.begin(), keep.begin() + std::ptrdiff_t(next));
+}
+
+}  // namespace
+
+std::size_t drop_duplicates(const Localizations& rows, double radius_px, std::vector<std::size_t>& keep) {
+    for (std::size_t begin = 0, end = 0; begin < keep.size(); begin = end) {
+        while (end < keep.size() && rows.frame[keep[end]] == rows.frame[keep[begin]]) ++end;
+        if (end - begin > 1) mark(rows, float(radius_px), std::span(keep).subspan(begin, end - begin));
+    }
+    const std::size_t before = keep.size();
+    std::erase(keep, dropped);
+    return before - keep.size();
+}
+
+}  // namespace glint

@@ -1,0 +1,81 @@
+// What a result depends on, in words and hashes.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "glint/error.hpp"
+#include "glint/isa.hpp"
+#include "glint/version.hpp"
+#include "pipeline/hash.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+namespace {
+
+const char* name_of(PixelType type) {
+    return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
+}
+
+std::string field_text(const SensorField& field) {
+    if (!field.is_map()) return fmt::format("{}", field.scalar);
+    return fmt::format("map {:016x}", hash_of(field.map.data(), field.map.size() * sizeof(float)));
+}
+
+std::string psf_text(const Psf& psf) {
+    if (psf.model != PsfModel::AstigmaticXYZNB) return fmt::format("{} {} nm", name_of(psf.model), psf.sigma_um * 1000);
+    const AstigmaticCurve& c = psf.curve;
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", name_of(psf.model), c.sx0_um, c.sy0_um, c.gamma_um, c.d_um,
+                       c.ax, c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
+}
+
+/// A few frames, first and last among them: enough to tell movies apart, and read in no time.
+std::string content_text(Movie& movie) {
+    constexpr std::int64_t samples = 16;
+    Hash hash;
+    FrameBlock block;
+    const std::int64_t last = movie.info().frames - 1;
+    for (std::int64_t k = 0; k < samples; ++k) try {
+            movie.read(last * k / (samples - 1), 1, block);
+            hash.add(block.bytes.data(), block.frame_bytes());
+        } catch (const InputError&) {
+            hash.add("unreadable", 10);  // the run will come to it, and keep the frames before
+        }
+    return fmt::format("{:016x}", hash.value());
+}
+
+std::string camera_text(const Camera& camera) {
+    const char* kinds[] = {"ideal", "sCMOS", "EMCCD"};
+    return fmt::format("{}, EM gain {}, sensor corner {},{}", kinds[int(camera.kind)], camera.em_gain, camera.roi_x,
+                       camera.roi_y);
+}
+
+}  // namespace
+
+Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
+    const MovieInfo& info = movie.info();
+    const LocalizeOptions& options = job.options;
+    const FitOptions& fit = options.fit;
+    return {
+        {"glint version", version()},
+        {"instruction set", active_isa()},
+        {"movie", info.name},
+        {"movie size", fmt::format("{}x{}, {} frames, {}", info.width, info.height, info.frames, name_of(info.type))},
+        {"movie content", content_text(movie)},
+        {"frames", fmt::format("{}:{}", job.frames.begin, job.frames.end)},
+        {"PSF", psf_text(options.psf)},
+        {"pixel size", fmt::format("{} nm", options.pixel_size_nm)},
+        {"ROI size", fmt::format("{} px", options.roi_size)},
+        {"threshold", fmt::format("{}", options.threshold)},
+        {"fit options", fmt::format("{} iterations, tolerance {}, margin {} px, widths {} to {} px", fit.max_iterations,
+                                    fit.tolerance, fit.position_margin_px, fit.min_sigma_px, fit.max_sigma_px)},
+        {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
+        {"rows kept", options.keep_failed ? "all" : "converged"},
+        {"camera", camera_text(camera)},
+        {"camera offset", field_text(camera.offset_adu)},
+        {"camera gain", field_text(camera.gain_e_per_adu)},
+        {"camera read noise", field_text(camera.readnoise_e)},
+        {"camera QE", field_text(camera.relative_qe)},
+        {"columns", TableLayout(job.like).names()},
+    };
+}
+
+}  // namespace glint

@@ -1,0 +1,41 @@
+// Work on a stream of items by several threads: begun in order, worked on in parallel, ended in order.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace glint {
+
+/// `begin(item)` fills the next item, or returns false at the end; `work(item)` runs on any thread; `end(item)` takes
+/// it. `begin` and `end` are called from one thread at a time, in order. `items` go round and keep what memory they
+/// have: at most that many are in flight, and they leave in the order in which they came, so the one whose turn it is
+/// is free. They are owned here and not by oneTBB, which drops what is in flight when a function throws. What the
+/// functions throw passes. `threads` > 0.
+template <class Item, class Begin, class Work, class End>
+void in_order(int threads, std::vector<Item> items, const Begin& begin, const Work& work, const End& end) {
+    std::size_t turn = 0;
+    const auto first =
+        tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) {
+            Item& item = items[turn];
+            if (!begin(item)) return control.stop(), static_cast<Item*>(nullptr);
+            turn = (turn + 1) % items.size();
+            return &item;
+        });
+    const auto middle =
+        tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, [&](Item* item) { return work(*item), item; });
+    const auto last = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { end(*item); });
+    // More threads than cores were asked for: so be it.
+    constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
+    const std::size_t allowed = std::max(tbb::global_control::active_value(parallelism), std::size_t(threads));
+    const tbb::global_control control(parallelism, allowed);
+    tbb::task_arena arena(threads);
+    arena.execute([&] { tbb::parallel_pipeline(items.size(), first & middle & last); });
+}
+
+}  // namespace glint

@@ -1,0 +1,29 @@
+// A localization job: options checked, the camera cut to the movie, and the shape of what comes out.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/camera.hpp"
+#include "glint/localize.hpp"
+#include "pipeline/journal.hpp"
+
+namespace glint {
+
+/// Immutable while the work runs; shared by all threads.
+struct Job {
+    CameraView camera;
+    LocalizeOptions options;
+    FrameRange frames;
+    Localizations like;  ///< one row: which columns the output has; and its metadata
+    double pixel_size_um = 0;
+    double duplicate_radius_px = 0;
+    float stay_px = 0;  ///< a fit stays this near to its spot's pixel, give or take its precision
+    int threads = 1;
+};
+
+/// Throws OptionError for every option that the work would refuse later.
+Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);
+
+/// What the result depends on (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie.
+Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
+
+}  // namespace glint

@@ -1,0 +1,184 @@
+// A movie into a file: journal, blocks, final file; and what a stop leaves.
+// SPDX-License-Identifier: MIT
+#include "glint/localize.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "pipeline/run_blocks.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Counts of a run as its blocks come, whether from the journal or fresh.
+struct Totals {
+    std::int64_t frames = 0, rows = 0;
+    BlockCounts counts;
+    std::vector<double> spreads;
+
+    void add(const BlockResult& block) {
+        frames += block.frames();
+        rows += std::int64_t(block.rows.size());
+        counts.add(block.counts);
+        spreads.insert(spreads.end(), block.empty_score_spreads.begin(), block.empty_score_spreads.end());
+    }
+};
+
+double median(std::vector<double> values) {
+    std::erase(values, 0.0);  // frames that hold no information
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+void refuse_existing(const fs::path& out, const LocalizeOptions& options) {
+    std::error_code failed;
+    if (options.overwrite || !fs::exists(out, failed)) return;
+    throw OptionError(fmt::format("{} exists: give another output, or --overwrite to replace it", out.string()));
+}
+
+JournalStart start_of(const LocalizeOptions& options) {
+    return options.resume ? JournalStart::resume : options.overwrite ? JournalStart::overwrite : JournalStart::fresh;
+}
+
+void write_rows(const fs::path& path, const Journal& journal, const Job& job, std::int64_t rows) {
+    LocalizationWriter writer(path, job.like, std::size_t(rows), job.options.warn);
+    journal.for_each([&](const BlockResult& block) {
+        if (block.rows.size() > 0) writer.append(block.rows);
+    });
+    writer.close();
+}
+
+/// The partial file of an earlier, stopped run: the complete one replaces it.
+void remove_partial(const fs::path& out) {
+    std::error_code ignored;
+    fs::remove(partial_path(out), ignored);
+    if (localization_format(out) == LocalizationFormat::picasso_hdf5)
+        fs::remove(partial_path(out).replace_extension(".yaml"), ignored);
+}
+
+void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn) {
+    if (!warn) return;
+    const std::string contradiction = camera_contradiction(totals.spreads);
+    if (!contradiction.empty()) warn(contradiction);
+    if (totals.counts.bad_pixels > 0)
+        warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.name,
+                         totals.counts.bad_pixels));
+}
+
+void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {
+    if (!warn) return;
+    for (const std::string& text : movie.warnings) warn(text);
+    for (const std::string& text : camera_warnings(camera)) warn(text);
+}
+
+/// Runs the blocks that the journal lacks. Returns what the movie threw, if it did.
+std::exception_ptr fill(Journal& journal, Movie& movie, const Job& job, Totals& totals, FitInfo& fit) {
+    const std::int64_t all = job.frames.end - job.frames.begin;
+    const auto report = [&] {
+        if (job.options.progress) job.options.progress(totals.frames, all, totals.rows);
+    };
+    report();
+    const BlocksDone done = run_blocks(movie, job, journal.next_frame(), [&](BlockResult block) {
+        journal.append(block);
+        totals.add(block);
+        report();
+    });
+    fit = done.fit;
+    return done.read_error;
+}
+
+void fill_result(LocalizeResult& result, const Totals& totals) {
+    result.frames = totals.frames;
+    result.localizations = totals.rows;
+    result.spots = totals.counts.spots;
+    result.not_converged = totals.counts.not_converged;
+    result.wandered = totals.counts.wandered;
+    result.duplicates = totals.counts.duplicates;
+    result.bad_pixels = totals.counts.bad_pixels;
+    result.empty_score_spread = median(totals.spreads);
+}
+
+[[noreturn]] void rethrow_with_partial(std::exception_ptr error, const LocalizeResult& result, const fs::path& out) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& cause) {
+        throw InputError(fmt::format("{}; the {} frames before are in {}, and kept in {}", cause.what(), result.frames,
+                                     partial_path(out).string(), journal_path(out).string()));
+    }
+}
+
+}  // namespace
+
+fs::path journal_path(const fs::path& out) { return fs::path(out) += ".journal"; }
+
+fs::path partial_path(const fs::path& out) {
+    std::string name = out.filename().string();
+    const bool two = name.ends_with(".smlm.h5");  // an extension that tells the format has to stay whole
+    const std::size_t dot = two ? name.size() - 8 : name.rfind('.');
+    name.insert(std::min(dot, name.size()), ".partial");
+    return fs::path(out).replace_filename(name);
+}
+
+LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
+    const auto start = std::chrono::steady_clock::now();
+    localization_format(out);  // refuses a name that tells no format before any work
+    refuse_existing(out, options);
+    const Job job = make_job(movie.info(), camera, options);
+    warn_before(movie.info(), camera, options.warn);
+
+    LocalizeResult result;
+    Totals totals;
+    Journal journal(journal_path(out), fingerprint_of(movie, camera, job), TableLayout(job.like), job.frames.begin,
+                    start_of(options), [&](const BlockResult& block) { totals.add(block); });
+    result.resumed_frames = totals.frames;
+    std::exception_ptr read_error;
+    try {
+        read_error = fill(journal, movie, job, totals, result.fit);
+        fill_result(result, totals);
+        result.complete = journal.next_frame() >= job.frames.end;
+        result.written = result.complete ? out : partial_path(out);
+        if (result.complete || totals.frames > 0) write_rows(result.written, journal, job, totals.rows);
+    } catch (const OutputError& error) {
+        if (totals.frames == 0) throw;
+        throw OutputError(fmt::format("{}; the {} frames finished are kept in {}: mend this and go on with --resume",
+                                      error.what(), totals.frames, journal_path(out).string()));
+    }
+    warn_about(totals, movie.info(), options.warn);
+    if (result.complete) {
+        remove_partial(out);
+        journal.remove();
+    } else {
+        journal.sync();
+        if (totals.frames == 0) result.written.clear();
+    }
+    if (read_error) rethrow_with_partial(read_error, result, out);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+}
+
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
+    const Job job = make_job(movie.info(), camera, options);
+    warn_before(movie.info(), camera, options.warn);
+    Localizations rows;
+    Totals totals;
+    const BlocksDone done = run_blocks(movie, job, job.frames.begin, [&](BlockResult block) {
+        totals.add(block);
+        if (block.rows.size() > 0) append(rows, block.rows);
+    });
+    if (done.read_error) std::rethrow_exception(done.read_error);
+    if (options.stop && options.stop->load()) throw Cancelled("localizing was stopped");
+    warn_about(totals, movie.info(), options.warn);
+    rows.width = job.like.width, rows.height = job.like.height, rows.frames = job.like.frames;
+    rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
+    return rows;
+}
+
+}  // namespace glint

@@ -1,0 +1,17 @@
+// Fits that know their neighbours: where spots overlap, each is fitted again with the others' models as a known signal.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/fit.hpp"
+#include "glint/psf.hpp"
+#include "glint/rois.hpp"
+
+namespace glint {
+
+/// Refits, `rounds` times, every ROI that other spots of its frame reach into (ROIs ordered by frame, with corners):
+/// Rois::additive receives the neighbours' models at their last parameters (docs/theory.md, eq. 2.2), and the fit
+/// starts again from its peak. Only spots with neighbours cost time. `fits` are replaced.
+void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds, const FitOptions& options,
+                          Fits& fits);
+
+}  // namespace glint

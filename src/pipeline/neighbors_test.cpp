@@ -1,0 +1,76 @@
+// Overlapping spots: biased when fitted alone, near their bound when fitted with their neighbours.
+// SPDX-License-Identifier: MIT
+#include "pipeline/neighbors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+using namespace glint;
+
+namespace {
+
+constexpr int size = 7, separation_px = 4, pairs = 1000;
+constexpr double sigma_px = 1.3, photons = 1000, background = 10;
+
+double pixel(int i, double center) {
+    const auto edge = [&](double at) { return std::erf((at - center) / (std::sqrt(2.0) * sigma_px)); };
+    return (edge(i + 0.5) - edge(i - 0.5)) / 2;
+}
+
+/// A frame a pair: spots at (3, 3) and (3 + separation, 3), each with its ROI.
+Rois simulate_pairs() {
+    std::mt19937 random(7);
+    Rois rois;
+    rois.size = size;
+    for (std::uint32_t frame = 0; frame < pairs; ++frame) {
+        float counts[size][size + separation_px];
+        for (int j = 0; j < size; ++j)
+            for (int i = 0; i < size + separation_px; ++i) {
+                const double spots = photons * pixel(j, 3) * (pixel(i, 3) + pixel(i, 3 + separation_px));
+                counts[j][i] = float(std::poisson_distribution<int>(background + spots)(random));
+            }
+        for (int corner : {0, separation_px}) {
+            for (int j = 0; j < size; ++j)
+                for (int i = 0; i < size; ++i) rois.pixels.push_back(counts[j][corner + i]);
+            rois.x_corner.push_back(corner), rois.y_corner.push_back(0);
+            rois.x_start.push_back(3), rois.y_start.push_back(3);
+            rois.frame.push_back(frame);
+        }
+    }
+    return rois;
+}
+
+double rmse_over_crlb(const Fits& fits) {
+    double squares = 0;
+    for (std::size_t k = 0; k < fits.count(); ++k) squares += std::pow((fits.theta[0][k] - 3) / fits.crlb[0][k], 2);
+    return std::sqrt(squares / double(fits.count()));
+}
+
+}  // namespace
+
+TEST(Neighbors, overlapping_spots_come_near_the_bound) {
+    const Rois rois = simulate_pairs();
+    Psf psf;
+    psf.sigma_um = sigma_px / 10;
+    Fits fits = fit(rois, psf, 0.1);
+    const double alone = rmse_over_crlb(fits);
+    refit_with_neighbors(rois, psf, 0.1, 5, {}, fits);
+    const double together = rmse_over_crlb(fits);
+    EXPECT_GT(alone, 1.6);      // the neighbour's tail draws the position to it
+    EXPECT_LT(together, 1.15);  // the bound with a known neighbour is a little below that of the pair
+    EXPECT_GT(together, 1 - 4 / std::sqrt(2.0 * 2 * pairs));
+}
+
+TEST(Neighbors, lone_spots_are_left_as_they_are) {
+    Rois rois = simulate_pairs();
+    for (std::size_t k = 0; k < rois.count(); ++k) rois.frame[k] = std::uint32_t(k);  // each in a frame of its own
+    Psf psf;
+    psf.sigma_um = sigma_px / 10;
+    const Fits before = fit(rois, psf, 0.1);
+    Fits after = before;
+    refit_with_neighbors(rois, psf, 0.1, 3, {}, after);
+    EXPECT_EQ(before.theta, after.theta);
+    EXPECT_EQ(before.p_value, after.p_value);
+}

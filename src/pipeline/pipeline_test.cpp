@@ -1,0 +1,269 @@
+// Localizing a movie into a file: the same bytes whatever the threads, the memory and the interruptions.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/localize.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace glint;
+using test::read_bytes;
+
+namespace {
+
+constexpr int width = 48, height = 40, frames = 60, spots_per_frame = 3;
+constexpr double background = 10, photons = 1500, sigma_px = 1.3;
+
+double share(double pixel, double center) {
+    const double scale = 1 / (std::sqrt(2.0) * sigma_px);
+    return 0.5 * (std::erf((pixel + 0.5 - center) * scale) - std::erf((pixel - 0.5 - center) * scale));
+}
+
+/// Spots on a fixed grid, jittered from frame to frame, with Poisson noise: counts are photoelectrons + 100.
+FrameBlock spots_movie() {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<double> jitter(-2, 2);
+    FrameBlock block;
+    block.count = frames, block.width = width, block.height = height;
+    block.bytes.resize(block.frame_bytes() * frames);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int frame = 0; frame < frames; ++frame) {
+        double x[spots_per_frame], y[spots_per_frame];
+        for (int k = 0; k < spots_per_frame; ++k) x[k] = 10 + 13 * k + jitter(random), y[k] = 20 + jitter(random);
+        for (int row = 0; row < height; ++row)
+            for (int column = 0; column < width; ++column) {
+                double mu = background;
+                for (int k = 0; k < spots_per_frame; ++k) mu += photons * share(column, x[k]) * share(row, y[k]);
+                *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(mu)(random));
+            }
+    }
+    return block;
+}
+
+const FrameBlock& movie_block() {
+    static const FrameBlock block = spots_movie();
+    return block;
+}
+
+std::unique_ptr<Movie> movie() { return memory_movie(movie_block(), "spots.tif"); }
+
+Camera camera() {
+    Camera camera;
+    camera.offset_adu.scalar = 100;
+    return camera;
+}
+
+LocalizeOptions options(int threads = 2) {
+    LocalizeOptions options;
+    options.psf.sigma_um = sigma_px * 0.1;
+    options.pixel_size_nm = 100;
+    options.threads = threads;
+    return options;
+}
+
+/// Stops, or fails, when a certain frame is asked for.
+class TroubledMovie : public Movie {
+  public:
+    TroubledMovie(std::int64_t frame, StopFlag* stop) : frame_(frame), stop_(stop) {}
+    const MovieInfo& info() const override { return movie_->info(); }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        const bool now = first <= frame_ && frame_ < first + count && count < frames;
+        if (now && stop_ && first > 0) *stop_ = true;
+        if (now && !stop_) throw InputError("spots.tif: frame is damaged");
+        movie_->read(first, count, block);
+    }
+
+  private:
+    std::unique_ptr<Movie> movie_ = movie();
+    std::int64_t frame_;
+    StopFlag* stop_;
+};
+
+class Pipeline : public ::testing::Test {
+  protected:
+    /// The bytes of an undisturbed run.
+    std::string reference() {
+        const auto out = folder_ / "reference.csv";
+        localize(*movie(), camera(), out, options());
+        return read_bytes(out);
+    }
+    std::string message_of(const LocalizeOptions& how, const std::string& name) {
+        try {
+            localize(*movie(), camera(), folder_ / name, how);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    }
+
+    test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
+    const auto out = folder_ / "out.hdf5";
+    const LocalizeResult result = localize(*movie(), camera(), out, options());
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.frames, frames);
+    EXPECT_EQ(result.resumed_frames, 0);
+    // 1500 photons at this background stand 40 standard deviations high: none is missed, and noise rarely joins.
+    EXPECT_GE(result.localizations, frames * spots_per_frame);
+    EXPECT_LE(result.localizations, frames * spots_per_frame + 2);
+    EXPECT_NEAR(result.empty_score_spread, 1, 0.1);
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.hdf5", "out.yaml"}));
+    EXPECT_EQ(std::int64_t(read_localizations(out).size()), result.localizations);
+}
+
+TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
+    const std::string expected = reference();
+    int run = 0;
+    for (int threads : {1, 4})
+        for (std::size_t memory : {std::size_t(1), std::size_t(20000), std::size_t(1) << 28}) {
+            LocalizeOptions how = options(threads);
+            how.memory_bytes = memory;
+            const auto out = folder_ / ("run" + std::to_string(run++) + ".csv");
+            localize(*movie(), camera(), out, how);
+            EXPECT_EQ(read_bytes(out), expected) << threads << " threads, " << memory << " bytes";
+        }
+}
+
+TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
+    const std::string expected = reference();
+    const auto out = folder_ / "out.csv";
+    StopFlag stop{false};
+    LocalizeOptions how = options(1);
+    how.memory_bytes = 4 * width * height * 2;
+    how.stop = &stop;
+    TroubledMovie stopping(20, &stop);
+    const LocalizeResult part = localize(stopping, camera(), out, how);
+    EXPECT_FALSE(part.complete);
+    EXPECT_GT(part.frames, 0);
+    EXPECT_LT(part.frames, frames);
+    EXPECT_EQ(part.written, partial_path(out));
+    EXPECT_EQ(std::int64_t(read_localizations(part.written, {}, 100).size()), part.localizations);
+    EXPECT_FALSE(std::filesystem::exists(out));
+
+    how = options();
+    EXPECT_NE(message_of(how, "out.csv").find("--resume"), std::string::npos) << "finished work must not be lost";
+    how.resume = true;
+    const LocalizeResult whole = localize(*movie(), camera(), out, how);
+    EXPECT_EQ(whole.resumed_frames, part.frames);
+    EXPECT_EQ(whole.frames, frames);
+    EXPECT_EQ(read_bytes(out), expected);
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.csv", "reference.csv"})) << "no journal, no part";
+}
+
+// What kill -9 or a power cut leaves: a journal that ends anywhere.
+TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
+    const std::string expected = reference();
+    const auto out = folder_ / "out.csv";
+    StopFlag stop{false};
+    LocalizeOptions how = options(1);
+    how.memory_bytes = 4 * width * height * 2;
+    how.stop = &stop;
+    TroubledMovie stopping(40, &stop);
+    localize(stopping, camera(), out, how);
+    const std::string journal = read_bytes(journal_path(out));
+    how = options();
+    how.resume = how.overwrite = true;
+    for (std::size_t cut : {std::size_t(0), std::size_t(5), std::size_t(100), journal.size() / 2,
+                            journal.size() / 2 + 1, journal.size() - 1, journal.size()}) {
+        folder_.write("out.csv.journal", journal.substr(0, cut));
+        localize(*movie(), camera(), out, how);
+        EXPECT_EQ(read_bytes(out), expected) << "cut at " << cut;
+    }
+}
+
+TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {
+    const auto out = folder_ / "out.csv";
+    StopFlag stop{false};
+    LocalizeOptions how = options(1);
+    how.memory_bytes = 4 * width * height * 2;
+    how.stop = &stop;
+    TroubledMovie stopping(20, &stop);
+    localize(stopping, camera(), out, how);
+    how = options();
+    how.resume = true;
+    how.threshold = 7;
+    const std::string message = message_of(how, "out.csv");
+    EXPECT_NE(message.find("threshold (0 then, 7 now)"), std::string::npos) << message;
+    EXPECT_EQ(message.find("ROI size"), std::string::npos) << message;
+}
+
+TEST_F(Pipeline, a_damaged_frame_loses_nothing_before_it) {
+    const auto out = folder_ / "out.csv";
+    TroubledMovie damaged(33, nullptr);
+    try {
+        localize(damaged, camera(), out, options());
+        FAIL();
+    } catch (const InputError& error) {
+        const std::string message = error.what();
+        EXPECT_NE(message.find("damaged"), std::string::npos);
+        EXPECT_NE(message.find("33 frames"), std::string::npos) << message;
+        EXPECT_NE(message.find("out.partial.csv"), std::string::npos);
+    }
+    const Localizations part = read_localizations(partial_path(out), {}, 100);
+    EXPECT_GE(part.size(), 33u * spots_per_frame);
+    EXPECT_EQ(part.frame.back(), 32u);
+}
+
+TEST_F(Pipeline, existing_output_is_replaced_on_request_only) {
+    const auto out = folder_.write("out.csv", "precious");
+    EXPECT_NE(message_of(options(), "out.csv").find("--overwrite"), std::string::npos);
+    EXPECT_EQ(read_bytes(out), "precious");
+    LocalizeOptions how = options();
+    how.overwrite = true;
+    localize(*movie(), camera(), out, how);
+    EXPECT_EQ(read_bytes(out), reference());
+}
+
+TEST_F(Pipeline, options_are_refused_before_anything_is_written) {
+    for (int k = 0; k < 5; ++k) {
+        LocalizeOptions how = options();
+        if (k == 0) how.pixel_size_nm = 0;
+        if (k == 1) how.psf.sigma_um = 0;
+        if (k == 2) how.roi_size = 41;
+        if (k == 3) how.frames = {10, 1000};
+        if (k == 4) how.fit.max_iterations = 0;
+        EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.csv", how), OptionError) << k;
+    }
+    EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.txt", options()), OptionError);
+    EXPECT_TRUE(folder_.names().empty());
+}
+
+TEST_F(Pipeline, a_movie_without_spots_gives_an_empty_table) {
+    FrameBlock empty;
+    empty.count = 3, empty.width = width, empty.height = height;
+    empty.bytes.resize(empty.frame_bytes() * 3);
+    const auto out = folder_ / "out.hdf5";
+    const LocalizeResult result = localize(*memory_movie(empty, "dark.tif"), camera(), out, options());
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.localizations, 0);
+    EXPECT_EQ(read_localizations(out).size(), 0u);
+}
+
+TEST_F(Pipeline, a_few_frames_in_memory_are_those_of_the_file) {
+    LocalizeOptions how = options();
+    how.frames = {10, 20};
+    const Localizations rows = localize_frames(*movie(), camera(), how);
+    localize(*movie(), camera(), folder_ / "out.hdf5", how);
+    const Localizations file = read_localizations(folder_ / "out.hdf5");
+    EXPECT_EQ(rows.frame, file.frame);
+    EXPECT_EQ(rows.x_px, file.x_px);
+    EXPECT_EQ(rows.frame.front(), 10u);
+    EXPECT_EQ(rows.frame.back(), 19u);
+}
+
+TEST(RoiSize, holds_the_spot_and_grows_with_it) {
+    Psf psf;
+    psf.sigma_um = 0.13;
+    EXPECT_EQ(default_roi_size(psf, 100), 7);
+    EXPECT_EQ(default_roi_size(psf, 160), 7);
+    EXPECT_EQ(default_roi_size(psf, 65), 11);
+    EXPECT_EQ(default_roi_size(psf, 1), 31) << "never beyond what can be fitted";
+}

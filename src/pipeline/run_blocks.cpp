@@ -1,0 +1,81 @@
+// Reading, localizing and handing on blocks at once, with the error that a bad frame makes.
+// SPDX-License-Identifier: MIT
+#include "pipeline/run_blocks.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "glint/error.hpp"
+#include "pipeline/block_plan.hpp"
+#include "pipeline/in_order.hpp"
+#include "pipeline/worker.hpp"
+
+namespace glint {
+namespace {
+
+/// A block of frames and what was made of it.
+struct Block {
+    FrameBlock frames;
+    BlockResult result;
+};
+
+/// Reads block after block.
+class Reader {
+  public:
+    Reader(Movie& movie, const Job& job, std::int64_t begin, int block_frames)
+        : movie_(movie), stop_(job.options.stop), next_(begin), end_(job.frames.end), block_frames_(block_frames) {}
+
+    /// False at the end, after a stop, and after an error.
+    bool next(FrameBlock& block) {
+        while (next_ < end_ && !error_ && !(stop_ && stop_->load())) {
+            const int count = int(std::min<std::int64_t>(block_frames_, end_ - next_));
+            if (!read(count, block)) continue;
+            next_ += count;
+            return true;
+        }
+        return false;
+    }
+    std::exception_ptr error() const { return error_; }
+
+  private:
+    /// A block that cannot be read is tried frame by frame, so that the frames before the bad one count.
+    bool read(int count, FrameBlock& block) try {
+        movie_.read(next_, count, block);
+        return true;
+    } catch (const Error&) {
+        if (count == 1) error_ = std::current_exception();
+        block_frames_ = 1;
+        return false;
+    }
+
+    Movie& movie_;
+    const StopFlag* stop_;
+    std::int64_t next_, end_;
+    int block_frames_;
+    std::exception_ptr error_;
+};
+
+}  // namespace
+
+BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t begin, const std::function<void(BlockResult)>& sink) {
+    const MovieInfo& info = movie.info();
+    const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
+    const BlockPlan plan = plan_blocks(frame_bytes, job.frames.end - begin, job.threads, job.options.memory_bytes);
+    Reader reader(movie, job, begin, plan.frames);
+    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job); });
+    in_order(
+        job.threads, std::vector<Block>(std::size_t(plan.blocks)),
+        [&](Block& block) { return reader.next(block.frames); },
+        [&](Block& block) { block.result = workers.local().localize(block.frames); },
+        [&](Block& block) { sink(std::move(block.result)); });
+
+    BlocksDone done;
+    for (const Worker& worker : workers) add(done.fit, worker.fit_info());
+    done.fit.threads = job.threads;
+    done.read_error = reader.error();
+    return done;
+}
+
+}  // namespace glint

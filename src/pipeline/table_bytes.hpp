@@ -1,0 +1,33 @@
+// Localizations as bytes, column after column, for the journal.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "glint/localizations.hpp"
+
+namespace glint {
+
+/// Appends `count` bytes.
+void put_bytes(const void* from, std::size_t count, std::vector<char>& bytes);
+
+/// The columns that a table has, and how its rows lie in bytes (host order). Made from a table with one row.
+class TableLayout {
+  public:
+    explicit TableLayout(const Localizations& like);
+
+    std::size_t row_bytes() const;
+    std::string names() const;  ///< "frame x y ..."
+    /// Appends the rows of `table`; an empty table adds nothing.
+    void write(const Localizations& table, std::vector<char>& bytes) const;
+    /// Reads `rows` rows from `bytes` (rows * row_bytes() of them).
+    Localizations read(const char* bytes, std::size_t rows) const;
+
+  private:
+    std::vector<LocalizationColumn> floats_;
+    bool iterations_ = false, status_ = false;
+};
+
+}  // namespace glint
