@@ -1,0 +1,151 @@
+// Memory that knows its GPU and the stream that last used it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "glint/gpu/stream.hpp"
+
+namespace glint::gpu {
+
+namespace detail {
+struct Allocation;
+/// n * size. Throws OutOfMemory where that is no number.
+inline std::size_t bytes_for(std::size_t n, std::size_t size) {
+    if (n > SIZE_MAX / size) throw OutOfMemory(2, "a buffer of more elements than any memory holds", SIZE_MAX);
+    return n * size;
+}
+std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes);
+std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, std::size_t bytes, bool owned);
+/// Orders `stream` behind the last use by another stream, notes this use, and returns the device address.
+std::uint64_t use(Allocation& allocation, const Stream& stream, bool write);
+std::size_t bytes_of(const Allocation& allocation);
+const Context& context_of(const Allocation& allocation);
+void upload(const Stream& stream, Allocation& to, std::size_t offset, const void* from, std::size_t bytes);
+void download(const Stream& stream, void* to, Allocation& from, std::size_t offset, std::size_t bytes);
+void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset,
+          std::size_t bytes);
+void fill(const Stream& stream, Allocation& to, std::size_t offset, unsigned char value, std::size_t bytes);
+void* allocate_pinned(const Context& context, std::size_t bytes);
+void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std::size_t bytes);
+}  // namespace detail
+
+/// n elements on a GPU. Copies and views share the memory, which is freed in stream order when the last one goes.
+/// Used on another stream than the last, the use is ordered behind it on the device; the host waits only where it
+/// reads. Reading an element from the host does not compile: download() it. Use one from one thread at a time.
+///
+/// Ask for the address anew, by read_on() or write_on(), for every launch: that is what the order of uses is made of. A
+/// stream that is being captured into a graph can use what was last used on itself, or on streams that the host has
+/// waited for since; where an order cannot be kept, a GpuError says so. Launches of the graph are the caller's to order.
+template <class T>
+class Buffer {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    Buffer() = default;
+    /// Throws OutOfMemory.
+    Buffer(const Stream& stream, std::size_t n)
+        : allocation_(detail::allocate(stream, detail::bytes_for(n, sizeof(T)))), offset_(0), size_(n) {}
+    /// Somebody else's device memory, as a Buffer. Freed by it when `owned`.
+    static Buffer adopt(const Stream& stream, std::uint64_t address, std::size_t n, bool owned) {
+        Buffer buffer;
+        buffer.allocation_ = detail::adopt(stream, address, n * sizeof(T), owned);
+        buffer.size_ = n;
+        return buffer;
+    }
+
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+    const Context& context() const { return detail::context_of(*allocation_); }
+    explicit operator bool() const { return allocation_ != nullptr; }
+
+    /// Elements [first, first + n); shares the memory.
+    Buffer view(std::size_t first, std::size_t n) const {
+        if (first > size_ || n > size_ - first) throw OptionError("a view beyond the end of its buffer");
+        Buffer part = *this;
+        part.offset_ += first, part.size_ = n;
+        return part;
+    }
+    /// The address to hand to a kernel on `stream`. Throws GpuError where that stream's GPU cannot reach it: the message
+    /// names both GPUs and the two remedies.
+    std::uint64_t read_on(const Stream& stream) const {
+        return detail::use(*allocation_, stream, false) + offset_ * sizeof(T);
+    }
+    std::uint64_t write_on(const Stream& stream) {
+        return detail::use(*allocation_, stream, true) + offset_ * sizeof(T);
+    }
+
+    detail::Allocation& allocation() const { return *allocation_; }
+    std::size_t byte_offset() const { return offset_ * sizeof(T); }
+
+  private:
+    std::shared_ptr<detail::Allocation> allocation_;
+    std::size_t offset_ = 0, size_ = 0;
+};
+
+/// Page-locked host memory: copies to and from it run at the link's speed beside other work. Not copyable. Do not
+/// destroy it before the streams that copy to or from it have come by. When its context goes it stays, as ordinary
+/// memory. A forked child does not have it.
+template <class T>
+class Pinned {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    Pinned() = default;
+    Pinned(const Context& context, std::size_t n)
+        : context_(context.shared_state()),
+          data_(static_cast<T*>(detail::allocate_pinned(context, detail::bytes_for(n, sizeof(T))))),
+          size_(n) {}
+    Pinned(Pinned&& other) noexcept { *this = std::move(other); }
+    Pinned& operator=(Pinned&& other) noexcept {
+        std::swap(context_, other.context_), std::swap(data_, other.data_), std::swap(size_, other.size_);
+        return *this;
+    }
+    ~Pinned() {
+        if (data_) detail::free_pinned(context_, data_, size_ * sizeof(T));
+    }
+    T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::span<T> span() const { return {data_, size_}; }
+
+  private:
+    std::shared_ptr<detail::ContextState> context_;
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Host to device, in stream order. From pinned memory it returns at once, and `from` must stay until the stream has
+/// come by; from pageable memory it goes through a pinned ring, and `from` is free again when it returns.
+template <class T>
+void upload(const Stream& stream, Buffer<T>& to, std::span<const std::type_identity_t<T>> from) {
+    if (from.size() > to.size()) throw OptionError("an upload that is larger than its buffer");
+    detail::upload(stream, to.allocation(), to.byte_offset(), from.data(), from.size_bytes());
+}
+
+/// Device to host, in stream order. To pinned memory it returns at once: `to` is valid after the stream's
+/// synchronize(). To pageable memory it waits.
+template <class T>
+void download(const Stream& stream, std::span<std::type_identity_t<T>> to, const Buffer<T>& from) {
+    if (to.size() > from.size()) throw OptionError("a download that is larger than its buffer");
+    detail::download(stream, to.data(), from.allocation(), from.byte_offset(), to.size_bytes());
+}
+
+/// Device to device by the best way there is: on the same GPU, from peer to peer (each pair is tried once before it is
+/// trusted), else staged through pinned memory, for which the host waits. `stream` may be of either GPU.
+template <class T>
+void copy(const Stream& stream, Buffer<T>& to, const Buffer<T>& from) {
+    if (from.size() > to.size()) throw OptionError("a copy that is larger than its buffer");
+    detail::copy(stream, to.allocation(), to.byte_offset(), from.allocation(), from.byte_offset(), from.bytes());
+}
+
+/// Sets all bytes.
+template <class T>
+void fill(const Stream& stream, Buffer<T>& to, unsigned char value) {
+    detail::fill(stream, to.allocation(), to.byte_offset(), value, to.bytes());
+}
+
+}  // namespace glint::gpu

@@ -1,0 +1,142 @@
+// Buffers: allocation, the order of uses on several streams, and the end.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/buffer.hpp"
+
+#include <algorithm>
+
+#include "gpu/allocation.hpp"
+#include "gpu/peer.hpp"
+#include "gpu/pool.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+/// `stream` waits, on the device, for what `past` was part of.
+void order_behind(StreamState& stream, const Use& past, const ContextState& home) {
+    StreamState& other = *past.stream;
+    if (&other == &stream || other.home().released) return;  // a context waits for its streams before it goes
+    const bool captured = stream.capturing(), other_captured = other.capturing();
+    if (captured != other_captured) {
+        if (other.done >= past.count) return;  // the host has waited for it since
+        throw GpuError(cu::capture_unsupported,
+                       text(home.label(), ": a buffer that was last used on another stream ",
+                            captured ? "is used on a stream that is being captured, which cannot wait for work outside"
+                                     : "that is being captured is used outside that capture",
+                            ": synchronize() the other stream before the capture begins, or end the capture first"));
+    }
+    stream.wait_for(other);
+}
+
+}  // namespace
+
+Allocation::Allocation(const Stream& stream, Kind of_kind)
+    : context(without_hold(stream.context().shared_state())),
+      kind(of_kind),
+      owner(stream.shared_state()),
+      writer{owner, 0} {}
+
+Allocation::~Allocation() {
+    if (forked()) return;
+    ContextState& home = context.state();
+    {
+        const std::lock_guard lock(home.mutex);
+        if (home.resources.erase({Resource::Rank::allocation, this}) == 0)
+            return;  // close() was here, or it was never added
+    }
+    if (kind == Kind::pooled && address) free_pooled();
+    if (kind == Kind::adopted || kind == Kind::managed) free_waiting();
+}
+
+void Allocation::drop() noexcept {
+    const Driver& driver = *context.state().driver;
+    if (address && kind == Kind::pooled) driver.cuMemFreeAsync(address, owner->stream);
+    if (address && (kind == Kind::adopted || kind == Kind::managed)) driver.cuMemFree(address);
+    address = 0;
+    busy = true;  // so that the host asks, and hears that it is gone
+}
+
+std::vector<std::shared_ptr<StreamState>> Allocation::users() const {
+    std::vector<std::shared_ptr<StreamState>> all{owner};
+    const auto add = [&](const Use& use) {
+        if (std::find(all.begin(), all.end(), use.stream) == all.end()) all.push_back(use.stream);
+    };
+    add(writer);
+    for (const Use& use : readers) add(use);
+    return all;
+}
+
+void Allocation::free_pooled() noexcept { give_back(context.state(), {address, counted, users()}); }
+
+void Allocation::free_waiting() noexcept {
+    ContextState& home = context.state();
+    const Current current(home, std::nothrow);
+    for (const auto& user : users())
+        if (!user->home().released) user->home().driver->cuStreamSynchronize(user->stream);
+    home.driver->cuMemFree(address);
+    uncount_live(home, counted);
+}
+
+std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
+    StreamState& state = stream.state();
+    state.require_usable();
+    auto allocation = std::make_shared<Allocation>(stream, Kind::pooled);
+    if (bytes > 0) {
+        if (state.capturing())
+            throw GpuError(cu::capture_unsupported,
+                           state.home().label() +
+                               ": memory cannot be allocated on a stream that is being captured: "
+                               "allocate before the capture begins");
+        allocation->address = take(state, bytes);
+    }
+    allocation->bytes = allocation->counted = bytes;
+    state.home().add(Resource::Rank::allocation, allocation.get());
+    ++state.home().counters.allocations;
+    return allocation;
+}
+
+std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, std::size_t bytes, bool owned) {
+    stream.state().require_usable();
+    auto allocation = std::make_shared<Allocation>(stream, owned ? Kind::adopted : Kind::borrowed);
+    allocation->address = address;
+    allocation->bytes = bytes;
+    stream.context().state().add(Resource::Rank::allocation, allocation.get());
+    return allocation;
+}
+
+void order(Allocation& allocation, const Stream& stream, bool write) {
+    const ContextState& home = allocation.context.state();
+    home.require_usable("this buffer");
+    stream.state().require_usable();
+    const std::lock_guard lock(allocation.mutex);
+    StreamState& state = stream.state();
+    std::vector<Use>& readers = allocation.readers;
+    const auto reader =
+        std::find_if(readers.begin(), readers.end(), [&](const Use& use) { return use.stream.get() == &state; });
+    if (write || reader == readers.end()) order_behind(state, allocation.writer, home);
+    if (write)
+        for (const Use& use : readers) order_behind(state, use, home);
+    const Use use{stream.shared_state(), ++state.uses};
+    allocation.busy = true;
+    if (write) {
+        readers.clear();
+        allocation.writer = use;
+    } else if (allocation.writer.stream == use.stream) {
+        allocation.writer.count = use.count;  // a later writer waits for this stream anyway
+    } else if (reader != readers.end()) {
+        reader->count = use.count;
+    } else {
+        readers.push_back(use);
+    }
+}
+
+std::uint64_t use(Allocation& allocation, const Stream& stream, bool write) {
+    require_reach(allocation, stream);
+    order(allocation, stream, write);
+    return allocation.address;
+}
+
+std::size_t bytes_of(const Allocation& allocation) { return allocation.bytes; }
+const Context& context_of(const Allocation& allocation) { return allocation.context; }
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,287 @@
+// A context from retaining it to releasing it, and the loss of a GPU.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/context.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "gpu/context_state.hpp"
+#include "gpu/limit.hpp"
+#include "gpu/pool.hpp"
+#include "gpu/stream_state.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu {
+namespace detail {
+namespace {
+
+constexpr int most_devices = 256;
+std::array<std::atomic<cu::Result>, most_devices> lost_by;  // the sticky error of each GPU; 0: none
+
+std::mutex creation;  // two contexts created at once only slow each other down
+
+int attribute(const Driver& driver, cu::Device device, int which) {
+    int value = 0;
+    check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+}
+
+bool early_reclaim_allowed() {
+    const char* value = std::getenv("GLINT_GPU_EARLY_RECLAIM");
+    return !value || std::strcmp(value, "0") != 0;
+}
+
+std::string with_note(const std::string& note) { return note.empty() ? "" : " (" + note + ")"; }
+
+void require_ordinal(const Driver& driver, int wanted) {
+    int count = 0;
+    check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
+    if (wanted < 0 || wanted >= std::min(count, most_devices))
+        throw NoGpu(cu::no_device, text("GPU ", wanted, " was asked for, and this process sees ", count,
+                                        ", counted from 0", with_note(visible_devices_note())));
+}
+
+void retain(ContextState& state) {
+    constexpr int prohibited = 2;
+    if (attribute(*state.driver, state.device, cu::compute_mode) == prohibited)
+        throw NoGpu(cu::no_device, state.label() +
+                                       ": its compute mode is \"prohibited\"; an administrator can change it "
+                                       "with nvidia-smi -c DEFAULT");
+    if (!attribute(*state.driver, state.device, cu::memory_pools_supported))
+        throw NoGpu(cu::not_supported, state.label() + ": it has no memory pools (a virtual GPU, or an older one)");
+    const cu::Result result = state.driver->cuDevicePrimaryCtxRetain(&state.context, state.device);
+    if (result == cu::success) return;
+    state.context = nullptr;
+    const char* what = "no context could be made: it may be full, or hold as many contexts as it can; try again later";
+    if (result == cu::out_of_memory)
+        throw OutOfMemory(result, text(state.label(), ": ", what, ": ", describe(result)), 0);
+    state.check(result, what);
+}
+
+void make_pool(ContextState& state) {
+    cu::MemPoolProps props{};
+    props.alloc_type = 1;
+    props.location = {cu::location_device, state.device};
+    props.max_size = state.limit;
+    state.check(state.driver->cuMemPoolCreate(&state.pool, &props), "cuMemPoolCreate");
+    std::uint64_t keep_all = ~std::uint64_t(0);
+    state.check(state.driver->cuMemPoolSetAttribute(state.pool, cu::pool_release_threshold, &keep_all),
+                "cuMemPoolSetAttribute");
+}
+
+}  // namespace
+
+void ContextState::open(int wanted, const ContextOptions& options) {
+    driver = &usable_driver();
+    require_ordinal(*driver, wanted);
+    ordinal = wanted;
+    gpu::check(driver->cuDeviceGet(&device, wanted), "cuDeviceGet");
+    char text_of_name[256] = {};
+    gpu::check(driver->cuDeviceGetName(text_of_name, sizeof text_of_name - 1, device), "cuDeviceGetName");
+    name = text_of_name;
+    if (const std::string lost = lost_note(ordinal); !lost.empty()) throw DeviceLost(lost_by[ordinal], lost);
+
+    std::size_t total = 0;
+    gpu::check(driver->cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
+    limit = smaller_limit(options.limit_bytes, limit_of_environment(total));
+    early_reclaim = options.early_reclaim && early_reclaim_allowed();
+    log = options.log;
+    multiprocessors = attribute(*driver, device, cu::multiprocessor_count);
+    shared_bytes_per_block = attribute(*driver, device, cu::max_shared_memory_per_block_optin);
+    concurrent_managed = attribute(*driver, device, cu::concurrent_managed_access) != 0;
+    capability =
+        text(attribute(*driver, device, cu::capability_major), ".", attribute(*driver, device, cu::capability_minor));
+
+    const std::lock_guard lock(creation);
+    retain(*this);
+    const Current current(*this);
+    std::size_t free = 0;
+    check(driver->cuMemGetInfo(&free, &total), "cuMemGetInfo");
+    free_at_start = free;
+    if (limit == 0) limit = free;
+    make_pool(*this);
+}
+
+void ContextState::close() noexcept {
+    if (forked()) {
+        // What was inherited is the parent's, and its threads are not here.
+        released = true;
+        if (staging) staging->abandon();
+        return;
+    }
+    if (!context) {
+        released = true;
+        return;
+    }
+    std::vector<ParkedFree> dropped;  // holds streams, whose end takes the mutex: so they go after it
+    {
+        const Current current(*this, std::nothrow);
+        for (const auto& stream : all_streams()) driver->cuStreamSynchronize(stream->stream);
+        staging.reset();
+        const std::lock_guard lock(mutex);
+        released = true;
+        for (const ParkedFree& parked_free : parked)
+            driver->cuMemFreeAsync(parked_free.address, parked_free.users.front()->stream);
+        dropped.swap(parked);
+        drop_resources();
+        for (const auto& [memory, bytes] : pinned) driver->cuMemHostUnregister(memory);
+        pinned.clear();
+        for (auto& events : spare_events) {
+            for (const cu::Event event : events) driver->cuEventDestroy(event);
+            events.clear();
+        }
+        on_pressure.clear();
+        if (pool) driver->cuMemPoolDestroy(pool);
+    }
+    driver->cuDevicePrimaryCtxRelease(device);
+}
+
+void ContextState::drop_resources() noexcept {
+    bool memory_freed = false;
+    for (const auto& [rank, resource] : resources) {
+        if (rank != Resource::Rank::allocation && !memory_freed) {
+            // The frees lie in streams, and a pool destroyed before them keeps its memory until the process ends.
+            for (const auto& [stream, weak] : streams) driver->cuStreamSynchronize(stream->stream);
+            memory_freed = true;
+        }
+        resource->drop();
+    }
+    resources.clear();
+}
+
+void ContextState::require_usable(const char* what) const {
+    if (forked()) usable_driver();  // throws
+    if (released)
+        throw GpuError(cu::invalid_context, text(label(), ": the context of ", what,
+                                                 " was released: keep its Context as long as it is used"));
+    if (const cu::Result code = lost_by[ordinal].load(std::memory_order_relaxed))
+        throw DeviceLost(code, lost_note(ordinal));
+}
+
+void ContextState::check(cu::Result result, const char* what) const {
+    if (result == cu::success) return;
+    if (is_sticky(result)) lost_by[ordinal] = result;
+    fail(result, text(label(), ": ", what));
+}
+
+std::string ContextState::label() const { return text("GPU ", ordinal, name.empty() ? "" : " (" + name + ")"); }
+
+void ContextState::add(Resource::Rank rank, Resource* resource) {
+    const std::lock_guard lock(mutex);
+    resources.insert({rank, resource});
+}
+
+void ContextState::remove(Resource::Rank rank, Resource* resource) noexcept {
+    if (forked()) return;
+    const std::lock_guard lock(mutex);
+    if (resources.erase({rank, resource}) == 0) return;  // close() was here
+    const Current current(*this, std::nothrow);
+    resource->drop();
+}
+
+std::vector<std::shared_ptr<StreamState>> ContextState::all_streams() {
+    std::vector<std::shared_ptr<StreamState>> living;
+    const std::lock_guard lock(mutex);
+    for (const auto& [raw, weak] : streams)
+        if (auto stream = weak.lock()) living.push_back(std::move(stream));
+    return living;
+}
+
+cu::Event ContextState::take_event(bool timing) {
+    const std::lock_guard lock(mutex);
+    auto& spare = spare_events[timing];
+    cu::Event event = nullptr;
+    if (!spare.empty()) {
+        event = spare.back();
+        spare.pop_back();
+        return event;
+    }
+    const Current current(*this);
+    check(driver->cuEventCreate(&event, timing ? 0 : cu::event_disable_timing), "cuEventCreate");
+    return event;
+}
+
+void ContextState::return_event(cu::Event event, bool timing) noexcept {
+    constexpr std::size_t most = 64;
+    if (!released && spare_events[timing].size() < most)
+        spare_events[timing].push_back(event);
+    else
+        driver->cuEventDestroy(event);
+}
+
+Current::Current(const ContextState& state) : driver_(*state.driver) {
+    driver_.cuCtxGetCurrent(&before_);
+    if (before_ == state.context) return;
+    state.check(driver_.cuCtxSetCurrent(state.context), "cuCtxSetCurrent");
+    changed_ = true;
+}
+
+Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*state.driver) {
+    driver_.cuCtxGetCurrent(&before_);
+    changed_ = before_ != state.context && driver_.cuCtxSetCurrent(state.context) == cu::success;
+}
+
+Current::~Current() {
+    if (changed_) driver_.cuCtxSetCurrent(before_);
+}
+
+std::string lost_note(int ordinal) {
+    const cu::Result code = lost_by[ordinal];
+    if (code == cu::success) return "";
+    return text("GPU ", ordinal, " was lost to this process by an earlier error, ", describe(code),
+                "; restart the process to use it again (its memory on the GPU comes back when it ends)");
+}
+
+Context without_hold(const std::shared_ptr<ContextState>& state) {
+    Context context;
+    context.state_ = state;
+    return context;
+}
+
+}  // namespace detail
+
+Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_shared<detail::ContextState>()) {
+    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) { state->close(); });
+    state_->open(ordinal, options);
+}
+
+int Context::ordinal() const { return state_->ordinal; }
+const std::string& Context::name() const { return state_->name; }
+int Context::multiprocessors() const { return state_->multiprocessors; }
+int Context::shared_bytes_per_block() const { return state_->shared_bytes_per_block; }
+
+void Context::synchronize() const {
+    state_->require_usable("this Context");
+    for (const auto& stream : state_->all_streams()) stream->synchronize();
+}
+
+void Context::trim() const {
+    state_->require_usable("this Context");
+    detail::drain_parked(*state_);
+    detail::trim(*state_);
+}
+
+MemoryStatistics Context::statistics() const {
+    const detail::Counters& counted = state_->counters;
+    MemoryStatistics s;
+    s.live_bytes = counted.live, s.peak_bytes = counted.peak;
+    s.reserved_bytes = detail::reserved_bytes(*state_);
+    s.limit_bytes = state_->limit;
+    s.pinned_bytes = counted.pinned;
+    s.allocations = counted.allocations;
+    s.event_waits = counted.event_waits;
+    s.host_blocks = counted.host_blocks;
+    s.early_reclaims = counted.early_reclaims;
+    s.retries = counted.retries, s.trims = counted.trims;
+    return s;
+}
+
+void Context::on_pressure(std::function<std::uint64_t()> callback) const {
+    state_->require_usable("this Context");
+    const std::lock_guard lock(state_->mutex);
+    state_->on_pressure.push_back(std::move(callback));
+}
+
+}  // namespace glint::gpu

@@ -1,0 +1,137 @@
+// Uploads, downloads, copies and fills: which way each goes.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "gpu/allocation.hpp"
+#include "gpu/peer.hpp"
+#include "gpu/pinned.hpp"
+#include "gpu/pool.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+Staging& staging_of(ContextState& home) {
+    std::call_once(home.staging_once, [&] { home.staging = std::make_unique<Staging>(home); });
+    return *home.staging;
+}
+
+void refuse_capture(const StreamState& stream, const char* what) {
+    if (stream.capturing())
+        throw GpuError(cu::capture_unsupported,
+                       text(stream.home().label(), ": ", what,
+                            " pageable memory cannot be captured: use Pinned memory, or do it before the capture"));
+}
+
+/// Through pinned memory, a chunk at a time: each side on a stream of its own GPU. Waits for the end.
+void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
+                 const Stream& in_order_of) {
+    const auto on = [&](const Allocation& side) {
+        const bool here = side.context.ordinal() == in_order_of.context().ordinal();
+        return here ? in_order_of : Stream::of_thread(side.context);
+    };
+    const Stream reading = on(from), writing = on(to);
+    refuse_capture(in_order_of.state(), "a copy staged through");
+    order(from, reading, false);
+    order(to, writing, true);
+    const std::size_t chunk = std::min(bytes, Staging::slot_bytes);
+    const Pinned<std::byte> halves[2] = {Pinned<std::byte>(from.context, chunk),
+                                         Pinned<std::byte>(from.context, chunk)};
+    ContextState &source = from.context.state(), &target = to.context.state();
+    Event filled[2] = {Event(from.context), Event(from.context)}, emptied[2] = {Event(to.context), Event(to.context)};
+    const auto fetch = [&](std::size_t k) {
+        if (k >= 2) emptied[k % 2].synchronize();
+        const Current current(source);
+        source.check(source.driver->cuMemcpyDtoHAsync(halves[k % 2].data(), from.address + from_offset + k * chunk,
+                                                      std::min(chunk, bytes - k * chunk), reading.state().stream),
+                     "cuMemcpyDtoHAsync");
+        filled[k % 2].record(reading);
+    };
+    const auto deliver = [&](std::size_t k) {
+        filled[k % 2].synchronize();
+        const Current current(target);
+        target.check(target.driver->cuMemcpyHtoDAsync(to.address + to_offset + k * chunk, halves[k % 2].data(),
+                                                      std::min(chunk, bytes - k * chunk), writing.state().stream),
+                     "cuMemcpyHtoDAsync");
+        emptied[k % 2].record(writing);
+    };
+    const std::size_t chunks = (bytes + chunk - 1) / chunk;
+    fetch(0);
+    for (std::size_t k = 0; k < chunks; ++k) {
+        if (k + 1 < chunks) fetch(k + 1);
+        deliver(k);
+    }
+    writing.synchronize();
+}
+
+void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
+                    const Stream& stream) {
+    order(from, stream, false);
+    order(to, stream, true);
+    ContextState& here = stream.context().state();
+    const Current current(here);
+    here.check(
+        here.driver->cuMemcpyPeerAsync(to.address + to_offset, to.context.state().context, from.address + from_offset,
+                                       from.context.state().context, bytes, stream.state().stream),
+        "cuMemcpyPeerAsync");
+}
+
+}  // namespace
+
+void upload(const Stream& stream, Allocation& to, std::size_t offset, const void* from, std::size_t bytes) {
+    const cu::DevicePtr target = use(to, stream, true) + offset;
+    if (bytes == 0) return;
+    ContextState& home = stream.context().state();
+    const Current current(home);
+    if (is_pinned(home, from, bytes)) {
+        home.check(home.driver->cuMemcpyHtoDAsync(target, from, bytes, stream.state().stream), "cuMemcpyHtoDAsync");
+        return;
+    }
+    refuse_capture(stream.state(), "an upload from");
+    staging_of(home).upload(stream.state(), target, static_cast<const std::byte*>(from), bytes);
+}
+
+void download(const Stream& stream, void* to, Allocation& from, std::size_t offset, std::size_t bytes) {
+    const cu::DevicePtr source = use(from, stream, false) + offset;
+    if (bytes == 0) return;
+    ContextState& home = stream.context().state();
+    const Current current(home);
+    if (is_pinned(home, to, bytes)) {
+        home.check(home.driver->cuMemcpyDtoHAsync(to, source, bytes, stream.state().stream), "cuMemcpyDtoHAsync");
+        return;
+    }
+    refuse_capture(stream.state(), "a download to");
+    ++home.counters.host_blocks;
+    staging_of(home).download(stream.state(), static_cast<std::byte*>(to), source, bytes);
+    at_synchronization(home);
+}
+
+void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset,
+          std::size_t bytes) {
+    ContextState &source = from.context.state(), &target = to.context.state(), &here = stream.context().state();
+    source.require_usable("this buffer");
+    target.require_usable("this buffer");
+    stream.state().require_usable();
+    if (bytes == 0) return;
+    if (&to == &from && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
+        throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
+    if (!reaches(here, source) || !reaches(here, target) || !reaches(target, source))
+        return copy_staged(to, to_offset, from, from_offset, bytes, stream);
+    if (source.ordinal != target.ordinal) return copy_from_peer(to, to_offset, from, from_offset, bytes, stream);
+    order(from, stream, false);
+    order(to, stream, true);
+    const Current current(here);
+    here.check(here.driver->cuMemcpyDtoDAsync(to.address + to_offset, from.address + from_offset, bytes,
+                                              stream.state().stream),
+               "cuMemcpyDtoDAsync");
+}
+
+void fill(const Stream& stream, Allocation& to, std::size_t offset, unsigned char value, std::size_t bytes) {
+    const cu::DevicePtr target = use(to, stream, true) + offset;
+    if (bytes == 0) return;
+    ContextState& home = stream.context().state();
+    const Current current(home);
+    home.check(home.driver->cuMemsetD8Async(target, value, bytes, stream.state().stream), "cuMemsetD8Async");
+}
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,231 @@
+// The inventory: NVML says what the machine has, CUDA what this process may use; their UUIDs join the two.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
+#include "glint/gpu/device.hpp"
+#include "gpu/context_state.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/nvml.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu {
+namespace {
+
+constexpr int nvml_success = 0, nvml_insufficient_size = 7;
+constexpr const char* compute_modes[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
+constexpr const char* is_split = "it is split into MIG instances: use one of those";
+constexpr const char* is_unsplit =
+    "MIG mode is on and it has no instance: an administrator makes one with `nvidia-smi mig -cgi`, or leaves the mode "
+    "with `nvidia-smi -mig 0`";
+
+std::string mode_name(int mode) { return mode >= 0 && mode < 4 ? compute_modes[mode] : ""; }
+
+/// The hexadecimal digits after "GPU-" or "MIG-": the part that NVML and CUDA write alike.
+std::string digits_of(const std::string& uuid) {
+    std::string digits;
+    for (std::size_t k = uuid.find('-') + 1; k < uuid.size(); ++k)
+        if (std::isxdigit(static_cast<unsigned char>(uuid[k]))) digits += char(std::tolower(uuid[k]));
+    return digits;
+}
+
+std::vector<DeviceProcess> processes_of(const Nvml& table, cu::NvmlDevice handle) {
+    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return {};
+    unsigned count = 0;
+    int result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, nullptr);
+    std::vector<cu::NvmlProcess> found;
+    for (int attempt = 0; result == nvml_insufficient_size && attempt < 4; ++attempt) {
+        count += 8;  // others may start meanwhile
+        found.resize(count);
+        result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, found.data());
+    }
+    if (result != nvml_success) return {};
+    std::vector<DeviceProcess> processes;
+    constexpr unsigned long long not_known = ~0ull;
+    for (unsigned k = 0; k < count && k < found.size(); ++k)
+        processes.push_back({found[k].pid, found[k].used_bytes == not_known ? 0 : found[k].used_bytes});
+    return processes;
+}
+
+/// What GPUs and instances are asked alike.
+Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
+    Device device;
+    char words[128] = {};
+    if (table.nvmlDeviceGetName(handle, words, sizeof words - 1) == nvml_success) device.name = words;
+    if (table.nvmlDeviceGetUUID(handle, words, sizeof words - 1) == nvml_success) device.uuid = words;
+    cu::NvmlMemory memory{};
+    if (table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success)
+        device.total_bytes = memory.total, device.free_bytes = memory.free;
+    device.processes = processes_of(table, handle);
+    return device;
+}
+
+void describe_board(const Nvml& table, cu::NvmlDevice handle, Device& device) {
+    cu::NvmlPciInfo pci{};
+    if (table.nvmlDeviceGetPciInfo_v3 && table.nvmlDeviceGetPciInfo_v3(handle, &pci) == nvml_success) {
+        pci.bus_id[sizeof pci.bus_id - 1] = 0;
+        device.pci_bus = pci.bus_id;
+    }
+    cu::NvmlUtilization utilization{};
+    if (table.nvmlDeviceGetUtilizationRates &&
+        table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success)
+        device.utilization_percent = int(utilization.gpu);
+    int mode = 0;
+    if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
+        device.compute_mode = mode_name(mode);
+    if (table.nvmlDeviceGetCudaComputeCapability)
+        table.nvmlDeviceGetCudaComputeCapability(handle, &device.capability_major, &device.capability_minor);
+    unsigned value = 0;
+    if (table.nvmlDeviceGetCurrPcieLinkGeneration &&
+        table.nvmlDeviceGetCurrPcieLinkGeneration(handle, &value) == nvml_success)
+        device.pcie_generation = int(value);
+    if (table.nvmlDeviceGetCurrPcieLinkWidth && table.nvmlDeviceGetCurrPcieLinkWidth(handle, &value) == nvml_success)
+        device.pcie_width = int(value);
+}
+
+bool in_mig_mode(const Nvml& table, cu::NvmlDevice handle) {
+    unsigned now = 0, pending = 0;
+    return table.nvmlDeviceGetMigMode && table.nvmlDeviceGetMigMode(handle, &now, &pending) == nvml_success && now;
+}
+
+void list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
+    unsigned most = 0;
+    if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return;
+    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &most) != nvml_success) return;
+    for (unsigned k = 0; k < most; ++k) {
+        cu::NvmlDevice instance = nullptr;
+        if (table.nvmlDeviceGetMigDeviceHandleByIndex(handle, k, &instance) != nvml_success) continue;
+        Device device = describe_by_nvml(table, instance);
+        device.mig = true;
+        device.pci_bus = board.pci_bus;
+        device.compute_mode = board.compute_mode;
+        device.capability_major = board.capability_major, device.capability_minor = board.capability_minor;
+        device.pcie_generation = board.pcie_generation, device.pcie_width = board.pcie_width;
+        devices.push_back(std::move(device));
+    }
+}
+
+void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
+    unsigned count = 0;
+    if (table.nvmlDeviceGetCount_v2(&count) != nvml_success) return;
+    for (unsigned k = 0; k < count; ++k) {
+        cu::NvmlDevice handle = nullptr;
+        if (table.nvmlDeviceGetHandleByIndex_v2(k, &handle) != nvml_success) continue;  // not ours to see
+        Device board = describe_by_nvml(table, handle);
+        describe_board(table, handle, board);
+        if (!in_mig_mode(table, handle)) {
+            devices.push_back(std::move(board));
+            continue;
+        }
+        std::vector<Device> instances;
+        list_instances(table, handle, board, instances);
+        board.why_not = instances.empty() ? is_unsplit : is_split;
+        devices.push_back(std::move(board));
+        std::move(instances.begin(), instances.end(), std::back_inserter(devices));
+    }
+}
+
+std::string uuid_text(const cu::Uuid& uuid) {
+    constexpr const char* hex = "0123456789abcdef";
+    std::string words = "GPU-";
+    for (int k = 0; k < 16; ++k) {
+        if (k == 4 || k == 6 || k == 8 || k == 10) words += '-';
+        const auto byte = static_cast<unsigned char>(uuid.bytes[k]);
+        words += hex[byte >> 4], words += hex[byte & 15];
+    }
+    return words;
+}
+
+/// What CUDA knows without a context; NVML's values stay where it gave some.
+void describe_by_cuda(const Driver& table, cu::Device handle, Device& device) {
+    char words[256] = {};
+    std::size_t total = 0;
+    if (device.name.empty() && table.cuDeviceGetName(words, sizeof words - 1, handle) == cu::success)
+        device.name = words;
+    if (device.pci_bus.empty() && table.cuDeviceGetPCIBusId &&
+        table.cuDeviceGetPCIBusId(words, sizeof words - 1, handle) == cu::success)
+        device.pci_bus = words;
+    if (device.total_bytes == 0 && table.cuDeviceTotalMem(&total, handle) == cu::success) device.total_bytes = total;
+    const auto ask = [&](int attribute, int& value) { table.cuDeviceGetAttribute(&value, attribute, handle); };
+    ask(cu::capability_major, device.capability_major);
+    ask(cu::capability_minor, device.capability_minor);
+    int mode = -1, pools = 1;
+    ask(cu::compute_mode, mode);
+    if (device.compute_mode.empty()) device.compute_mode = mode_name(mode);
+    ask(cu::memory_pools_supported, pools);
+    if (!pools) device.why_not = "it has no memory pools (a virtual GPU, or an older one)";
+}
+
+void add_by_cuda(const Driver& table, std::vector<Device>& devices) {
+    int count = 0;
+    if (table.cuDeviceGetCount(&count) != cu::success) return;
+    for (int ordinal = 0; ordinal < count; ++ordinal) {
+        cu::Device handle = 0;
+        cu::Uuid uuid{};
+        if (table.cuDeviceGet(&handle, ordinal) != cu::success || table.cuDeviceGetUuid(&uuid, handle) != cu::success)
+            continue;
+        const std::string words = uuid_text(uuid);
+        auto device = std::find_if(devices.begin(), devices.end(),
+                                   [&](const Device& d) { return digits_of(d.uuid) == digits_of(words); });
+        if (device == devices.end()) {
+            devices.push_back({});
+            device = devices.end() - 1;
+            device->uuid = words;
+        }
+        device->ordinal = ordinal;
+        describe_by_cuda(table, handle, *device);
+        if (const std::string lost = detail::lost_note(ordinal); !lost.empty()) device->why_not = lost;
+    }
+}
+
+void say_why_not(const Driver& table, Device& device) {
+    if (!device.why_not.empty()) return;
+    const std::string note = visible_devices_note();
+    if (device.compute_mode == "prohibited")
+        device.why_not =
+            "its compute mode is \"prohibited\"; an administrator can change it with nvidia-smi -c DEFAULT";
+    else if (!table.why.empty())
+        device.why_not = table.why;
+    else if (device.ordinal < 0 && device.mig)
+        device.why_not =
+            text("CUDA shows a process one MIG instance only; to get this one, set CUDA_VISIBLE_DEVICES=", device.uuid,
+                 note.empty() ? "" : " (now " + note + ")");
+    else if (device.ordinal < 0)
+        device.why_not = note.empty() ? "CUDA does not show it to this process" : "not among " + note;
+}
+
+/// NVML's, or that of the loaded kernel module, or only that there is one.
+std::string driver_version(const Nvml& management, bool driver_found) {
+    char words[96] = {};
+    if (management.why.empty() && management.nvmlSystemGetDriverVersion(words, sizeof words - 1) == nvml_success)
+        return words;
+    std::string version;
+    if (std::ifstream module("/sys/module/nvidia/version"); driver_found && module >> version) return version;
+    return driver_found ? "unknown" : "";
+}
+
+}  // namespace
+
+Inventory inventory() {
+    const Driver& table = driver();
+    const Nvml& management = nvml();
+    Inventory found;
+    found.cuda_version = table.version;
+    found.driver_version = driver_version(management, table.version > 0);
+    if (!forked()) {
+        if (management.why.empty()) list_by_nvml(management, found.devices);
+        if (table.why.empty()) add_by_cuda(table, found.devices);
+    }
+    for (Device& device : found.devices) say_why_not(table, device);
+    const auto usable = [](const Device& device) { return device.why_not.empty(); };
+    if (std::any_of(found.devices.begin(), found.devices.end(), usable)) return found;
+    if (!table.why.empty())
+        found.why_none = table.why;
+    else
+        for (const Device& device : found.devices)
+            found.why_none += text(found.why_none.empty() ? "" : "; ", device.name, ": ", device.why_not);
+    return found;
+}
+
+}  // namespace glint::gpu

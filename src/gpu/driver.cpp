@@ -1,0 +1,178 @@
+// Finds libcuda.so.1 and each of its functions, and says why it cannot be used.
+// SPDX-License-Identifier: MIT
+#include "gpu/driver.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <iterator>
+
+#include "glint/gpu/error.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu {
+namespace {
+
+constexpr int oldest_cuda = 13000;
+constexpr const char* remedy = "install driver 580 or newer";
+constexpr unsigned long long legacy_stream = 1;  // of cuGetProcAddress: no per-thread default streams
+
+using GetProcAddressV1 = cu::Result (*)(const char*, void**, int, unsigned long long);
+using GetProcAddressV2 = cu::Result (*)(const char*, void**, int, unsigned long long, int*);
+
+std::atomic<bool> started{false}, in_forked_child{false};
+
+std::string cuda_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
+
+/// A driver that lacks a function answers "success" and a null pointer.
+struct Finder {
+    GetProcAddressV1 v1;
+    GetProcAddressV2 v2;
+    void* operator()(const char* name, int version) const {
+        void* function = nullptr;
+        int status = 0;
+        const cu::Result result =
+            v2 ? v2(name, &function, version, legacy_stream, &status) : v1(name, &function, version, legacy_stream);
+        return result == cu::success ? function : nullptr;
+    }
+};
+
+/// Asked directly too, because a driver too old for cuGetProcAddress has this one.
+int version_of(void* library, const Finder& find) {
+    void* function = dlsym(library, "cuDriverGetVersion");
+    if (!function && (find.v1 || find.v2)) function = find("cuDriverGetVersion", 2020);
+    int version = 0;
+    if (function) reinterpret_cast<cu::Result (*)(int*)>(function)(&version);
+    return version;
+}
+
+std::string why_not_initialized(const Driver& driver, cu::Result result) {
+    const std::string visible = visible_devices_note();
+    if (result == cu::no_device)
+        return visible.empty() ? "no device: the driver finds no NVIDIA GPU in this machine"
+                               : "no device: the driver finds no NVIDIA GPU that " + visible +
+                                     " names; unset it, or give numbers or UUIDs that `nvidia-smi -L` prints";
+    const char *name = nullptr, *words = nullptr;
+    driver.cuGetErrorName(result, &name);
+    driver.cuGetErrorString(result, &words);
+    return text("the driver does not start: cuInit returned ", name ? name : "error", " (", result,
+                "): ", words ? words : "unknown", "; see whether `nvidia-smi` works",
+                visible.empty() ? "" : "; " + visible);
+}
+
+void find_functions(Driver& driver, const Finder& find) {
+#define X(name, abi, required, parameters)                                      \
+    driver.name = reinterpret_cast<cu::Result(*) parameters>(find(#name, abi)); \
+    if (!driver.name && required && driver.why.empty())                         \
+        driver.why = text("the driver (CUDA ", cuda_text(driver.version), ") lacks ", #name, ": ", remedy);
+#include "gpu/driver_list.inc"
+#undef X
+}
+
+void start(Driver& driver) {
+    pthread_atfork(nullptr, nullptr, [] {
+        if (started) in_forked_child = true;
+    });
+    started = true;
+    if (const cu::Result result = driver.cuInit(0)) {
+        driver.why = why_not_initialized(driver, result);
+        return;
+    }
+    int count = 0;
+    const cu::Result result = driver.cuDeviceGetCount(&count);
+    if (result || count == 0) driver.why = why_not_initialized(driver, result ? result : cu::no_device);
+}
+
+Driver load() {
+    Driver driver;
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads would fall into a hole
+    if (!library) {
+        const char* error = dlerror();
+        driver.why = text("no NVIDIA driver (", error ? error : "libcuda.so.1 not found",
+                          "): for a GPU of this machine ", remedy);
+        return driver;
+    }
+    const Finder find{reinterpret_cast<GetProcAddressV1>(dlsym(library, "cuGetProcAddress")),
+                      reinterpret_cast<GetProcAddressV2>(dlsym(library, "cuGetProcAddress_v2"))};
+    driver.version = version_of(library, find);
+    if (driver.version < oldest_cuda || (!find.v1 && !find.v2)) {
+        driver.why = text("the NVIDIA driver is too old: it supports CUDA ",
+                          driver.version ? cuda_text(driver.version) : "older than 11.3", ", glint needs CUDA ",
+                          cuda_text(oldest_cuda), ": ", remedy);
+        return driver;
+    }
+    find_functions(driver, find);
+    if (driver.why.empty()) start(driver);
+    return driver;
+}
+
+const Driver& loaded() {
+    static const Driver driver = load();
+    return driver;
+}
+
+constexpr const char* fork_message =
+    "this process was forked from one that had started the GPU runtime, and CUDA does not survive a fork: "
+    "fork before the first use of a GPU, or start a new program (exec, \"spawn\" in Python's multiprocessing)";
+
+}  // namespace
+
+const Driver& driver() {
+    const Driver& ours = loaded();
+    if (!forked()) return ours;
+    static const Driver useless = [&] {
+        Driver copy = ours;
+        copy.why = fork_message;
+        return copy;
+    }();
+    return useless;
+}
+
+const Driver& usable_driver() {
+    if (forked()) throw GpuError(cu::not_initialized, fork_message);
+    const Driver& found = loaded();
+    if (!found.why.empty()) throw NoGpu(cu::no_device, found.why);
+    return found;
+}
+
+bool forked() { return in_forked_child; }
+
+std::string visible_devices_note() {
+    const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
+    return value ? text("CUDA_VISIBLE_DEVICES=\"", value, "\"") : "";
+}
+
+std::string describe(cu::Result result) {
+    const Driver& table = loaded();
+    const char *name = nullptr, *words = nullptr;
+    if (table.cuGetErrorName) table.cuGetErrorName(result, &name);
+    if (table.cuGetErrorString) table.cuGetErrorString(result, &words);
+    return text(name ? name : "CUDA error", " (", result, ")", words ? ": " : "", words ? words : "");
+}
+
+bool is_sticky(cu::Result result) {
+    // Uncorrectable ECC and NVLink errors; a contained fault; illegal address; launch time-out; assertion; stack,
+    // instruction, alignment, address space, program counter; launch failure; tensor memory leak.
+    constexpr cu::Result sticky[] = {214, 220, 226, cu::illegal_address, 702, 710, 714, 715,
+                                     716, 717, 718, cu::launch_failed,   721};
+    return std::find(std::begin(sticky), std::end(sticky), result) != std::end(sticky);
+}
+
+void check(cu::Result result, const char* what) {
+    if (result != cu::success) fail(result, what);
+}
+
+void fail(cu::Result result, const std::string& what) {
+    const std::string message = text(what, ": ", describe(result));
+    if (is_sticky(result))
+        throw DeviceLost(result, message +
+                                     "; this process cannot use that GPU again: restart it (its memory on the GPU "
+                                     "comes back when it ends)");
+    if (result == cu::out_of_memory) throw OutOfMemory(result, message, 0);
+    throw GpuError(result, message);
+}
+
+}  // namespace glint::gpu

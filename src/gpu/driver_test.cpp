@@ -1,0 +1,74 @@
+// The driver's table where there is no driver, and what a fork does to it where there is one.
+// SPDX-License-Identifier: MIT
+#include "gpu/driver.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpu/gpu_fixture.hpp"
+#include "gpu/nvml.hpp"
+#include "tests/expect_error.hpp"
+
+using namespace glint::gpu;
+using glint::gpu::test::GpuTest;
+using glint::test::expect_error;
+namespace cu = glint::cu;
+
+TEST(Driver, says_why_it_cannot_be_used) {
+    if (driver().why.empty()) GTEST_SKIP() << "there is a GPU";
+    expect_error<NoGpu>([] { usable_driver(); }, {driver().why.c_str()});
+    expect_error<NoGpu>([] { Context context(0); }, {driver().why.c_str()});
+}
+
+TEST(Driver, a_sticky_error_is_a_lost_device_and_others_are_not) {
+    expect_error<DeviceLost>([] { check(cu::illegal_address, "cuStreamSynchronize"); },
+                             {"cuStreamSynchronize", "700", "restart"});
+    expect_error<OutOfMemory>([] { check(cu::out_of_memory, "cuMemHostRegister"); }, {"cuMemHostRegister", "(2)"});
+    EXPECT_NO_THROW(check(cu::success, "cuInit"));
+    for (const cu::Result result : {cu::unknown, cu::not_ready, cu::invalid_value, cu::capture_unsupported})
+        EXPECT_FALSE(is_sticky(result)) << result;
+}
+
+TEST(Driver, nvml_is_there_or_says_why) {
+    const bool found = nvml().nvmlDeviceGetCount_v2 != nullptr;
+    EXPECT_TRUE(found || !nvml().why.empty());
+}
+
+using GpuDriver = GpuTest;
+
+TEST_F(GpuDriver, is_new_enough_and_complete) {
+    EXPECT_GE(driver().version, 13000);
+    EXPECT_NE(describe(cu::illegal_address).find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(GpuDriver, a_forked_child_is_told_and_harms_nothing) {
+    const Context context(0, {.limit_bytes = 64 * test::mib});
+    const Stream stream(context);
+    Buffer<unsigned> buffer(stream, 1000);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        std::string said;
+        try {
+            stream.synchronize();
+        } catch (const GpuError& error) {
+            said = error.what();
+        }
+        buffer = {};  // leaves the parent's memory alone
+        said += inventory().why_none;
+        const bool written = write(ends[1], said.data(), said.size()) == ssize_t(said.size());
+        _exit(written ? 0 : 1);
+    }
+    close(ends[1]);
+    std::string said(4096, '\0');
+    said.resize(std::size_t(std::max<ssize_t>(0, read(ends[0], said.data(), said.size()))));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_NE(said.find("forked"), std::string::npos) << said;
+    EXPECT_NE(said.find("forked"), said.rfind("forked")) << "the stream and the inventory both say it: " << said;
+    upload(stream, buffer, test::ramp(1000));
+    EXPECT_EQ(test::downloaded(stream, buffer), test::ramp(1000));
+}

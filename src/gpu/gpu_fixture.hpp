@@ -1,0 +1,43 @@
+// For tests that need a GPU, real or simulated: they skip, and say why, where there is none.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "glint/gpu/buffer.hpp"
+#include "glint/gpu/device.hpp"
+#include "gpu/driver.hpp"
+
+namespace glint::gpu::test {
+
+constexpr std::uint64_t mib = std::uint64_t(1) << 20;
+
+class GpuTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!driver().why.empty()) GTEST_SKIP() << "no GPU: " << driver().why;
+    }
+    static int gpu_count() {
+        int count = 0;
+        check(driver().cuDeviceGetCount(&count), "cuDeviceGetCount");
+        return count;
+    }
+};
+
+/// 0, 1, 2, ... times a factor.
+inline std::vector<unsigned> ramp(std::size_t n, unsigned factor = 1) {
+    std::vector<unsigned> values(n);
+    for (std::size_t k = 0; k < n; ++k) values[k] = unsigned(k) * factor;
+    return values;
+}
+
+template <class T>
+std::vector<T> downloaded(const Stream& stream, const Buffer<T>& buffer) {
+    std::vector<T> values(buffer.size());
+    download(stream, std::span<T>(values), buffer);
+    return values;
+}
+
+}  // namespace glint::gpu::test

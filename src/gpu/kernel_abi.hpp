@@ -1,0 +1,84 @@
+// How a kernel is declared, so that one .cu compiles twice: nvcc makes the GPU's code of it, and the host's compiler makes
+// the library that the simulated GPU server (tests/simgpu) runs.
+//
+// A kernel is a struct of static functions, every parameter but the first one passed to cuLaunchKernel:
+//
+//     struct Axpy {
+//         static constexpr unsigned max_threads = 128;  // of a block
+//         static GLINT_DEVICE void compute(Index index, float* y, const float* x, float a, unsigned n) {
+//             if (const unsigned i = index.global(); i < n) y[i] += a * x[i];
+//         }
+//     };
+//     GLINT_KERNEL(axpy, 4, Axpy)  // name for cuModuleGetFunction, number of parameters, type (may be a template)
+//
+// A kernel that needs the block's dynamic shared memory takes `Scratch` after the index, and may have a first phase: all
+// threads of a block run stage(), then (__syncthreads) all run compute(), with the same parameters. There is no other
+// barrier, so that the host can run one thread after the other.
+//
+//     static GLINT_DEVICE void stage(Index index, Scratch scratch, float* y, ...);
+//     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);
+//
+// Pointers should be parameters of their own: the simulated server checks the order of their uses (const: read only),
+// and cannot look into structs.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#ifdef __CUDACC__
+#define GLINT_DEVICE __device__ __forceinline__
+#else
+#define GLINT_DEVICE inline
+#endif
+
+namespace glint::gpu {
+
+/// Which thread this is. Blocks and grids have one dimension.
+struct Index {
+    unsigned block, thread, block_dim, grid_dim;
+    GLINT_DEVICE unsigned global() const { return block * block_dim + thread; }
+};
+
+/// The block's shared memory, as large as the launch asked for, aligned to 16 bytes; holds garbage at first.
+struct Scratch {
+    void* memory;
+    template <class T>
+    GLINT_DEVICE T* as() const {
+        return static_cast<T*>(memory);
+    }
+};
+
+namespace detail {
+
+template <class...>
+struct Types {};
+
+/// The parameters of a kernel, read off its compute().
+template <class Function>
+struct Signature;
+template <class... P>
+struct Signature<void (*)(Index, P...)> {
+    using Parameters = Types<P...>;
+    static constexpr int count = sizeof...(P);
+    static constexpr bool scratch = false;
+};
+template <class... P>
+struct Signature<void (*)(Index, Scratch, P...)> {
+    using Parameters = Types<P...>;
+    static constexpr int count = sizeof...(P);
+    static constexpr bool scratch = true;
+};
+template <class Kernel>
+using SignatureOf = Signature<decltype(&Kernel::compute)>;
+
+template <class Kernel>
+concept HasStage = requires {
+    &Kernel::stage;
+};
+
+}  // namespace detail
+}  // namespace glint::gpu
+
+#ifdef __CUDACC__
+#include "gpu/kernel_device.hpp"
+#else
+#include "gpu/kernel_host.hpp"
+#endif

@@ -1,0 +1,100 @@
+// Peer access. A known fault of some drivers lets a peer copy into a pool succeed and write nothing, so a pattern goes
+// there and back before a pair is used.
+// SPDX-License-Identifier: MIT
+#include "gpu/peer.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "gpu/text.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+/// Memory and a stream for the trial, given back at the end whatever happens.
+struct Trial {
+    ContextState& home;
+    cu::Stream stream = nullptr;
+    cu::DevicePtr memory = 0;
+
+    Trial(ContextState& of, std::size_t bytes) : home(of) {
+        const Current current(home);
+        home.check(home.driver->cuStreamCreate(&stream, cu::stream_non_blocking), "cuStreamCreate");
+        if (home.driver->cuMemAllocFromPoolAsync(&memory, bytes, home.pool, stream) != cu::success) memory = 0;
+    }
+    ~Trial() {
+        const Current current(home, std::nothrow);
+        if (memory) home.driver->cuMemFreeAsync(memory, stream);
+        home.driver->cuStreamSynchronize(stream);
+        home.driver->cuStreamDestroy(stream);
+    }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+    bool ends_well() const { return home.driver->cuStreamSynchronize(stream) == cu::success; }
+    bool write(const std::vector<unsigned>& values) const {
+        const Current current(home);
+        return home.driver->cuMemcpyHtoDAsync(memory, values.data(), 4 * values.size(), stream) == cu::success &&
+               ends_well();
+    }
+    bool holds(const std::vector<unsigned>& values) const {
+        std::vector<unsigned> found(values.size());
+        const Current current(home);
+        return home.driver->cuMemcpyDtoHAsync(found.data(), memory, 4 * found.size(), stream) == cu::success &&
+               ends_well() && found == values;
+    }
+    bool take_from(const Trial& other, std::size_t bytes) const {
+        const Current current(home);
+        return home.driver->cuMemcpyPeerAsync(memory, home.context, other.memory, other.home.context, bytes, stream) ==
+                   cu::success &&
+               ends_well();
+    }
+};
+
+bool copies_arrive(ContextState& a, ContextState& b) {
+    std::vector<unsigned> pattern(16384), blank(pattern.size(), 0);
+    for (std::size_t k = 0; k < pattern.size(); ++k) pattern[k] = unsigned(k) * 2654435761u + 1;
+    const std::size_t bytes = 4 * pattern.size();
+    const Trial first(a, bytes), second(b, bytes);
+    return first.memory && second.memory && first.write(pattern) && second.write(blank) &&
+           second.take_from(first, bytes) && second.holds(pattern) && first.write(blank) &&
+           first.take_from(second, bytes) && first.holds(pattern);
+}
+
+bool let_in(ContextState& from, ContextState& home) {
+    const Driver& driver = *home.driver;
+    int possible = 0;
+    if (driver.cuDeviceCanAccessPeer(&possible, from.device, home.device) != cu::success || !possible) return false;
+    constexpr int read_and_write = 3;
+    const cu::MemAccess access{{cu::location_device, from.device}, read_and_write};
+    if (driver.cuMemPoolSetAccess(home.pool, &access, 1) != cu::success) return false;
+    const Current current(from);  // for memory that came from elsewhere than the pool
+    const cu::Result result = driver.cuCtxEnablePeerAccess(home.context, 0);
+    return result == cu::success || result == cu::peer_access_already_enabled;
+}
+
+}  // namespace
+
+bool reaches(ContextState& from, ContextState& home) {
+    if (from.ordinal == home.ordinal) return true;
+    const std::lock_guard lock(home.peer_mutex);
+    const auto known = home.peers.find(from.ordinal);
+    if (known != home.peers.end()) return known->second;
+    const bool yes = let_in(from, home) && let_in(home, from) && copies_arrive(home, from);
+    home.say(text(from.label(), yes ? " reaches" : " does not reach", " the memory of ", home.label()));
+    return home.peers[from.ordinal] = yes;
+}
+
+void require_reach(const Allocation& allocation, const Stream& stream) {
+    ContextState& home = allocation.context.state();
+    ContextState& from = stream.context().state();
+    if (from.ordinal == home.ordinal || allocation.kind == Kind::managed) return;
+    home.require_usable("this buffer");
+    from.require_usable("this stream");
+    if (reaches(from, home)) return;
+    throw GpuError(cu::peer_access_unsupported, text("this buffer is on ", home.label(), ", and ", from.label(),
+                                                     " cannot reach its memory: work on a stream of GPU ", home.ordinal,
+                                                     ", or copy() it into a buffer of GPU ", from.ordinal));
+}
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,78 @@
+// Our own pages, registered with the driver. Memory from cuMemHostAlloc would vanish with the context, under the feet of
+// a host that still reads it.
+// SPDX-License-Identifier: MIT
+#include "gpu/pinned.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "glint/gpu/buffer.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) {
+    const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
+    return (bytes + page - 1) / page * page;
+}
+
+bool is_host_memory(const ContextState& home, const void* p) {
+    constexpr unsigned host = 1;
+    int memory_type = 2;
+    unsigned type = 0;
+    void* values[] = {&type};
+    const auto address = reinterpret_cast<cu::DevicePtr>(p);
+    return home.driver->cuPointerGetAttributes(1, &memory_type, values, address) == cu::success && type == host;
+}
+
+}  // namespace
+
+void* pin(ContextState& home, std::size_t bytes) {
+    home.require_usable("pinned memory");
+    if (bytes == 0) return nullptr;
+    const std::size_t size = whole_pages(bytes);
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        throw OutOfMemory(cu::out_of_memory, "the host has no room for " + bytes_text(bytes) + " of pinned memory",
+                          bytes);
+    // A child that wrote to these pages would leave the device with a copy of them.
+    madvise(memory, size, MADV_DONTFORK);
+    madvise(memory, size, MADV_HUGEPAGE);
+    const Current current(home);
+    const cu::Result result = home.driver->cuMemHostRegister(memory, size, cu::host_portable);
+    if (result == cu::not_supported) return memory;  // slower copies, nothing else
+    if (result != cu::success) munmap(memory, size);
+    home.check(result, text("page-locking ", bytes_text(bytes), " of host memory").c_str());
+    home.counters.pinned += size;
+    const std::lock_guard lock(home.mutex);
+    home.pinned[memory] = size;
+    return memory;
+}
+
+void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
+    if (!memory || forked()) return;
+    const std::size_t size = whole_pages(bytes);
+    {
+        const std::lock_guard lock(home.mutex);
+        if (home.pinned.erase(memory)) {  // else close() was here
+            const Current current(home, std::nothrow);
+            home.driver->cuMemHostUnregister(memory);
+            home.counters.pinned -= size;
+        }
+    }
+    munmap(memory, size);
+}
+
+bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {
+    const auto* first = static_cast<const std::byte*>(memory);
+    return is_host_memory(home, first) && is_host_memory(home, first + bytes - 1);
+}
+
+void* allocate_pinned(const Context& context, std::size_t bytes) { return pin(context.state(), bytes); }
+
+void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std::size_t bytes) {
+    unpin(*context, memory, bytes);
+}
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,65 @@
+// Giving unused memory back before an allocation fails: at points where the host has waited anyway, when pressure is
+// high and the last such reclaim was cheap beside the time since.
+// SPDX-License-Identifier: MIT
+#include "gpu/pool.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double high = 0.75, urgent = 0.9;                 // marks of (live + deferred) / limit
+constexpr double worth_at_high = 50, worth_at_urgent = 10;  // reclaim for at most 1/50, 1/10 of the time
+constexpr std::uint64_t least_share = 32;                   // less than limit / 32 unused is not worth a call
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+double pressure(const ContextState& home) {
+    return double(home.counters.live + home.counters.deferred) / double(home.limit);
+}
+
+bool affordable(ContextState& home, double factor) {
+    const std::lock_guard lock(home.mutex);
+    const ReclaimHistory& history = home.reclaims;
+    return history.seconds == 0 || seconds(Clock::now() - history.last) >= factor * history.seconds;
+}
+
+std::uint64_t unused_bytes(ContextState& home) {
+    std::uint64_t used = 0;
+    const std::uint64_t reserved = reserved_bytes(home);
+    const Current current(home);
+    home.check(home.driver->cuMemPoolGetAttribute(home.pool, cu::pool_used_current, &used), "cuMemPoolGetAttribute");
+    return reserved > used ? reserved - used : 0;
+}
+
+void reclaim(ContextState& home) {
+    const auto began = Clock::now();
+    const std::uint64_t before = reserved_bytes(home);
+    trim(home);
+    const std::uint64_t after = reserved_bytes(home);
+    const double took = seconds(Clock::now() - began);
+    ++home.counters.early_reclaims;
+    home.say(text(home.label(), ": gave ", bytes_text(before > after ? before - after : 0), " back early, in ",
+                  took * 1000, " ms"));
+    const std::lock_guard lock(home.mutex);
+    // One that freed nothing counts tenfold: the next attempt comes later.
+    home.reclaims = {Clock::now(), before > after ? took : 10 * took};
+}
+
+}  // namespace
+
+void at_synchronization(ContextState& home) {
+    bool waiting = false;
+    {
+        const std::lock_guard lock(home.mutex);
+        waiting = !home.parked.empty();
+    }
+    if (waiting) drain_parked(home);
+    if (!home.early_reclaim) return;
+    const double now = pressure(home);
+    if (now < high || !affordable(home, now < urgent ? worth_at_high : worth_at_urgent)) return;
+    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / least_share, 1)) reclaim(home);
+}
+
+}  // namespace glint::gpu::detail

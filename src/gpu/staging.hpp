@@ -1,0 +1,56 @@
+// Pageable host memory to and from a GPU at the link's speed: through page-locked slots, by several threads.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "gpu/cuda_abi.hpp"
+#include "gpu/workers.hpp"
+
+namespace glint::gpu::detail {
+
+struct ContextState;
+struct StreamState;
+
+/// The slots of one context; each is page-locked when first needed. Thread-safe.
+class Staging {
+  public:
+    static constexpr int slot_count = 16;
+    static constexpr std::size_t slot_bytes = std::size_t(8) << 20;
+
+    explicit Staging(ContextState& context) : context_(context) {}
+    ~Staging();
+
+    /// Returns when `from` has been read; the copies are then in the stream.
+    void upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes);
+    /// Returns when `to` is complete.
+    void download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes);
+    /// In a forked child: its threads are not here.
+    void abandon() noexcept { (void)workers_.release(); }
+
+  private:
+    struct Slot {
+        std::mutex mutex;  // held while a thread fills or empties it
+        std::byte* memory = nullptr;
+        cu::Event last = nullptr;  // the last copy to or from it
+        bool in_flight = false;
+    };
+    using Copy = std::function<void(Slot&, std::size_t offset, std::size_t bytes)>;
+
+    void each_chunk(std::size_t bytes, const Copy& copy);
+    void prepare(Slot& slot);
+    void mark(Slot& slot, StreamState& stream);
+    Workers& workers();
+
+    ContextState& context_;
+    Slot slots_[slot_count];
+    std::atomic<unsigned> next_slot_{0};
+    std::once_flag workers_once_;
+    std::unique_ptr<Workers> workers_;
+};
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,166 @@
+// Streams and events: order on the device, and the host's waits for it.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/stream.hpp"
+
+#include <unordered_map>
+
+#include "gpu/pool.hpp"
+#include "gpu/stream_state.hpp"
+
+namespace glint::gpu {
+namespace detail {
+
+StreamState::~StreamState() {
+    ContextState& at = home();
+    if (forked()) return;
+    {
+        const std::lock_guard lock(at.mutex);
+        at.streams.erase(this);
+    }
+    at.counters.deferred -= freed.exchange(0);  // what is over is over: nobody will look at this stream again
+    at.remove(Resource::Rank::stream, this);
+}
+
+void StreamState::drop() noexcept {
+    if (event) home().return_event(event, false);
+    if (stream) home().driver->cuStreamDestroy(stream);  // its work goes on to the end
+    event = nullptr, stream = nullptr;
+}
+
+bool StreamState::capturing() const {
+    const Current current(home());
+    int status = 0;
+    home().check(home().driver->cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing");
+    return status != 0;
+}
+
+void StreamState::synchronize() {
+    require_usable();
+    ContextState& at = home();
+    const std::uint64_t begun = uses, freed_before = freed;
+    {
+        const Current current(at);
+        ++at.counters.host_blocks;
+        at.check(at.driver->cuStreamSynchronize(stream), "cuStreamSynchronize");
+    }
+    for (std::uint64_t known = done; known < begun && !done.compare_exchange_weak(known, begun);) {
+    }
+    // Another thread may have counted these too.
+    std::uint64_t left = freed;
+    std::uint64_t over = std::min(freed_before, left);
+    while (!freed.compare_exchange_weak(left, left - over)) over = std::min(freed_before, left);
+    at.counters.deferred -= over;
+    at_synchronization(at);
+}
+
+void StreamState::wait_for(StreamState& other) {
+    ContextState& here = home();
+    {
+        const Current current(other.home());
+        other.home().check(other.home().driver->cuEventRecord(other.event, other.stream), "cuEventRecord");
+    }
+    const Current current(here);
+    here.check(here.driver->cuStreamWaitEvent(stream, other.event, 0), "cuStreamWaitEvent");
+    ++here.counters.event_waits;
+}
+
+struct EventState : Resource {
+    EventState(const Context& of, bool with_timing) : context(without_hold(of.shared_state())), timing(with_timing) {
+        ContextState& home = context.state();
+        home.require_usable("an Event");
+        event = home.take_event(timing);
+        home.add(Resource::Rank::event, this);
+    }
+    ~EventState() override { context.state().remove(Resource::Rank::event, this); }
+    void drop() noexcept override {
+        if (event) context.state().return_event(event, timing);
+        event = nullptr;
+    }
+    ContextState& usable() const {
+        context.state().require_usable("this Event");
+        return context.state();
+    }
+
+    Context context;
+    bool timing;
+    cu::Event event = nullptr;
+};
+
+}  // namespace detail
+
+Stream::Stream(const Context& context) : state_(std::make_shared<detail::StreamState>(context)) {
+    detail::ContextState& home = context.state();
+    home.require_usable("a Stream");
+    const detail::Current current(home);
+    state_->event = home.take_event(false);
+    home.add(detail::Resource::Rank::stream, state_.get());  // from here on the state gives both back
+    home.check(home.driver->cuStreamCreate(&state_->stream, cu::stream_non_blocking), "cuStreamCreate");
+    const std::lock_guard lock(home.mutex);
+    home.streams[state_.get()] = state_;
+}
+
+Stream Stream::of_thread(const Context& context) {
+    context.state().require_usable("this thread's Stream");
+    thread_local std::unordered_map<detail::ContextState*, Stream> own;
+    const auto found = own.find(&context.state());
+    if (found != own.end()) return found->second;
+    std::erase_if(own, [](const auto& entry) { return entry.first->released.load(); });
+    return own.emplace(&context.state(), Stream(context)).first->second;
+}
+
+const Context& Stream::context() const { return state_->context; }
+void Stream::synchronize() const { state_->synchronize(); }
+
+bool Stream::idle() const {
+    state_->require_usable();
+    detail::ContextState& home = state_->home();
+    const detail::Current current(home);
+    const cu::Result result = home.driver->cuStreamQuery(state_->stream);
+    if (result != cu::not_ready) home.check(result, "cuStreamQuery");
+    return result == cu::success;
+}
+
+Event::Event(const Context& context, bool timing) : state_(std::make_shared<detail::EventState>(context, timing)) {}
+
+void Event::record(const Stream& stream) {
+    detail::ContextState& home = state_->usable();
+    const detail::Current current(home);
+    home.check(home.driver->cuEventRecord(state_->event, stream.state().stream), "cuEventRecord");
+}
+
+void Event::wait_on(const Stream& stream) const {
+    state_->usable();
+    stream.state().require_usable();
+    detail::ContextState& there = stream.context().state();
+    const detail::Current current(there);
+    there.check(there.driver->cuStreamWaitEvent(stream.state().stream, state_->event, 0), "cuStreamWaitEvent");
+}
+
+void Event::synchronize() const {
+    detail::ContextState& home = state_->usable();
+    {
+        const detail::Current current(home);
+        ++home.counters.host_blocks;
+        home.check(home.driver->cuEventSynchronize(state_->event), "cuEventSynchronize");
+    }
+    detail::at_synchronization(home);
+}
+
+bool Event::done() const {
+    detail::ContextState& home = state_->usable();
+    const detail::Current current(home);
+    const cu::Result result = home.driver->cuEventQuery(state_->event);
+    if (result != cu::not_ready) home.check(result, "cuEventQuery");
+    return result == cu::success;
+}
+
+float Event::milliseconds_since(const Event& begin) const {
+    detail::ContextState& home = state_->usable();
+    const detail::Current current(home);
+    float milliseconds = 0;
+    home.check(home.driver->cuEventElapsedTime(&milliseconds, begin.state_->event, state_->event),
+               "cuEventElapsedTime");
+    return milliseconds;
+}
+
+}  // namespace glint::gpu

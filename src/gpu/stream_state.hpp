@@ -1,0 +1,34 @@
+// What stands behind a Stream.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "glint/gpu/stream.hpp"
+#include "gpu/context_state.hpp"
+
+namespace glint::gpu::detail {
+
+struct StreamState : Resource {
+    explicit StreamState(const Context& of) : context(without_hold(of.shared_state())) {}
+    ~StreamState() override;
+    void drop() noexcept override;
+
+    Context context;
+    cu::Stream stream = nullptr;
+    cu::Event event = nullptr;            // recorded anew whenever another stream must wait for this one
+    std::atomic<std::uint64_t> uses{0};   // of buffers, so far
+    std::atomic<std::uint64_t> done{0};   // uses that the host has waited for
+    std::atomic<std::uint64_t> freed{0};  // bytes freed here that the device may not have come to
+
+    ContextState& home() const { return context.state(); }
+    bool capturing() const;
+    void require_usable() const { home().require_usable("this stream"); }
+    /// The host waits; then counts what is over, and may reclaim.
+    void synchronize();
+    /// What is put here from now on runs behind what is in `other`.
+    void wait_for(StreamState& other);
+};
+
+}  // namespace glint::gpu::detail
