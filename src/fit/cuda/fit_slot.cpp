@@ -1,0 +1,167 @@
+// One batch on its way through the GPU.
+// SPDX-License-Identifier: MIT
+#include "fit/cuda/fit_slot.hpp"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "gpu/pinned.hpp"
+
+namespace glint {
+namespace {
+
+std::size_t place(std::size_t& end, std::size_t bytes) {
+    const std::size_t at = end;
+    end += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+/// Copies by all cores: one alone is slower than the link.
+void copy_parts(const std::vector<Part>& parts, std::byte* staged, bool to_staged) {
+    constexpr std::size_t piece = 1 << 20;
+    struct Piece {
+        std::byte *host, *staged;
+        std::size_t bytes;
+    };
+    std::vector<Piece> pieces;
+    for (const Part& part : parts)
+        for (std::size_t at = 0; at < part.bytes; at += piece)
+            pieces.push_back({part.host + at, staged + part.at + at, std::min(piece, part.bytes - at)});
+    const auto copy = [&](std::size_t k) {
+        const Piece& p = pieces[k];
+        to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
+    };
+    constexpr std::size_t not_worth_waking = 4;  // sleeping threads
+    if (pieces.size() < not_worth_waking) {
+        for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
+    } else {
+        tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t(0), pieces.size(), copy); });
+    }
+}
+
+void make_room(gpu::Pinned<std::byte>& memory, const gpu::Context& context, std::size_t bytes) {
+    if (memory.size() < bytes) memory = {}, memory = gpu::Pinned<std::byte>(context, bytes);
+}
+
+}  // namespace
+
+BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n) {
+    const std::size_t count = std::size_t(n), pixels = count * rois.size * rois.size;
+    BatchLayout l;
+    l.has_corners = rois.camera && !rois.camera->uniform();
+    l.has_variance = !rois.variance.empty(), l.has_additive = !rois.additive.empty();
+    l.pixels = place(l.up, pixels * bytes_of(rois.type));
+    if (l.has_corners) l.corners = place(l.up, 2 * count * sizeof(std::int32_t));
+    if (l.has_variance) l.variance = place(l.up, pixels * sizeof(float));
+    if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
+    if (starts.known) l.start = place(l.up, starts.known * count * sizeof(float));
+    l.bytes = (2 * parameters + 2) * count * sizeof(float);  // no gap: the results come back in one piece
+    l.down = l.bytes + 2 * count;
+    return l;
+}
+
+FitSlot::FitSlot(const gpu::Context& context)
+    : stream_(context),
+      marks_{gpu::Event(context, true), gpu::Event(context, true), gpu::Event(context, true),
+             gpu::Event(context, true)} {}
+
+void FitSlot::reserve(const BatchLayout& layout) {
+    if (up_.size() < layout.up) up_ = {}, up_ = gpu::Buffer<std::byte>(stream_, layout.up);
+    if (down_.size() < layout.down) down_ = {}, down_ = gpu::Buffer<std::byte>(stream_, layout.down);
+}
+
+void FitSlot::launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigned threads, unsigned shared_bytes,
+                     const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+    const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
+    FitLaunch by_value = launch;
+    const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
+    std::uint64_t pixels = up + layout.pixels, camera = maps ? maps.read_on(stream_) : 0,
+                  corners = address(layout.has_corners, layout.corners),
+                  variance = address(layout.has_variance, layout.variance),
+                  additive = address(layout.has_additive, layout.additive),
+                  start = address(launch.known_starts > 0, layout.start), columns = down + layout.columns,
+                  bytes = down + layout.bytes;
+    void* arguments[] = {&by_value, &pixels, &camera, &corners, &variance, &additive, &start, &columns, &bytes};
+    gpu::launch(stream_, kernel, (launch.count + threads - 1) / threads, threads, shared_bytes, arguments);
+}
+
+void FitSlot::send(const std::vector<Part>& up, const std::vector<Part>& staged) {
+    const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
+        gpu::Buffer<std::byte> to = up_.view(at, bytes);
+        gpu::upload(stream_, to, {from, bytes});
+    };
+    const auto is_staged = [&](const Part& part) {
+        return std::any_of(staged.begin(), staged.end(), [&](const Part& other) { return other.at == part.at; });
+    };
+    // Parts lie in `up` one after the other: neighbours that were staged go in one copy.
+    std::size_t begin = 0, end = 0;
+    for (const Part& part : up) {
+        if (is_staged(part)) {
+            if (begin == end) begin = part.at;
+            end = part.at + part.bytes;
+            continue;
+        }
+        if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
+        begin = end = 0;
+        upload(part.host, part.at, part.bytes);
+    }
+    if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
+}
+
+void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned threads, unsigned shared_bytes,
+                  const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
+                  std::vector<Part> down) {
+    const gpu::detail::ContextState& home = stream_.context().state();
+    const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
+    std::vector<Part> staged;
+    std::copy_if(up.begin(), up.end(), std::back_inserter(staged), pageable);
+    const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
+    if (!staged.empty()) make_room(staged_up_, stream_.context(), layout.up);
+    if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
+    copy_parts(staged, staged_up_.data(), true);
+    marks_[0].record(stream_);
+    send(up, staged);
+    marks_[1].record(stream_);
+    launch(kernel, launch_numbers, threads, shared_bytes, layout, maps);
+    marks_[2].record(stream_);
+    if (in_one_piece) {
+        gpu::download(stream_, {staged_down_.data(), layout.down}, down_.view(0, layout.down));
+        scatter_ = std::move(down);
+    } else {
+        for (const Part& part : down) gpu::download(stream_, {part.host, part.bytes}, down_.view(part.at, part.bytes));
+    }
+    marks_[3].record(stream_);
+}
+
+void FitSlot::finish() {
+    stream_.synchronize();
+    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), false);
+}
+
+void FitSlot::drop() noexcept {
+    scatter_.clear();
+    try {
+        stream_.synchronize();
+    } catch (...) {  // what went wrong is being told already
+    }
+}
+
+BatchTimes FitSlot::times() const {
+    const auto between = [&](int a, int b) { return marks_[b].milliseconds_since(marks_[a]) / 1000.0; };
+    return {between(0, 1), between(1, 2), between(2, 3)};
+}
+
+double FitSlot::kernel_seconds(const gpu::Kernel& kernel, FitLaunch numbers, unsigned threads, unsigned shared_bytes,
+                               const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+    marks_[1].record(stream_);
+    launch(kernel, numbers, threads, shared_bytes, layout, maps);
+    marks_[2].record(stream_);
+    stream_.synchronize();
+    return marks_[2].milliseconds_since(marks_[1]) / 1000.0;
+}
+
+}  // namespace glint

@@ -1,0 +1,285 @@
+// Fits on a GPU: batches that follow each other on several streams, so that the link is never idle.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "fit/cuda/fatbins.hpp"
+#include "fit/cuda/fit_slot.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu_fit.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int slot_count = 4;
+constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // of a batch; 0.3 ms at 55 GB/s
+constexpr std::int64_t least_batch = 1024;
+
+static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
+              int(GpuPixel::f32) == int(PixelType::float32));
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// Threads of a block and its shared memory: as many threads on a multiprocessor as its shared memory allows.
+struct BlockShape {
+    unsigned threads = 0, shared_bytes = 0;
+};
+BlockShape block_shape(int size, int planes, int most_shared_bytes) {
+    constexpr int reserved = 1 << 10;  // of every block, by the driver
+    BlockShape best;
+    unsigned resident = 0;
+    for (unsigned threads : {128u, 96u, 64u, 32u, 16u}) {
+        const unsigned bytes = threads * planes * shared_stride(size) * unsigned(sizeof(float));
+        if (int(bytes) > most_shared_bytes) continue;
+        const unsigned blocks = std::min(32u, unsigned(most_shared_bytes + reserved) / (bytes + reserved));
+        if (std::min(blocks * threads, 640u) > resident) {
+            resident = std::min(blocks * threads, 640u);  // registers allow no more
+            best = {threads, bytes};
+        }
+    }
+    return best;
+}
+
+std::string kernel_name(PsfModel model, int size, bool mapped) {
+    const bool fixed =
+        std::find(std::begin(gpu_fixed_sizes), std::end(gpu_fixed_sizes), size) != std::end(gpu_fixed_sizes);
+    return fmt::format("fit_{}_{}{}", name_of(model), fixed ? size : 0, mapped ? "_mapped" : "");
+}
+
+}  // namespace
+
+bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty(); }
+
+struct GpuFitter::State {
+    explicit State(const GpuFitOptions& wanted) : options(wanted), context(open(wanted)) {
+        most_shared_bytes = context.shared_bytes_per_block();
+        for (int k = 0; k < slot_count; ++k) slots.emplace_back(context);
+    }
+
+    static gpu::Context open(const GpuFitOptions& wanted) {
+        if (!has_gpu_kernels())
+            throw gpu::NoGpu(0,
+                             "this glint was built without CUDA: build it where nvcc is found, or take --backend cpu");
+        const gpu::Inventory there = gpu::inventory();
+        if (!there.why_none.empty()) throw gpu::NoGpu(0, there.why_none);
+        return gpu::Context(wanted.ordinal, {.limit_bytes = wanted.memory_bytes});
+    }
+
+    /// What all batches of a call have in common.
+    struct Plan {
+        const RoiView& rois;
+        const FitsView& out;
+        Starts starts;
+        FitLaunch launch;
+        gpu::Kernel kernel;
+        BlockShape block;
+        int parameters;
+        std::int64_t batch;
+    };
+
+    GpuFitOptions options;
+    gpu::Context context;
+    int most_shared_bytes = 0;
+    std::map<PsfModel, gpu::Module> modules;
+    std::map<std::string, gpu::Kernel> kernels;
+    std::vector<FitSlot> slots;
+    gpu::Buffer<GpuCameraPixel> maps;
+
+    const gpu::Kernel& kernel(PsfModel model, const std::string& name) {
+        const auto known = kernels.find(name);
+        if (known != kernels.end()) return known->second;
+        auto module = modules.find(model);
+        if (module == modules.end())
+            module = modules.emplace(model, gpu::Module(context, fit_fatbin(int(model)))).first;
+        return kernels.emplace(name, module->second.kernel(name, most_shared_bytes)).first->second;
+    }
+
+    Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
+              const FitsView& out) {
+        check(rois, psf, pixel_size_um, fit_options);
+        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, parameter_count(psf.model), 0};
+        const bool maps_used = rois.camera && !rois.camera->uniform();
+        const bool mapped = maps_used || !rois.variance.empty() || !rois.additive.empty();
+        const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0};
+        p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
+                    kernel_options(rois, fit_options),
+                    GpuPixel(int(rois.type)),
+                    all.offset_adu,
+                    all.factor_e_per_adu,
+                    rois.camera ? rois.camera->width() : 0,
+                    p.starts.known,
+                    0};
+        p.kernel = kernel(psf.model, kernel_name(psf.model, rois.size, mapped));
+        const int planes = !mapped ? 1 : rois.additive.empty() ? 2 : 3;
+        p.block = block_shape(rois.size, planes, most_shared_bytes);
+        p.batch = batch_for(p);
+        maps = maps_used ? upload_maps(*rois.camera) : gpu::Buffer<GpuCameraPixel>();
+        return p;
+    }
+
+    std::int64_t batch_for(const Plan& p) const {
+        const std::int64_t n = std::max<std::int64_t>(1, std::int64_t(p.rois.count));
+        if (options.batch_size > 0) return std::min(options.batch_size, n);
+        const BatchLayout each = layout_of(p.rois, p.starts, p.parameters, least_batch);
+        const std::size_t bytes = each.up + each.down;
+        const std::size_t fills = bytes_to_fill_the_link / std::max<std::size_t>(1, each.up / least_batch);
+        const std::size_t fits = context.statistics().limit_bytes / slot_count / bytes * least_batch;
+        const std::size_t batch = std::clamp<std::size_t>(std::min(fills, fits), least_batch, std::size_t(1) << 22);
+        return std::min<std::int64_t>(n, std::int64_t(batch / least_batch * least_batch));
+    }
+
+    gpu::Buffer<GpuCameraPixel> upload_maps(const CameraView& camera) {
+        std::vector<GpuCameraPixel> pixels(std::size_t(camera.width()) * camera.height());
+        for (std::size_t k = 0; k < pixels.size(); ++k) {
+            const CameraView::Pixel p = camera.pixel(k);
+            pixels[k] = {p.offset_adu, p.factor_e_per_adu, p.variance_e2, 0};
+        }
+        const gpu::Stream stream(context);
+        gpu::Buffer<GpuCameraPixel> buffer(stream, pixels.size());
+        gpu::upload(stream, buffer, pixels);
+        stream.synchronize();
+        return buffer;
+    }
+
+    static std::vector<Part> up_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
+        const std::size_t count = std::size_t(n), from = std::size_t(first);
+        const std::size_t pixels = std::size_t(p.rois.size) * p.rois.size;
+        std::vector<Part> parts;
+        const auto add = [&](const void* data, std::size_t element, std::size_t each, std::size_t at) {
+            std::byte* begin = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + from * each * element;
+            parts.push_back({begin, count * each * element, at});
+        };
+        add(p.rois.pixels, bytes_of(p.rois.type), pixels, l.pixels);
+        if (l.has_corners) {
+            add(p.rois.x_corner.data(), 4, 1, l.corners);
+            add(p.rois.y_corner.data(), 4, 1, l.corners + count * 4);
+        }
+        if (l.has_variance) add(p.rois.variance.data(), 4, pixels, l.variance);
+        if (l.has_additive) add(p.rois.additive.data(), 4, pixels, l.additive);
+        for (int k = 0; k < p.starts.known; ++k) add(p.starts.of[k], 4, 1, l.start + k * count * 4);
+        return parts;
+    }
+
+    static std::vector<Part> down_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
+        const std::size_t count = std::size_t(n);
+        std::vector<Part> parts;
+        std::size_t column = l.columns;
+        const auto add = [&](float* data) {
+            parts.push_back({reinterpret_cast<std::byte*>(data + first), count * 4, column});
+            column += count * 4;
+        };
+        for (int k = 0; k < p.parameters; ++k) add(p.out.theta[k]);
+        for (int k = 0; k < p.parameters; ++k) add(p.out.crlb[k]);
+        add(p.out.log_likelihood_ratio);
+        add(p.out.p_value);
+        parts.push_back({reinterpret_cast<std::byte*>(p.out.iterations + first), count, l.bytes});
+        parts.push_back({reinterpret_cast<std::byte*>(p.out.status + first), count, l.bytes + count});
+        return parts;
+    }
+
+    /// Rows [first, end) in batches; on return, and when it throws, rows before `finished` are final.
+    void run(Plan& p, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
+        struct Flight {
+            std::int64_t end = 0;
+            FitSlot* slot = nullptr;
+        };
+        std::vector<Flight> flights;  // oldest first
+        const auto land = [&] {
+            flights.front().slot->finish();
+            const BatchTimes times = flights.front().slot->times();
+            info.transfer_seconds += times.up + times.down, info.kernel_seconds += times.kernel;
+            finished = flights.front().end;
+            flights.erase(flights.begin());
+        };
+        const std::int64_t n = std::int64_t(p.rois.count);
+        std::size_t turn = 0;
+        try {
+            for (std::int64_t first = finished; first < n;) {
+                if (stop && *stop) throw Cancelled("the fit was stopped");
+                if (int(flights.size()) == slot_count) land();
+                FitSlot& slot = slots[turn++ % slot_count];
+                const std::int64_t count = std::min(p.batch, n - first);
+                const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, count);
+                check_corners(p.rois, first, count);
+                slot.reserve(layout);
+                p.launch.count = unsigned(count);
+                flights.push_back({first + count, &slot});
+                slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, maps,
+                         up_parts(p, layout, first, count), down_parts(p, layout, first, count));
+                info.bytes_up += std::int64_t(layout.up), info.bytes_down += std::int64_t(layout.down);
+                info.batch_size = std::max(info.batch_size, count);
+                ++info.batches;
+                first += count;
+            }
+            while (!flights.empty()) land();
+        } catch (...) {
+            for (FitSlot& slot : slots) slot.drop();
+            throw;
+        }
+    }
+};
+
+GpuFitter::GpuFitter(const GpuFitOptions& options) : state_(std::make_unique<State>(options)) {}
+GpuFitter::~GpuFitter() = default;
+GpuFitter::GpuFitter(GpuFitter&&) noexcept = default;
+
+const gpu::Context& GpuFitter::context() const { return state_->context; }
+
+void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                    const FitsView& out, FitInfo* info, std::int64_t* finished) {
+    const Clock::time_point begin = Clock::now();
+    std::int64_t done = 0;
+    FitInfo how;
+    how.backend = "gpu", how.device = state_->context.name(), how.fits = std::int64_t(rois.count);
+    const auto tell = [&] {
+        how.seconds = seconds_since(begin);
+        if (info) *info = how;
+        if (finished) *finished = done;
+    };
+    try {
+        State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
+        for (;;) try {
+                state_->run(plan, options.stop, done, how);
+                break;
+            } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
+                if (plan.batch <= least_batch) throw;
+                plan.batch = std::max(least_batch, plan.batch / 2);
+                how.batch_size = 0;
+                state_->slots.clear();
+                for (int k = 0; k < slot_count; ++k) state_->slots.emplace_back(state_->context);
+            }
+    } catch (...) {
+        tell();
+        throw;
+    }
+    tell();
+}
+
+double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                                 int repeats) {
+    Fits fits;
+    fits.resize(psf.model, rois.count);
+    const FitsView out = view(fits);
+    State::Plan p = state_->plan(rois, psf, pixel_size_um, options, out);
+    check_corners(rois, 0, std::int64_t(rois.count));
+    const std::int64_t n = std::int64_t(rois.count);
+    const BatchLayout layout = layout_of(rois, p.starts, p.parameters, n);
+    FitSlot slot(state_->context);
+    slot.reserve(layout);
+    p.launch.count = unsigned(n);
+    slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, state_->maps,
+             State::up_parts(p, layout, 0, n), State::down_parts(p, layout, 0, n));
+    slot.finish();
+    double best = 1e30;
+    for (int k = 0; k < repeats; ++k)
+        best = std::min(
+            best, slot.kernel_seconds(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, state_->maps));
+    return best;
+}
+
+}  // namespace glint

@@ -1,0 +1,346 @@
+// Fits on a GPU, real or simulated, beside the CPU's.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "glint/simulate.hpp"
+#include "gpu/gpu_fixture.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double pixel_um = 0.1;
+
+class GpuFit : public gpu::test::GpuTest {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (!IsSkipped() && !has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
+    }
+};
+
+Psf psf_of(PsfModel model) {
+    Psf psf;
+    psf.model = model;
+    psf.sigma_um = 0.13;
+    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
+    return psf;
+}
+
+Rois simulated(PsfModel model, int size, std::size_t count, const Camera& camera = {}) {
+    RoiSimulation s;
+    s.size = size, s.count = count;
+    s.photons_min = model == PsfModel::GaussianXYNB ? 500 : model == PsfModel::AstigmaticXYZNB ? 2000 : 1000;
+    s.photons_min *= camera.excess_noise(), s.photons_max = 2 * s.photons_min;
+    std::array<std::vector<float>, max_parameters> truth;
+    return simulate_rois(s, psf_of(model), pixel_um, camera, truth);
+}
+
+struct Compared {
+    Fits cpu, gpu;
+    FitInfo info;
+};
+
+Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, GpuFitOptions gpu_options = {}) {
+    Compared c;
+    c.cpu = fit(rois, psf, pixel_um, options);
+    c.gpu.resize(psf.model, rois.count());
+    GpuFitter(gpu_options).fit(view(rois), psf, pixel_um, options, view(c.gpu), &c.info);
+    return c;
+}
+
+/// Of the rows, those that differ in status or by more than 1e-3 CRLB in a parameter. Both stop once a step is below
+/// 1e-2 CRLB, so where rounding lets one take a step more they may differ by the last step: 1 in 1000 here.
+void expect_agreement(const Compared& c, double share = 2e-3) {
+    std::size_t far = 0;
+    for (std::size_t i = 0; i < c.cpu.count(); ++i) {
+        bool agrees = c.cpu.status[i] == c.gpu.status[i];
+        for (int k = 0; k < parameter_count(c.cpu.model) && agrees; ++k) {
+            ASSERT_TRUE(std::isfinite(c.gpu.theta[k][i]) && std::isfinite(c.gpu.crlb[k][i])) << i;
+            const float unit = std::max(c.cpu.crlb[k][i], 1e-6f);
+            agrees = c.cpu.crlb[k][i] == 0 || std::abs(c.cpu.theta[k][i] - c.gpu.theta[k][i]) < 1e-3f * unit;
+            agrees = agrees && std::abs(c.cpu.crlb[k][i] - c.gpu.crlb[k][i]) <= 1e-2f * unit;
+        }
+        EXPECT_NEAR(c.cpu.p_value[i], c.gpu.p_value[i], 1e-2) << i;
+        far += !agrees;
+    }
+    EXPECT_LE(double(far), std::max(1.0, share * double(c.cpu.count())));
+    EXPECT_EQ(c.info.backend, "gpu");
+    EXPECT_EQ(c.info.fits, std::int64_t(c.cpu.count()));
+}
+
+Camera with_maps(int width, int height) {
+    Camera camera;
+    camera.kind = CameraKind::SCMOS;
+    camera.sensor_width = width, camera.sensor_height = height;
+    const std::size_t n = std::size_t(width) * height;
+    for (std::size_t k = 0; k < n; ++k) {
+        camera.offset_adu.map.push_back(100 + float(k % 7));
+        camera.gain_e_per_adu.map.push_back(0.4f + 0.01f * float(k % 11));
+        camera.readnoise_e.map.push_back(1 + 0.3f * float(k % 5));
+    }
+    return camera;
+}
+
+}  // namespace
+
+TEST_F(GpuFit, agrees_with_the_cpu_for_every_model_and_kind_of_size) {
+    for (PsfModel model :
+         {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB})
+        for (int size : {7, 8, 11}) {
+            SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
+            expect_agreement(both(simulated(model, size, 300), psf_of(model)));
+        }
+}
+
+TEST_F(GpuFit, takes_every_size) {
+    for (int size = 3; size <= 31; ++size) {
+        SCOPED_TRACE(size);
+        expect_agreement(both(simulated(PsfModel::GaussianXYNB, size, 40), psf_of(PsfModel::GaussianXYNB)), 0.05);
+    }
+}
+
+TEST_F(GpuFit, knows_the_noise_of_every_camera) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    Camera em;
+    em.kind = CameraKind::EMCCD, em.em_gain = 100, em.readnoise_e.scalar = 50;
+    expect_agreement(both(simulated(psf.model, 7, 300, em), psf));
+    Camera read;
+    read.readnoise_e.scalar = 2;
+    expect_agreement(both(simulated(psf.model, 7, 300, read), psf));
+    Rois rois = simulated(psf.model, 7, 300);
+    rois.variance.resize(rois.pixels.size());
+    for (std::size_t k = 0; k < rois.variance.size(); ++k) rois.variance[k] = float(k % 9);
+    expect_agreement(both(rois, psf));
+    rois.additive.assign(rois.pixels.size(), 1.5f);
+    expect_agreement(both(rois, psf));
+}
+
+// Counts become photoelectrons on the card; the CPU is given what the one conversion of the project makes of them.
+TEST_F(GpuFit, converts_counts_through_the_camera) {
+    constexpr int width = 40, height = 30, size = 7;
+    constexpr std::size_t n = 200;
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois electrons = simulated(psf.model, size, n);
+    Camera scalar;
+    scalar.offset_adu.scalar = 100, scalar.gain_e_per_adu.scalar = 0.5f;
+    for (const Camera& camera : {scalar, with_maps(width, height)}) {
+        const CameraView seen(camera, width, height);
+        std::vector<std::uint16_t> counts(electrons.pixels.size());
+        std::vector<float> as_float(counts.size());
+        Rois rois;
+        rois.size = size;
+        rois.pixels.resize(counts.size());
+        rois.variance_scalar = seen.variance_scalar();
+        for (std::size_t r = 0; r < n; ++r) {
+            const int x = int(r * 5 % (width - size)), y = int(r * 3 % (height - size));
+            rois.x_corner.push_back(x), rois.y_corner.push_back(y);
+            for (int p = 0; p < size * size; ++p) {
+                const std::size_t k = r * size * size + p, at = std::size_t(y + p / size) * width + x + p % size;
+                const CameraView::Pixel pixel = seen.pixel(at);
+                as_float[k] = std::round(electrons.pixels[k] / pixel.factor_e_per_adu + pixel.offset_adu);
+                counts[k] = std::uint16_t(as_float[k]);
+                if (!seen.uniform()) rois.variance.push_back(pixel.variance_e2);
+            }
+            seen.window_to_photoelectrons(&as_float[r * size * size], x, y, size, size, &rois.pixels[r * size * size]);
+        }
+        RoiView raw = view(rois);
+        raw.camera = &seen, raw.variance = {};
+        Compared c;
+        c.cpu = fit(rois, psf, pixel_um);
+        c.gpu.resize(psf.model, n);
+        GpuFitter gpu;
+        raw.type = PixelType::uint16, raw.pixels = reinterpret_cast<const std::byte*>(counts.data());
+        gpu.fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+        expect_agreement(c);
+        raw.type = PixelType::float32, raw.pixels = reinterpret_cast<const std::byte*>(as_float.data());
+        gpu.fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+        expect_agreement(c);
+    }
+}
+
+TEST_F(GpuFit, refuses_rois_outside_the_cameras_maps) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const CameraView seen(with_maps(40, 30), 40, 30);
+    const std::vector<std::uint16_t> counts(49 * 3, 120);
+    std::vector<std::int32_t> x{0, 33, 34}, y{0, 23, 0};
+    RoiView raw;
+    raw.size = 7, raw.count = 3, raw.type = PixelType::uint16, raw.camera = &seen;
+    raw.pixels = reinterpret_cast<const std::byte*>(counts.data());
+    Fits fits;
+    fits.resize(psf.model, 3);
+    GpuFitter gpu;
+    EXPECT_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)), OptionError);  // no corners
+    raw.x_corner = x, raw.y_corner = y;
+    EXPECT_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)), OptionError);  // ROI 2 ends at column 41
+    x[2] = 33;
+    EXPECT_NO_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)));
+}
+
+TEST_F(GpuFit, converts_eight_bit_counts) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    Rois rois = simulated(psf.model, 7, 300);
+    std::vector<std::uint8_t> counts(rois.pixels.size());
+    for (std::size_t k = 0; k < counts.size(); ++k)
+        counts[k] = std::uint8_t(std::min(rois.pixels[k], 255.0f)), rois.pixels[k] = counts[k];
+    const CameraView one_to_one(Camera{}, 7, 7);
+    RoiView raw = view(rois);
+    raw.type = PixelType::uint8, raw.pixels = reinterpret_cast<const std::byte*>(counts.data()),
+    raw.camera = &one_to_one;
+    Compared c;
+    c.cpu = fit(rois, psf, pixel_um);
+    c.gpu.resize(psf.model, rois.count());
+    GpuFitter().fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
+    expect_agreement(c);
+}
+
+TEST_F(GpuFit, starts_where_it_is_told) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNBS);
+    Rois rois = simulated(psf.model, 9, 300);
+    rois.x_start.assign(300, 4.2f), rois.y_start.assign(300, 3.9f);
+    expect_agreement(both(rois, psf));
+    FitOptions options;
+    std::array<std::vector<float>, max_parameters> start;
+    const float values[] = {4, 4, 1000, 8, 1.2f};
+    for (int k = 0; k < 5; ++k) start[k].assign(300, values[k]), options.start[k] = start[k];
+    expect_agreement(both(rois, psf, options));
+}
+
+TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNBSXSY);
+    const Rois rois = simulated(psf.model, 7, 1000);
+    const Compared whole = both(rois, psf);
+    EXPECT_EQ(whole.info.batches, 1);
+    const Compared cut = both(rois, psf, {}, {.batch_size = 96});
+    EXPECT_EQ(cut.info.batches, 11);
+    EXPECT_EQ(cut.info.batch_size, 96);
+    EXPECT_GT(cut.info.bytes_up, std::int64_t(rois.pixels.size() * sizeof(float)));
+    for (int k = 0; k < 6; ++k) {
+        EXPECT_EQ(whole.gpu.theta[k], cut.gpu.theta[k]);
+        EXPECT_EQ(whole.gpu.crlb[k], cut.gpu.crlb[k]);
+    }
+    EXPECT_EQ(whole.gpu.p_value, cut.gpu.p_value);
+    EXPECT_EQ(whole.gpu.status, cut.gpu.status);
+    EXPECT_EQ(whole.gpu.iterations, cut.gpu.iterations);
+}
+
+TEST_F(GpuFit, few_none_and_unusable) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    expect_agreement(both(simulated(psf.model, 7, 0), psf));
+    expect_agreement(both(simulated(psf.model, 7, 1), psf));
+    for (bool mapped : {false, true}) {
+        Rois rois = simulated(psf.model, 7, 20);
+        if (mapped) rois.variance.assign(rois.pixels.size(), 2);
+        const float wrong[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                               -std::numeric_limits<float>::infinity(), 2e9f};
+        for (int k = 0; k < 4; ++k) rois.pixels[std::size_t(49 * (3 * k + 1) + 11 * k)] = wrong[k];
+        std::fill_n(&rois.pixels[49 * 15], 49, 0.0f);
+        const Compared c = both(rois, psf);
+        EXPECT_EQ(c.cpu.status, c.gpu.status);
+        EXPECT_EQ(std::count(c.gpu.status.begin(), c.gpu.status.end(), FitStatus::bad_input), 4);
+        for (std::size_t i = 0; i < 20; ++i)
+            for (int k = 0; k < 4; ++k)
+                EXPECT_TRUE(std::isfinite(c.gpu.theta[k][i]) && std::isfinite(c.gpu.crlb[k][i]));
+    }
+}
+
+TEST_F(GpuFit, little_memory_makes_small_batches) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Compared c = both(simulated(psf.model, 15, 6000), psf, {}, {.memory_bytes = 8 << 20});
+    expect_agreement(c);
+    EXPECT_LT(c.info.batch_size, 6000);
+}
+
+TEST_F(GpuFit, pinned_memory_goes_directly) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 500);
+    Compared c;
+    c.cpu = fit(rois, psf, pixel_um);
+    c.gpu.resize(psf.model, 500);
+    GpuFitter gpu({.batch_size = 128});
+    gpu::Pinned<float> pinned(gpu.context(), rois.pixels.size());
+    std::copy(rois.pixels.begin(), rois.pixels.end(), pinned.data());
+    gpu::Pinned<float> results(gpu.context(), 500 * 10);
+    gpu::Pinned<std::uint8_t> states(gpu.context(), 1000);
+    FitsView out{psf.model};
+    for (int k = 0; k < 4; ++k) out.theta[k] = results.data() + k * 500, out.crlb[k] = results.data() + (4 + k) * 500;
+    out.log_likelihood_ratio = results.data() + 4000, out.p_value = results.data() + 4500;
+    out.iterations = states.data(), out.status = reinterpret_cast<FitStatus*>(states.data() + 500);
+    RoiView rv = view(rois);
+    rv.pixels = reinterpret_cast<const std::byte*>(pinned.data());
+    gpu.fit(rv, psf, pixel_um, {}, out, &c.info);
+    for (int k = 0; k < 4; ++k) {
+        std::copy_n(out.theta[k], 500, c.gpu.theta[k].begin());
+        std::copy_n(out.crlb[k], 500, c.gpu.crlb[k].begin());
+    }
+    std::copy_n(out.p_value, 500, c.gpu.p_value.begin());
+    std::copy_n(out.status, 500, c.gpu.status.begin());
+    expect_agreement(c);
+}
+
+TEST_F(GpuFit, leaves_nothing_behind) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 100);
+    FitOptions options;
+    options.backend = Backend::gpu;
+    const auto free_bytes = [] { return gpu::inventory().devices.at(0).free_bytes; };
+    const std::uint64_t before = free_bytes();
+    for (int k = 0; k < 3; ++k) fit(rois, psf, pixel_um, options);
+    EXPECT_GE(free_bytes(), before);
+}
+
+// Every row has the right result, however many there are: more than 2^32 bytes of pixels and of results on a real GPU.
+TEST_F(GpuFit, a_hundred_million_rois) {
+    const bool simulated_gpu = gpu::inventory().devices.at(0).name.find("Simulated") != std::string::npos;
+    const std::size_t n = simulated_gpu ? 20000 : 100000000, few = 1000, pixels = 49;
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, few);
+    std::vector<std::uint8_t> counts(n * pixels);
+    for (std::size_t k = 0; k < few * pixels; ++k) counts[k] = std::uint8_t(std::min(rois.pixels[k], 255.0f));
+    for (std::size_t at = few * pixels; at < counts.size(); at += few * pixels)
+        std::copy_n(counts.begin(), std::min(few * pixels, counts.size() - at), counts.begin() + std::ptrdiff_t(at));
+    const CameraView one_to_one(Camera{}, 7, 7);
+    RoiView raw;
+    raw.size = 7, raw.count = n, raw.type = PixelType::uint8, raw.camera = &one_to_one;
+    raw.pixels = reinterpret_cast<const std::byte*>(counts.data());
+    Fits fits;
+    fits.resize(psf.model, n);
+    FitInfo info;
+    GpuFitter().fit(raw, psf, pixel_um, {}, view(fits), &info);
+    EXPECT_GE(info.bytes_up, std::int64_t(counts.size()));
+    std::size_t different = 0;
+    for (std::size_t i = few; i < n; ++i) {
+        const std::size_t same = i % few;
+        different += fits.theta[0][i] != fits.theta[0][same] || fits.theta[2][i] != fits.theta[2][same] ||
+                     fits.crlb[3][i] != fits.crlb[3][same] || fits.p_value[i] != fits.p_value[same] ||
+                     fits.status[i] != fits.status[same] || fits.iterations[i] != fits.iterations[same];
+    }
+    EXPECT_EQ(different, 0u);
+    EXPECT_GT(std::count(fits.status.begin(), fits.status.end(), FitStatus::converged), std::ptrdiff_t(n / 100 * 99));
+}
+
+TEST_F(GpuFit, stops_when_told) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 100);
+    const StopFlag stop{true};
+    FitOptions options;
+    options.stop = &stop, options.backend = Backend::gpu;
+    EXPECT_THROW(fit(rois, psf, pixel_um, options), Cancelled);
+}
+
+// Wherever a fit runs: without a GPU, or without kernels for one, `automatic` takes the CPU and says why.
+TEST(FitBackend, automatic_always_has_a_result) {
+    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 100);
+    FitOptions options;
+    options.backend = Backend::automatic;
+    FitInfo info;
+    const Fits fits = fit(rois, psf, pixel_um, options, &info);
+    EXPECT_GT(std::count(fits.status.begin(), fits.status.end(), FitStatus::converged), 95);
+    EXPECT_EQ(info.note.empty(), info.backend == "gpu") << info.note;
+}
+
+}  // namespace glint
