@@ -1,0 +1,15 @@
+// The benchmarks that glint brings along.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace glint::cli {
+
+/// `glint bench fit`: fits per second and std/CRLB, by model, camera and ROI size.
+Command add_bench_fit(CLI::App& bench);
+
+/// `glint bench localize`: frames per second from a file to a file.
+Command add_bench_localize(CLI::App& bench);
+
+}  // namespace glint::cli

@@ -1,0 +1,130 @@
+// `glint calibrate astigmatism`: a stack of beads to the widths over z.
+// SPDX-License-Identifier: MIT
+#include "glint/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "cli/camera_flags.hpp"
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/output.hpp"
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/picture_io.hpp"
+#include "glint/render.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint calibrate astigmatism beads.tif -o cal.toml --z-step 10nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm --camera camera.toml
+
+BEADS: one slice a frame, in equal steps of z. The widths of every bead are fitted freely slice by slice, and the curve
+of Huang et al. (2008) is fitted to their medians. A stack that cannot give z is refused with the reason: no
+beads, widths that do not cross, or a lens whose axes lie aslant to the pixels.
+Use the result with `glint localize --calibration cal.toml`.)";
+
+struct CalibrateFlags {
+    std::string beads, out, plot, z_step, z_center, sigma;
+    bool descending = false, overwrite = false;
+    int roi_size = 0;
+    CameraFlags camera;
+    ConsoleFlags console;
+};
+
+/// A length that may be negative or zero: "-50nm", "0".
+double signed_nm(const std::string& text, const char* what, double pixel_size_nm) {
+    if (text.empty() || text == "0" || text == "0nm") return 0;
+    const bool minus = text.front() == '-';
+    const double nm = to_nm(parse_length(std::string_view(text).substr(minus ? 1 : 0), what), pixel_size_nm);
+    return minus ? -nm : nm;
+}
+
+CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
+    CalibrateOptions options;
+    options.pixel_size_nm = pixel_size_nm;
+    options.z_step_nm = to_nm(parse_length(flags.z_step, "--z-step"), pixel_size_nm) * (flags.descending ? -1 : 1);
+    options.z_center_nm = signed_nm(flags.z_center, "--z-center", pixel_size_nm);
+    if (!flags.sigma.empty()) options.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
+    options.roi_size = flags.roi_size;
+    return options;
+}
+
+void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
+    const AstigmaticCurve& c = calibration.curve;
+    if (flags.console.json)
+        return print_json({{"output", flags.out},
+                           {"beads", calibration.beads},
+                           {"rms_residual_um", calibration.rms_residual_um},
+                           {"z_middle_um", calibration.z_middle_um},
+                           {"sx0_um", c.sx0_um},
+                           {"sy0_um", c.sy0_um},
+                           {"gamma_um", c.gamma_um},
+                           {"d_um", c.d_um},
+                           {"ax", c.ax},
+                           {"bx", c.bx},
+                           {"ay", c.ay},
+                           {"by", c.by},
+                           {"z_min_um", c.z_min_um},
+                           {"z_max_um", c.z_max_um}});
+    Summary()
+        .add("beads", with_commas(calibration.beads))
+        .add("widths in focus", fmt::format("x {:.4f}, y {:.4f} um", c.sx0_um, c.sy0_um))
+        .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
+        .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um))
+        .add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
+        .add("curve misses by", fmt::format("{:.4f} um rms", calibration.rms_residual_um))
+        .add("written", flags.out)
+        .print();
+}
+
+int run(const CalibrateFlags& flags) {
+    refuse_existing(flags.out, flags.overwrite);
+    if (!flags.plot.empty()) refuse_existing(flags.plot, flags.overwrite);
+    const std::unique_ptr<Movie> stack = open_movie(flags.beads);
+    const std::string example =
+        fmt::format("glint calibrate astigmatism {} -o {} --z-step {}", flags.beads, flags.out, flags.z_step);
+    const CameraFacts facts = camera_facts(flags.camera, stack->info(), example);
+    Console console(flags.console);
+    for (const std::string& warning : stack->info().warnings) console.warn(warning);
+    console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
+    const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
+    if (!flags.plot.empty()) write_png(flags.plot, plot(calibration));
+    write_astigmatic_curve(flags.out, calibration.curve);
+    print_result(calibration, flags);
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_calibrate(CLI::App& program) {
+    const auto flags = std::make_shared<CalibrateFlags>();
+    CLI::App* group = program.add_subcommand("calibrate", "Calibrations: astigmatism (3D)");
+    group->require_subcommand(1);
+    CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
+    app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required();
+    app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required();
+    app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG");
+    app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();
+    app->add_flag("--descending", flags->descending, "z falls from slice to slice");
+    app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");
+    app->add_option("--sigma", flags->sigma, "Rough width, for finding the beads (default: 1.3px)");
+    app->add_option("--roi", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
+        ->check(CLI::Range(min_roi_size, max_roi_size));
+    add_camera_flags(*app, flags->camera);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(help_footer);
+    return {group, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,37 @@
+// The flags that describe the camera, and where each value comes from.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "glint/camera.hpp"
+#include "glint/movie.hpp"
+
+namespace glint::cli {
+
+struct CameraFlags {
+    std::string pixel_size;  ///< with unit; empty: not given
+    std::optional<double> offset, gain, readnoise, em_gain;
+    std::string camera_file;
+    std::string sensor_roi;  ///< "X,Y"
+};
+void add_camera_flags(CLI::App& app, CameraFlags& flags);
+
+struct CameraFacts {
+    Camera camera;
+    double pixel_size_nm = 0;  ///< 0 when it was not needed and nobody said it
+    std::string sources;       ///< a line for a person: every value, and who gave it
+};
+
+/// The command line wins over --camera FILE, which wins over the movie's metadata. Nothing is invented: when
+/// offset, gain or (unless `pixel_size_needed` is false) the pixel size is given by nobody, throws OptionError
+/// that completes `example`, a command line, with what is missing.
+CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
+                         bool pixel_size_needed = true);
+
+/// --pixel-size alone, for subcommands that need nothing else of the camera; 0 when it was not given.
+double pixel_size_nm(const std::string& text);
+
+}  // namespace glint::cli

@@ -1,0 +1,36 @@
+// What a subcommand is: one file each, `add_NAME` declares its flags, `run` does its work.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace glint::cli {
+
+/// A subcommand that was added to the program. `run` is called when the command line named it; it throws
+/// glint's errors (main.cpp makes exit codes of them) and returns the exit code otherwise.
+struct Command {
+    CLI::App* app = nullptr;
+    std::function<int()> run;
+};
+
+Command add_localize(CLI::App& program);
+Command add_fit(CLI::App& program);
+Command add_render(CLI::App& program);
+Command add_simulate(CLI::App& program);
+Command add_score(CLI::App& program);
+Command add_calibrate(CLI::App& program);
+Command add_devices(CLI::App& program);
+Command add_bench(CLI::App& program);
+
+/// docs/command_line.md, "Exit codes".
+enum ExitCode : int {
+    exit_ok = 0,
+    exit_internal = 1,
+    exit_options = 2,
+    exit_input = 3,
+    exit_output = 4,
+    exit_interrupted = 130,
+};
+
+}  // namespace glint::cli

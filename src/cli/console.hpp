@@ -1,0 +1,69 @@
+// What the command line says: notices, warnings and progress on stderr, results on stdout.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "glint/progress.hpp"
+
+namespace glint::cli {
+
+/// Flags of every subcommand.
+struct ConsoleFlags {
+    bool json = false;   ///< results as JSON
+    bool quiet = false;  ///< no notices, no progress; warnings and errors remain
+};
+void add_console_flags(CLI::App& app, ConsoleFlags& flags);
+
+/// Writes for a person on stderr. On a terminal progress is one bar that is redrawn; otherwise a line now and
+/// then. Thread-safe.
+class Console {
+  public:
+    explicit Console(const ConsoleFlags& flags);
+    ~Console();
+
+    void notice(const std::string& text);   ///< one line, unless --quiet
+    void warn(const std::string& message);  ///< `glint: warning: ...`
+    Warn warner();                          ///< `warn` as the library wants it
+
+    /// Progress of `title` in `unit` ("frames"); the first call tells what was done before.
+    Progress progress(std::string title, std::string unit);
+    void end_progress();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void show(std::int64_t done, std::int64_t total, std::int64_t localizations);
+    std::string bar(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const;
+    std::string line(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const;
+    void erase_bar();
+
+    ConsoleFlags flags_;
+    bool terminal_ = false, bar_drawn_ = false, started_ = false;
+    std::string title_, unit_;
+    std::int64_t first_done_ = 0;
+    Clock::time_point start_, last_shown_;
+    std::mutex mutex_;
+};
+
+/// Results: one JSON value on stdout.
+void print_json(const nlohmann::ordered_json& value);
+
+/// Results as "name  value" lines on stdout, aligned.
+class Summary {
+  public:
+    Summary& add(std::string name, std::string value);
+    void print() const;
+
+  private:
+    std::vector<std::pair<std::string, std::string>> lines_;
+};
+
+/// 1234567 as "1,234,567".
+std::string with_commas(std::int64_t value);
+
+}  // namespace glint::cli

@@ -1,0 +1,102 @@
+// `glint devices`: what GPUs there are, and why one cannot be used.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "glint/gpu/device.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint devices
+  glint devices --json
+  CUDA_VISIBLE_DEVICES=1 glint devices
+
+The number in front is CUDA's in this process, "-" where the process cannot use the GPU. Nothing is put on any GPU. Without
+a GPU the reason is printed, and the exit code is 0.)";
+
+nlohmann::ordered_json as_json(const gpu::Device& d) {
+    nlohmann::ordered_json processes = nlohmann::ordered_json::array();
+    for (const gpu::DeviceProcess& p : d.processes) processes.push_back({{"pid", p.pid}, {"used_bytes", p.used_bytes}});
+    return {{"ordinal", d.ordinal},
+            {"name", d.name},
+            {"uuid", d.uuid},
+            {"pci_bus", d.pci_bus},
+            {"mig", d.mig},
+            {"usable", d.why_not.empty()},
+            {"why_not", d.why_not},
+            {"total_bytes", d.total_bytes},
+            {"free_bytes", d.free_bytes},
+            {"utilization_percent", d.utilization_percent},
+            {"compute_capability", fmt::format("{}.{}", d.capability_major, d.capability_minor)},
+            {"pcie_generation", d.pcie_generation},
+            {"pcie_width", d.pcie_width},
+            {"compute_mode", d.compute_mode},
+            {"processes", processes}};
+}
+
+nlohmann::ordered_json as_json(const gpu::Inventory& inventory) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::array();
+    for (const gpu::Device& device : inventory.devices) devices.push_back(as_json(device));
+    return {{"driver_version", inventory.driver_version},
+            {"cuda_version", fmt::format("{}.{}", inventory.cuda_version / 1000, inventory.cuda_version % 1000 / 10)},
+            {"usable", inventory.why_none.empty()},
+            {"why_none", inventory.why_none},
+            {"devices", devices}};
+}
+
+std::string memory_text(const gpu::Device& d) {
+    constexpr double gib = 1024.0 * 1024 * 1024;
+    const double total = double(d.total_bytes) / gib;
+    return d.free_bytes > 0 ? fmt::format("{:.1f} of {:.1f} GiB free", double(d.free_bytes) / gib, total)
+                            : fmt::format("{:.1f} GiB", total);
+}
+
+std::string facts(const gpu::Device& d) {
+    std::string text =
+        fmt::format("{}, compute capability {}.{}", memory_text(d), d.capability_major, d.capability_minor);
+    if (d.pcie_width > 0) text += fmt::format(", PCIe {} x{}", d.pcie_generation, d.pcie_width);
+    if (d.utilization_percent >= 0) text += fmt::format(", {} % busy", d.utilization_percent);
+    if (!d.compute_mode.empty() && d.compute_mode != "default") text += ", " + d.compute_mode;
+    if (!d.processes.empty())
+        text += fmt::format(", {} process{}", d.processes.size(), d.processes.size() > 1 ? "es" : "");
+    return text;
+}
+
+void print_table(const gpu::Inventory& inventory) {
+    if (!inventory.driver_version.empty())
+        fmt::print("driver {}, CUDA {}.{}\n", inventory.driver_version, inventory.cuda_version / 1000,
+                   inventory.cuda_version % 1000 / 10);
+    for (const gpu::Device& d : inventory.devices) {
+        const std::string number = d.ordinal >= 0 ? fmt::format("{}", d.ordinal) : "-";
+        fmt::print("{:>2}  {}{}\n    {}\n    {}\n", number, d.mig ? "MIG instance: " : "", d.name, d.uuid, facts(d));
+        if (!d.why_not.empty()) fmt::print("    cannot be used: {}\n", d.why_not);
+    }
+    if (!inventory.why_none.empty()) fmt::print("no GPU can be used: {}\n", inventory.why_none);
+}
+
+int run(const ConsoleFlags& flags) {
+    const gpu::Inventory inventory = gpu::inventory();
+    if (flags.json)
+        print_json(as_json(inventory));
+    else
+        print_table(inventory);
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_devices(CLI::App& program) {
+    CLI::App* app = program.add_subcommand("devices", "What GPUs there are, and why one cannot be used.");
+    const auto flags = std::make_shared<ConsoleFlags>();
+    add_console_flags(*app, *flags);
+    app->footer(help_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,91 @@
+// The command line: lists the subcommands, runs the one that was named, and turns errors into exit codes.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "glint/version.hpp"
+
+namespace glint::cli {
+namespace {
+
+/// Every subcommand, in the order of `glint --help`.
+constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       add_render,  add_simulate,
+                                                  add_score,    add_calibrate, add_devices, add_bench};
+
+constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
+Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
+            130 interrupted (Ctrl-C), what was finished is kept.
+`glint COMMAND --help` explains a command and its flags, with examples.)";
+
+bool wants_json(int argc, char** argv) {
+    for (int k = 1; k < argc; ++k)
+        if (std::strcmp(argv[k], "--json") == 0) return true;
+    return false;
+}
+
+int report(const char* message, const char* kind, int code, bool json) {
+    fmt::print(stderr, "glint: {}\n", message);
+    if (json) print_json({{"error", {{"message", message}, {"kind", kind}, {"exit_code", code}}}});
+    return code;
+}
+
+/// What is wrong with the command line, and where help is.
+std::string explain(const CLI::ParseError& error, const CLI::App& program) {
+    if (!program.get_subcommands().empty())
+        return fmt::format("{} (glint {} --help explains)", error.what(),
+                           program.get_subcommands().front()->get_name());
+    std::string names;
+    for (const CLI::App* command : program.get_subcommands({})) names += " " + command->get_name();
+    return fmt::format("{}; commands are:{} (glint --help explains)", error.what(), names);
+}
+
+int parse_and_run(CLI::App& program, int argc, char** argv) {
+    std::vector<Command> commands;
+    for (const auto add : all_commands) commands.push_back(add(program));
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+        return program.exit(success);
+    } catch (const CLI::ParseError& error) {
+        const std::string message = explain(error, program);
+        return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
+    }
+    for (const Command& command : commands)
+        if (command.app->parsed()) return command.run();
+    fmt::print("{}", program.help());
+    return exit_options;
+}
+
+int run(int argc, char** argv) {
+    CLI::App program("glint fits single molecules in microscope movies by maximum likelihood.", "glint");
+    program.set_version_flag("--version", "glint " + version());
+    program.footer(help_footer);
+    const bool json = wants_json(argc, argv);
+    try {
+        return parse_and_run(program, argc, argv);
+    } catch (const OptionError& error) {
+        return report(error.what(), "options", exit_options, json);
+    } catch (const InputError& error) {
+        return report(error.what(), "input", exit_input, json);
+    } catch (const OutputError& error) {
+        return report(error.what(), "output", exit_output, json);
+    } catch (const Cancelled& error) {
+        return report(error.what(), "interrupted", exit_interrupted, json);
+    } catch (const std::bad_alloc&) {
+        return report("out of memory", "internal", exit_internal, json);
+    } catch (const std::exception& error) {
+        return report(error.what(), "internal", exit_internal, json);
+    }
+}
+
+}  // namespace
+}  // namespace glint::cli
+
+int main(int argc, char** argv) { return glint::cli::run(argc, argv); }
