@@ -1,0 +1,144 @@
+// Primary contexts: what they cost, how many there can be, and what stays when one is released.
+// SPDX-License-Identifier: MIT
+#include <unistd.h>
+
+#include <vector>
+
+#include "api.hpp"
+#include "memory.hpp"
+#include "process.hpp"
+
+namespace simgpu {
+namespace {
+
+constexpr cu::Result invalid_device = 101, device_unavailable = 46;
+constexpr int prohibited = 2, exclusive_process = 3;
+constexpr int most_at_once = 28;  // measured: of 128 processes that create at once, 100 fail, each after its time
+
+/// Measured on an H200: 0.2 s alone, 0.25 s with 16 others alive, 0.37 with 32, 0.82 with 96.
+double creation_seconds(int alive) { return (0.18 + 0.0065 * alive) * server().time_scale; }
+
+std::uint64_t context_bytes() { return parse_bytes(setting("SIMGPU_CONTEXT_BYTES", "527MiB")); }
+
+/// The error is 2 or 999, as measured; both mean "not now".
+cu::Result no_room() { return random_numbers()() % 2 ? cu::out_of_memory : cu::unknown; }
+
+/// `crowded` says that this one will fail in the end.
+cu::Result begin_creation(int device, bool* crowded) {
+    ServerLock locked;
+    *crowded = creating_count(device) >= most_at_once;
+    const int alive = context_count(device), mode = server().devices[device].compute_mode;
+    if (mode == prohibited || (mode == exclusive_process && alive > 0)) return device_unavailable;
+    if (alive >= max_contexts) return cu::out_of_memory;
+    if (free_bytes(device) < context_bytes()) return no_room();
+    own_use(device).context_bytes = context_bytes();
+    own_use(device).creating = 1;
+    return cu::success;
+}
+
+/// The driver creates one at a time, so that all who create at once share the time.
+void wait_for_creation(int device) {
+    constexpr double step = 0.002;
+    double left = 0;
+    {
+        ServerLock locked;
+        left = creation_seconds(context_count(device));
+    }
+    while (left > 0) {
+        usleep(useconds_t(step * 1e6));
+        ServerLock locked;
+        left -= step / creating_count(device);
+    }
+}
+
+cu::Result create(Context& context) {
+    bool crowded = false;
+    if (const cu::Result refused = begin_creation(context.device, &crowded)) return refused;
+    wait_for_creation(context.device);
+    ServerLock locked;
+    own_use(context.device).creating = 0;
+    if (!crowded) return cu::success;
+    own_use(context.device).context_bytes = 0;
+    return cu::out_of_memory;
+}
+
+/// Pools keep what they hold (measured: until the process ends); so does a context with a sticky error.
+void destroy(Context& context) {
+    Process& p = process();
+    synchronize_all();
+    std::vector<std::uintptr_t> managed;
+    for (const auto& [begin, a] : allocations())
+        if (a.managed && a.device == context.device) managed.push_back(begin);
+    if (!context.lost)
+        for (const std::uintptr_t begin : managed) release(begin);
+    p.streams.remove_of(context);
+    p.events.remove_of(context);
+    p.modules.remove_of(context);
+    p.functions.remove_of(context);
+    remove_streams_of(context);
+    context.peers.clear();
+    context.pending = cu::success;
+    if (context.lost) return;
+    ServerLock locked;
+    own_use(context.device).context_bytes = 0;
+}
+
+}  // namespace
+
+namespace api {
+
+cu::Result cuDevicePrimaryCtxRetain(cu::Context* handle, cu::Device device) {
+    const int index = device_of(device);
+    if (index < 0) return invalid_device;
+    Context& context = process().contexts[index];
+    if (context.lost) return context.lost;  // measured: also after release and retain
+    if (!context.references)
+        if (const cu::Result failed = create(context)) return failed;
+    ++context.references;
+    *handle = reinterpret_cast<cu::Context>(&context);
+    return cu::success;
+}
+
+cu::Result cuDevicePrimaryCtxRelease(cu::Device device) {
+    const int index = device_of(device);
+    if (index < 0) return invalid_device;
+    Context& context = process().contexts[index];
+    if (!context.references) bug("a primary context is released more often than it was retained");
+    if (--context.references == 0) destroy(context);
+    return context.lost;
+}
+
+cu::Result cuDevicePrimaryCtxGetState(cu::Device device, unsigned* flags, int* active) {
+    const int index = device_of(device);
+    if (index < 0) return invalid_device;
+    *flags = 0;
+    *active = process().contexts[index].references > 0;
+    return cu::success;
+}
+
+cu::Result cuCtxSetCurrent(cu::Context handle) {
+    auto* context = reinterpret_cast<Context*>(handle);
+    if (context && !context->references) bug("a released context is made current");
+    current() = context;
+    return cu::success;
+}
+
+cu::Result cuCtxGetCurrent(cu::Context* handle) {
+    *handle = reinterpret_cast<cu::Context>(current());
+    return cu::success;
+}
+
+cu::Result cuCtxSynchronize() {
+    synchronize_all(current());
+    return current()->take_error();
+}
+
+cu::Result cuCtxEnablePeerAccess(cu::Context handle, unsigned) {
+    auto* peer = reinterpret_cast<Context*>(handle);
+    if (!peer || !peer->references) bug("peer access to a context that does not exist");
+    if (peer == current() || is_set("SIMGPU_NO_PEER")) return cu::peer_access_unsupported;
+    return current()->peers.insert(peer->device).second ? cu::success : cu::peer_access_already_enabled;
+}
+
+}  // namespace api
+}  // namespace simgpu

@@ -1,0 +1,123 @@
+// Initialisation, errors, devices.
+// SPDX-License-Identifier: MIT
+#include <pthread.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "api.hpp"
+#include "memory.hpp"
+#include "process.hpp"
+
+#define DEVICE_OR_RETURN(ordinal)         \
+    const int index = device_of(ordinal); \
+    if (index < 0) return invalid_device; \
+    const Device& d = server().devices[index]
+
+namespace simgpu::api {
+namespace {
+constexpr cu::Result invalid_device = 101;
+}
+
+cu::Result cuInit(unsigned) {
+    Process& p = process();
+    if (!p.initialized) {
+        claim_slot();
+        p.visible = visible_devices();
+        for (int i = 0; i < max_devices; ++i) p.contexts[i].device = i;
+        pthread_atfork(nullptr, nullptr, [] { process().forked = true; });
+        p.initialized = true;
+    }
+    return p.visible.empty() ? cu::no_device : cu::success;
+}
+
+cu::Result cuDriverGetVersion(int* version) {
+    *version = int(setting_number("SIMGPU_DRIVER", 13000));
+    return cu::success;
+}
+
+cu::Result cuGetErrorName(cu::Result result, const char** name) {
+    switch (result) {
+        case cu::success: *name = "CUDA_SUCCESS"; break;
+        case cu::invalid_value: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+        case cu::out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+        case cu::no_device: *name = "CUDA_ERROR_NO_DEVICE"; break;
+        case cu::no_binary_for_gpu: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
+        case cu::illegal_address: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+        case cu::launch_failed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+        case cu::unknown: *name = "CUDA_ERROR_UNKNOWN"; break;
+        default: *name = "CUDA_ERROR_SIMULATED";
+    }
+    return cu::success;
+}
+
+cu::Result cuGetErrorString(cu::Result result, const char** text) {
+    switch (result) {
+        case cu::success: *text = "no error"; break;
+        case cu::out_of_memory: *text = "out of memory"; break;
+        case cu::illegal_address: *text = "an illegal memory access was encountered"; break;
+        default: *text = "an error of the simulated driver";
+    }
+    return cu::success;
+}
+
+cu::Result cuDeviceGetCount(int* count) {
+    *count = int(process().visible.size());
+    return cu::success;
+}
+
+cu::Result cuDeviceGet(cu::Device* device, int ordinal) {
+    if (device_of(ordinal) < 0) return invalid_device;
+    *device = ordinal;
+    return cu::success;
+}
+
+cu::Result cuDeviceGetName(char* name, int size, cu::Device device) {
+    DEVICE_OR_RETURN(device);
+    std::snprintf(name, std::size_t(size), "%s", d.name);
+    return cu::success;
+}
+
+cu::Result cuDeviceGetUuid(cu::Uuid* uuid, cu::Device device) {
+    DEVICE_OR_RETURN(device);
+    std::memcpy(uuid->bytes, d.uuid, sizeof uuid->bytes);
+    return cu::success;
+}
+
+cu::Result cuDeviceGetPCIBusId(char* text, int size, cu::Device device) {
+    DEVICE_OR_RETURN(device);
+    (void)d;
+    std::snprintf(text, std::size_t(size), "%s", pci_bus_text(index).c_str() + 4);  // the domain has four digits here
+    return cu::success;
+}
+
+cu::Result cuDeviceTotalMem(size_t* bytes, cu::Device device) {
+    DEVICE_OR_RETURN(device);
+    *bytes = d.total_bytes;
+    return cu::success;
+}
+
+cu::Result cuDeviceGetAttribute(int* value, int attribute, cu::Device device) {
+    DEVICE_OR_RETURN(device);
+    switch (attribute) {
+        case cu::multiprocessor_count: *value = 8; break;
+        case cu::compute_mode: *value = d.compute_mode; break;
+        case cu::capability_major: *value = d.capability / 10; break;
+        case cu::capability_minor: *value = d.capability % 10; break;
+        case cu::max_shared_memory_per_block_optin: *value = 227 * 1024; break;
+        case cu::unified_addressing:
+        case cu::managed_memory:
+        case cu::concurrent_managed_access:
+        case cu::memory_pools_supported: *value = 1; break;
+        default: bug("device attribute %d is not simulated", attribute);
+    }
+    return cu::success;
+}
+
+cu::Result cuDeviceCanAccessPeer(int* yes, cu::Device device, cu::Device peer) {
+    if (device_of(device) < 0 || device_of(peer) < 0) return invalid_device;
+    *yes = device != peer && !is_set("SIMGPU_NO_PEER");
+    return cu::success;
+}
+
+}  // namespace simgpu::api

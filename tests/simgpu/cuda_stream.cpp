@@ -1,0 +1,110 @@
+// Streams and events.
+// SPDX-License-Identifier: MIT
+#include "api.hpp"
+#include "process.hpp"
+
+namespace simgpu::api {
+namespace {
+
+constexpr cu::Result invalid_handle = 400, capture_isolation = 905;
+
+Stream& get(cu::Stream handle) { return process().streams.get(handle); }
+Event& get(cu::Event handle) { return process().events.get(handle); }
+
+}  // namespace
+
+cu::Result cuStreamCreate(cu::Stream* handle, unsigned) {
+    *handle = reinterpret_cast<cu::Stream>(process().streams.add(&add_stream(*current())));
+    return cu::success;
+}
+
+/// What it holds still runs, some time.
+cu::Result cuStreamDestroy(cu::Stream handle) {
+    Stream& stream = get(handle);
+    process().streams.remove(stream);
+    return stream.context->lost;
+}
+
+cu::Result cuStreamWaitEvent(cu::Stream handle, cu::Event event, unsigned) {
+    Stream& stream = get(handle);
+    const RecordPtr record = get(event).record;
+    if (!record) return cu::success;  // never recorded: no wait, as in the driver
+    if (stream.capturing && !record->captured) return capture_isolation;
+    push(stream, {}, record);
+    return stream.context->lost;
+}
+
+cu::Result cuStreamSynchronize(cu::Stream handle) {
+    Stream& stream = get(handle);
+    if (stream.capturing) return cu::capture_unsupported;
+    synchronize(stream);
+    return stream.context->take_error();
+}
+
+cu::Result cuStreamQuery(cu::Stream handle) {
+    Stream& stream = get(handle);
+    if (stream.capturing) return cu::capture_unsupported;
+    let_time_pass();
+    if (stream.queue.empty()) host_saw(stream.clock);
+    if (const cu::Result error = stream.context->take_error()) return error;
+    return stream.queue.empty() ? cu::success : cu::not_ready;
+}
+
+cu::Result cuStreamIsCapturing(cu::Stream handle, int* status) {
+    static const bool all = is_set("SIMGPU_CAPTURE");
+    Stream& stream = get(handle);
+    stream.capturing |= all;
+    *status = stream.capturing ? 1 : 0;
+    return cu::success;
+}
+
+cu::Result cuEventCreate(cu::Event* handle, unsigned flags) {
+    auto* event = new Event{current(), !(flags & cu::event_disable_timing), {}};
+    *handle = reinterpret_cast<cu::Event>(process().events.add(event));
+    return cu::success;
+}
+
+cu::Result cuEventDestroy(cu::Event handle) {
+    Event& event = get(handle);
+    process().events.remove(event);
+    event.record.reset();
+    return event.context->lost;
+}
+
+cu::Result cuEventRecord(cu::Event handle, cu::Stream stream_handle) {
+    Event& event = get(handle);
+    Stream& stream = get(stream_handle);
+    if (event.context != stream.context) return invalid_handle;
+    event.record = std::make_shared<Record>();
+    push(stream, {}, {}, event.record);
+    return stream.context->lost;
+}
+
+cu::Result cuEventQuery(cu::Event handle) {
+    const Event& event = get(handle);
+    if (event.record && event.record->captured) return cu::capture_unsupported;
+    let_time_pass();
+    if (const cu::Result lost = event.context->lost) return lost;
+    if (!event.record) return cu::success;
+    if (event.record->done) host_saw(event.record->clock);
+    return event.record->done ? cu::success : cu::not_ready;
+}
+
+cu::Result cuEventSynchronize(cu::Event handle) {
+    const Event& event = get(handle);
+    const RecordPtr record = event.record;
+    if (record && record->captured) return cu::capture_unsupported;
+    if (record && !record->done) run_until(*record->stream, record->sequence);
+    if (record) host_saw(record->clock);
+    return event.context->take_error();
+}
+
+cu::Result cuEventElapsedTime(float* milliseconds, cu::Event begin_handle, cu::Event end_handle) {
+    const Event &begin = get(begin_handle), &end = get(end_handle);
+    if (!begin.timing || !end.timing || !begin.record || !end.record) return invalid_handle;
+    if (!begin.record->done || !end.record->done) return cu::not_ready;
+    *milliseconds = float((double(end.record->time_ns) - double(begin.record->time_ns)) * 1e-6);
+    return cu::success;
+}
+
+}  // namespace simgpu::api

@@ -1,0 +1,107 @@
+// Device memory as address space that the host cannot touch.
+// SPDX-License-Identifier: MIT
+#include "guard.hpp"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "memory.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+
+namespace simgpu {
+namespace {
+
+Arena arenas[max_devices + 1];
+
+thread_local sigjmp_buf way_back;
+thread_local volatile bool device_code_runs = false;
+struct sigaction previous[2];  // for SIGSEGV, SIGBUS
+
+/// More than all that can be allocated at once, so that addresses are not soon used again.
+std::size_t arena_bytes(int device) {
+    std::size_t bytes = std::size_t(1) << 30;
+    for (int i = 0; i < server().device_count; ++i)
+        if (i == device || device == managed_arena)
+            bytes = std::max<std::size_t>(bytes, server().devices[i].total_bytes);
+    return 4 * bytes;
+}
+
+/// Opens all device memory for as long as it lives.
+struct OpenMemory {
+    OpenMemory() { set_all(true); }
+    ~OpenMemory() { set_all(false); }
+    static void set_all(bool allowed) {
+        for (const auto& [begin, a] : allocations())
+            if (!a.managed) set_access(a.mapped_begin, a.mapped_bytes, allowed);
+    }
+};
+
+void on_fault(int signal, siginfo_t* info, void*) {
+    if (device_code_runs) siglongjmp(way_back, 1);
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    if (in_any_arena(address))
+        bug("the host touches device memory at %p, which it can reach by a copy only", info->si_addr);
+    sigaction(signal, &previous[signal == SIGBUS], nullptr);  // not ours: the instruction faults once more
+}
+
+void watch_faults() {
+    static const bool once = [] {
+        struct sigaction action = {};
+        action.sa_sigaction = on_fault;
+        action.sa_flags = SA_SIGINFO | SA_NODEFER;
+        sigaction(SIGSEGV, &action, &previous[0]);
+        sigaction(SIGBUS, &action, &previous[1]);
+        return true;
+    }();
+    (void)once;
+}
+
+}  // namespace
+
+Arena arena_of(int device) {
+    Arena& arena = arenas[device];
+    if (!arena.begin) {
+        watch_faults();
+        const std::size_t bytes = arena_bytes(device);
+        void* memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) broken("no address space for a device: %s", std::strerror(errno));
+        arena = {reinterpret_cast<std::uintptr_t>(memory), reinterpret_cast<std::uintptr_t>(memory) + bytes};
+    }
+    return arena;
+}
+
+void set_access(std::uintptr_t begin, std::size_t bytes, bool allowed) {
+    if (mprotect(reinterpret_cast<void*>(begin), bytes, allowed ? PROT_READ | PROT_WRITE : PROT_NONE))
+        broken("mprotect: %s", std::strerror(errno));
+}
+
+void drop_pages(std::uintptr_t begin, std::size_t bytes) {
+    madvise(reinterpret_cast<void*>(begin), bytes, MADV_DONTNEED);
+    set_access(begin, bytes, false);
+}
+
+bool in_any_arena(std::uintptr_t address) {
+    for (const Arena& arena : arenas)
+        if (address >= arena.begin && address < arena.end) return true;
+    return false;
+}
+
+cu::Result run_as_device(const std::function<cu::Result()>& code) {
+    watch_faults();
+    const OpenMemory open;
+    volatile cu::Result result = cu::illegal_address;
+    if (sigsetjmp(way_back, 1) == 0) {
+        device_code_runs = true;
+        result = code();
+    }
+    device_code_runs = false;
+    return result;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,30 @@
+// Device memory as address space that the host cannot touch: a fault of the program outside an operation, and an
+// illegal address (700) inside one.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "gpu/cuda_abi.hpp"
+
+namespace simgpu {
+
+namespace cu = glint::cu;
+
+/// Address space for a device, reserved once.
+struct Arena {
+    std::uintptr_t begin, end;
+};
+Arena arena_of(int device);
+
+void set_access(std::uintptr_t begin, std::size_t bytes, bool allowed);
+/// Gives the pages back to the host's system; they read as zero afterwards.
+void drop_pages(std::uintptr_t begin, std::size_t bytes);
+
+/// Runs device code with all device memory open; a bad access ends it with 700.
+cu::Result run_as_device(const std::function<cu::Result()>& code);
+bool in_any_arena(std::uintptr_t address);
+
+}  // namespace simgpu

@@ -1,0 +1,68 @@
+// Reads fatbins. NVIDIA documents neither header nor entries; this is what nvcc 13 writes.
+// SPDX-License-Identifier: MIT
+#include "image.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace simgpu {
+namespace {
+
+constexpr std::uint32_t fatbin_magic = 0xBA55ED50;
+constexpr std::uint16_t ptx = 1, elf = 2;
+constexpr std::uint64_t compressed = 0x2000 | 0x8000;  // LZ4, zstd
+
+struct FatbinHeader {
+    std::uint32_t magic;
+    std::uint16_t version, header_bytes;
+    std::uint64_t bytes;  // of the entries
+};
+
+struct FatbinEntry {
+    std::uint16_t kind, version;
+    std::uint32_t header_bytes;
+    std::uint64_t bytes;  // of the code
+    std::uint32_t compressed_bytes, unknown;
+    std::uint16_t minor, major;
+    std::uint32_t capability;
+    std::uint32_t name_offset, name_bytes;
+    std::uint64_t flags;
+};
+static_assert(sizeof(FatbinEntry) == 48);
+
+/// Machine code runs on its own major capability and later minors; PTX on everything later.
+bool runs_on(const FatbinEntry& entry, int capability) {
+    const int built_for = int(entry.capability);
+    if (entry.kind == ptx) return built_for <= capability;
+    return entry.kind == elf && built_for / 10 == capability / 10 && built_for <= capability;
+}
+
+}  // namespace
+
+std::optional<std::string> code_for(const void* image, int capability) {
+    const auto* bytes = static_cast<const char*>(image);
+    if (std::memcmp(image, simulated_image, sizeof simulated_image) == 0) return std::string();
+    FatbinHeader header;
+    std::memcpy(&header, bytes, sizeof header);
+    if (header.magic != fatbin_magic) return std::nullopt;
+    std::optional<std::string> best;
+    const char* at = bytes + header.header_bytes;
+    for (const char* end = at + header.bytes; at < end;) {
+        FatbinEntry entry;
+        std::memcpy(&entry, at, sizeof entry);
+        const char* code = at + entry.header_bytes;
+        if (runs_on(entry, capability) && (!best || entry.kind == elf))
+            best = entry.flags & compressed ? std::string("compressed") : std::string(code, entry.bytes);
+        at = code + entry.bytes;
+    }
+    return best;
+}
+
+bool has_kernel(std::string_view code, std::string_view name) {
+    if (code.empty() || code == "compressed") return true;
+    const std::string section = ".text." + std::string(name) + '\0';
+    const std::string entry = ".entry " + std::string(name) + '(';
+    return code.find(section) != code.npos || code.find(entry) != code.npos;
+}
+
+}  // namespace simgpu

@@ -1,0 +1,86 @@
+// libcuda.so.1 of the simulated server: what it exports, and what is checked before each call.
+// SPDX-License-Identifier: MIT
+#include <cstring>
+
+#include "api.hpp"
+#include "entry.hpp"
+#include "process.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace simgpu {
+namespace {
+
+/// What the real driver checks first, then the fault planned for this call.
+cu::Result before(const char* name, const Fault& fault) {
+    Process& p = process();
+    if (p.forked) return cu::not_initialized;
+    Context* context = current();
+    if (fault && fault.at_execution) {
+        fail_next_operation([=]() -> cu::Result {
+            if (fault.kill) kill_this_process();
+            if (fault.sticky && context) context->lost = fault.result;
+            return fault.result;
+        });
+    } else if (fault) {
+        if (fault.sticky && context) context->lost = fault.result;
+        return fault.result;
+    }
+    if (needs_init(name) && !p.initialized) return cu::not_initialized;
+    if (!needs_context(name)) return cu::success;
+    if (!context) return cu::invalid_context;
+    if (context->lost) return context->lost;
+    if (!context->references) bug("%s after the context was released", name);
+    return cu::success;
+}
+
+template <auto function>
+constexpr auto target = function;
+
+}  // namespace
+}  // namespace simgpu
+
+#define TARGET(name) &simgpu::target<&simgpu::api::name>
+#define BEFORE &simgpu::before
+#define KEEP_LOCK true
+#include "entry_table.inc"
+
+/// As the real one: SUCCESS with a null pointer for what it lacks, and an error for a version above its own.
+EXPORTED int cuGetProcAddress_v2(const char* name, void** pointer, int version, std::uint64_t flags, int* status) {
+    constexpr int found = 0, not_found = 1, version_not_sufficient = 2;
+    constexpr std::uint64_t per_thread_default_stream = 2;
+    *pointer = nullptr;
+    const int driver_version = int(simgpu::setting_number("SIMGPU_DRIVER", 13000));
+    if (version > driver_version) return glint::cu::invalid_value;
+    if (flags & per_thread_default_stream) simgpu::bug("%s is asked for with per-thread default streams", name);
+    const Listed* one = find_listed(name);
+    if (one && version > one->version)
+        simgpu::bug("%s is asked for in version %d, not in %d, whose parameters glint knows", name, version,
+                    one->version);
+    if (one && version == one->version) *pointer = one->entry;
+    if (status) *status = *pointer ? found : one ? version_not_sufficient : not_found;
+    return glint::cu::success;
+}
+
+EXPORTED int cuGetProcAddress(const char* name, void** pointer, int version, std::uint64_t flags) {
+    return cuGetProcAddress_v2(name, pointer, version, flags, nullptr);
+}
+
+// What only a test calls, by dlsym.
+
+/// From now on somebody unknown takes so much of a device, for all processes, and keeps it so busy.
+EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int utilization_percent) {
+    simgpu::server();
+    const simgpu::ServerLock locked;
+    simgpu::Device& d = simgpu::server().devices[device];
+    d.stranger_bytes = bytes;
+    d.stranger_utilization = utilization_percent;
+}
+
+/// Pretends that somebody captures this stream into a graph.
+EXPORTED void simgpu_set_capturing(void* stream, int capturing) {
+    const std::lock_guard lock(simgpu::driver_mutex());
+    simgpu::process().streams.get(stream).capturing = capturing != 0;
+}

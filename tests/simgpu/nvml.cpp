@@ -1,0 +1,215 @@
+// libnvidia-ml.so.1 of the simulated server. It knows all GPUs, whatever CUDA_VISIBLE_DEVICES says.
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+
+#include "gpu/cuda_abi.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace cu = glint::cu;
+using simgpu::server;
+using simgpu::ServerLock;
+
+namespace {
+
+enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_found = 6, too_small = 7 };
+
+bool initialized = false;
+
+/// The server's number of a device, or -1.
+int number(cu::NvmlDevice handle) {
+    const auto n = reinterpret_cast<std::intptr_t>(handle) - 1;
+    return initialized && n >= 0 && n < server().device_count ? int(n) : -1;
+}
+
+cu::NvmlDevice handle_of(int device) { return reinterpret_cast<cu::NvmlDevice>(std::intptr_t(device) + 1); }
+
+/// GPUs come in order; MIG instances stand behind their GPU, and are no GPUs.
+int gpu_of_index(unsigned index) {
+    for (int i = 0; i < server().device_count; ++i)
+        if (server().devices[i].parent < 0 && index-- == 0) return i;
+    return -1;
+}
+
+int give(const char* text, char* out, unsigned size) {
+    if (std::strlen(text) + 1 > size) return too_small;
+    std::strcpy(out, text);
+    return success;
+}
+
+}  // namespace
+
+#define DEVICE_OR_RETURN(handle)                             \
+    const int n = number(handle);                            \
+    if (n < 0) return initialized ? invalid : uninitialized; \
+    const simgpu::Device& d = server().devices[n];           \
+    (void)d
+
+EXPORTED int nvmlInit_v2() {
+    server();
+    initialized = true;
+    return success;
+}
+
+EXPORTED int nvmlShutdown() {
+    initialized = false;
+    return success;
+}
+
+EXPORTED const char* nvmlErrorString(int result) { return result == success ? "Success" : "Simulated error"; }
+
+EXPORTED int nvmlSystemGetDriverVersion(char* text, unsigned size) {
+    if (!initialized) return uninitialized;
+    return give(simgpu::setting("SIMGPU_DRIVER_NAME", "580.00.00").c_str(), text, size);
+}
+
+EXPORTED int nvmlDeviceGetCount_v2(unsigned* count) {
+    if (!initialized) return uninitialized;
+    *count = 0;
+    while (gpu_of_index(*count) >= 0) ++*count;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned index, cu::NvmlDevice* device) {
+    if (!initialized) return uninitialized;
+    const int gpu = gpu_of_index(index);
+    if (gpu < 0) return invalid;
+    *device = handle_of(gpu);
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetHandleByUUID(const char* uuid, cu::NvmlDevice* device) {
+    if (!initialized) return uninitialized;
+    for (int i = 0; i < server().device_count; ++i) {
+        if (uuid_text(server().devices[i]) != uuid) continue;
+        *device = handle_of(i);
+        return success;
+    }
+    return not_found;
+}
+
+EXPORTED int nvmlDeviceGetName(cu::NvmlDevice device, char* name, unsigned size) {
+    DEVICE_OR_RETURN(device);
+    return give(d.name, name, size);
+}
+
+EXPORTED int nvmlDeviceGetUUID(cu::NvmlDevice device, char* uuid, unsigned size) {
+    DEVICE_OR_RETURN(device);
+    return give(uuid_text(d).c_str(), uuid, size);
+}
+
+EXPORTED int nvmlDeviceGetMemoryInfo(cu::NvmlDevice device, cu::NvmlMemory* memory) {
+    DEVICE_OR_RETURN(device);
+    const ServerLock locked;
+    memory->total = d.total_bytes;
+    memory->free = simgpu::free_bytes(n);
+    memory->used = memory->total - memory->free;
+    return success;
+}
+
+/// Not known where MIG is on, as in the real library.
+EXPORTED int nvmlDeviceGetUtilizationRates(cu::NvmlDevice device, cu::NvmlUtilization* utilization) {
+    DEVICE_OR_RETURN(device);
+    if (d.parent >= 0 || d.instances > 0) return unsupported;
+    const ServerLock locked;
+    utilization->gpu = unsigned(simgpu::utilization_percent(n));
+    utilization->memory = utilization->gpu / 2;
+    return success;
+}
+
+/// In a container NVML shows no processes of the others, and not its own (SIMGPU_HIDE_PIDS).
+EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsigned* count, cu::NvmlProcess* out) {
+    DEVICE_OR_RETURN(device);
+    constexpr unsigned no_instance = ~0u, stranger_pid = 4'000'000;
+    const unsigned capacity = *count;
+    *count = 0;
+    if (simgpu::is_set("SIMGPU_HIDE_PIDS")) return success;
+    const auto add = [&](unsigned pid, std::uint64_t bytes, unsigned instance) {
+        if (*count < capacity && out) out[*count] = {pid, bytes, instance, instance == no_instance ? instance : 0};
+        ++*count;
+    };
+    const ServerLock locked;
+    for (int i = n; i <= n + d.instances; ++i) {
+        const unsigned instance =
+            server().devices[i].parent < 0 ? no_instance : unsigned(i - server().devices[i].parent);
+        if (server().devices[i].stranger_bytes)
+            add(stranger_pid + unsigned(i), server().devices[i].stranger_bytes, instance);
+        for (const simgpu::Slot& slot : server().slots)
+            if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), slot.use[i].bytes(), instance);
+    }
+    return *count > capacity ? too_small : success;
+}
+
+EXPORTED int nvmlDeviceGetComputeMode(cu::NvmlDevice device, int* mode) {
+    DEVICE_OR_RETURN(device);
+    *mode = d.compute_mode;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetCudaComputeCapability(cu::NvmlDevice device, int* major, int* minor) {
+    DEVICE_OR_RETURN(device);
+    *major = d.capability / 10;
+    *minor = d.capability % 10;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetMigMode(cu::NvmlDevice device, unsigned* now, unsigned* pending) {
+    DEVICE_OR_RETURN(device);
+    if (d.parent >= 0) return unsupported;
+    *now = *pending = d.instances > 0;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetMaxMigDeviceCount(cu::NvmlDevice device, unsigned* count) {
+    DEVICE_OR_RETURN(device);
+    *count = d.parent < 0 ? 7 : 0;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetMigDeviceHandleByIndex(cu::NvmlDevice device, unsigned index, cu::NvmlDevice* mig) {
+    DEVICE_OR_RETURN(device);
+    if (d.parent >= 0 || d.instances == 0) return invalid;
+    if (index >= unsigned(d.instances)) return not_found;  // there may be gaps, so that one looks at all
+    *mig = handle_of(n + 1 + int(index));
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetPciInfo_v3(cu::NvmlDevice device, cu::NvmlPciInfo* pci) {
+    DEVICE_OR_RETURN(device);
+    *pci = {};
+    const std::string bus = simgpu::pci_bus_text(n);
+    std::snprintf(pci->bus_id, sizeof pci->bus_id, "%s", bus.c_str());
+    std::snprintf(pci->bus_id_legacy, sizeof pci->bus_id_legacy, "%s", bus.c_str() + 4);
+    pci->bus = unsigned(d.parent < 0 ? n : d.parent) + 1;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetCurrPcieLinkGeneration(cu::NvmlDevice device, unsigned* generation) {
+    DEVICE_OR_RETURN(device);
+    *generation = 5;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetCurrPcieLinkWidth(cu::NvmlDevice device, unsigned* width) {
+    DEVICE_OR_RETURN(device);
+    *width = 16;
+    return success;
+}
+
+// Everything in glint's list is here, with the same parameters; what it returns, the list does not say.
+namespace {
+template <class Function>
+struct Parameters;
+template <class R, class... P>
+struct Parameters<R(P...)> {
+    using type = void(P...);
+};
+#define X(name, required, parameters) \
+    static_assert(std::is_same_v<Parameters<decltype(::name)>::type, Parameters<int parameters>::type>);
+#include "gpu/nvml_list.inc"
+#undef X
+}  // namespace

@@ -1,0 +1,100 @@
+// What the simulated driver keeps for this process: contexts, and which handles are valid.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu/cuda_abi.hpp"
+#include "gpu/kernel_abi.hpp"
+#include "schedule.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+
+namespace simgpu {
+
+/// The primary context of one device.
+struct Context {
+    int device = -1;  // the server's number, not the ordinal
+    int references = 0;
+    cu::Result lost = cu::success;  // after a sticky error: what everything returns, for as long as the process lives
+    cu::Result pending = cu::success;  // of an operation, not sticky: what the next synchronisation returns
+    std::set<int> peers;
+
+    void note_error(cu::Result result);
+    cu::Result take_error();
+};
+
+struct Event {
+    Context* context;
+    bool timing;
+    RecordPtr record;  // null: never recorded
+};
+
+struct Module {
+    Context* context;
+    std::string code;  // what is searched for a kernel's name; empty: a simulated image, which has them all
+};
+
+struct Function {
+    Context* context;
+    const Module* module;
+    const glint::gpu::SimulatedKernel* kernel;
+    std::string name;
+    int max_dynamic_shared = 48 * 1024;
+};
+
+/// Handles of one kind that are valid now. Using another one ends the program: a real driver may crash, or worse. Objects
+/// are never freed, so that no later one gets the address of a handle that is stale.
+template <class T>
+class Handles {
+    std::set<T*> live_, dead_;
+    const char* kind_;
+
+  public:
+    explicit Handles(const char* kind) : kind_(kind) {}
+    T* add(T* object) { return *live_.insert(object).first; }
+    template <class Handle>
+    T& get(Handle handle) const {
+        T* object = reinterpret_cast<T*>(handle);
+        if (!handle) bug("a null %s: glint uses no default stream", kind_);
+        if (!live_.contains(object)) bug("a %s that was destroyed, or whose context was released, is used", kind_);
+        return *object;
+    }
+    void remove(T& object) {
+        live_.erase(&object);
+        dead_.insert(&object);
+    }
+    template <class Condition>
+    void remove_if(Condition condition) {
+        for (T* object : std::set(live_))
+            if (condition(*object)) remove(*object);
+    }
+    void remove_of(const Context& context) {
+        remove_if([&](const T& object) { return object.context == &context; });
+    }
+    std::size_t size() const { return live_.size(); }
+};
+
+/// Everything of this process. Never destroyed, so that calls in a program's last destructors find it.
+struct Process {
+    bool initialized = false, forked = false;
+    std::vector<int> visible;  // ordinal -> the server's number
+    Context contexts[max_devices];
+    Handles<Stream> streams{"stream"};
+    Handles<Event> events{"event"};
+    Handles<Module> modules{"module"};
+    Handles<Function> functions{"function"};
+};
+Process& process();
+
+/// This thread's context; null: none.
+Context*& current();
+
+/// The server's number of a device, or -1.
+int device_of(cu::Device ordinal);
+/// The ordinals that CUDA_VISIBLE_DEVICES leaves.
+std::vector<int> visible_devices();
+
+}  // namespace simgpu

@@ -1,0 +1,31 @@
+// Programs for the simulated driver, each run by a test in a process of its own. They return an exit code.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver_table.hpp"
+
+using Arguments = std::vector<std::string>;
+
+/// A context on a device, with a pool, a module of the test kernels, and streams. close() gives all back.
+struct Session {
+    cu::Device device;
+    cu::Context context{};
+    cu::MemPool pool{};
+    cu::Module module{};
+    cu::Stream streams[2]{};
+
+    explicit Session(int ordinal = 0, std::uint64_t pool_limit = 0);
+    cu::Function function(const char* name) const;
+    cu::DevicePtr allocate(std::size_t bytes, int stream = 0) const;
+    void launch(const char* name, unsigned blocks, unsigned threads, unsigned shared, void** parameters,
+                int stream = 0) const;
+    void close();
+};
+
+/// Two streams, an event between them, and pinned slots that take turns; with one planted bug of ordering, or "none".
+int pipeline(const Arguments& arguments);
+
+int run_program(const Arguments& arguments);

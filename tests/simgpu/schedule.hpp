@@ -1,0 +1,77 @@
+// Streams, and late execution: an operation runs when something forces it, and not before.
+//
+// A real GPU may run what streams hold in any order that streams and events allow, and as late as the host lets it; a
+// simulation that ran everything at once would hide every missing wait. So calls only queue, and what must become true
+// (a synchronised stream, an event) makes operations run, in an order that SIMGPU_SCHEDULE and SIMGPU_SEED choose:
+//
+//   lazy    only what is needed
+//   pct     by random priorities that change now and then: finds deep reorderings (Burckhardt et al., ASPLOS 2010)
+//   random  any that could run
+//   eager   at the call, as a naive simulation would
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <random>
+
+#include "clock.hpp"
+#include "gpu/cuda_abi.hpp"
+
+namespace simgpu {
+
+namespace cu = glint::cu;
+
+struct Context;
+
+/// An event's last recording: a point in a stream.
+struct Record {
+    Stream* stream = nullptr;
+    std::uint64_t sequence = 0;
+    Clock clock;
+    bool done = false, captured = false;
+    std::uint64_t time_ns = 0;  // when it was reached
+};
+using RecordPtr = std::shared_ptr<Record>;
+
+struct Operation {
+    std::function<cu::Result()> run;  // empty: nothing but its place in the order
+    RecordPtr waits_for, records;
+    std::uint64_t sequence = 0;
+};
+
+struct Stream {
+    Context* context = nullptr;
+    int id = 0;
+    std::uint64_t priority = 0;
+    std::deque<Operation> queue;
+    std::uint64_t pushed = 0, done = 0;  // sequence numbers of the last operation put in and run
+    Clock clock;                         // known to have happened before what is put in next
+    bool capturing = false;
+};
+
+std::mt19937_64& random_numbers();
+
+Stream& add_stream(Context& context);
+void remove_streams_of(const Context& context);
+
+/// Puts an operation last into the stream; its sequence number is then stream.pushed.
+void push(Stream& stream, std::function<cu::Result()> run, RecordPtr waits_for = {}, RecordPtr records = {});
+/// What the next operation put in does instead of its work.
+void fail_next_operation(std::function<cu::Result()> instead);
+
+/// Runs at least as much as is needed.
+void run_until(Stream& stream, std::uint64_t sequence);
+/// The same, and the host knows of it from then on, as after cuStreamSynchronize.
+void synchronize(Stream& stream, std::uint64_t sequence, const Clock& clock);
+void synchronize(Stream& stream);
+/// Runs everything; the host then knows of one device's streams, or (null) of all.
+void synchronize_all(const Context* context = nullptr);
+/// The host learns of what has happened anyway, as after a query that said yes.
+void host_saw(const Clock& clock);
+/// A few operations may run: time goes by when the host only asks.
+void let_time_pass();
+
+}  // namespace simgpu

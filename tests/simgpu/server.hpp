@@ -1,0 +1,87 @@
+// The simulated server: what all processes on it share, in one mapped file (SIMGPU_STATE).
+//
+// There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that a
+// kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the file,
+// which the kernel drops when the process dies, however it dies; a forked child that keeps the file open keeps the
+// memory, as it does on a real server.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <string>
+
+namespace simgpu {
+
+constexpr int max_devices = 32, max_processes = 256;
+constexpr int max_contexts = 101;  // of a GPU: the 102nd failed with 90 GiB free on an H200
+
+/// A GPU, or a MIG instance of one.
+struct Device {
+    std::uint64_t total_bytes, base_bytes;  // base: taken by the driver itself
+    std::uint64_t stranger_bytes;           // taken by a process that is not simulated
+    int stranger_utilization;               // percent
+    int parent;                             // of a MIG instance: its GPU; else -1
+    int instances;                          // how many MIG instances this GPU is cut into, which follow it; 0: no MIG
+    int capability;                         // 90: compute capability 9.0
+    int compute_mode;                       // 0: default, 2: prohibited, 3: one process only
+    unsigned char uuid[16];
+    char name[64];
+};
+
+/// What one process takes on one device.
+struct Use {
+    std::uint64_t context_bytes, managed_bytes, pool_bytes;
+    std::uint32_t creating;       // its context is being created
+    std::uint64_t busy_until_ns;  // operations have run lately; what NVML's utilization is made of
+
+    std::uint64_t bytes() const { return context_bytes + managed_bytes + pool_bytes; }
+};
+
+struct Slot {
+    std::uint32_t used;
+    std::int32_t pid;
+    Use use[max_devices];
+};
+
+struct Server {
+    std::uint64_t magic;
+    int device_count;
+    double time_scale;  // simulated durations are multiplied by it
+    pthread_mutex_t mutex;
+    Device devices[max_devices];
+    Slot slots[max_processes];
+};
+
+/// Maps the file, and writes it when it is new.
+Server& server();
+
+/// Holds the server's mutex, having removed the dead. Not recursive.
+class ServerLock {
+  public:
+    ServerLock();
+    ~ServerLock();
+    ServerLock(const ServerLock&) = delete;
+};
+
+/// Takes a slot for this process, for its whole life.
+void claim_slot();
+/// This process's own part; only between claim_slot() and exit.
+Use& own_use(int device);
+
+// All of these under a ServerLock.
+std::uint64_t used_bytes(int device);
+std::uint64_t free_bytes(int device);
+int context_count(int device);
+int creating_count(int device);
+int utilization_percent(int device);
+
+std::uint64_t now_ns();
+std::string uuid_text(const Device& device);  // "GPU-..." or "MIG-...", as nvidia-smi prints it
+std::string pci_bus_text(int device);
+
+/// Instances are devices for CUDA; a GPU that is cut into instances is one for NVML only.
+inline bool is_for_cuda(const Device& device) { return device.instances == 0; }
+
+}  // namespace simgpu

@@ -1,0 +1,26 @@
+// The environment variables SIMGPU_*, which say what server to simulate (tests/simgpu/README.md lists them).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simgpu {
+
+constexpr std::uint64_t mebibyte = 1 << 20;
+
+std::string setting(const char* name, const char* otherwise = "");
+bool is_set(const char* name);  // to anything but "" and "0"
+long setting_number(const char* name, long otherwise);
+
+std::uint64_t parse_bytes(const std::string& text);  // "8GiB", "512MiB", "1024"
+std::vector<std::string> split(std::string_view text, char separator);
+
+// What is the program's fault, as far as a real server goes: a message, and exit code 86.
+[[noreturn]] void bug(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// What is the simulation's or its user's fault: a message, and abort().
+[[noreturn]] void broken(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace simgpu

@@ -1,0 +1,48 @@
+// Runs programs of programs.hpp in processes of their own, under the simulated driver.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using Environment = std::map<std::string, std::string>;
+
+struct Ended {
+    int exit_code = -1, signal = 0;
+    std::string output;  // stdout and stderr together
+    bool says(const std::string& text) const { return output.find(text) != output.npos; }
+};
+
+/// A simulated server of its own: a fresh state file, removed at the end.
+class TestServer {
+    std::string state_;
+    Environment environment_;
+
+  public:
+    explicit TestServer(const Environment& environment = {});
+    ~TestServer();
+    TestServer(const TestServer&) = delete;
+    /// The variables with which a program comes to this server.
+    Environment with(const Environment& more) const;
+    Ended run(const std::vector<std::string>& program, const Environment& more = {}) const;
+};
+
+/// A program that runs beside the test. Its standard input ends with finish() or the object.
+class Running {
+    pid_t pid_ = -1;
+    int input_ = -1, output_ = -1;
+    std::string text_;
+
+  public:
+    Running(const std::vector<std::string>& program, const Environment& environment);
+    ~Running();
+    Running(Running&& other) noexcept;
+    pid_t pid() const { return pid_; }
+    /// Waits until the program has printed "ready"; false when it ended before.
+    bool ready();
+    void kill();
+    Ended finish();
+};
