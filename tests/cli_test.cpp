@@ -1,0 +1,253 @@
+// The program itself: exit codes, messages that help, and nothing lost however it ends.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "glint/localization_io.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/picture_io.hpp"
+#include "glint/simulate.hpp"
+#include "tests/run_program.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+namespace {
+
+const std::string camera = " --pixel-size 100nm --offset 100 --gain 1";
+const std::string given = camera + " --sigma 130nm";
+
+class CommandLine : public ::testing::Test {
+  protected:
+    /// A movie of random spots, with its truth nowhere but in the simulation.
+    void make_movie(const std::string& name, std::int64_t frames = 40, int edge = 48) {
+        SimulateOptions options;
+        options.structure = Structure::random;
+        options.psf.sigma_um = 0.13;
+        options.width = options.height = edge;
+        options.frames = frames;
+        options.spots_per_frame = 5;
+        Camera ideal;
+        ideal.offset_adu.scalar = 100;
+        const Simulation simulation(options, ideal);
+        MovieInfo info = simulation.info();
+        info.pixel_size_nm.reset();  // the file shall know nothing
+        TiffMovieWriter writer(folder_ / name, info);
+        FrameBlock block;
+        for (std::int64_t first = 0; first < frames; first += 40) {
+            simulation.read(first, int(std::min<std::int64_t>(40, frames - first)), block);
+            writer.append(block);
+        }
+        writer.close();
+    }
+    Ended glint(const std::string& arguments) { return run(folder_, "exec glint " + arguments); }
+    void expect_fails(const std::string& arguments, int code, const std::string& because) {
+        const Ended end = glint(arguments);
+        EXPECT_EQ(end.exit_code, code) << arguments << "\n" << end.err;
+        EXPECT_NE(end.err.find("glint: "), std::string::npos) << end.err;
+        EXPECT_NE(end.err.find(because), std::string::npos) << end.err;
+        EXPECT_EQ(end.out, "") << "results only on stdout";
+    }
+    bool exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+
+    /// Starts a run and sends the signal once its journal holds finished frames.
+    /// On a busy machine the program may be done before the signal comes: then it is tried again.
+    Ended interrupt(const std::string& arguments, const std::string& journal, int signal) {
+        Ended end = interrupt_once(arguments, journal, signal);
+        for (int attempt = 0; attempt < 10 && end.exit_code == 0; ++attempt)
+            end = interrupt_once(arguments + " --overwrite", journal, signal);
+        return end;
+    }
+
+    Ended interrupt_once(const std::string& arguments, const std::string& journal, int signal) {
+        Program program(folder_, "exec glint " + arguments);
+        constexpr std::uintmax_t more_than_a_header = 8000;
+        std::error_code none_yet;
+        while (program.running()) {
+            const auto size = std::filesystem::file_size(folder_ / journal, none_yet);
+            if (!none_yet && size > more_than_a_header) break;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        program.signal(signal);
+        return program.ended();
+    }
+
+    TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(CommandLine, from_simulation_to_picture) {
+    ASSERT_EQ(glint("simulate -o m.tif --frames 60 --size 64 --spots 4 --seed 3 -q").exit_code, 0);
+    const Ended localized = glint("localize m.tif -o locs.hdf5 --json" + given);
+    ASSERT_EQ(localized.exit_code, 0) << localized.err;
+    const auto result = nlohmann::json::parse(localized.out);
+    EXPECT_EQ(result["complete"], true);
+    EXPECT_EQ(result["frames"], 60);
+    EXPECT_EQ(result["output"], "locs.hdf5");
+    const Ended scored = glint("score locs.hdf5 m_truth.csv --json");
+    ASSERT_EQ(scored.exit_code, 0) << scored.err;
+    const auto score = nlohmann::json::parse(scored.out);
+    // 500 photons on background 10 are found by nearly all; what is lost are overlaps of about 1 in 10 spots.
+    EXPECT_GT(score["recall"], 0.8);
+    EXPECT_GT(score["precision"], 0.9);
+    EXPECT_EQ(glint("render locs.hdf5 -o p.png --zoom 4").exit_code, 0);
+    EXPECT_EQ(read_png(folder_ / "p.png").width, 256);
+    EXPECT_EQ(glint("render locs.hdf5 -o p.tif --mode histogram --zoom 2").exit_code, 0);
+    EXPECT_EQ(open_movie(folder_ / "p.tif")->info().width, 128);
+    EXPECT_EQ(glint("localize m.tif --preview 5 -o spots.png" + given).exit_code, 0);
+    EXPECT_GT(read_png(folder_ / "spots.png").width, 64);
+}
+
+TEST_F(CommandLine, what_must_be_known_is_asked_for_with_an_example) {
+    make_movie("m.tif");
+    const Ended end = glint("localize m.tif -o o.hdf5 --sigma 130nm --gain 0.5");
+    EXPECT_EQ(end.exit_code, 2);
+    EXPECT_NE(end.err.find("glint localize m.tif -o o.hdf5 --sigma 130nm"), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("--offset 100"), std::string::npos);
+    EXPECT_EQ(end.err.find("gain not known"), std::string::npos) << "it was given";
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --gain 1 --offset 100", 2, "--sigma 130nm");
+    expect_fails("localize m.tif -o o.hdf5" + camera, 2, "--sigma 130nm");
+    EXPECT_FALSE(exists("o.hdf5.journal"));
+}
+
+TEST_F(CommandLine, wrong_options_exit_with_2) {
+    make_movie("m.tif");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0", 2, "gain 0");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain -1", 2, "gain -1");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130 --pixel-size 100nm --offset 100 --gain 1", 2, "unit");
+    expect_fails("localize m.tif -o o.hdf5 --roi 99" + given, 2, "--roi");
+    expect_fails("localize m.tif -o o.hdf5 --frames 30:90" + given, 2, "40 frames");
+    expect_fails("localize m.tif -o o.xyz" + given, 2, "o.xyz");
+    expect_fails("localize m.tif -o o.hdf5 --backend gpu" + given, 2, "--backend");
+    expect_fails("localize m.tif -o o.hdf5 --psf AstigmaticXYZNB" + camera, 2, "--calibration");
+    expect_fails("localize m.tif -o o.hdf5 --speed 9" + given, 2, "--speed");
+    expect_fails("dance", 2, "dance");
+    make_movie("small.tif", 5, 8);
+    expect_fails("localize small.tif -o o.hdf5 --roi 9" + given, 2, "8x8");
+}
+
+TEST_F(CommandLine, bad_input_exits_with_3) {
+    expect_fails("localize nowhere.tif -o o.hdf5" + given, 3, "nowhere.tif");
+    folder_.write("poem.tif", "the fog comes on little cat feet");
+    expect_fails("localize poem.tif -o o.hdf5" + given, 3, "poem.tif");
+    folder_.write("locs.hdf5", "no HDF5 either");
+    expect_fails("render locs.hdf5 -o p.png", 3, "locs.hdf5");
+    EXPECT_FALSE(exists("p.png"));
+}
+
+TEST_F(CommandLine, output_that_cannot_be_written_exits_with_4) {
+    make_movie("m.tif");
+    expect_fails("localize m.tif -o nowhere/o.hdf5 -q" + given, 4, "nowhere");
+    folder_.write("file", "");
+    expect_fails("localize m.tif -o file/o.hdf5 -q" + given, 4, "file");
+    expect_fails("localize m.tif -o /proc/o.hdf5 -q" + given, 4, "/proc");
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{".err", ".out", "file", "m.tif"}));
+}
+
+TEST_F(CommandLine, existing_output_is_kept_unless_asked) {
+    make_movie("m.tif");
+    folder_.write("o.hdf5", "precious");
+    expect_fails("localize m.tif -o o.hdf5" + given, 2, "--overwrite");
+    EXPECT_EQ(read_bytes(folder_ / "o.hdf5"), "precious");
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5 --overwrite" + given).exit_code, 0);
+    EXPECT_NE(read_bytes(folder_ / "o.hdf5"), "precious");
+}
+
+TEST_F(CommandLine, errors_as_json) {
+    const Ended end = glint("localize nowhere.tif -o o.hdf5 --json" + given);
+    EXPECT_EQ(end.exit_code, 3);
+    const auto error = nlohmann::json::parse(end.out)["error"];
+    EXPECT_EQ(error["kind"], "input");
+    EXPECT_EQ(error["exit_code"], 3);
+    EXPECT_NE(error["message"].get<std::string>().find("nowhere.tif"), std::string::npos);
+}
+
+TEST_F(CommandLine, killed_half_way_it_resumes_to_the_same_bytes) {
+    make_movie("m.tif", 3000);
+    ASSERT_EQ(glint("localize m.tif -o whole.hdf5 -q" + given).exit_code, 0);
+    const Ended killed = interrupt("localize m.tif -o o.hdf5 --threads 1 -q" + given, "o.hdf5.journal", SIGKILL);
+    ASSERT_EQ(killed.exit_code, 128 + SIGKILL) << "it was too fast to be killed half-way";
+    EXPECT_FALSE(exists("o.hdf5"));
+    expect_fails("localize m.tif -o o.hdf5 -q" + given, 2, "--resume");
+    expect_fails("localize m.tif -o o.hdf5 -q --resume --threshold 7" + given, 2, "threshold");
+    const Ended resumed = glint("localize m.tif -o o.hdf5 --resume --json" + given);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_GT(nlohmann::json::parse(resumed.out)["resumed_frames"], 0);
+    EXPECT_TRUE(read_bytes(folder_ / "o.hdf5") == read_bytes(folder_ / "whole.hdf5"));
+    EXPECT_TRUE(read_bytes(folder_ / "o.yaml") == read_bytes(folder_ / "whole.yaml"));
+    EXPECT_FALSE(exists("o.hdf5.journal"));
+    const Ended again = glint("localize m.tif -o o.hdf5 --resume" + given);
+    EXPECT_EQ(again.exit_code, 0);
+    EXPECT_NE(again.err.find("finished already"), std::string::npos);
+}
+
+TEST_F(CommandLine, interrupted_it_keeps_what_is_finished) {
+    make_movie("m.tif", 3000);
+    ASSERT_EQ(glint("localize m.tif -o whole.csv -q" + given).exit_code, 0);
+    for (int signal : {SIGINT, SIGTERM}) {
+        const Ended end = interrupt("localize m.tif -o o.csv --threads 1" + given, "o.csv.journal", signal);
+        ASSERT_EQ(end.exit_code, 130) << end.err;
+        EXPECT_NE(end.err.find("--resume"), std::string::npos);
+        EXPECT_FALSE(exists("o.csv"));
+        EXPECT_GT(read_localizations(folder_ / "o.partial.csv", {}, 100).size(), 0u);
+        ASSERT_EQ(glint("localize m.tif -o o.csv -q --resume" + given).exit_code, 0);
+        EXPECT_TRUE(read_bytes(folder_ / "o.csv") == read_bytes(folder_ / "whole.csv"));
+        EXPECT_FALSE(exists("o.partial.csv"));
+        std::filesystem::remove(folder_ / "o.csv");
+    }
+}
+
+// A file size limit stands for a full disk: both fail the write half-way through a record.
+TEST_F(CommandLine, a_full_disk_loses_nothing) {
+    make_movie("m.tif", 1000);
+    ASSERT_EQ(glint("localize m.tif -o whole.hdf5 -q" + given).exit_code, 0);
+    const Ended full = run(folder_, "ulimit -f 200; exec glint localize m.tif -o o.hdf5 -q" + given);
+    EXPECT_EQ(full.exit_code, 4) << full.err;
+    EXPECT_NE(full.err.find("--resume"), std::string::npos) << full.err;
+    EXPECT_FALSE(exists("o.hdf5"));
+    ASSERT_TRUE(exists("o.hdf5.journal"));
+    const Ended resumed = glint("localize m.tif -o o.hdf5 --resume --json" + given);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_GT(nlohmann::json::parse(resumed.out)["resumed_frames"], 0);
+    EXPECT_TRUE(read_bytes(folder_ / "o.hdf5") == read_bytes(folder_ / "whole.hdf5"));
+}
+
+TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
+    make_movie("a.tif");
+    make_movie("b.tif");
+    expect_fails("localize a.tif b.tif -o o.hdf5" + given, 2, "--concat");
+    const Ended both = glint("localize a.tif b.tif -o results --json" + given);
+    ASSERT_EQ(both.exit_code, 0) << both.err;
+    EXPECT_EQ(nlohmann::json::parse(both.out).size(), 2u);
+    EXPECT_TRUE(exists("results/a.hdf5") && exists("results/b.hdf5"));
+    ASSERT_EQ(glint("localize a.tif b.tif -o joined.hdf5 --concat" + given).exit_code, 0);
+    const Localizations joined = read_localizations(folder_ / "joined.hdf5");
+    EXPECT_EQ(joined.frames, 80);
+    EXPECT_EQ(joined.size(), 2 * read_localizations(folder_ / "results/a.hdf5").size());
+    EXPECT_GE(joined.frame.back(), 40u);
+}
+
+TEST_F(CommandLine, every_help_has_an_example) {
+    const Ended top = glint("--help");
+    EXPECT_EQ(top.exit_code, 0);
+    EXPECT_NE(top.out.find("130"), std::string::npos) << "exit codes";
+    for (const std::string command : {"localize", "fit", "render", "simulate", "score", "calibrate astigmatism"}) {
+        const Ended help = glint(command + " --help");
+        EXPECT_EQ(help.exit_code, 0);
+        EXPECT_NE(help.out.find("Example"), std::string::npos) << command;
+        EXPECT_NE(help.out.find("glint " + command + " "), std::string::npos) << command;
+    }
+}
+
+TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {
+    make_movie("m.tif");
+    const Ended talking = glint("localize m.tif -o a.hdf5 --json" + given);
+    EXPECT_EQ(talking.exit_code, 0);
+    EXPECT_NO_THROW(nlohmann::json::parse(talking.out));
+    EXPECT_NE(talking.err.find("(command line)"), std::string::npos) << "where each value came from";
+    EXPECT_EQ(glint("localize m.tif -o b.hdf5 --json -q" + given).err.find("frames/s"), std::string::npos);
+}

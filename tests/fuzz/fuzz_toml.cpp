@@ -1,0 +1,5 @@
+// Fuzzes the readers of camera.toml and calibrations.
+// SPDX-License-Identifier: MIT
+#include "tests/fuzz/localization_readers.hpp"
+
+GLINT_FUZZ(glint::fuzz::toml)

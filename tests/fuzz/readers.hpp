@@ -1,0 +1,91 @@
+// What each fuzzer feeds: a reader given bytes as a file, for libFuzzer and for the replay in the ordinary tests.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+
+namespace glint::fuzz {
+
+using Bytes = std::span<const char>;
+
+/// A folder in memory where it can be, one a process, removed at its end.
+class ScratchFolder {
+  public:
+    ScratchFolder() {
+        const bool has_memory_disk = std::filesystem::is_directory("/dev/shm");
+        path_ = (has_memory_disk ? "/dev/shm" : std::filesystem::temp_directory_path()) /
+                std::filesystem::path("glint-fuzz-" + std::to_string(::getpid()));
+        std::filesystem::create_directories(path_);
+    }
+    ~ScratchFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline const std::filesystem::path& scratch_folder() {
+    static const ScratchFolder folder;
+    return folder.path();
+}
+
+inline std::filesystem::path written(Bytes bytes, const char* name) {
+    const auto path = scratch_folder() / name;
+    std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), std::streamsize(bytes.size()));
+    return path;
+}
+
+/// Opens a movie and reads its first, its last and a few more frames. Only glint's own errors are an answer.
+inline void read_movie(const std::filesystem::path& path) {
+    try {
+        const auto movie = open_movie(path);
+        const std::int64_t frames = movie->info().frames;
+        if (frames < 1 || movie->info().width < 1 || movie->info().height < 1) std::abort();
+        FrameBlock block;
+        for (std::int64_t frame = 0; frame < std::min<std::int64_t>(frames, 20); ++frame) movie->read(frame, 1, block);
+        movie->read(frames - 1, 1, block);
+        movie->read(0, int(std::min<std::int64_t>(frames, 3)), block);
+    } catch (const Error&) {
+    }
+}
+
+inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
+
+/// The description and the pixels of a raw movie, parted by the first zero byte.
+inline void raw(Bytes bytes) {
+    const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
+    written(bytes.first(zero), "movie.yaml");
+    read_movie(written(bytes.subspan(std::min(zero + 1, bytes.size())), "movie.raw"));
+}
+
+inline void read_roi_stack(const std::filesystem::path& path) {
+    try {
+        const Rois rois = read_rois(path, Camera{});
+        if (rois.count() < 1 || rois.pixels.size() != rois.count() * rois.size * rois.size) std::abort();
+    } catch (const Error&) {
+    }
+}
+
+inline void npy(Bytes bytes) { read_roi_stack(written(bytes, "rois.npy")); }
+inline void roi_hdf5(Bytes bytes) { read_roi_stack(written(bytes, "rois.h5")); }
+
+}  // namespace glint::fuzz
+
+/// The body of a fuzz_NAME.cpp.
+#define GLINT_FUZZ(reader)                                                        \
+    extern "C" int LLVMFuzzerTestOneInput(const char* bytes, std::size_t count) { \
+        reader({bytes, count});                                                   \
+        return 0;                                                                 \
+    }

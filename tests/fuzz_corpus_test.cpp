@@ -1,0 +1,40 @@
+// Replays the fuzzers' inputs: seeds and what once broke a reader. A reader answers or throws glint's own error.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "tests/fuzz/localization_readers.hpp"
+#include "tests/fuzz/readers.hpp"
+
+using namespace glint;
+
+namespace {
+
+struct Target {
+    const char* name;  ///< folder in tests/fuzz/corpus
+    void (*feed)(fuzz::Bytes);
+};
+constexpr Target targets[] = {
+    {"tiff", fuzz::tiff}, {"raw", fuzz::raw},         {"npy", fuzz::npy},   {"roi_hdf5", fuzz::roi_hdf5},
+    {"csv", fuzz::csv},   {"picasso", fuzz::picasso}, {"toml", fuzz::toml}, {"hdf5_bytes", fuzz::hdf5_bytes}};
+
+std::string bytes_of_file(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST(FuzzCorpus, every_input_is_answered_or_refused) {
+    for (const Target& target : targets) {
+        const auto folder = std::filesystem::path(GLINT_SOURCE_DIR) / "tests/fuzz/corpus" / target.name;
+        int inputs = 0;
+        for (const auto& input : std::filesystem::directory_iterator(folder)) {
+            SCOPED_TRACE(input.path().string());
+            EXPECT_NO_THROW(target.feed(bytes_of_file(input.path())));
+            ++inputs;
+        }
+        EXPECT_GT(inputs, 0) << folder;
+    }
+}

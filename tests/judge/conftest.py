@@ -1,0 +1,37 @@
+"""What the judges share: the program under test and the folder of third-party movies."""
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Path of the glint program: GLINT_PROGRAM, else the release build."""
+    path = pathlib.Path(os.environ.get("GLINT_PROGRAM", ROOT / "build/release/bin/glint"))
+    assert path.is_file(), f"{path}: no such program; run ./dev build"
+    return path
+
+
+@pytest.fixture(scope="session")
+def glint(program):
+    """Runs glint with the given arguments and returns what it printed; fails with its message on an error."""
+
+    def run(*arguments, **keywords):
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, **keywords)
+        assert done.returncode == 0, f"glint {' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def data():
+    """The folder of third-party movies: GLINT_DATA, else ../shared/data; skips where there is none."""
+    folder = pathlib.Path(os.environ.get("GLINT_DATA", ROOT / "../shared/data")).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"no third-party movies in {folder}: GLINT_DATA names their folder")
+    return folder

@@ -1,0 +1,64 @@
+// Frames of known noise, with spots where a test wants them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "glint/camera.hpp"
+#include "simulate/random.hpp"
+
+namespace glint::test {
+
+/// Expected photoelectrons per pixel.
+struct Scene {
+    int width = 0, height = 0;
+    std::vector<double> mean;
+
+    Scene(int w, int h, double background) : width(w), height(h), mean(std::size_t(w) * h, background) {}
+
+    /// Adds a pixel-integrated Gaussian of `photons`.
+    void add_spot(double x, double y, double sigma_px, double photons) {
+        const auto part = [&](int i, double c) {
+            const double scale = std::sqrt(2.0) * sigma_px;
+            return 0.5 * (std::erf((i + 0.5 - c) / scale) - std::erf((i - 0.5 - c) / scale));
+        };
+        const int reach = int(6 * sigma_px) + 2;
+        for (int j = std::max(0, int(y) - reach); j < std::min(height, int(y) + reach); ++j)
+            for (int i = std::max(0, int(x) - reach); i < std::min(width, int(x) + reach); ++i)
+                mean[std::size_t(j) * width + i] += photons * part(i, x) * part(j, y);
+    }
+};
+
+/// One exposure: Poisson, multiplied by an EM register where the camera has one, and normal read noise.
+inline std::vector<float> expose(const Scene& scene, double read_variance, std::uint64_t seed,
+                                 CameraKind kind = CameraKind::Ideal) {
+    Random random(seed, Stream::frame_noise, 0);
+    std::vector<float> frame;
+    frame.reserve(scene.mean.size());
+    for (double mean : scene.mean) {
+        double electrons = random.poisson(mean);
+        if (kind == CameraKind::EMCCD) electrons = random.gamma(electrons);
+        frame.push_back(float(electrons + std::sqrt(read_variance) * random.normal()));
+    }
+    return frame;
+}
+
+inline Camera camera_of(double read_variance, CameraKind kind = CameraKind::Ideal) {
+    Camera camera;
+    camera.kind = kind;
+    camera.readnoise_e.scalar = float(std::sqrt(read_variance));
+    return camera;
+}
+
+/// The same camera with its read noise given as a map.
+inline Camera mapped(Camera camera, int width, int height) {
+    camera.kind = CameraKind::SCMOS;
+    camera.sensor_width = width, camera.sensor_height = height;
+    camera.readnoise_e.map.assign(std::size_t(width) * height, camera.readnoise_e.scalar);
+    return camera;
+}
+
+}  // namespace glint::test
