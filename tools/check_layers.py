@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md)."""
+import pathlib
+import re
+import sys
+
+BELOW = {
+    "base": [],
+    "gpu": ["base"],
+    "data": ["base"],
+    "io": ["base", "data"],
+    "detect": ["base", "data"],
+    "fit": ["base", "data", "gpu"],
+    "simulate": ["base", "data"],
+    "analysis": ["base", "data", "detect", "fit"],
+    "render": ["base", "data"],
+    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render"],
+    "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
+            "gpu"],
+}
+# The layer that each public header belongs to.
+HEADERS = {
+    "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
+    "movie": "data", "camera": "data", "psf": "data", "rois": "data", "fits": "data", "localizations": "data",
+    "picture": "data", "calibration": "data", "roi_view": "data",
+    "movie_io": "io", "localization_io": "io", "picture_io": "io", "camera_io": "io",
+    "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis",
+    "render": "render", "localize": "pipeline",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def layer_of_include(include):
+    parts = pathlib.PurePosixPath(include).parts
+    if parts[:2] == ("glint", "gpu"):
+        return "gpu"
+    if parts[0] == "glint":
+        return HEADERS.get(pathlib.PurePosixPath(include).stem)
+    return parts[0] if parts[0] in BELOW else None
+
+
+def problems(root):
+    files = [(p, p.relative_to(root / "src").parts[0]) for p in sorted((root / "src").rglob("*.[ch]pp"))]
+    files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
+    files += [(p, "gpu") for p in sorted((root / "include/glint/gpu").glob("*.hpp"))]
+    for path, layer in files:
+        name = path.relative_to(root)
+        if layer not in BELOW:
+            yield f"{name}: its layer is not listed in tools/check_layers.py"
+            continue
+        if path.name.endswith("_test.cpp"):
+            continue  # a test may use any layer to make its data
+        for include in INCLUDE.findall(path.read_text()):
+            target = layer_of_include(include)
+            if target is None:
+                yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
+            elif target != layer and target not in BELOW[layer]:
+                yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+
+
+if __name__ == "__main__":
+    found = list(problems(pathlib.Path(__file__).resolve().parent.parent))
+    print("\n".join(found) or "layers: every include points to its own layer or one below")
+    sys.exit(1 if found else 0)
