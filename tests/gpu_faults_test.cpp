@@ -145,7 +145,8 @@ TEST_F(FaultyGpu, a_lost_gpu_is_left_to_the_cpu) {
         const Ended easy = fit_with("SIMGPU_LEAKS=0 SIMGPU_FAULT=" + fault, "--backend auto");
         EXPECT_EQ(easy.exit_code, 0) << easy.err;
         EXPECT_TRUE(complete());
-        const std::string code = "(" + fault.substr(fault.rfind(':') + 1) + ")";  // as in CUDA_ERROR_LAUNCH_FAILED (719)
+        const std::string code =
+            "(" + fault.substr(fault.rfind(':') + 1) + ")";  // as in CUDA_ERROR_LAUNCH_FAILED (719)
         EXPECT_NE(easy.out.find(code), std::string::npos) << easy.out;
         const Ended strict = fit_with("SIMGPU_LEAKS=0 SIMGPU_FAULT=" + fault, "--backend gpu");
         EXPECT_NE(strict.exit_code, 0);
