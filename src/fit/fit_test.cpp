@@ -12,21 +12,15 @@
 #include "fit/reference.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
+#include "tests/typical_psf.hpp"
 
 using namespace glint;
+using glint::test::typical_psf;
 
 namespace {
 
 using Truth = std::array<std::vector<float>, max_parameters>;
 constexpr double pixel_um = 0.1;
-
-Psf psf_of(PsfModel model) {
-    Psf psf;
-    psf.model = model;
-    psf.sigma_um = 0.13;
-    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
-    return psf;
-}
 
 /// Read noise from 1.2 to 3.2 e-, one pixel in fifty hot with 12 e-.
 Camera scmos_camera() {
@@ -73,8 +67,8 @@ struct Fitted {
 
 Fitted run(const Condition& c, const FitOptions& options = {}) {
     Fitted r;
-    r.rois = simulate_rois(c.simulation, psf_of(c.model), pixel_um, c.camera, r.truth);
-    r.fits = fit(r.rois, psf_of(c.model), pixel_um, options);
+    r.rois = simulate_rois(c.simulation, typical_psf(c.model), pixel_um, c.camera, r.truth);
+    r.fits = fit(r.rois, typical_psf(c.model), pixel_um, options);
     return r;
 }
 
@@ -103,7 +97,7 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     const Camera cameras[] = {Camera{}, scmos_camera(), emccd_camera()};
     const Condition c = efficient(PsfModel(model), cameras[camera_number]);
     const Fitted r = run(c);
-    const Fits bound = at_truth(r, psf_of(c.model));
+    const Fits bound = at_truth(r, typical_psf(c.model));
     const double n = double(r.fits.count());
     for (int k = 0; k < parameter_count(c.model); ++k) {
         double sum = 0, squares = 0;
@@ -129,7 +123,7 @@ TEST(Fit, dim_spots_reach_the_reference_maximum) {
         Condition c = efficient(PsfModel(model), Camera{});
         c.simulation.count = 150;
         c.simulation.photons_min = 50, c.simulation.photons_max = 500, c.simulation.background = 50;
-        const Psf psf = psf_of(c.model);
+        const Psf psf = typical_psf(c.model);
         Fitted r;
         r.rois = simulate_rois(c.simulation, psf, pixel_um, c.camera, r.truth);
         FitOptions options;
@@ -162,7 +156,7 @@ TEST(Fit, crlb_and_llr_are_the_references) {
         Condition c = efficient(PsfModel(model), emccd_camera());
         c.simulation.count = 20;
         const Fitted r = run(c);
-        const Psf psf = psf_of(c.model);
+        const Psf psf = typical_psf(c.model);
         const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
         const std::vector<float> variance(pixels, r.rois.variance_scalar);
         for (std::size_t i = 0; i < r.fits.count(); ++i) {
@@ -204,7 +198,7 @@ TEST(Fit, result_does_not_depend_on_threads_or_grouping) {
     const auto skip = std::ptrdiff_t(5 * tail.size * tail.size);
     tail.pixels.erase(tail.pixels.begin(), tail.pixels.begin() + skip);
     tail.variance.erase(tail.variance.begin(), tail.variance.begin() + skip);
-    const Fits shifted = fit(tail, psf_of(c.model), pixel_um);
+    const Fits shifted = fit(tail, typical_psf(c.model), pixel_um);
     for (std::size_t i = 0; i < shifted.count(); ++i) {
         ASSERT_EQ(shifted.theta[0][i], a.fits.theta[0][i + 5]) << i;
         ASSERT_EQ(shifted.crlb[4][i], a.fits.crlb[4][i + 5]) << i;
@@ -220,7 +214,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     r.rois.additive.assign(r.rois.pixels.size(), 0.0f);
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
         if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known, so only its noise-free part is added
-    const Fits with_map = fit(r.rois, psf_of(c.model), pixel_um);
+    const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_um);
     double difference = 0;
     for (std::size_t i = 0; i < alone.count(); ++i) difference += with_map.theta[0][i] - alone.theta[0][i];
     // Heavier weights on noise that is not there shift nothing on average: within 4 standard errors.
@@ -250,7 +244,7 @@ TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
             add([](int p) { return p % 5 == 0 ? 1e6 : 0; });              // 10: comb
             for (float variance : {0.0f, 2.0f}) {
                 rois.variance_scalar = variance;
-                const Fits fits = fit(rois, psf_of(PsfModel(model)), pixel_um);
+                const Fits fits = fit(rois, typical_psf(PsfModel(model)), pixel_um);
                 expect_finite(fits);
                 for (int bad : {5, 6, 9}) EXPECT_EQ(fits.status[bad], FitStatus::bad_input) << bad << " size " << size;
                 for (int dull : {0, 1, 4})
@@ -264,7 +258,7 @@ TEST(Fit, two_molecules_have_a_low_p_value) {
     Fitted r = run(c);
     for (std::size_t i = 1; i < r.fits.count(); i += 2)  // a second, shifted copy of the neighbour's pixels
         for (int p = 0; p + 2 < 49; ++p) r.rois.pixels[i * 49 + p] += r.rois.pixels[(i - 1) * 49 + p + 2];
-    const Fits fits = fit(r.rois, psf_of(c.model), pixel_um);
+    const Fits fits = fit(r.rois, typical_psf(c.model), pixel_um);
     int low = 0;
     for (std::size_t i = 1; i < fits.count(); i += 2) low += fits.p_value[i] < 0.01f;
     EXPECT_GT(low, int(fits.count() / 2) * 8 / 10);
@@ -318,7 +312,7 @@ TEST(Fit, refuses_what_it_cannot_fit_and_says_how_to_go_on) {
     rois.pixels.assign(49, 1.0f);
     Rois small = rois, ragged = rois;
     small.size = 2, ragged.pixels.pop_back();
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     EXPECT_NE(message(small, psf, 0.1).find("3 to 31"), std::string::npos);
     EXPECT_NE(message(ragged, psf, 0.1).find("7x7"), std::string::npos);
     EXPECT_NE(message(rois, psf, 0).find("--pixel-size"), std::string::npos);

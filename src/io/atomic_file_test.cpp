@@ -88,9 +88,7 @@ TEST(AtomicFile, an_unwritable_folder_is_named) {
     TemporaryFolder folder;
     std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_read);
     const bool root = ::geteuid() == 0;
-    if (root) {  // root may write everywhere
-        ASSERT_EQ(::seteuid(65534), 0);
-    }
+    if (root && ::seteuid(65534) != 0) GTEST_SKIP() << "root may write everywhere, and this one cannot be another user";
     const std::string message = message_of(folder / "out.txt");
     if (root) {
         ASSERT_EQ(::seteuid(0), 0);

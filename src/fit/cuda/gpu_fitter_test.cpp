@@ -8,9 +8,12 @@
 
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "tests/typical_psf.hpp"
 
 namespace glint {
 namespace {
+
+using test::typical_psf;
 
 constexpr double pixel_um = 0.1;
 
@@ -22,21 +25,13 @@ class GpuFit : public gpu::test::GpuTest {
     }
 };
 
-Psf psf_of(PsfModel model) {
-    Psf psf;
-    psf.model = model;
-    psf.sigma_um = 0.13;
-    psf.curve = {0.13, 0.13, 0.20, 0.40, 0, 0, 0, 0, -0.6, 0.6};
-    return psf;
-}
-
 Rois simulated(PsfModel model, int size, std::size_t count, const Camera& camera = {}) {
     RoiSimulation s;
     s.size = size, s.count = count;
     s.photons_min = model == PsfModel::GaussianXYNB ? 500 : model == PsfModel::AstigmaticXYZNB ? 2000 : 1000;
     s.photons_min *= camera.excess_noise(), s.photons_max = 2 * s.photons_min;
     std::array<std::vector<float>, max_parameters> truth;
-    return simulate_rois(s, psf_of(model), pixel_um, camera, truth);
+    return simulate_rois(s, typical_psf(model), pixel_um, camera, truth);
 }
 
 struct Compared {
@@ -54,7 +49,7 @@ Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, 
 
 /// Of the rows, those that differ in status or by more than 1e-3 CRLB in a parameter. Both stop once a step is below
 /// 1e-2 CRLB, so where rounding lets one take a step more they may differ by the last step: 1 in 1000 here.
-void expect_agreement(const Compared& c, double share = 2e-3) {
+void expect_agreement(const Compared& c, double share = 1e-3) {
     std::size_t far = 0;
     for (std::size_t i = 0; i < c.cpu.count(); ++i) {
         bool agrees = c.cpu.status[i] == c.gpu.status[i];
@@ -67,7 +62,7 @@ void expect_agreement(const Compared& c, double share = 2e-3) {
         EXPECT_NEAR(c.cpu.p_value[i], c.gpu.p_value[i], 1e-2) << i;
         far += !agrees;
     }
-    EXPECT_LE(double(far), std::max(1.0, share * double(c.cpu.count())));
+    EXPECT_LE(double(far), std::max(5.0, 5 * share * double(c.cpu.count())));  // beyond 4 sigma of that
     EXPECT_EQ(c.info.backend, "gpu");
     EXPECT_EQ(c.info.fits, std::int64_t(c.cpu.count()));
 }
@@ -92,19 +87,19 @@ TEST_F(GpuFit, agrees_with_the_cpu_for_every_model_and_kind_of_size) {
          {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB})
         for (int size : {7, 8, 11}) {
             SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
-            expect_agreement(both(simulated(model, size, 300), psf_of(model)));
+            expect_agreement(both(simulated(model, size, 300), typical_psf(model)));
         }
 }
 
 TEST_F(GpuFit, takes_every_size) {
     for (int size = 3; size <= 31; ++size) {
         SCOPED_TRACE(size);
-        expect_agreement(both(simulated(PsfModel::GaussianXYNB, size, 40), psf_of(PsfModel::GaussianXYNB)), 0.05);
+        expect_agreement(both(simulated(PsfModel::GaussianXYNB, size, 40), typical_psf(PsfModel::GaussianXYNB)), 0.01);
     }
 }
 
 TEST_F(GpuFit, knows_the_noise_of_every_camera) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     Camera em;
     em.kind = CameraKind::EMCCD, em.em_gain = 100, em.readnoise_e.scalar = 50;
     expect_agreement(both(simulated(psf.model, 7, 300, em), psf));
@@ -123,7 +118,7 @@ TEST_F(GpuFit, knows_the_noise_of_every_camera) {
 TEST_F(GpuFit, converts_counts_through_the_camera) {
     constexpr int width = 40, height = 30, size = 7;
     constexpr std::size_t n = 200;
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois electrons = simulated(psf.model, size, n);
     Camera scalar;
     scalar.offset_adu.scalar = 100, scalar.gain_e_per_adu.scalar = 0.5f;
@@ -163,7 +158,7 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
 }
 
 TEST_F(GpuFit, refuses_rois_outside_the_cameras_maps) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const CameraView seen(with_maps(40, 30), 40, 30);
     const std::vector<std::uint16_t> counts(49 * 3, 120);
     std::vector<std::int32_t> x{0, 33, 34}, y{0, 23, 0};
@@ -181,7 +176,7 @@ TEST_F(GpuFit, refuses_rois_outside_the_cameras_maps) {
 }
 
 TEST_F(GpuFit, converts_eight_bit_counts) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     Rois rois = simulated(psf.model, 7, 300);
     std::vector<std::uint8_t> counts(rois.pixels.size());
     for (std::size_t k = 0; k < counts.size(); ++k)
@@ -198,7 +193,7 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
 }
 
 TEST_F(GpuFit, starts_where_it_is_told) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNBS);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNBS);
     Rois rois = simulated(psf.model, 9, 300);
     rois.x_start.assign(300, 4.2f), rois.y_start.assign(300, 3.9f);
     expect_agreement(both(rois, psf));
@@ -210,7 +205,7 @@ TEST_F(GpuFit, starts_where_it_is_told) {
 }
 
 TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNBSXSY);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNBSXSY);
     const Rois rois = simulated(psf.model, 7, 1000);
     const Compared whole = both(rois, psf);
     EXPECT_EQ(whole.info.batches, 1);
@@ -228,7 +223,7 @@ TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
 }
 
 TEST_F(GpuFit, few_none_and_unusable) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     expect_agreement(both(simulated(psf.model, 7, 0), psf));
     expect_agreement(both(simulated(psf.model, 7, 1), psf));
     for (bool mapped : {false, true}) {
@@ -248,14 +243,14 @@ TEST_F(GpuFit, few_none_and_unusable) {
 }
 
 TEST_F(GpuFit, little_memory_makes_small_batches) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Compared c = both(simulated(psf.model, 15, 6000), psf, {}, {.memory_bytes = 8 << 20});
     expect_agreement(c);
     EXPECT_LT(c.info.batch_size, 6000);
 }
 
 TEST_F(GpuFit, pinned_memory_goes_directly) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 500);
     Compared c;
     c.cpu = fit(rois, psf, pixel_um);
@@ -282,7 +277,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
 }
 
 TEST_F(GpuFit, leaves_nothing_behind) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);
     FitOptions options;
     options.backend = Backend::gpu;
@@ -296,7 +291,7 @@ TEST_F(GpuFit, leaves_nothing_behind) {
 TEST_F(GpuFit, a_hundred_million_rois) {
     const bool simulated_gpu = gpu::inventory().devices.at(0).name.find("Simulated") != std::string::npos;
     const std::size_t n = simulated_gpu ? 20000 : 100000000, few = 1000, pixels = 49;
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, few);
     std::vector<std::uint8_t> counts(n * pixels);
     for (std::size_t k = 0; k < few * pixels; ++k) counts[k] = std::uint8_t(std::min(rois.pixels[k], 255.0f));
@@ -323,7 +318,7 @@ TEST_F(GpuFit, a_hundred_million_rois) {
 }
 
 TEST_F(GpuFit, stops_when_told) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);
     const StopFlag stop{true};
     FitOptions options;
@@ -333,7 +328,7 @@ TEST_F(GpuFit, stops_when_told) {
 
 // Wherever a fit runs: without a GPU, or without kernels for one, `automatic` takes the CPU and says why.
 TEST(FitBackend, automatic_always_has_a_result) {
-    const Psf psf = psf_of(PsfModel::GaussianXYNB);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);
     FitOptions options;
     options.backend = Backend::automatic;

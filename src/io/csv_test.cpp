@@ -1,0 +1,109 @@
+// Localizations through ThunderSTORM's and Picasso's tables as text.
+// SPDX-License-Identifier: MIT
+#include "glint/localization_io.hpp"
+
+#include <gtest/gtest.h>
+
+#include "glint/error.hpp"
+#include "tests/localization_table.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+TEST(Csv, thunderstorm_csv_is_in_nanometres_from_the_edge_and_frames_from_one) {
+    TemporaryFolder folder;
+    Localizations in;
+    in.frame = {0, 7}, in.x_px = {0, 2.5f}, in.y_px = {-0.5f, 3}, in.photons = {500, 1000}, in.bg = {4, 9};
+    in.sx_px = in.sy_px = {1.25f, 1.5f}, in.lpx_px = {0.1f, 0.2f}, in.lpy_px = {0.3f, 0.2f};
+    in.log_likelihood = {-20, -30}, in.pixel_size_nm = 100;
+    write_localizations(folder / "a.csv", in);
+    EXPECT_EQ(read_bytes(folder / "a.csv"),
+              "\"id\",\"frame\",\"x [nm]\",\"y [nm]\",\"sigma [nm]\",\"intensity [photon]\",\"offset [photon]\","
+              "\"bkgstd [photon]\",\"chi2\",\"uncertainty_xy [nm]\"\n"
+              "1,1,50,0,125,500,4,2,40,20\n"
+              "2,8,300,350,150,1000,9,3,60,20\n");
+}
+
+TEST(Csv, thunderstorm_csv_reads_back) {
+    TemporaryFolder folder;
+    const Localizations in = full_table(500);
+    write_localizations(folder / "a.csv", in);
+    const Localizations out = read_localizations(folder / "a.csv", {}, in.pixel_size_nm);
+    EXPECT_EQ(out.frame, in.frame);
+    for (auto column : {&Localizations::x_px, &Localizations::y_px, &Localizations::z_nm, &Localizations::photons,
+                        &Localizations::bg, &Localizations::sx_px, &Localizations::sy_px, &Localizations::lpz_nm})
+        expect_near(out.*column, in.*column, "a column");
+    EXPECT_EQ(out.extra.at("molecule"), in.extra.at("molecule"));
+}
+
+TEST(Csv, two_widths_in_2d_are_both_in_the_csv) {
+    TemporaryFolder folder;
+    Localizations in;
+    in.frame = {0}, in.x_px = in.y_px = {1}, in.sx_px = {1}, in.sy_px = {4}, in.pixel_size_nm = 100;
+    write_localizations(folder / "a.csv", in);
+    EXPECT_HAS(read_bytes(folder / "a.csv"), "\"sigma [nm]\",\"sigma1 [nm]\",\"sigma2 [nm]\"\n1,1,150,150,200,100,400");
+    const Localizations out = read_localizations(folder / "a.csv", {}, 100);
+    EXPECT_FLOAT_EQ(out.sx_px[0], 1);
+    EXPECT_FLOAT_EQ(out.sy_px[0], 4);
+}
+
+TEST(Csv, csv_of_old_versions_windows_and_without_a_last_newline) {
+    TemporaryFolder folder;
+    const auto path =
+        folder.write("a.csv",
+                     "\xEF\xBB\xBF\"id\", \"frame\",\"x [nm]\",\"y [nm]\",\"uncertainty [nm]\",\"my, \"\"col\"\"\"\r\n"
+                     "1,1.0,50,150,10,1e3\r\n"
+                     "2,3, 250 ,50,20,");
+    const Localizations out = read_localizations(path, {}, 100);
+    EXPECT_EQ(out.frame, (std::vector<std::uint32_t>{0, 2}));
+    EXPECT_EQ(out.x_px, (std::vector<float>{0, 2}));
+    EXPECT_EQ(out.y_px, (std::vector<float>{1, 0}));
+    EXPECT_EQ(out.lpx_px, (std::vector<float>{0.1f, 0.2f}));
+    EXPECT_EQ(out.lpy_px, out.lpx_px);
+    EXPECT_EQ(out.extra.at("my, \"col\"")[0], 1000);
+    EXPECT_TRUE(std::isnan(out.extra.at("my, \"col\"")[1]));
+    EXPECT_EQ(out.pixel_size_nm, 100);
+    EXPECT_EQ(out.width, 3);
+    EXPECT_EQ(out.frames, 3);
+}
+
+TEST(Csv, csv_with_what_it_should_not_have) {
+    TemporaryFolder folder;
+    const std::string header = "frame,x [nm],y [nm],note\n";
+    const auto read = [&](const std::string& text, double pixel_size_nm = 100, const Warn& warn = {}) {
+        return read_localizations(folder.write("a.csv", text), warn, pixel_size_nm);
+    };
+    Warnings warnings;
+    const Localizations kept = read(header + "1,2,3,hello\n2,2,3,4\n", 100, warnings.sink());
+    EXPECT_EQ(kept.size(), 2u);
+    EXPECT_TRUE(kept.extra.empty());
+    EXPECT_TRUE(warnings.contain("column note is left out: \"hello\" in line 2"));
+
+    EXPECT_EQ(read(header + "1,2,3,4\n2,2", 100, warnings.sink()).size(), 1u);
+    EXPECT_TRUE(warnings.contain("the last line is cut off"));
+    EXPECT_EQ(read(header + "0,2,3,4\n1,2,3,4\n", 100, warnings.sink()).frame, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_TRUE(warnings.contain("frame 0"));
+    EXPECT_EQ(read(header + "1,nan,3,4\n1,2,Infinity,4\n5,2,3,4\n", 100, warnings.sink()).size(), 1u);
+    EXPECT_TRUE(warnings.contain("2 of 3 rows hold NaN or infinity"));
+
+    EXPECT_HAS(message_of<InputError>([&] { read(header + "1,2,3,4\n1,oops,3,4\n"); }),
+               "line 3: \"oops\" in column x [nm] is no number");
+    EXPECT_HAS(message_of<InputError>([&] { read(header + "1,2,3\n1,2,3,4\n"); }),
+               "line 2 has 3 columns, the header 4");
+    EXPECT_HAS(message_of<InputError>([&] { read("a,b\n1,2\n"); }), "has no column frame: it has a, b");
+    EXPECT_HAS(message_of<InputError>([&] { read(header + "1.5,2,3,4\n"); }), "frame number 1.5");
+    EXPECT_HAS(message_of<InputError>([&] { read(header + "-1,2,3,4\n"); }), "frame number -1");
+    EXPECT_HAS(message_of<InputError>([&] { read(std::string(3 << 20, '7')); }), "longer than 1048576 bytes");
+    EXPECT_HAS(message_of<InputError>([&] { read(std::string("\x7f\x45\x00\x00", 4)); }), "neither HDF5 nor CSV");
+    EXPECT_HAS(message_of<OptionError>([&] { read(header + "1,2,3,4\n", 0); }), "--pixel-size");
+}
+
+TEST(Csv, picassos_own_table_as_text_is_in_pixels) {
+    TemporaryFolder folder;
+    const auto path = folder.write("a.csv", "frame,x,y,photons,lpx,lpy\n0,1.5,2,100,0.1,0.2\n");
+    const Localizations out = read_localizations(path, {}, 100);
+    EXPECT_EQ(out.frame[0], 0u);
+    EXPECT_EQ(out.x_px[0], 1.5f);
+    EXPECT_EQ(out.lpy_px[0], 0.2f);
+}
