@@ -10,17 +10,17 @@ namespace glint::GLINT_ISA {
 template <bool with_width>
 struct AxisWalk {
     Lane position, per_width, gauss_scale, width_scale;
-    Lane u, half, gauss;  // at the pixel's lower edge
+    Lane v, half, gauss;  // at the pixel's lower edge
 
     /// Begins at pixel `first`.
     GLINT_INLINE AxisWalk(Lane center_px, Lane sigma_px, Lane first = splat(0.0f)) {
         const Lane r = reciprocal(sigma_px);
-        per_width = 0.707106781f * r;
+        per_width = 0.707106781f * sqrt_log2_e * r;
         gauss_scale = 0.398942280f * r;
-        width_scale = 0.564189584f * r;
+        width_scale = 0.564189584f / sqrt_log2_e * r;
         position = 0.5f - center_px;
-        u = (first - 0.5f - center_px) * per_width;
-        half_erf(u, half, gauss);
+        v = (first - 0.5f - center_px) * per_width;
+        half_erf(v, half, gauss);
     }
     /// Pixel i (called with first, first + 1, ...): E, dE / d center, dE / d sigma.
     GLINT_INLINE void next(int i, Lane& value, Lane& by_center, Lane& by_sigma) {
@@ -32,8 +32,8 @@ struct AxisWalk {
         half_erf(upper, upper_half, upper_gauss);
         value = upper_half - half;
         by_center = (gauss - upper_gauss) * gauss_scale;
-        if constexpr (with_width) by_sigma = (u * gauss - upper * upper_gauss) * width_scale;
-        u = upper, half = upper_half, gauss = upper_gauss;
+        if constexpr (with_width) by_sigma = (v * gauss - upper * upper_gauss) * width_scale;
+        v = upper, half = upper_half, gauss = upper_gauss;
     }
 };
 

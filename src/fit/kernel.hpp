@@ -15,6 +15,7 @@ namespace glint::GLINT_ISA {
 
 constexpr int max_size = 31;
 constexpr float model_floor = 0.01f;  // the least model value of a pixel, e-: mu' > 0 is the only bound on bg
+constexpr float rounding = 4e-7f;     // of a profile (special.hpp), so of the model by so many photons
 constexpr float photons_floor = 1.0f;
 
 /// The pixels of one group of fits. `data` is d' (docs/theory.md, eq. 2.2), `known` the part of the model that is not
@@ -263,8 +264,14 @@ class GroupFit {
         const Widths w = psf_.widths(theta_ + 4);
         Lane a[capacity], b[capacity], g[shapes ? capacity : 1], unused;
         AxisWalk<(shapes > 0)> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
+        PixelSums none{};  // of a row whose data are all 0
+        none.r = splat(float(-s));
         GLINT_UNROLL
-        for (int i = 0; i < s; ++i) along_x.next(i, a[i], b[i], shapes ? g[i] : unused);
+        for (int i = 0; i < s; ++i) {
+            along_x.next(i, a[i], b[i], shapes ? g[i] : unused);
+            none.ra -= a[i], none.rb -= b[i];
+            if constexpr (shapes > 0) none.rg -= g[i];
+        }
         // SIMD: the y factors go ahead of the pixels, where they overlap best. A thread has no registers for them.
         constexpr bool ahead = lane_width > 1;
         constexpr int rows = ahead ? capacity : 1;
@@ -277,13 +284,14 @@ class GroupFit {
         } else {
             darkest *= far_end(theta_[1], w.y);
         }
-        least_bg_ = model_floor - pixels_.known_least - theta_[2] * darkest;
+        least_bg_ =
+            model_floor + rounding * (theta_[2] + abs(pixels_.known_least)) - pixels_.known_least - theta_[2] * darkest;
         theta_[3] = max(theta_[3], least_bg_);
 
         RowSums total{};
         GLINT_UNROLL_BY(rows_at_once)
         for (int j = 0; j < s; ++j) {
-            PixelSums row{};
+            PixelSums row = none;
             const int at = ahead ? j : 0;
             if constexpr (!ahead) along_y.next(j, c[0], e[0], shapes ? t[0] : unused);
             const Lane nc = theta_[2] * c[at];
@@ -293,27 +301,26 @@ class GroupFit {
                 const int p = j * s + i;
                 Lane mu = nc * a[i] + base;
                 if constexpr (mapped) mu += known(p);
-                const Lane weight = reciprocal(max(mu, splat(model_floor)));
-                row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
+                row.add(pixels_.d(p), reciprocal(mu), a[i], b[i], shapes ? g[i] : unused);
             }
             total.add(row, c[at], e[at], shapes ? t[at] : unused);
         }
         total.finish(theta_[2], w, score);
     }
 
-    /// Sums over a row of w, w a, ... and r, r a, ... with w = 1 / mu' and r = d' / mu' - 1.
+    /// Sums over a row of w, w a, ... and r, r a, ... with w = 1 / mu' and r = d' w - 1, the -1 summed beforehand.
     struct PixelSums {
         Lane w, wa, wb, waa, wab, wbb, r, ra, rb, wg, wag, wbg, wgg, rg;
 
-        GLINT_INLINE void add(Lane residual, Lane weight, Lane a, Lane b, Lane g) {
+        GLINT_INLINE void add(Lane d, Lane weight, Lane a, Lane b, Lane g) {
             const Lane weight_a = weight * a, weight_b = weight * b;
             w += weight, wa += weight_a, wb += weight_b;
             waa += weight_a * a, wab += weight_a * b, wbb += weight_b * b;
-            r += residual, ra += residual * a, rb += residual * b;
+            r += weight * d, ra += weight_a * d, rb += weight_b * d;
             if constexpr (shapes > 0) {
                 const Lane weight_g = weight * g;
                 wg += weight_g, wag += weight_a * g, wbg += weight_b * g, wgg += weight_g * g;
-                rg += residual * g;
+                rg += weight_g * d;
             }
         }
     };

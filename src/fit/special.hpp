@@ -1,4 +1,4 @@
-// The special functions of the kernel, for any lane: exp, log1p, the deviance, erf at pixel edges, the upper gamma function.
+// The special functions of the kernel, for any lane: 2^x, log1p, the deviance, erf at pixel edges, the upper gamma function.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,25 +6,24 @@
 
 namespace glint::GLINT_ISA {
 
-/// exp(x) for x in [-87, 0] (below, the result of -87): range reduction to 2^k, degree 5 (relative error 2e-7). On a
-/// GPU its own instruction for 2^x; the absolute error stays below 1e-7 too.
-GLINT_INLINE Lane exp_negative(Lane x) {
+/// 2^x for x in [-126, 0] (below, the result of -126): the nearest power of 2, and degree 6 for the rest (Cephes;
+/// relative error 2e-7). On a GPU its own instruction.
+GLINT_INLINE Lane exp2_negative(Lane x) {
 #if defined(__CUDACC__)
     Lane power;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
     return power;
 #else
-    x = max(x, splat(-87.0f));
-    const IntLane k = to_int(x * 1.44269504f - 0.5f);
-    const Lane kf = to_float(k);
-    const Lane r = (x - kf * 0.693359375f) + kf * 2.12194440e-4f;
-    Lane p = splat(1.9875691500e-4f);
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + (r + 1.0f);
+    x = max(x, splat(-126.0f));
+    const IntLane k = to_int(x - 0.5f);
+    const Lane r = x - to_float(k);
+    Lane p = splat(1.535336188e-4f);
+    p = p * r + 1.339887440e-3f;
+    p = p * r + 9.618437357e-3f;
+    p = p * r + 5.550332471e-2f;
+    p = p * r + 2.402264791e-1f;
+    p = p * r + 6.931472029e-1f;
+    p = p * r + 1.0f;
     return p * lane_of((k + 127) << 23);
 #endif
 }
@@ -63,16 +62,18 @@ GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 #endif
 }
 
-/// 0.5 erf(u) and exp(-u^2) from one exponential (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7).
-GLINT_INLINE void half_erf(Lane u, Lane& half, Lane& gauss) {
-    const Lane t = reciprocal(abs(u) * 0.3275911f + 1.0f);
-    gauss = exp_negative(-u * u);
+constexpr float sqrt_log2_e = 1.20112241f;
+
+/// 0.5 erf(u) and exp(-u^2) from one power of 2 (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7), at v = u sqrt(log2 e).
+GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
+    const Lane t = reciprocal(abs(v) * (0.3275911f / sqrt_log2_e) + 1.0f);
+    gauss = exp2_negative(-v * v);
     Lane p = splat(0.5f * 1.061405429f);
     p = p * t - 0.5f * 1.453152027f;
     p = p * t + 0.5f * 1.421413741f;
     p = p * t - 0.5f * 0.284496736f;
     p = p * t + 0.5f * 0.254829592f;
-    half = copy_sign(0.5f - p * t * gauss, u);
+    half = copy_sign(0.5f - p * t * gauss, v);
 }
 
 /// Q(a, x), the regularised upper incomplete gamma function, for a >= 1 and x >= 0: Temme's uniform expansion (DLMF
@@ -82,7 +83,7 @@ GLINT_INLINE Lane upper_gamma(Lane a, Lane x) {
     const Lane mu = max(x * r_a - 1.0f, splat(-0.9999999f));  // lambda - 1
     const Lane eta = copy_sign(sqrt(max(2.0f * (mu - log1p(mu)), splat(0.0f))), mu);
     Lane half, gauss;
-    half_erf(eta * sqrt(0.5f * a), half, gauss);
+    half_erf(eta * sqrt((0.5f * sqrt_log2_e * sqrt_log2_e) * a), half, gauss);
     Lane c0 = splat(-2.185448511e-6f), c1 = splat(7.649160916e-6f);
     c0 = c0 * eta + 3.919263179e-5f, c1 = c1 * eta - 1.809855033e-5f;
     c0 = c0 * eta - 1.78755144e-4f, c1 = c1 * eta - 4.01877572e-7f;
