@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 
 #include "tests/temporary_folder.hpp"
@@ -25,8 +26,10 @@ class Program {
         const std::string program = std::filesystem::read_symlink("/proc/self/exe").replace_filename("glint").string();
         for (std::size_t at = 0; (at = command.find("glint ", at)) != std::string::npos; at += program.size() + 1)
             command.replace(at, 5, program);
+        const std::string line = "exec >.out 2>.err; " + command;  // a forked child had better not allocate
         pid_ = ::fork();
-        if (pid_ == 0) start(command);
+        if (pid_ < 0) throw std::runtime_error("no process could be forked");
+        if (pid_ == 0) start(line.c_str());
     }
     ~Program() {
         if (pid_ > 0) signal(SIGKILL), ended();
@@ -34,7 +37,9 @@ class Program {
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
 
-    void signal(int number) const { ::kill(pid_, number); }
+    void signal(int number) const {
+        if (pid_ > 0) ::kill(pid_, number);
+    }
     bool running() {
         int status = 0;
         if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status, pid_ = 0;
@@ -48,10 +53,8 @@ class Program {
     }
 
   private:
-    [[noreturn]] void start(const std::string& command) const {
-        // exec: the signals sent to the shell's number reach the program itself.
-        const std::string line = "exec >.out 2>.err; " + command;
-        if (::chdir(folder_.path().c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    [[noreturn]] void start(const char* line) const {
+        if (::chdir(folder_.path().c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line, nullptr);
         ::_exit(127);
     }
 

@@ -41,7 +41,8 @@ class TemporaryFolder {
     }
 
     std::filesystem::path write(const std::string& name, const std::string& text) const {
-        std::ofstream(path_ / name, std::ios::binary) << text;
+        std::ofstream out(path_ / name, std::ios::binary);
+        if (!(out << text).flush()) throw std::runtime_error("cannot write " + (path_ / name).string());
         return path_ / name;
     }
 

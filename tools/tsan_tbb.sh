@@ -15,7 +15,7 @@ for file in /etc/apt/sources.list.d/debian*.sources; do
     [ ! -f "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" >"sources/$(basename "$file")"
 done
 apt() {
-    apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/sources" \
+    apt-get -qq -o Acquire::Retries=5 -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/sources" \
         -o Dir::State::Lists="$here/lists" -o APT::Sandbox::User=root "$@" </dev/null
 }
 apt update
@@ -26,4 +26,5 @@ mkdir -p source
 cmake -G Ninja -S source/* -B build -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_SANITIZE=thread \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" >/dev/null
 cmake --build build --target tbb >/dev/null
-cp build/*/libtbb.so.12 .
+cp build/*/libtbb.so.12 libtbb.new
+mv libtbb.new libtbb.so.12

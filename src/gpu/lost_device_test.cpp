@@ -26,7 +26,7 @@ struct GpuLost : GpuTest {
         ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
         glint::test::TemporaryFolder folder;
         const glint::test::Ended ended = glint::test::run(
-            folder, "export SIMGPU_FAULT=" + fault + "; exec " + self +
+            folder, "export SIMGPU_FAULT=" + fault + "; exec " + self + " --gtest_color=no" +
                         " --gtest_also_run_disabled_tests --gtest_filter=GpuLost.DISABLED_in_a_child_" + body);
         EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
         EXPECT_NE(ended.out.find("[  PASSED  ] 1 test"), std::string::npos) << ended.out;

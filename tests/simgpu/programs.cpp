@@ -103,6 +103,14 @@ int only_context(const Arguments&) {
     return 0;
 }
 
+int context_when_told(const Arguments&) {
+    cu::Context context;
+    CHECK_CALL(cuInit, 0);
+    say_ready_and_wait();
+    CHECK_CALL(cuDevicePrimaryCtxRetain, &context, 0);
+    return 0;
+}
+
 int pool_limit(const Arguments&) {
     Session session(0, 100 * mebibyte);
     session.allocate(60 * mebibyte);
@@ -388,6 +396,7 @@ int run_program(const Arguments& arguments) {
         {"free", print_free},
         {"hold", hold},
         {"context", only_context},
+        {"context_when_told", context_when_told},
         {"pool_limit", pool_limit},
         {"hoard", hoard},
         {"destroy_pool_in_use", destroy_pool_in_use},

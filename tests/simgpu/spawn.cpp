@@ -13,6 +13,7 @@
 namespace {
 
 [[noreturn]] void become(const std::vector<std::string>& program, const Environment& environment) {
+    unsetenv("CUDA_VISIBLE_DEVICES");
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments{const_cast<char*>("simgpu_test"), const_cast<char*>("--program")};
     for (const std::string& argument : program) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -26,6 +27,7 @@ namespace {
 TestServer::TestServer(const Environment& environment) : environment_(environment) {
     static int count = 0;
     state_ = "/dev/shm/simgpu_test." + std::to_string(getpid()) + '.' + std::to_string(++count);
+    unlink(state_.c_str());  // of a test that was killed, under the same process number
     environment_["SIMGPU_STATE"] = state_;
     environment_.insert({{"LD_LIBRARY_PATH", SIMGPU_FOLDER},
                          {"SIMGPU_KERNELS", SIMGPU_TEST_KERNELS},
@@ -49,6 +51,7 @@ Running::Running(const std::vector<std::string>& program, const Environment& env
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) std::abort();
     pid_ = fork();
+    if (pid_ < 0) std::abort();
     if (pid_ == 0) {
         dup2(in[0], 0);
         dup2(out[1], 1);
@@ -81,10 +84,12 @@ bool Running::ready() {
     return true;
 }
 
+void Running::go() { close(std::exchange(input_, -1)); }
+
 void Running::kill() { ::kill(pid_, SIGKILL); }
 
 Ended Running::finish() {
-    close(input_);
+    if (input_ >= 0) go();
     char buffer[4096];
     for (ssize_t n; (n = read(output_, buffer, sizeof buffer)) > 0;) text_.append(buffer, std::size_t(n));
     close(output_);

@@ -43,6 +43,8 @@ class Running {
     pid_t pid() const { return pid_; }
     /// Waits until the program has printed "ready"; false when it ended before.
     bool ready();
+    /// Ends the program's standard input.
+    void go();
     void kill();
     Ended finish();
 };
