@@ -21,18 +21,20 @@ std::size_t place(std::size_t& end, std::size_t bytes) {
 }
 
 /// Copies by all cores: one alone is slower than the link.
-void scatter(const std::vector<Part>& parts, const std::byte* from) {
+void copy_parts(const std::vector<Part>& parts, std::byte* staged, bool to_staged) {
     constexpr std::size_t piece = 1 << 20;
     struct Piece {
-        std::byte* to;
-        const std::byte* from;
+        std::byte *host, *staged;
         std::size_t bytes;
     };
     std::vector<Piece> pieces;
     for (const Part& part : parts)
         for (std::size_t at = 0; at < part.bytes; at += piece)
-            pieces.push_back({part.host + at, from + part.at + at, std::min(piece, part.bytes - at)});
-    const auto copy = [&](std::size_t k) { std::memcpy(pieces[k].to, pieces[k].from, pieces[k].bytes); };
+            pieces.push_back({part.host + at, staged + part.at + at, std::min(piece, part.bytes - at)});
+    const auto copy = [&](std::size_t k) {
+        const Piece& p = pieces[k];
+        to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
+    };
     constexpr std::size_t not_worth_waking = 4;  // sleeping threads
     if (pieces.size() < not_worth_waking) {
         for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
@@ -87,24 +89,47 @@ void FitSlot::launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigne
     gpu::launch(stream_, kernel, (launch.count + threads - 1) / threads, threads, shared_bytes, arguments);
 }
 
+void FitSlot::send(const std::vector<Part>& up, const std::vector<Part>& staged) {
+    const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
+        gpu::Buffer<std::byte> to = up_.view(at, bytes);
+        gpu::upload(stream_, to, {from, bytes});
+    };
+    const auto is_staged = [&](const Part& part) {
+        return std::any_of(staged.begin(), staged.end(), [&](const Part& other) { return other.at == part.at; });
+    };
+    // Parts lie in `up` one after the other: neighbours that were staged go in one copy.
+    std::size_t begin = 0, end = 0;
+    for (const Part& part : up) {
+        if (is_staged(part)) {
+            if (begin == end) begin = part.at;
+            end = part.at + part.bytes;
+            continue;
+        }
+        if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
+        begin = end = 0;
+        upload(part.host, part.at, part.bytes);
+    }
+    if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
+}
+
 void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned threads, unsigned shared_bytes,
                   const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
                   std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
-    const bool pageable = std::any_of(down.begin(), down.end(), [&](const Part& part) {
-        return !gpu::detail::is_pinned(home, part.host, part.bytes);
-    });
-    if (pageable) make_room(staged_, stream_.context(), layout.down);
+    const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
+    std::vector<Part> staged;
+    std::copy_if(up.begin(), up.end(), std::back_inserter(staged), pageable);
+    const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
+    if (!staged.empty()) make_room(staged_up_, stream_.context(), layout.up);
+    if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
+    copy_parts(staged, staged_up_.data(), true);
     marks_[0].record(stream_);
-    for (const Part& part : up) {
-        gpu::Buffer<std::byte> to = up_.view(part.at, part.bytes);
-        gpu::upload(stream_, to, {part.host, part.bytes});
-    }
+    send(up, staged);
     marks_[1].record(stream_);
     launch(kernel, launch_numbers, threads, shared_bytes, layout, maps);
     marks_[2].record(stream_);
-    if (pageable) {
-        gpu::download(stream_, {staged_.data(), layout.down}, down_.view(0, layout.down));
+    if (in_one_piece) {
+        gpu::download(stream_, {staged_down_.data(), layout.down}, down_.view(0, layout.down));
         scatter_ = std::move(down);
     } else {
         for (const Part& part : down) gpu::download(stream_, {part.host, part.bytes}, down_.view(part.at, part.bytes));
@@ -114,7 +139,7 @@ void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned 
 
 void FitSlot::finish() {
     stream_.synchronize();
-    scatter(std::exchange(scatter_, {}), staged_.data());
+    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), false);
 }
 
 void FitSlot::drop() noexcept {

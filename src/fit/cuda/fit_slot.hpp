@@ -37,8 +37,8 @@ class FitSlot {
 
     /// Room for such a batch; keeps what is large enough. Throws gpu::OutOfMemory.
     void reserve(const BatchLayout& layout);
-    /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done, but after
-    /// pageable parts have been read. Pageable results come back in one piece and are scattered by finish().
+    /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts that
+    /// are not page-locked pass through memory of the slot's own.
     void run(const gpu::Kernel& kernel, FitLaunch launch, unsigned threads, unsigned shared_bytes,
              const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
              std::vector<Part> down);
@@ -52,14 +52,15 @@ class FitSlot {
                           const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
 
   private:
+    void send(const std::vector<Part>& up, const std::vector<Part>& staged);
     void launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigned threads, unsigned shared_bytes,
                 const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
 
     gpu::Stream stream_;
     gpu::Buffer<std::byte> up_, down_;
-    gpu::Pinned<std::byte> staged_;    // results on their way to pageable memory
+    gpu::Pinned<std::byte> staged_up_, staged_down_;
     std::array<gpu::Event, 4> marks_;  // before, sent, computed, back
-    std::vector<Part> scatter_;        // from staged_ to the caller's memory
+    std::vector<Part> scatter_;        // from staged_down_ to the caller's memory
 };
 
 }  // namespace glint
