@@ -38,13 +38,13 @@ GLINT_INLINE Lane polynomial(const float (&c)[T][S], Lane t, Lane s) {
     return sum * t;
 }
 
-/// A bright pixel needs few terms, a dim one more; pixels are dim in groups.
-template <class Bright, class Full>
+/// A bright pixel needs few terms, a dim one more; pixels are dim in groups. `all_bright`: known beforehand.
+template <bool all_bright, class Bright, class Full>
 GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
     Lane mean, variance;
     bright(mean, variance);
     const Mask dim = m < bright_model;
-    if (any(dim)) {
+    if (!all_bright && any(dim)) {
         Lane dim_mean, dim_variance;
         full(dim_mean, dim_variance);
         mean = select(dim, dim_mean, mean), variance = select(dim, dim_variance, variance);
@@ -52,8 +52,8 @@ GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
     sum.mean += mean, sum.variance += variance;
 }
 
-/// Adds one pixel: d', its model m > 0, and the read variance v / F^4 in it.
-template <PixelNoise noise>
+/// Adds one pixel: d', its model m > 0, and the read variance v / F^4 in it. `all_bright`: m is bright_model or more.
+template <PixelNoise noise, bool all_bright>
 GLINT_INLINE void add_pixel(Goodness& sum, Lane d, Lane m, Lane v) {
     const Lane r_m = reciprocal(m), q = (d - m) * r_m;
     sum.half_deviance += m * deviance_term(lane_width > 1 ? q + 1.0f : d * r_m, q);
@@ -64,15 +64,15 @@ GLINT_INLINE void add_pixel(Goodness& sum, Lane d, Lane m, Lane v) {
         };
     };
     if constexpr (noise == PixelNoise::ideal) {
-        add_moments(sum, m, set(ideal_mean_bright, ideal_variance_bright), set(ideal_mean, ideal_variance));
+        add_moments<all_bright>(sum, m, set(ideal_mean_bright, ideal_variance_bright), set(ideal_mean, ideal_variance));
     } else {
         const Lane s = sqrt(min(v * r_m, splat(1.0f)));
         if constexpr (noise == PixelNoise::multiplied)
-            add_moments(sum, m, set(multiplied_mean_bright, multiplied_variance_bright, s),
-                        set(multiplied_mean, multiplied_variance, s));
+            add_moments<all_bright>(sum, m, set(multiplied_mean_bright, multiplied_variance_bright, s),
+                                    set(multiplied_mean, multiplied_variance, s));
         else
-            add_moments(sum, m, set(poisson_mean_bright, poisson_variance_bright, s),
-                        set(poisson_mean, poisson_variance, s));
+            add_moments<all_bright>(sum, m, set(poisson_mean_bright, poisson_variance_bright, s),
+                                    set(poisson_mean, poisson_variance, s));
     }
 }
 

@@ -123,6 +123,7 @@ class GroupFit {
         Lane previous[P], previous_slope = Lane{}, fraction = splat(1.0f);
         for (int k = 0; k < P; ++k) previous[k] = Lane{};
         for (int iteration = 0; iteration < options_.max_iterations && !all(done); ++iteration) {
+            const Mask idle = lane_width > 1 ? done : all_false();  // a lane alone leaves the loop when it is done
             evaluate(score);
             const Mask fixed_now = hold_bounded(score);
             const Cholesky<P> factor(score.fisher);
@@ -134,7 +135,7 @@ class GroupFit {
             GLINT_UNROLL
             for (int k = 0; k < P; ++k) {
                 slope += previous[k] * score.gradient[k];
-                theta_[k] = select(done, theta_[k], theta_[k] + previous[k]);
+                theta_[k] = select(idle, theta_[k], theta_[k] + previous[k]);
             }
             Mask small = all_true();
             GLINT_UNROLL
@@ -143,10 +144,10 @@ class GroupFit {
                     previous[k] * previous[k] * score.fisher[packed(k, k)] < options_.tolerance * options_.tolerance;
             previous_slope = slope;
             for (int k = 0; k < P * (P + 1) / 2; ++k)
-                last.fisher[k] = iteration == 0 ? score.fisher[k] : select(done, last.fisher[k], score.fisher[k]);
-            out.iterations += select(done, Lane{}, splat(1.0f));
-            out.bounded = select_mask(done, out.bounded, fixed_now);
-            out.singular = select_mask(done, out.singular, factor.singular);
+                last.fisher[k] = iteration == 0 ? score.fisher[k] : select(idle, last.fisher[k], score.fisher[k]);
+            out.iterations += select(idle, Lane{}, splat(1.0f));
+            out.bounded = select_mask(idle, out.bounded, fixed_now);
+            out.singular = select_mask(idle, out.singular, factor.singular);
             done |= small;
         }
         out.converged = done;
@@ -158,6 +159,15 @@ class GroupFit {
     /// Deviance at the solution, and its moments under a right model.
     template <PixelNoise noise>
     GLINT_NOINLINE void add_goodness(Goodness& sum) const {
+        if (any(theta_[3] + pixels_.known_least < bright_model))
+            add_goodness<noise, false>(sum);
+        else
+            add_goodness<noise, true>(sum);
+    }
+
+  private:
+    template <PixelNoise noise, bool bright>
+    GLINT_INLINE void add_goodness(Goodness& sum) const {
         const int s = size();
         const Widths w = psf_.widths(theta_ + 4);
         Lane a[capacity], unused;
@@ -172,13 +182,13 @@ class GroupFit {
             GLINT_UNROLL
             for (int i = 0; i < s; ++i) {
                 const int p = j * s + i;
-                const Lane mu = max(nc * a[i] + (theta_[3] + known(p)), splat(model_floor));
-                add_pixel<noise>(sum, pixels_.d(p), mu, pixels_.v(p));
+                const Lane model = nc * a[i] + (theta_[3] + known(p));
+                const Lane mu = bright ? model : max(model, splat(model_floor));
+                add_pixel<noise, bright>(sum, pixels_.d(p), mu, pixels_.v(p));
             }
         }
     }
 
-  private:
     static GLINT_INLINE Mask select_mask(Mask mask, Mask yes, Mask no) { return (mask & yes) | (negate(mask) & no); }
 
     GLINT_INLINE Lane known(int p) const {
@@ -264,14 +274,8 @@ class GroupFit {
         const Widths w = psf_.widths(theta_ + 4);
         Lane a[capacity], b[capacity], g[shapes ? capacity : 1], unused;
         AxisWalk<(shapes > 0)> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
-        PixelSums none{};  // of a row whose data are all 0
-        none.r = splat(float(-s));
         GLINT_UNROLL
-        for (int i = 0; i < s; ++i) {
-            along_x.next(i, a[i], b[i], shapes ? g[i] : unused);
-            none.ra -= a[i], none.rb -= b[i];
-            if constexpr (shapes > 0) none.rg -= g[i];
-        }
+        for (int i = 0; i < s; ++i) along_x.next(i, a[i], b[i], shapes ? g[i] : unused);
         // SIMD: the y factors go ahead of the pixels, where they overlap best. A thread has no registers for them.
         constexpr bool ahead = lane_width > 1;
         constexpr int rows = ahead ? capacity : 1;
@@ -291,7 +295,7 @@ class GroupFit {
         RowSums total{};
         GLINT_UNROLL_BY(rows_at_once)
         for (int j = 0; j < s; ++j) {
-            PixelSums row = none;
+            PixelSums row{};
             const int at = ahead ? j : 0;
             if constexpr (!ahead) along_y.next(j, c[0], e[0], shapes ? t[0] : unused);
             const Lane nc = theta_[2] * c[at];
@@ -301,26 +305,27 @@ class GroupFit {
                 const int p = j * s + i;
                 Lane mu = nc * a[i] + base;
                 if constexpr (mapped) mu += known(p);
-                row.add(pixels_.d(p), reciprocal(mu), a[i], b[i], shapes ? g[i] : unused);
+                const Lane weight = reciprocal(mu);
+                row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
             }
             total.add(row, c[at], e[at], shapes ? t[at] : unused);
         }
         total.finish(theta_[2], w, score);
     }
 
-    /// Sums over a row of w, w a, ... and r, r a, ... with w = 1 / mu' and r = d' w - 1, the -1 summed beforehand.
+    /// Sums over a row of w, w a, ... and r, r a, ... with w = 1 / mu' and r = d' / mu' - 1.
     struct PixelSums {
         Lane w, wa, wb, waa, wab, wbb, r, ra, rb, wg, wag, wbg, wgg, rg;
 
-        GLINT_INLINE void add(Lane d, Lane weight, Lane a, Lane b, Lane g) {
+        GLINT_INLINE void add(Lane residual, Lane weight, Lane a, Lane b, Lane g) {
             const Lane weight_a = weight * a, weight_b = weight * b;
             w += weight, wa += weight_a, wb += weight_b;
             waa += weight_a * a, wab += weight_a * b, wbb += weight_b * b;
-            r += weight * d, ra += weight_a * d, rb += weight_b * d;
+            r += residual, ra += residual * a, rb += residual * b;
             if constexpr (shapes > 0) {
                 const Lane weight_g = weight * g;
                 wg += weight_g, wag += weight_a * g, wbg += weight_b * g, wgg += weight_g * g;
-                rg += weight_g * d;
+                rg += residual * g;
             }
         }
     };
