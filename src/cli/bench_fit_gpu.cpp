@@ -70,9 +70,12 @@ Agreement agreement(const Fits& cpu, const Fits& gpu) {
     return {double(near) / n, double(same) / n};
 }
 
-std::vector<std::int32_t> repeated(const std::vector<std::int32_t>& values, std::size_t copies) {
-    std::vector<std::int32_t> all;
-    for (std::size_t c = 0; c < copies; ++c) all.insert(all.end(), values.begin(), values.end());
+/// In page-locked memory.
+gpu::Pinned<std::int32_t> repeated(const gpu::Context& context, const std::vector<std::int32_t>& values,
+                                   std::size_t copies) {
+    if (values.empty()) return {};
+    gpu::Pinned<std::int32_t> all(context, copies * values.size());
+    for (std::size_t c = 0; c < copies; ++c) std::copy(values.begin(), values.end(), all.data() + c * values.size());
     return all;
 }
 
@@ -155,10 +158,11 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
         write_counts<float>(rois, copies, pixels_.data());
     const Camera counted = counting(c.camera);
     const CameraView camera(counted, std::max(c.size, counted.sensor_width), std::max(c.size, counted.sensor_height));
-    const std::vector<std::int32_t> x = repeated(rois.x_corner, copies), y = repeated(rois.y_corner, copies);
+    const auto x = repeated(fitter_.context(), rois.x_corner, copies);
+    const auto y = repeated(fitter_.context(), rois.y_corner, copies);
     RoiView stack;
     stack.size = c.size, stack.count = n, stack.type = type, stack.pixels = pixels_.data(), stack.camera = &camera;
-    stack.x_corner = x, stack.y_corner = y;
+    stack.x_corner = x.span(), stack.y_corner = y.span();
 
     const PinnedFits results(fitter_.context(), c.model, n);
     FitInfo info;
@@ -173,11 +177,14 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
                                        results.columns.size() * sizeof(float), pieces, flags_.repeats);
 
     const std::vector<std::byte> ordinary(pixels_.data(), pixels_.data() + n * roi_bytes);
-    stack.pixels = ordinary.data();
+    const std::vector<std::int32_t> ordinary_x(x.data(), x.data() + x.size()),
+        ordinary_y(y.data(), y.data() + y.size());
+    stack.pixels = ordinary.data(), stack.x_corner = ordinary_x, stack.y_corner = ordinary_y;
     const double pageable_s = best_seconds(flags_.repeats, run);
-    stack.pixels = pixels_.data(), stack.count = std::min(n, flags_.backend.gpu_memory / 2 / roi_bytes);
-    if (!x.empty())
-        stack.x_corner = stack.x_corner.first(stack.count), stack.y_corner = stack.y_corner.first(stack.count);
+    constexpr std::size_t beside_pixels = 128;  // bytes of a fit's corners and results, at most
+    stack.pixels = pixels_.data(),
+    stack.count = std::min(n, flags_.backend.gpu_memory / 2 / (roi_bytes + beside_pixels));
+    if (x.size() > 0) stack.x_corner = x.span().first(stack.count), stack.y_corner = y.span().first(stack.count);
     const double kernel_s = fitter_.kernel_seconds(stack, psf, bench_pixel_um, {}, flags_.repeats);
 
     const Agreement with_cpu = agreement(fit(rois, psf, bench_pixel_um), fits);

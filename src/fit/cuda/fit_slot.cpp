@@ -14,15 +14,18 @@
 namespace glint {
 namespace {
 
+// A batch's parts smaller than this share of it are sent together: each copy of its own costs the link a pause.
+constexpr std::size_t small_share = 8;
+
 std::size_t place(std::size_t& end, std::size_t bytes) {
     const std::size_t at = end;
     end += (bytes + 255) / 256 * 256;
     return at;
 }
 
-/// Copies by all cores: one alone is slower than the link.
-void copy_parts(const std::vector<Part>& parts, std::byte* staged, bool to_staged) {
-    constexpr std::size_t piece = 1 << 20;
+/// Copies by all cores: one alone is slower than the link. `staged` stands for the device buffer from `begin` on.
+void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t begin, bool to_staged) {
+    constexpr std::size_t piece = 256 << 10;  // many more than cores, so that none waits long for the last
     struct Piece {
         std::byte *host, *staged;
         std::size_t bytes;
@@ -30,7 +33,7 @@ void copy_parts(const std::vector<Part>& parts, std::byte* staged, bool to_stage
     std::vector<Piece> pieces;
     for (const Part& part : parts)
         for (std::size_t at = 0; at < part.bytes; at += piece)
-            pieces.push_back({part.host + at, staged + part.at + at, std::min(piece, part.bytes - at)});
+            pieces.push_back({part.host + at, staged + (part.at - begin) + at, std::min(piece, part.bytes - at)});
     const auto copy = [&](std::size_t k) {
         const Piece& p = pieces[k];
         to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
@@ -89,27 +92,19 @@ void FitSlot::launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigne
     gpu::launch(stream_, kernel, (launch.count + threads - 1) / threads, threads, shared_bytes, arguments);
 }
 
-void FitSlot::send(const std::vector<Part>& up, const std::vector<Part>& staged) {
+void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
     const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
         gpu::Buffer<std::byte> to = up_.view(at, bytes);
         gpu::upload(stream_, to, {from, bytes});
     };
-    const auto is_staged = [&](const Part& part) {
-        return std::any_of(staged.begin(), staged.end(), [&](const Part& other) { return other.at == part.at; });
-    };
+    for (const Part& part : direct) upload(part.host, part.at, part.bytes);
     // Parts lie in `up` one after the other: neighbours that were staged go in one copy.
-    std::size_t begin = 0, end = 0;
-    for (const Part& part : up) {
-        if (is_staged(part)) {
-            if (begin == end) begin = part.at;
-            end = part.at + part.bytes;
-            continue;
-        }
-        if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
-        begin = end = 0;
-        upload(part.host, part.at, part.bytes);
+    for (std::size_t k = 0; k < staged.size();) {
+        const std::size_t begin = staged[k].at;
+        std::size_t end = begin;
+        for (; k < staged.size() && staged[k].at - end < 256; ++k) end = staged[k].at + staged[k].bytes;
+        upload(staged_up_.data() + (begin - staged.front().at), begin, end - begin);
     }
-    if (begin < end) upload(staged_up_.data() + begin, begin, end - begin);
 }
 
 void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned threads, unsigned shared_bytes,
@@ -117,14 +112,18 @@ void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned 
                   std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
-    std::vector<Part> staged;
-    std::copy_if(up.begin(), up.end(), std::back_inserter(staged), pageable);
+    const auto small = [&](const Part& part) { return part.bytes < layout.up / small_share; };
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
-    if (!staged.empty()) make_room(staged_up_, stream_.context(), layout.up);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
-    copy_parts(staged, staged_up_.data(), true);
+    std::vector<Part> direct, staged;
+    for (const Part& part : up) (small(part) || pageable(part) ? staged : direct).push_back(part);
+    if (!staged.empty()) {
+        const std::size_t begin = staged.front().at, end = staged.back().at + staged.back().bytes;
+        make_room(staged_up_, stream_.context(), end - begin);
+        copy_parts(staged, staged_up_.data(), begin, true);
+    }
     marks_[0].record(stream_);
-    send(up, staged);
+    send(direct, staged);
     marks_[1].record(stream_);
     launch(kernel, launch_numbers, threads, shared_bytes, layout, maps);
     marks_[2].record(stream_);
@@ -139,7 +138,7 @@ void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned 
 
 void FitSlot::finish() {
     stream_.synchronize();
-    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), false);
+    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), 0, false);
 }
 
 void FitSlot::drop() noexcept {
