@@ -1,11 +1,13 @@
-// The program on a GPU, simulated or behind the shim, on which everything goes wrong in turn: its result is complete, or there is none and a
-// clear error; nothing stays on the GPU. Each run is a process of its own, as faults are.
+// The program on a GPU, simulated or behind the shim, on which everything goes wrong in turn: its result is complete, or
+// there is none and a clear error; nothing stays on the GPU. Each run is a process of its own, as faults are.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "glint/gpu_fit.hpp"
 #include "gpu/driver.hpp"
@@ -16,9 +18,9 @@ namespace {
 
 constexpr int fits = 300;
 
-/// fits x 7 x 7 float32 with a spot in the middle of each.
-void write_rois(const TemporaryFolder& folder) {
-    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (300, 7, 7), }";
+/// count x 7 x 7 float32 with a spot in the middle of each.
+void write_rois(const TemporaryFolder& folder, int count = fits) {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(count) + ", 7, 7), }";
     header.resize(128 - 10 - 1, ' ');
     header += '\n';
     std::ofstream out(folder / "rois.npy", std::ios::binary);
@@ -26,7 +28,7 @@ void write_rois(const TemporaryFolder& folder) {
     const std::uint16_t length = std::uint16_t(header.size());
     out.write(reinterpret_cast<const char*>(&length), 2);
     out << header;
-    for (int k = 0; k < fits; ++k)
+    for (int k = 0; k < count; ++k)
         for (int p = 0; p < 49; ++p) {
             const int dx = p % 7 - 3, dy = p / 7 - 3, distance = dx * dx + dy * dy;
             const float value = 10 +
@@ -59,8 +61,8 @@ class FaultyGpu : public ::testing::Test {
                        " SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
                        "/libsimgpu_fit_kernels.so SIMGPU_DEVICES=1x8GiB " + variables +
                        "; exec glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 "
-                       "--json --batch-size 64 --overwrite " +
-                       flags);
+                       "--json --overwrite " +
+                       (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
     }
     /// The library that this process has loaded.
     static std::string path_of_real_driver() {
@@ -69,21 +71,37 @@ class FaultyGpu : public ::testing::Test {
             if (line.find("/libcuda.so") != std::string::npos) return line.substr(line.find('/'));
         return "";
     }
-    bool complete() const {
+    bool complete(int rows = fits) const {
         const std::string text = read_bytes(folder_ / "o.csv");
-        return std::count(text.begin(), text.end(), '\n') == fits + 1;
+        return std::count(text.begin(), text.end(), '\n') == rows + 1;
+    }
+    /// Whether the GPU came through by itself; if not, the CPU does, or there is a clear error and no result.
+    bool expect_all_or_nothing(const std::string& fault) {
+        SCOPED_TRACE(fault);
+        const Ended strict = fit_with("SIMGPU_FAULT=" + fault, "--backend gpu");
+        expect_audited(strict);
+        if (strict.exit_code == 0) {
+            EXPECT_TRUE(complete());
+        } else {
+            EXPECT_FALSE(std::filesystem::exists(folder_ / "o.csv"));
+            EXPECT_NE(strict.err.find("glint: "), std::string::npos) << strict.err;
+        }
+        const Ended easy = fit_with("SIMGPU_FAULT=" + fault, "--backend auto");
+        expect_audited(easy);
+        EXPECT_EQ(easy.exit_code, 0) << easy.err;
+        EXPECT_TRUE(complete());
+        return strict.exit_code == 0;
+    }
+    static void expect_audited(const Ended& ended) {
+        EXPECT_NE(ended.exit_code, 86) << ended.err;  // an ordering bug
+        EXPECT_NE(ended.exit_code, 87) << ended.err;  // something left on the GPU
+        EXPECT_LT(ended.exit_code, 128) << ended.err;
     }
 
     TemporaryFolder folder_;
     std::filesystem::path server_;
     std::string real_driver_;  // faults are injected in front of it; empty: the simulated server
 };
-
-void expect_audited(const Ended& ended) {
-    EXPECT_NE(ended.exit_code, 86) << ended.err;  // an ordering bug
-    EXPECT_NE(ended.exit_code, 87) << ended.err;  // something left on the GPU
-    EXPECT_LT(ended.exit_code, 128) << ended.err;
-}
 
 }  // namespace
 
@@ -117,25 +135,36 @@ TEST_F(FaultyGpu, every_call_fails_once) {
             for (const std::string call : {"1", "2", "5"}) {
                 if (code == "999" && call != "1") continue;                             // one other error will do
                 if (!real_driver_.empty() && (code == "999" || call == "5")) continue;  // 0.3 s each
-                const std::string fault = "SIMGPU_FAULT=" + function + ":" + call + ":" + code;
-                SCOPED_TRACE(fault);
-                const Ended strict = fit_with(fault, "--backend gpu");
-                expect_audited(strict);
-                if (strict.exit_code == 0) {
-                    EXPECT_TRUE(complete());
-                    ++survived;
-                } else {
-                    EXPECT_FALSE(std::filesystem::exists(folder_ / "o.csv"));
-                    EXPECT_NE(strict.err.find("glint: "), std::string::npos) << strict.err;
-                    ++failed;
-                }
-                const Ended easy = fit_with(fault, "--backend auto");
-                expect_audited(easy);
-                EXPECT_EQ(easy.exit_code, 0) << easy.err;
-                EXPECT_TRUE(complete());
+                (expect_all_or_nothing(function + ":" + call + ":" + code) ? survived : failed)++;
             }
     EXPECT_GT(failed, 10) << "the faults did not happen";
     EXPECT_GT(survived, 2) << "a lack of memory is no reason to give up";
+}
+
+TEST_F(FaultyGpu, memory_fails_at_every_call_in_turn_and_from_every_call_on) {
+    if (!real_driver_.empty())
+        GTEST_SKIP() << "some hundred runs of 0.3 s each; the first calls are in every_call_fails_once";
+    ASSERT_EQ(fit_with("SIMGPU_REPORT=$PWD/report", "--backend gpu").exit_code, 0);
+    std::ifstream report(folder_ / "report");
+    std::map<std::string, int> calls;
+    int n = 0;
+    for (std::string function; report >> function >> n;) calls[function] = n;
+    for (const std::string function : {"cuMemAllocFromPoolAsync", "cuMemHostRegister"}) {
+        ASSERT_GT(calls[function], 3) << function;
+        for (int call = 1; call <= calls[function]; ++call)
+            for (const std::string on : {"", "+"})
+                expect_all_or_nothing(function + ":" + std::to_string(call) + on + ":2");
+    }
+}
+
+TEST_F(FaultyGpu, too_little_memory_for_a_batch_makes_smaller_ones) {
+    write_rois(folder_, 3000);
+    const Ended end = fit_with("", "--backend gpu --gpu-memory 400kB --batch-size 3000");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(complete(3000));
+    const auto result = nlohmann::json::parse(end.out);
+    EXPECT_EQ(result["backend"], "gpu");
+    EXPECT_LT(result["batch_size"], 3000);
 }
 
 // A context that is lost takes its memory with it until the process ends: the audit counts nothing then.

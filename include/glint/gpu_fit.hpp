@@ -12,7 +12,7 @@
 namespace glint {
 
 struct GpuFitOptions {
-    int ordinal = 0;                                      ///< CUDA's number of the GPU
+    int ordinal = -1;                                     ///< CUDA's number of the GPU; -1: the first that can be used
     std::uint64_t memory_bytes = std::uint64_t(1) << 30;  ///< most to take of it, beyond its context
     std::int64_t batch_size = 0;                          ///< ROIs sent at once; 0: as few as reach the link's speed
 };

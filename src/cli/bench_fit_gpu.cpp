@@ -138,7 +138,7 @@ double link_seconds(const gpu::Context& context, std::byte* from, std::size_t up
 GpuBench::GpuBench(const BenchFitFlags& flags)
     : flags_(flags),
       opened_(std::chrono::steady_clock::now()),
-      fitter_({.memory_bytes = flags.backend.gpu_memory, .batch_size = flags.backend.batch_size}),
+      fitter_({.memory_bytes = gpu_memory_bytes(flags.backend), .batch_size = flags.backend.batch_size}),
       open_s_(seconds_since(opened_)),
       pixels_(fitter_.context(), flags.gpu_bytes) {}
 
@@ -183,7 +183,7 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
     const double pageable_s = best_seconds(flags_.repeats, run);
     constexpr std::size_t beside_pixels = 128;  // bytes of a fit's corners and results, at most
     stack.pixels = pixels_.data(),
-    stack.count = std::min(n, flags_.backend.gpu_memory / 2 / (roi_bytes + beside_pixels));
+    stack.count = std::min(n, gpu_memory_bytes(flags_.backend) / 2 / (roi_bytes + beside_pixels));
     if (x.size() > 0) stack.x_corner = x.span().first(stack.count), stack.y_corner = y.span().first(stack.count);
     const double kernel_s = fitter_.kernel_seconds(stack, psf, bench_pixel_um, {}, flags_.repeats);
 

@@ -6,6 +6,8 @@
 
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/limit.hpp"
 #include "glint/units.hpp"
 
 namespace glint::cli {
@@ -75,9 +77,8 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of the GPU, beyond its context")
-        ->transform(CLI::AsSizeValue(false))
-        ->default_str("1GiB")
+    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of the GPU, beyond its context: 1GiB, 500MB, 25%")
+        ->capture_default_str()
         ->group("Fit");
     app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
@@ -88,8 +89,19 @@ void use_backend(const BackendFlags& flags, FitOptions& options) {
     options.backend = flags.backend == "cpu"   ? Backend::cpu
                       : flags.backend == "gpu" ? Backend::gpu
                                                : Backend::automatic;
-    options.gpu_memory_bytes = flags.gpu_memory;
+    options.gpu_memory_bytes = gpu_memory_bytes(flags);
     options.gpu_batch_size = flags.batch_size;
+}
+
+std::uint64_t gpu_memory_bytes(const BackendFlags& flags) {
+    std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
+    if (flags.gpu_memory.find('%') != std::string::npos)
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.why_not.empty()) {
+                total = device.total_bytes;
+                break;
+            }
+    return gpu::parse_limit(flags.gpu_memory, total, "--gpu-memory");
 }
 
 }  // namespace glint::cli

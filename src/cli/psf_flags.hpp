@@ -27,12 +27,14 @@ void add_fit_flags(CLI::App& app, FitOptions& options);
 
 struct BackendFlags {
     std::string backend = "auto";
-    std::uint64_t gpu_memory = std::uint64_t(1) << 30;
+    std::string gpu_memory = "1GiB";
     std::int64_t batch_size = 0;
 };
 
 /// --backend, --gpu-memory and --batch-size.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
 void use_backend(const BackendFlags& flags, FitOptions& options);
+/// Of --gpu-memory; a share is that of the first GPU that can be used.
+std::uint64_t gpu_memory_bytes(const BackendFlags& flags);
 
 }  // namespace glint::cli

@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "glint/gpu/limit.hpp"
 
 namespace glint::gpu {
-
-/// "4GiB", "500 MB", "25%" of `total_bytes`, "1073741824". OptionError, which names `what`, for anything else.
-std::uint64_t parse_limit(const std::string& value, std::uint64_t total_bytes, const std::string& what);
 
 /// Of GLINT_GPU_MEMORY_LIMIT; 0 when it is not set or empty.
 std::uint64_t limit_of_environment(std::uint64_t total_bytes);

@@ -65,6 +65,7 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
 }
 
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {
+    const Current current(home, std::nothrow);
     const auto* first = static_cast<const std::byte*>(memory);
     return is_host_memory(home, first) && is_host_memory(home, first + bytes - 1);
 }

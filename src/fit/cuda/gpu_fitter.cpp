@@ -17,7 +17,7 @@ namespace {
 
 constexpr int slot_count = 4;
 constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // of a batch; 0.3 ms at 55 GB/s
-constexpr std::int64_t least_batch = 1024;
+constexpr std::int64_t least_batch = 1024, one_warp = 32;
 
 static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
               int(GpuPixel::f32) == int(PixelType::float32));
@@ -58,7 +58,12 @@ bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty()
 struct GpuFitter::State {
     explicit State(const GpuFitOptions& wanted) : options(wanted), context(open(wanted)) {
         most_shared_bytes = context.shared_bytes_per_block();
-        for (int k = 0; k < slot_count; ++k) slots.emplace_back(context);
+        slots = new_slots();
+    }
+    std::vector<FitSlot> new_slots() const {
+        std::vector<FitSlot> fresh;
+        for (int k = 0; k < slot_count; ++k) fresh.emplace_back(context);
+        return fresh;
     }
 
     static gpu::Context open(const GpuFitOptions& wanted) {
@@ -67,7 +72,10 @@ struct GpuFitter::State {
                              "this glint was built without CUDA: build it where nvcc is found, or take --backend cpu");
         const gpu::Inventory there = gpu::inventory();
         if (!there.why_none.empty()) throw gpu::NoGpu(0, there.why_none);
-        return gpu::Context(wanted.ordinal, {.limit_bytes = wanted.memory_bytes});
+        int ordinal = wanted.ordinal;
+        for (const gpu::Device& device : there.devices)
+            if (ordinal < 0 && device.why_not.empty()) ordinal = device.ordinal;
+        return gpu::Context(ordinal, {.limit_bytes = wanted.memory_bytes});
     }
 
     /// What all batches of a call have in common.
@@ -247,11 +255,10 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
                 state_->run(plan, options.stop, done, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
-                if (plan.batch <= least_batch) throw;
-                plan.batch = std::max(least_batch, plan.batch / 2);
+                if (plan.batch <= one_warp) throw;
+                plan.batch = std::max(one_warp, plan.batch / 2);
                 how.batch_size = 0;
-                state_->slots.clear();
-                for (int k = 0; k < slot_count; ++k) state_->slots.emplace_back(state_->context);
+                state_->slots = state_->new_slots();  // what the old ones held goes back
             }
     } catch (...) {
         tell();

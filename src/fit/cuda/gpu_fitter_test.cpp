@@ -266,7 +266,9 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     out.iterations = states.data(), out.status = reinterpret_cast<FitStatus*>(states.data() + 500);
     RoiView rv = view(rois);
     rv.pixels = reinterpret_cast<const std::byte*>(pinned.data());
+    const auto pinned_before = gpu.context().statistics().pinned_bytes;
     gpu.fit(rv, psf, pixel_um, {}, out, &c.info);
+    EXPECT_EQ(gpu.context().statistics().pinned_bytes, pinned_before) << "something passed through other memory";
     for (int k = 0; k < 4; ++k) {
         std::copy_n(out.theta[k], 500, c.gpu.theta[k].begin());
         std::copy_n(out.crlb[k], 500, c.gpu.crlb[k].begin());
