@@ -6,7 +6,9 @@
 set(GLINT_CUDA_ARCHITECTURES "90" CACHE STRING "Compute capabilities to build kernels for")
 set(GLINT_CUDA_PTX "75" CACHE STRING "Least compute capability that the kernels run on")
 find_path(GLINT_CUDA_INCLUDE cudaTypedefs.h HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
-find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
+file(GLOB glint_own_nvcc ${PROJECT_SOURCE_DIR}/.nvcc/lib/python3*/site-packages/nvidia/cu13)  # of `./dev setup gpu`
+find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda ${glint_own_nvcc}
+  PATH_SUFFIXES bin)
 
 # glint_add_fatbins(TARGET FUNCTION sources.cu...): the namespace-level array of them, in that order, from
 # `std::span<const unsigned char> glint::FUNCTION(int k)`; empty spans without nvcc.

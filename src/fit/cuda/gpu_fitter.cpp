@@ -69,7 +69,8 @@ struct GpuFitter::State {
     static gpu::Context open(const GpuFitOptions& wanted) {
         if (!has_gpu_kernels())
             throw gpu::NoGpu(0,
-                             "this glint was built without CUDA: build it where nvcc is found, or take --backend cpu");
+                             "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or "
+                             "take --backend cpu");
         const gpu::Inventory there = gpu::inventory();
         if (!there.why_none.empty()) throw gpu::NoGpu(0, there.why_none);
         int ordinal = wanted.ordinal;
