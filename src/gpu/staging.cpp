@@ -37,6 +37,18 @@ Workers& Staging::workers() {
     return *workers_;
 }
 
+std::pair<Staging::Slot*, std::unique_lock<std::mutex>> Staging::take() {
+    for (const bool page_locked : {true, false})  // page-locking takes milliseconds
+        for (Slot& slot : slots_) {
+            std::unique_lock lock(slot.mutex, std::try_to_lock);
+            if (!lock || page_locked != (slot.memory != nullptr)) continue;
+            if (slot.in_flight && context_.driver->cuEventQuery(slot.last) != cu::success) continue;
+            return {&slot, std::move(lock)};
+        }
+    Slot& slot = slots_[next_slot_++ % slot_count];
+    return {&slot, std::unique_lock(slot.mutex)};
+}
+
 void Staging::prepare(Slot& slot) {
     if (!slot.last) slot.last = context_.take_event(false);
     if (!slot.memory) slot.memory = static_cast<std::byte*>(pin(context_, slot_bytes));
@@ -57,12 +69,11 @@ void Staging::each_chunk(std::size_t bytes, const Copy& copy) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         for (std::size_t k; (k = next++) < chunks;) {
-            Slot& slot = slots_[next_slot_++ % slot_count];
-            const std::lock_guard lock(slot.mutex);
             try {
                 const Current current(context_);
-                prepare(slot);
-                copy(slot, k * chunk, std::min(chunk, bytes - k * chunk));
+                const auto [slot, lock] = take();
+                prepare(*slot);
+                copy(*slot, k * chunk, std::min(chunk, bytes - k * chunk));
             } catch (...) {
                 next = chunks;  // the others need not go on
                 throw;

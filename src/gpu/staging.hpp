@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "gpu/cuda_abi.hpp"
 #include "gpu/workers.hpp"
@@ -42,6 +43,8 @@ class Staging {
     using Copy = std::function<void(Slot&, std::size_t offset, std::size_t bytes)>;
 
     void each_chunk(std::size_t bytes, const Copy& copy);
+    /// One that is page-locked and idle, else a new one, else the next to come free.
+    std::pair<Slot*, std::unique_lock<std::mutex>> take();
     void prepare(Slot& slot);
     void mark(Slot& slot, StreamState& stream);
     Workers& workers();
