@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
+#include "gpu/context_state.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/expect_error.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::test;
 using glint::test::expect_error;
+namespace cu = glint::cu;
 
 namespace {
 
@@ -126,6 +128,25 @@ TEST_F(GpuBuffer, adopts_memory_of_others) {
         stream->synchronize();
     }
     EXPECT_EQ(downloaded(*stream, owner), ramp(1000)) << "borrowed memory is not freed";
+}
+
+TEST_F(GpuBuffer, frees_what_it_adopts_to_own) {
+    cu::DevicePtr address = 0;
+    {
+        const detail::Current current(context->state());
+        check(driver().cuMemAllocManaged(&address, 4000, cu::attach_global), "cuMemAllocManaged");
+    }
+    auto ours = Buffer<unsigned>::adopt(*stream, address, 1000, true);
+    fill(*stream, ours, 1);
+    EXPECT_EQ(context->snapshot().at(0).kind, MemoryKind::adopted);
+    EXPECT_EQ(context->statistics().live_bytes, 0u) << "it is not of the pool, nor counted";
+    ours = {};
+    EXPECT_TRUE(context->snapshot().empty());
+    unsigned type = 0;
+    int memory_type = 2;
+    void* values[] = {&type};
+    const cu::Result known = driver().cuPointerGetAttributes(1, &memory_type, values, address);
+    EXPECT_TRUE(known != cu::success || type == 0) << "the driver knows it no more";
 }
 
 TEST_F(GpuBuffer, a_buffer_of_nothing_works) {
