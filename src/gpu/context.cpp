@@ -213,7 +213,10 @@ std::uint64_t detail::managed_by_others(const ContextState& home) {
 }
 
 Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_shared<detail::ContextState>()) {
-    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) { state->close(); });
+    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) mutable {
+        state->close();
+        state.reset();  // the list of open contexts would keep this function, and so the state
+    });
     state_->open(ordinal, options);
     const std::lock_guard lock(open_contexts_mutex);
     std::erase_if(open_contexts, [](const auto& entry) { return entry.second.expired(); });
