@@ -18,8 +18,6 @@ struct Use {
     std::uint64_t count = 0;
 };
 
-enum class Kind { pooled, borrowed, adopted, managed };
-
 struct Allocation : Resource {
     Allocation(const Stream& stream, Kind of_kind);
     ~Allocation() override;
@@ -36,9 +34,6 @@ struct Allocation : Resource {
     std::vector<Use> readers;       // since then, on other streams
     std::atomic<bool> busy{false};  // used by a GPU since the host last waited (managed memory)
 
-    /// Frees behind every use. Of pooled memory in stream order; for the others the host waits.
-    void free_pooled() noexcept;
-    void free_waiting() noexcept;
     std::vector<std::shared_ptr<StreamState>> users() const;
 };
 

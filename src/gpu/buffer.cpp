@@ -44,8 +44,7 @@ Allocation::~Allocation() {
         if (home.resources.erase({Resource::Rank::allocation, this}) == 0)
             return;  // close() was here, or it was never added
     }
-    if (kind == Kind::pooled && address) free_pooled();
-    if (kind == Kind::adopted || kind == Kind::managed) free_waiting();
+    if (address && kind != Kind::borrowed) give_back(home, {address, counted, kind, users()});
 }
 
 void Allocation::drop() noexcept {
@@ -66,17 +65,6 @@ std::vector<std::shared_ptr<StreamState>> Allocation::users() const {
     return all;
 }
 
-void Allocation::free_pooled() noexcept { give_back(context.state(), {address, counted, users()}); }
-
-void Allocation::free_waiting() noexcept {
-    ContextState& home = context.state();
-    const Current current(home, std::nothrow);
-    for (const auto& user : users())
-        if (!user->home().released) user->home().driver->cuStreamSynchronize(user->stream);
-    home.driver->cuMemFree(address);
-    uncount_live(home, counted);
-}
-
 std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
     StreamState& state = stream.state();
     state.require_usable();
@@ -88,6 +76,7 @@ std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
                                ": memory cannot be allocated on a stream that is being captured: "
                                "allocate before the capture begins");
         allocation->address = take(state, bytes);
+        allocation->writer.count = ++state.uses;  // the memory is there when the stream comes by
     }
     allocation->bytes = allocation->counted = bytes;
     state.home().add(Resource::Rank::allocation, allocation.get());

@@ -1,14 +1,9 @@
-// Buffers: bytes there and back, the order of uses, parts, strangers, and copies between GPUs.
+// Buffers: bytes there and back, the order of uses, parts, and memory of others.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
-#include <dlfcn.h>
-
-#include <numeric>
-
-#include "glint/gpu/managed.hpp"
+#include "gpu/context_state.hpp"
 #include "gpu/gpu_fixture.hpp"
-#include "gpu/stream_state.hpp"
 #include "tests/expect_error.hpp"
 
 using namespace glint::gpu;
@@ -18,45 +13,7 @@ namespace cu = glint::cu;
 
 namespace {
 
-struct GpuBuffer : GpuTest {
-    void SetUp() override {
-        GpuTest::SetUp();
-        if (IsSkipped()) return;
-        context = std::make_unique<Context>(0, ContextOptions{.limit_bytes = 512 * mib});
-        stream = std::make_unique<Stream>(*context);
-    }
-    std::unique_ptr<Context> context;
-    std::unique_ptr<Stream> stream;
-};
-
-/// Capture, which glint itself does not start: by the real driver's functions, or the simulated one's switch.
-struct Capture {
-    void* library = dlopen("libcuda.so.1", RTLD_NOW);
-    void find(const char* name, auto& function) const {
-        function = reinterpret_cast<std::decay_t<decltype(function)>>(library ? dlsym(library, name) : nullptr);
-    }
-    cu::Result (*begin_real)(cu::Stream, int) = nullptr;
-    cu::Result (*end_real)(cu::Stream, void**) = nullptr;
-    void (*simulate)(cu::Stream, int) = nullptr;
-
-    Capture() {
-        find("cuStreamBeginCapture_v2", begin_real);
-        find("cuStreamEndCapture", end_real);
-        find("simgpu_set_capturing", simulate);
-    }
-    explicit operator bool() const { return (begin_real && end_real) || simulate; }
-    void begin(const Stream& stream) const {
-        if (simulate) return simulate(stream.state().stream, 1);
-        const detail::Current current(stream.context().state());
-        check(begin_real(stream.state().stream, 0), "cuStreamBeginCapture");
-    }
-    void end(const Stream& stream) const {
-        void* graph = nullptr;
-        if (simulate) return simulate(stream.state().stream, 0);
-        const detail::Current current(stream.context().state());
-        check(end_real(stream.state().stream, &graph), "cuStreamEndCapture");
-    }
-};
+struct GpuBuffer : OneGpuTest {};
 
 }  // namespace
 
@@ -173,6 +130,25 @@ TEST_F(GpuBuffer, adopts_memory_of_others) {
     EXPECT_EQ(downloaded(*stream, owner), ramp(1000)) << "borrowed memory is not freed";
 }
 
+TEST_F(GpuBuffer, frees_what_it_adopts_to_own) {
+    cu::DevicePtr address = 0;
+    {
+        const detail::Current current(context->state());
+        check(driver().cuMemAllocManaged(&address, 4000, cu::attach_global), "cuMemAllocManaged");
+    }
+    auto ours = Buffer<unsigned>::adopt(*stream, address, 1000, true);
+    fill(*stream, ours, 1);
+    EXPECT_EQ(context->snapshot().at(0).kind, MemoryKind::adopted);
+    EXPECT_EQ(context->statistics().live_bytes, 0u) << "it is not of the pool, nor counted";
+    ours = {};
+    EXPECT_TRUE(context->snapshot().empty());
+    unsigned type = 0;
+    int memory_type = 2;
+    void* values[] = {&type};
+    const cu::Result known = driver().cuPointerGetAttributes(1, &memory_type, values, address);
+    EXPECT_TRUE(known != cu::success || type == 0) << "the driver knows it no more";
+}
+
 TEST_F(GpuBuffer, a_buffer_of_nothing_works) {
     Buffer<unsigned> none(*stream, 0);
     fill(*stream, none, 1);
@@ -181,64 +157,42 @@ TEST_F(GpuBuffer, a_buffer_of_nothing_works) {
     EXPECT_EQ(context->statistics().live_bytes, 0u);
 }
 
-TEST_F(GpuBuffer, capture_gets_what_it_allows_and_a_named_error_for_the_rest) {
-    const Capture capture;
-    if (!capture) GTEST_SKIP() << "this driver cannot capture";
+TEST_F(GpuBuffer, an_empty_one_says_so) {
+    Buffer<unsigned> none;
+    EXPECT_FALSE(bool(none));
+    expect_error<glint::OptionError>([&] { none.read_on(*stream); }, {"empty"});
+    expect_error<glint::OptionError>([&] { none.write_on(*stream); }, {"empty"});
+    expect_error<glint::OptionError>([&] { (void)none.context(); }, {"empty"});
+    expect_error<glint::OptionError>([&] { fill(*stream, none, 1); }, {"empty"});
+}
+
+TEST_F(GpuBuffer, adopts_no_more_than_any_memory_holds) {
+    EXPECT_THROW(Buffer<double>::adopt(*stream, 0x1000, (std::size_t(1) << 61) + 1, false), OutOfMemory);
+}
+
+TEST_F(GpuBuffer, events_order_streams) {
     const Stream other(*context);
+    Event uploaded(*context);
+    EXPECT_TRUE(uploaded.done()) << "it was never recorded";
+    Pinned<unsigned> back(*context, 1000);
     Buffer<unsigned> buffer(*stream, 1000);
-    buffer.write_on(other);
-    capture.begin(*stream);
-    expect_error<GpuError>([&] { buffer.write_on(*stream); }, {"another stream", "synchronize()"});
-    expect_error<GpuError>([&] { Buffer<unsigned>(*stream, 10); }, {"allocate before"});
-    capture.end(*stream);
+    upload(*stream, buffer, ramp(1000));
+    auto same = Buffer<unsigned>::adopt(other, buffer.read_on(*stream), 1000, false);  // knows of no other stream
+    uploaded.record(*stream);
+    uploaded.wait_on(other);
+    download(other, back.span(), same);
     other.synchronize();
-    capture.begin(*stream);
-    EXPECT_NO_THROW(fill(*stream, buffer, 7));
-    buffer = {};  // put off until the capture is over
-    capture.end(*stream);
-    EXPECT_EQ(context->statistics().live_bytes, 0u);
-    stream->synchronize();  // puts the free into the stream
-    stream->synchronize();
-    context->trim();
-    EXPECT_EQ(context->statistics().reserved_bytes, 0u);
+    EXPECT_TRUE(uploaded.done());
+    EXPECT_EQ(back.data()[999], 999u);
 }
 
-TEST_F(GpuBuffer, managed_memory_is_for_both_sides) {
-    Managed<unsigned> shared(*context, 1 << 20);
-    std::iota(shared.begin(), shared.end(), 0u);
-    shared.prefetch_to_device(*stream);
-    Buffer<unsigned> copied(*stream, shared.size());
-    Buffer<unsigned> seen = Buffer<unsigned>::adopt(*stream, shared.read_on(*stream), shared.size(), false);
-    copy(*stream, copied, seen);
-    fill(*stream, seen, 0);
-    shared.write_on(*stream);
-    const auto blocks = [&] { return context->statistics().host_blocks; };
-    const auto before = blocks();
-    EXPECT_EQ(std::accumulate(shared.begin(), shared.end(), 0u), 0u);
-    EXPECT_EQ(blocks(), before + 1) << "the host waits once";
-    for (std::size_t k = 0; k < shared.size(); ++k) shared[k] = 1;
-    EXPECT_EQ(blocks(), before + 1) << "and not for each element";
-    EXPECT_TRUE(downloaded(*stream, copied) == ramp(shared.size()));
-    EXPECT_THROW(Managed<char>(*context, std::size_t(1) << 46), OutOfMemory);
-}
-
-TEST_F(GpuBuffer, copies_between_gpus_arrive_and_strangers_are_named) {
-    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
-    const Context second(1, {.limit_bytes = 512 * mib});
-    const Stream there(second);
-    const std::size_t n = 6000000;  // several chunks, where it is staged
-    Buffer<unsigned> here(*stream, n), far(there, n);
-    upload(*stream, here, ramp(n, 5));
-    copy(there, far, here);
-    EXPECT_TRUE(downloaded(there, far) == ramp(n, 5));
-    fill(there, far, 9);
-    copy(there, here, far);
-    EXPECT_EQ(downloaded(*stream, here).back(), 0x09090909u);
-    try {
-        here.read_on(there);
-    } catch (const GpuError& error) {
-        const std::string said = error.what();
-        for (const char* part : {"GPU 0", "GPU 1", "cannot reach", "stream of GPU 0", "copy()"})
-            EXPECT_NE(said.find(part), std::string::npos) << said;
-    }
-}
+// Reading an element from the host does not compile.
+template <class B>
+concept Indexed = requires(B& buffer) {
+    buffer[0];
+};
+template <class B>
+concept Dereferenced = requires(B& buffer) {
+    *buffer.begin();
+};
+static_assert(!Indexed<Buffer<float>> && !Dereferenced<Buffer<float>>);

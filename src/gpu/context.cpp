@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gpu/allocation.hpp"
 #include "gpu/context_state.hpp"
 #include "gpu/limit.hpp"
 #include "gpu/pool.hpp"
@@ -104,53 +105,6 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     make_pool(*this);
 }
 
-void ContextState::close() noexcept {
-    if (forked()) {
-        // What was inherited is the parent's, and its threads are not here.
-        released = true;
-        if (staging) staging->abandon();
-        return;
-    }
-    if (!context) {
-        released = true;
-        return;
-    }
-    std::vector<ParkedFree> dropped;  // holds streams, whose end takes the mutex: so they go after it
-    {
-        const Current current(*this, std::nothrow);
-        for (const auto& stream : all_streams()) driver->cuStreamSynchronize(stream->stream);
-        staging.reset();
-        const std::lock_guard lock(mutex);
-        released = true;
-        for (const ParkedFree& parked_free : parked)
-            driver->cuMemFreeAsync(parked_free.address, parked_free.users.front()->stream);
-        dropped.swap(parked);
-        drop_resources();
-        for (const auto& [memory, bytes] : pinned) driver->cuMemHostUnregister(memory);
-        pinned.clear();
-        for (auto& events : spare_events) {
-            for (const cu::Event event : events) driver->cuEventDestroy(event);
-            events.clear();
-        }
-        on_pressure.clear();
-        if (pool) driver->cuMemPoolDestroy(pool);
-    }
-    driver->cuDevicePrimaryCtxRelease(device);
-}
-
-void ContextState::drop_resources() noexcept {
-    bool memory_freed = false;
-    for (const auto& [rank, resource] : resources) {
-        if (rank != Resource::Rank::allocation && !memory_freed) {
-            // The frees lie in streams, and a pool destroyed before them keeps its memory until the process ends.
-            for (const auto& [stream, weak] : streams) driver->cuStreamSynchronize(stream->stream);
-            memory_freed = true;
-        }
-        resource->drop();
-    }
-    resources.clear();
-}
-
 void ContextState::require_usable(const char* what) const {
     if (forked()) usable_driver();  // throws
     if (released)
@@ -242,9 +196,31 @@ Context without_hold(const std::shared_ptr<ContextState>& state) {
 
 }  // namespace detail
 
+namespace {
+
+std::mutex open_contexts_mutex;
+std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> open_contexts;  // with their holds
+
+}  // namespace
+
+std::uint64_t detail::managed_by_others(const ContextState& home) {
+    std::uint64_t bytes = 0;
+    const std::lock_guard lock(open_contexts_mutex);
+    for (const auto& [weak, hold] : open_contexts)
+        if (const auto state = weak.lock(); state && state.get() != &home && state->ordinal == home.ordinal)
+            bytes += state->counters.managed;
+    return bytes;
+}
+
 Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_shared<detail::ContextState>()) {
-    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) { state->close(); });
+    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) mutable {
+        state->close();
+        state.reset();  // the list of open contexts would keep this function, and so the state
+    });
     state_->open(ordinal, options);
+    const std::lock_guard lock(open_contexts_mutex);
+    std::erase_if(open_contexts, [](const auto& entry) { return entry.second.expired(); });
+    open_contexts.emplace_back(state_, hold_);
 }
 
 int Context::ordinal() const { return state_->ordinal; }
@@ -254,7 +230,23 @@ int Context::shared_bytes_per_block() const { return state_->shared_bytes_per_bl
 
 void Context::synchronize() const {
     state_->require_usable("this Context");
-    for (const auto& stream : state_->all_streams()) stream->synchronize();
+    const auto streams = state_->all_streams();
+    for (const auto& stream : streams) stream->refuse_capture("Context::synchronize()");
+    for (const auto& stream : streams) stream->synchronize();
+    state_->wait_for_retired();
+}
+
+void synchronize_all() {
+    std::vector<Context> contexts;  // held, so that none closes while it is waited for
+    {
+        const std::lock_guard lock(open_contexts_mutex);
+        for (const auto& [state, hold] : open_contexts) {
+            Context context;
+            context.state_ = state.lock(), context.hold_ = hold.lock();
+            if (context.hold_.use_count() > 0) contexts.push_back(std::move(context));
+        }
+    }
+    for (const Context& context : contexts) context.synchronize();
 }
 
 void Context::trim() const {
@@ -276,6 +268,18 @@ MemoryStatistics Context::statistics() const {
     s.early_reclaims = counted.early_reclaims;
     s.retries = counted.retries, s.trims = counted.trims;
     return s;
+}
+
+std::vector<MemoryRecord> Context::snapshot() const {
+    std::vector<MemoryRecord> records;
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [rank, resource] : state_->resources) {
+        if (rank != detail::Resource::Rank::allocation) continue;
+        const auto& allocation = static_cast<const detail::Allocation&>(*resource);
+        if (allocation.address) records.push_back({allocation.address, allocation.bytes, allocation.kind, false});
+    }
+    for (const detail::ParkedFree& due : state_->parked) records.push_back({due.address, due.bytes, due.kind, true});
+    return records;
 }
 
 void Context::on_pressure(std::function<std::uint64_t()> callback) const {

@@ -30,16 +30,19 @@ struct Resource {
     virtual void drop() noexcept = 0;
 };
 
-/// A free that capture forbade when it was due.
+using Kind = MemoryKind;
+
+/// A free that capture forbade when it was due, or that failed.
 struct ParkedFree {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
+    Kind kind = Kind::pooled;
     std::vector<std::shared_ptr<StreamState>> users;  ///< the first is the stream to free on
 };
 
 struct Counters {
-    std::atomic<std::uint64_t> live{0}, peak{0}, deferred{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
-        early_reclaims{0}, retries{0}, trims{0};
+    std::atomic<std::uint64_t> live{0}, peak{0}, managed{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
+        early_reclaims{0}, retries{0}, trims{0};  // managed: the part of live that is not the pool's
 };
 
 /// When the pool was last given back early, and what that cost.
@@ -49,6 +52,9 @@ struct ReclaimHistory {
 };
 
 struct ContextState {
+    const std::uint64_t serial = next_serial++;  // no two contexts of a process share one
+    static inline std::atomic<std::uint64_t> next_serial{0};
+
     // Constant from open() to close().
     const Driver* driver = nullptr;
     int ordinal = -1, multiprocessors = 0, shared_bytes_per_block = 0;
@@ -63,9 +69,10 @@ struct ContextState {
     std::atomic<bool> released{false};
     Counters counters;
 
-    std::mutex mutex;  // guards what follows; never held while the host waits for the device
+    std::mutex mutex;  // guards what follows; held while the host waits for the device only in close()
     std::set<std::pair<Resource::Rank, Resource*>> resources;
     std::unordered_map<StreamState*, std::weak_ptr<StreamState>> streams;
+    std::vector<cu::Stream> retired;         // destroyed by their owners; what was in them may still run
     std::vector<cu::Event> spare_events[2];  // without and with timing
     std::map<void*, std::size_t> pinned;     // page-locked by us
     std::vector<ParkedFree> parked;
@@ -73,7 +80,8 @@ struct ContextState {
     ReclaimHistory reclaims;
 
     std::mutex peer_mutex;
-    std::map<int, bool> peers;  // which other GPUs reach this one's memory; each was tried
+    std::map<std::uint64_t, bool>
+        peers;  // by serial: whether another context reaches this one's memory; each was tried
 
     std::once_flag staging_once;
     std::unique_ptr<Staging> staging;
@@ -81,6 +89,8 @@ struct ContextState {
     void open(int wanted, const ContextOptions& options);
     void close() noexcept;
     void drop_resources() noexcept;
+    void drop_finished_streams() noexcept;  ///< of the retired; with the mutex held
+    void wait_for_retired() noexcept;
 
     /// Throws when the context was released, the GPU was lost, or this is a forked child.
     void require_usable(const char* what) const;
@@ -113,6 +123,9 @@ class Current {
     cu::Context before_ = nullptr;
     bool changed_ = false;
 };
+
+/// Managed memory that this process's other contexts of the same GPU hold.
+std::uint64_t managed_by_others(const ContextState& home);
 
 /// Why this process has lost that GPU; empty when it has not.
 std::string lost_note(int ordinal);

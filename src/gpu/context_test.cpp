@@ -1,9 +1,12 @@
-// Contexts, limits, the ladder before an allocation fails, and what outlives a context.
+// Contexts: retained and released, their limits, and their streams.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 
+#include <algorithm>
 #include <thread>
 
+#include "glint/gpu/managed.hpp"
+#include "gpu/context_state.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/expect_error.hpp"
 
@@ -59,89 +62,6 @@ TEST_F(GpuContext, takes_its_limit_from_the_environment) {
     EXPECT_FALSE(active());
 }
 
-TEST_F(GpuContext, what_outlives_it_is_dead_but_harmless) {
-    Buffer<unsigned> buffer;
-    Pinned<unsigned> pinned;
-    std::shared_ptr<Stream> stream;
-    std::shared_ptr<Event> event;
-    {
-        const Context context(0, {.limit_bytes = 64 * mib});
-        stream = std::make_shared<Stream>(context);
-        event = std::make_shared<Event>(context);
-        buffer = Buffer<unsigned>(*stream, 1000);
-        pinned = Pinned<unsigned>(context, 1000);
-        pinned.data()[999] = 7;
-        upload(*stream, buffer, ramp(1000));
-    }
-    EXPECT_FALSE(active());
-    expect_error<GpuError>([&] { buffer.read_on(*stream); }, {"GPU 0", "was released"});
-    expect_error<GpuError>([&] { stream->synchronize(); }, {"was released"});
-    expect_error<GpuError>([&] { event->synchronize(); }, {"was released"});
-    EXPECT_EQ(pinned.data()[999], 7u) << "ordinary memory now";
-}
-
-TEST_F(GpuContext, a_buffer_beyond_the_limit_is_refused_with_the_figures) {
-    const Context context(0, {.limit_bytes = 64 * mib});
-    const Stream stream(context);
-    const Buffer<char> first(stream, 40 * mib);
-    try {
-        Buffer<char>(stream, 30 * mib);
-        ADD_FAILURE() << "nothing was thrown";
-    } catch (const OutOfMemory& error) {
-        const std::string said = error.what();
-        for (const char* part : {"30.0 MiB asked for", "40.0 MiB in use", "limit of 64.0 MiB", "free on the device"})
-            EXPECT_NE(said.find(part), std::string::npos) << said;
-        EXPECT_EQ(error.asked_bytes, 30 * mib);
-    }
-    EXPECT_GT(context.statistics().retries, 0u);
-    EXPECT_NO_THROW(Buffer<char>(stream, 20 * mib)) << "the context stays usable";
-    EXPECT_THROW(Buffer<double>(stream, SIZE_MAX / 2), OutOfMemory);
-}
-
-TEST_F(GpuContext, the_caller_is_asked_before_an_allocation_fails) {
-    std::vector<std::string> log;
-    const Context context(0, {.limit_bytes = 64 * mib, .log = [&](const std::string& line) { log.push_back(line); }});
-    const Stream stream(context);
-    Buffer<char> cache(stream, 40 * mib);
-    context.on_pressure([&] {
-        const std::uint64_t freed = cache.size();
-        cache = {};
-        return freed;
-    });
-    const Buffer<char> wanted(stream, 50 * mib);
-    EXPECT_FALSE(bool(cache));
-    EXPECT_EQ(context.statistics().live_bytes, 50 * mib);
-    EXPECT_EQ(context.statistics().retries, 4u);
-    EXPECT_GE(log.size(), 4u);
-}
-
-TEST_F(GpuContext, freed_memory_is_kept_for_reuse_until_a_trim) {
-    const Context context(0, {.limit_bytes = 256 * mib, .early_reclaim = false});
-    const Stream stream(context);
-    { const Buffer<char> passing(stream, 64 * mib); }
-    stream.synchronize();
-    EXPECT_EQ(context.statistics().live_bytes, 0u);
-    EXPECT_EQ(context.statistics().peak_bytes, 64 * mib);
-    EXPECT_GE(context.statistics().reserved_bytes, 64 * mib);
-    context.trim();
-    EXPECT_EQ(context.statistics().reserved_bytes, 0u);
-    EXPECT_EQ(context.statistics().trims, 1u);
-}
-
-TEST_F(GpuContext, under_pressure_unused_memory_goes_back_early) {
-    for (const bool early : {true, false}) {
-        const Context context(0, {.limit_bytes = 512 * mib, .early_reclaim = early});
-        const Stream stream(context);
-        const Buffer<char> kept(stream, 400 * mib);
-        { const Buffer<char> passing(stream, 96 * mib); }
-        stream.synchronize();
-        EXPECT_EQ(context.statistics().early_reclaims, early ? 1u : 0u);
-        if (early) {
-            EXPECT_LT(context.statistics().reserved_bytes, 496 * mib);
-        }
-    }
-}
-
 TEST_F(GpuContext, each_thread_has_its_own_stream) {
     const Context context(0, {.limit_bytes = 64 * mib});
     const Stream mine = Stream::of_thread(context);
@@ -149,10 +69,71 @@ TEST_F(GpuContext, each_thread_has_its_own_stream) {
     std::thread([&] { EXPECT_NE(mine.shared_state(), Stream::of_thread(context).shared_state()); }).join();
 }
 
-TEST_F(GpuContext, code_that_is_none_is_refused) {
+TEST_F(GpuContext, snapshot_lists_what_buffers_hold) {
     const Context context(0, {.limit_bytes = 64 * mib});
-    std::vector<unsigned char> junk(256, 0x5a);
-    junk.back() = 0;  // a driver that takes it for text shall find the end
-    EXPECT_THROW(Module(context, junk), GpuError);
-    EXPECT_THROW(Module(context, {}), GpuError);
+    const Stream stream(context);
+    Buffer<unsigned> buffer(stream, 1000);
+    const Buffer<unsigned> view = buffer.view(10, 20), none(stream, 0);
+    const auto guest = Buffer<unsigned>::adopt(stream, buffer.read_on(stream) + 400, 100, false);
+    const Managed<char> shared(context, 500);
+    std::vector<std::pair<MemoryKind, std::uint64_t>> found;
+    for (const MemoryRecord& record : context.snapshot()) {
+        EXPECT_FALSE(record.freed_later);
+        found.emplace_back(record.kind, record.bytes);
+    }
+    EXPECT_EQ(found.size(), 3u) << "a view is no memory of its own, and nothing is none";
+    for (const auto& expected : {std::pair(MemoryKind::pooled, 4000ul), std::pair(MemoryKind::borrowed, 400ul),
+                                 std::pair(MemoryKind::managed, 500ul)})
+        EXPECT_EQ(std::count(found.begin(), found.end(), expected), 1) << expected.second;
+}
+
+TEST_F(GpuContext, synchronize_waits_for_every_stream_even_those_that_went) {
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream one(context), two(context);
+    Pinned<unsigned> back(context, 3000);
+    const auto fill_and_bring = [&](const Stream& stream, unsigned char value, std::size_t first) {
+        Buffer<unsigned> buffer(stream, 1000);
+        fill(stream, buffer, value);
+        download(stream, back.span().subspan(first, 1000), buffer);
+    };
+    fill_and_bring(one, 1, 0);
+    fill_and_bring(two, 2, 1000);
+    fill_and_bring(Stream(context), 3, 2000);
+    context.synchronize();
+    for (unsigned k = 0; k < 3; ++k) EXPECT_EQ(back.data()[1000 * k + 999], 0x01010101u * (k + 1));
+    EXPECT_TRUE(one.idle());
+}
+
+TEST_F(GpuContext, synchronize_all_waits_for_every_context) {
+    std::vector<Context> contexts;
+    contexts.emplace_back(0, ContextOptions{.limit_bytes = 64 * mib});
+    contexts.emplace_back(0, ContextOptions{.limit_bytes = 64 * mib});
+    if (gpu_count() > 1) contexts.emplace_back(1, ContextOptions{.limit_bytes = 64 * mib});
+    std::vector<Stream> streams;
+    std::vector<Pinned<unsigned>> back;
+    for (const Context& context : contexts) {
+        const Stream& stream = streams.emplace_back(context);
+        const Pinned<unsigned>& there = back.emplace_back(context, 1000);
+        Buffer<unsigned> buffer(stream, 1000);
+        fill(stream, buffer, 7);
+        download(stream, there.span(), buffer);
+    }
+    synchronize_all();
+    for (const auto& there : back) EXPECT_EQ(there.data()[999], 0x07070707u);
+}
+
+TEST_F(GpuContext, work_leaves_the_callers_current_context_alone) {
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream stream(context);
+    Buffer<unsigned> buffer(stream, 5000000);
+    upload(stream, buffer, ramp(buffer.size()));
+    EXPECT_EQ(downloaded(stream, buffer).back(), 4999999u);
+    EXPECT_EQ(current(), nullptr);
+    if (gpu_count() < 2) return;
+    const Context other(1, {.limit_bytes = 64 * mib});
+    const detail::Current chosen(other.state());
+    const cu::Context before = current();
+    fill(stream, buffer, 0);
+    stream.synchronize();
+    EXPECT_EQ(current(), before);
 }

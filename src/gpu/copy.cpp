@@ -56,12 +56,21 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
         emptied[k % 2].record(writing);
     };
     const std::size_t chunks = (bytes + chunk - 1) / chunk;
-    fetch(0);
-    for (std::size_t k = 0; k < chunks; ++k) {
-        if (k + 1 < chunks) fetch(k + 1);
-        deliver(k);
+    try {
+        fetch(0);
+        for (std::size_t k = 0; k < chunks; ++k) {
+            if (k + 1 < chunks) fetch(k + 1);
+            deliver(k);
+        }
+        writing.synchronize();
+    } catch (...) {
+        // What is under way still uses the halves.
+        for (const Stream& stream : {reading, writing}) {
+            const Current current(stream.context().state(), std::nothrow);
+            source.driver->cuStreamSynchronize(stream.state().stream);
+        }
+        throw;
     }
-    writing.synchronize();
 }
 
 void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
@@ -102,7 +111,9 @@ void download(const Stream& stream, void* to, Allocation& from, std::size_t offs
     }
     refuse_capture(stream.state(), "a download to");
     ++home.counters.host_blocks;
+    const std::uint64_t begun = stream.state().uses;
     staging_of(home).download(stream.state(), static_cast<std::byte*>(to), source, bytes);
+    stream.state().note_done(begun);
     at_synchronization(home);
 }
 
@@ -115,9 +126,14 @@ void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocatio
     if (bytes == 0) return;
     if (&to == &from && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
         throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
-    if (!reaches(here, source) || !reaches(here, target) || !reaches(target, source))
+    const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // which every GPU reaches
+    const auto reaches = [](ContextState& one, const Allocation& memory) {
+        return memory.kind == Kind::managed || reach(one, memory.context.state()) == Reach::yes;
+    };
+    if (!reaches(here, from) || !reaches(here, to) || (!managed && !reaches(target, from)))
         return copy_staged(to, to_offset, from, from_offset, bytes, stream);
-    if (source.ordinal != target.ordinal) return copy_from_peer(to, to_offset, from, from_offset, bytes, stream);
+    if (!managed && source.ordinal != target.ordinal)
+        return copy_from_peer(to, to_offset, from, from_offset, bytes, stream);
     order(from, stream, false);
     order(to, stream, true);
     const Current current(here);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gpu/context_state.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "gpu/nvml.hpp"
 #include "tests/expect_error.hpp"
@@ -71,4 +72,25 @@ TEST_F(GpuDriver, a_forked_child_is_told_and_harms_nothing) {
     EXPECT_NE(said.find("forked"), said.rfind("forked")) << "the stream and the inventory both say it: " << said;
     upload(stream, buffer, test::ramp(1000));
     EXPECT_EQ(test::downloaded(stream, buffer), test::ramp(1000));
+}
+
+TEST_F(GpuDriver, a_forked_child_ends_its_context_without_a_call) {
+    static int calls;
+    auto context = std::make_unique<Context>(0, ContextOptions{.limit_bytes = 64 * test::mib});
+    auto stream = std::make_unique<Stream>(*context);
+    Buffer<unsigned> buffer(*stream, 1000);
+    upload(*stream, buffer, test::ramp(1000));  // through a slot with an event
+    const pid_t child = fork();
+    if (child == 0) {
+        Driver table = *context->state().driver;
+        table.cuEventDestroy = [](cu::Event) { return ++calls, cu::success; };
+        context->state().driver = &table;
+        buffer = {};
+        stream.reset();
+        context.reset();
+        _exit(calls);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -25,6 +26,26 @@ class GpuTest : public ::testing::Test {
         return count;
     }
 };
+
+/// A context of GPU 0 with a limit of 512 MiB, and a stream.
+class OneGpuTest : public GpuTest {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        context = std::make_unique<Context>(0, ContextOptions{.limit_bytes = 512 * mib});
+        stream = std::make_unique<Stream>(*context);
+    }
+    std::unique_ptr<Context> context;
+    std::unique_ptr<Stream> stream;
+};
+
+/// A function that only the simulated driver exports; null on a real one.
+template <class F>
+F* simulated(const char* name) {
+    return reinterpret_cast<F*>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), name));
+}
+inline auto* set_stranger() { return simulated<void(int, unsigned long long, int)>("simgpu_set_stranger"); }
 
 /// 0, 1, 2, ... times a factor.
 inline std::vector<unsigned> ramp(std::size_t n, unsigned factor = 1) {

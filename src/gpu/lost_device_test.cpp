@@ -1,13 +1,10 @@
 // What is left of a process that has lost a GPU. Each body runs in a process of its own, on the simulated driver, which
 // can be told to fail.
 // SPDX-License-Identifier: MIT
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include "glint/gpu/managed.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/expect_error.hpp"
-#include "tests/run_program.hpp"
+#include "tests/run_with_faults.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::test;
@@ -18,18 +15,10 @@ namespace {
 struct GpuLost : GpuTest {
     void SetUp() override {
         GpuTest::SetUp();
-        if (!IsSkipped() && !dlsym(dlopen("libcuda.so.1", RTLD_NOW), "simgpu_set_capturing"))
-            GTEST_SKIP() << "a real GPU is not broken on purpose";
+        if (!IsSkipped() && !set_stranger()) GTEST_SKIP() << "a real GPU is not broken on purpose";
     }
     static void expect_passes(const std::string& body, const std::string& fault) {
-        char self[4096] = {};
-        ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
-        glint::test::TemporaryFolder folder;
-        const glint::test::Ended ended = glint::test::run(
-            folder, "export SIMGPU_FAULT=" + fault + "; exec " + self + " --gtest_color=no" +
-                        " --gtest_also_run_disabled_tests --gtest_filter=GpuLost.DISABLED_in_a_child_" + body);
-        EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
-        EXPECT_NE(ended.out.find("[  PASSED  ] 1 test"), std::string::npos) << ended.out;
+        glint::test::expect_passes("GpuLost", body, fault);
     }
 };
 

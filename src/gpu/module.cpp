@@ -56,7 +56,8 @@ Kernel Module::kernel(const std::string& name, int dynamic_shared_bytes) const {
     if (dynamic_shared_bytes > without_asking)
         home.check(home.driver->cuFuncSetAttribute(function, cu::func_max_dynamic_shared, dynamic_shared_bytes),
                    text(name, " with ", dynamic_shared_bytes, " bytes of dynamic shared memory").c_str());
-    return {.function = function,
+    return {.module = state_,
+            .function = function,
             .registers = detail::attribute(home, function, cu::func_registers),
             .local_bytes = detail::attribute(home, function, cu::func_local_bytes),
             .shared_bytes = detail::attribute(home, function, cu::func_shared_bytes),
@@ -67,6 +68,12 @@ void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigne
             void** arguments) {
     stream.state().require_usable();
     detail::ContextState& home = stream.context().state();
+    if (!kernel.module) throw OptionError("a launch of a Kernel that is none: Module::kernel() makes them");
+    const detail::ContextState& of = kernel.module->context.state();
+    of.require_usable(kernel.name.c_str());
+    if (of.ordinal != home.ordinal)
+        throw GpuError(cu::invalid_context, text(kernel.name, " is a kernel of ", of.label(), ", and the stream is of ",
+                                                 home.label(), ": load a Module on each GPU"));
     const detail::Current current(home);
     const cu::Result result =
         home.driver->cuLaunchKernel(static_cast<cu::Function>(kernel.function), blocks, 1, 1, threads, 1, 1,

@@ -11,11 +11,17 @@
 namespace glint::gpu::detail {
 namespace {
 
+/// False for an error that may be the pair's; one that loses a GPU is thrown.
+bool went_well(const ContextState& home, cu::Result result) {
+    if (is_sticky(result)) home.check(result, "trying a copy between two GPUs");
+    return result == cu::success;
+}
+
 /// Memory and a stream for the trial, given back at the end whatever happens.
 struct Trial {
     ContextState& home;
     cu::Stream stream = nullptr;
-    cu::DevicePtr memory = 0;
+    cu::DevicePtr memory = 0;  // null: there was no room
 
     Trial(ContextState& of, std::size_t bytes) : home(of) {
         const Current current(home);
@@ -31,58 +37,68 @@ struct Trial {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
 
-    bool ends_well() const { return home.driver->cuStreamSynchronize(stream) == cu::success; }
+    bool ends_well(cu::Result queued) const {
+        return went_well(home, queued) && went_well(home, home.driver->cuStreamSynchronize(stream));
+    }
     bool write(const std::vector<unsigned>& values) const {
         const Current current(home);
-        return home.driver->cuMemcpyHtoDAsync(memory, values.data(), 4 * values.size(), stream) == cu::success &&
-               ends_well();
+        return ends_well(home.driver->cuMemcpyHtoDAsync(memory, values.data(), 4 * values.size(), stream));
     }
     bool holds(const std::vector<unsigned>& values) const {
         std::vector<unsigned> found(values.size());
         const Current current(home);
-        return home.driver->cuMemcpyDtoHAsync(found.data(), memory, 4 * found.size(), stream) == cu::success &&
-               ends_well() && found == values;
+        return ends_well(home.driver->cuMemcpyDtoHAsync(found.data(), memory, 4 * found.size(), stream)) &&
+               found == values;
     }
     bool take_from(const Trial& other, std::size_t bytes) const {
         const Current current(home);
-        return home.driver->cuMemcpyPeerAsync(memory, home.context, other.memory, other.home.context, bytes, stream) ==
-                   cu::success &&
-               ends_well();
+        return ends_well(
+            home.driver->cuMemcpyPeerAsync(memory, home.context, other.memory, other.home.context, bytes, stream));
     }
 };
 
-bool copies_arrive(ContextState& a, ContextState& b) {
+Reach copies_arrive(ContextState& a, ContextState& b) {
     std::vector<unsigned> pattern(16384), blank(pattern.size(), 0);
     for (std::size_t k = 0; k < pattern.size(); ++k) pattern[k] = unsigned(k) * 2654435761u + 1;
     const std::size_t bytes = 4 * pattern.size();
     const Trial first(a, bytes), second(b, bytes);
-    return first.memory && second.memory && first.write(pattern) && second.write(blank) &&
-           second.take_from(first, bytes) && second.holds(pattern) && first.write(blank) &&
-           first.take_from(second, bytes) && first.holds(pattern);
+    if (!first.memory || !second.memory) return Reach::untried;
+    const bool both_ways = first.write(pattern) && second.write(blank) && second.take_from(first, bytes) &&
+                           second.holds(pattern) && first.write(blank) && first.take_from(second, bytes) &&
+                           first.holds(pattern);
+    return both_ways ? Reach::yes : Reach::no;
 }
 
 bool let_in(ContextState& from, ContextState& home) {
     const Driver& driver = *home.driver;
     int possible = 0;
-    if (driver.cuDeviceCanAccessPeer(&possible, from.device, home.device) != cu::success || !possible) return false;
+    if (!went_well(home, driver.cuDeviceCanAccessPeer(&possible, from.device, home.device)) || !possible) return false;
     constexpr int read_and_write = 3;
     const cu::MemAccess access{{cu::location_device, from.device}, read_and_write};
-    if (driver.cuMemPoolSetAccess(home.pool, &access, 1) != cu::success) return false;
+    if (!went_well(home, driver.cuMemPoolSetAccess(home.pool, &access, 1))) return false;
     const Current current(from);  // for memory that came from elsewhere than the pool
     const cu::Result result = driver.cuCtxEnablePeerAccess(home.context, 0);
-    return result == cu::success || result == cu::peer_access_already_enabled;
+    return went_well(from, result) || result == cu::peer_access_already_enabled;
 }
 
 }  // namespace
 
-bool reaches(ContextState& from, ContextState& home) {
-    if (from.ordinal == home.ordinal) return true;
-    const std::lock_guard lock(home.peer_mutex);
-    const auto known = home.peers.find(from.ordinal);
-    if (known != home.peers.end()) return known->second;
-    const bool yes = let_in(from, home) && let_in(home, from) && copies_arrive(home, from);
-    home.say(text(from.label(), yes ? " reaches" : " does not reach", " the memory of ", home.label()));
-    return home.peers[from.ordinal] = yes;
+Reach reach(ContextState& from, ContextState& home) {
+    if (from.ordinal == home.ordinal) return Reach::yes;
+    {
+        const std::lock_guard lock(home.peer_mutex);
+        const auto known = home.peers.find(from.serial);
+        if (known != home.peers.end()) return known->second ? Reach::yes : Reach::no;
+    }
+    // Two threads may try at once; they find the same.
+    const Reach found = let_in(from, home) && let_in(home, from) ? copies_arrive(home, from) : Reach::no;
+    if (found == Reach::untried) return found;
+    {
+        const std::lock_guard lock(home.peer_mutex);
+        home.peers[from.serial] = found == Reach::yes;
+    }
+    home.say(text(from.label(), found == Reach::yes ? " reaches" : " does not reach", " the memory of ", home.label()));
+    return found;
 }
 
 void require_reach(const Allocation& allocation, const Stream& stream) {
@@ -91,7 +107,13 @@ void require_reach(const Allocation& allocation, const Stream& stream) {
     if (from.ordinal == home.ordinal || allocation.kind == Kind::managed) return;
     home.require_usable("this buffer");
     from.require_usable("this stream");
-    if (reaches(from, home)) return;
+    const Reach found = reach(from, home);
+    if (found == Reach::yes) return;
+    if (found == Reach::untried)
+        throw OutOfMemory(cu::out_of_memory,
+                          text("there is no room on ", home.label(), " or ", from.label(),
+                               " for the 64 KiB with which glint tries whether one reaches the other: free buffers"),
+                          64 << 10);
     throw GpuError(cu::peer_access_unsupported, text("this buffer is on ", home.label(), ", and ", from.label(),
                                                      " cannot reach its memory: work on a stream of GPU ", home.ordinal,
                                                      ", or copy() it into a buffer of GPU ", from.ordinal));

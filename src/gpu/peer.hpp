@@ -6,10 +6,13 @@
 
 namespace glint::gpu::detail {
 
-/// Whether `from`'s GPU reaches the memory of `home`. Enabled and tried at the first call, which takes some ms.
-bool reaches(ContextState& from, ContextState& home);
+enum class Reach { no, yes, untried };
 
-/// Throws a GpuError that names both GPUs when a kernel on `stream` cannot reach the memory.
+/// Whether `from`'s GPU reaches the memory of `home`. Enabled and tried at the first call, which takes some ms; untried
+/// as long as there is no room to try. Throws DeviceLost.
+Reach reach(ContextState& from, ContextState& home);
+
+/// Throws a GpuError that names both GPUs, or OutOfMemory where it could not be tried, when a kernel on `stream` cannot reach the memory.
 void require_reach(const Allocation& allocation, const Stream& stream);
 
 }  // namespace glint::gpu::detail

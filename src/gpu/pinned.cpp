@@ -53,13 +53,15 @@ void* pin(ContextState& home, std::size_t bytes) {
 void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     if (!memory || forked()) return;
     const std::size_t size = whole_pages(bytes);
+    bool ours = false;
     {
         const std::lock_guard lock(home.mutex);
-        if (home.pinned.erase(memory)) {  // else close() was here
-            const Current current(home, std::nothrow);
-            home.driver->cuMemHostUnregister(memory);
-            home.counters.pinned -= size;
-        }
+        ours = home.pinned.erase(memory) != 0;  // else close() was here
+    }
+    if (ours) {
+        const Current current(home, std::nothrow);
+        home.driver->cuMemHostUnregister(memory);  // waits for the device
+        home.counters.pinned -= size;
     }
     munmap(memory, size);
 }

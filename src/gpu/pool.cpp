@@ -1,22 +1,68 @@
-// The pool: taking, giving back in stream order, and the ladder of what is tried before an allocation fails.
+// Taking memory: the limit, and the ladder of what is tried before an allocation fails.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
+
+#include <algorithm>
 
 #include "gpu/text.hpp"
 
 namespace glint::gpu::detail {
 namespace {
 
+std::uint64_t pool_bytes(ContextState& home, int which) {
+    std::uint64_t bytes = 0;
+    if (home.released || forked() || !home.pool || !lost_note(home.ordinal).empty()) return 0;
+    const Current current(home);
+    home.check(home.driver->cuMemPoolGetAttribute(home.pool, which, &bytes), "cuMemPoolGetAttribute");
+    return bytes;
+}
+
+bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
+    std::uint64_t live = home.counters.live;
+    do {
+        if (bytes > home.limit || live > home.limit - bytes) return false;
+    } while (!home.counters.live.compare_exchange_weak(live, live + bytes));
+    if (kind == Kind::managed) home.counters.managed += bytes;
+    std::uint64_t peak = home.counters.peak;
+    while (peak < live + bytes && !home.counters.peak.compare_exchange_weak(peak, live + bytes)) {
+    }
+    return true;
+}
+
+/// The pool keeps to the limit by itself; managed memory is not the pool's, and the two must not exceed it together.
+bool room_beside(ContextState& home, std::size_t pooled, std::uint64_t managed) {
+    if (std::max(reserved_bytes(home), used_bytes(home) + pooled) + managed > home.limit) trim(home);
+    return used_bytes(home) + pooled + managed <= home.limit;
+}
+
 /// Null when there is no room.
-cu::DevicePtr try_to_take(StreamState& stream, std::size_t bytes) {
+cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     ContextState& home = stream.home();
-    if (!count_live(home, bytes)) return 0;
+    if (const std::uint64_t managed = home.counters.managed; managed > 0 && !room_beside(home, bytes, managed))
+        return 0;
+    if (!count_live(home, bytes, Kind::pooled)) return 0;
     const Current current(home);
     cu::DevicePtr address = 0;
     const cu::Result result = home.driver->cuMemAllocFromPoolAsync(&address, bytes, home.pool, stream.stream);
     if (result == cu::success) return address;
-    uncount_live(home, bytes);
+    uncount_live(home, bytes, Kind::pooled);
     if (result != cu::out_of_memory) home.check(result, "cuMemAllocFromPoolAsync");
+    return 0;
+}
+
+/// The driver gives more than there is and may hang when it is used, so glint counts. Null when there is no room.
+cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
+    if (!room_beside(home, 0, home.counters.managed + bytes)) return 0;
+    if (bytes > free_on_device(home)) trim(home);
+    if (bytes > free_on_device(home) || home.counters.live + managed_by_others(home) + bytes > home.free_at_start)
+        return 0;
+    if (!count_live(home, bytes, Kind::managed)) return 0;
+    const Current current(home);
+    cu::DevicePtr address = 0;
+    const cu::Result result = home.driver->cuMemAllocManaged(&address, bytes, cu::attach_global);
+    if (result == cu::success) return address;
+    uncount_live(home, bytes, Kind::managed);
+    if (result != cu::out_of_memory) home.check(result, "cuMemAllocManaged");
     return 0;
 }
 
@@ -34,16 +80,26 @@ void drop_caches(ContextState& home) {
 void wait_for_all(ContextState& home) {
     for (const auto& stream : home.all_streams())
         if (!stream->capturing()) stream->synchronize();
+    home.wait_for_retired();
 }
 
 void ask_the_caller(ContextState& home) {
+    thread_local bool asking = false;  // a callback that itself fails to allocate is not asked again
+    if (asking) return;
     std::vector<std::function<std::uint64_t()>> callbacks;
     {
         const std::lock_guard lock(home.mutex);
         callbacks = home.on_pressure;
     }
     std::uint64_t freed = 0;
-    for (const auto& callback : callbacks) freed += callback();
+    struct Asking {
+        Asking() { asking = true; }
+        ~Asking() { asking = false; }
+    };
+    {
+        const Asking now;
+        for (const auto& callback : callbacks) freed += callback();
+    }
     if (freed == 0) return;
     home.say(text("the caller freed ", bytes_text(freed)));
     wait_for_all(home);
@@ -59,46 +115,37 @@ constexpr Rung ladder[] = {{"frees that were put off, and caches", drop_caches},
                            {"trimming the pool", trim},
                            {"asking the caller", ask_the_caller}};
 
-/// True when it is freed.
-bool free_in_order(ContextState& home, const ParkedFree& due) {
-    StreamState& on = *due.users.front();
-    for (const auto& user : due.users)
-        if (!user->home().released && user->capturing()) return false;
-    for (std::size_t k = 1; k < due.users.size(); ++k)
-        if (!due.users[k]->home().released) on.wait_for(*due.users[k]);
-    const Current current(home);
-    home.check(home.driver->cuMemFreeAsync(due.address, on.stream), "cuMemFreeAsync");
-    on.freed += due.bytes;
-    return true;
+cu::DevicePtr climb(ContextState& home, std::size_t bytes, const std::function<cu::DevicePtr()>& attempt) {
+    if (bytes > home.limit) throw_out_of_memory(home, bytes, "work in smaller chunks, or raise the limit");
+    if (const cu::DevicePtr address = attempt()) return address;
+    for (const Rung& rung : ladder) {
+        home.say(text(home.label(), ": no room for ", bytes_text(bytes), "; trying: ", rung.name));
+        const std::uint64_t before = reserved_bytes(home);
+        rung.climb(home);
+        const std::uint64_t after = reserved_bytes(home);
+        home.say(text(home.label(), ": ", rung.name, " gave ", bytes_text(before - std::min(before, after)),
+                      " back to the device"));
+        ++home.counters.retries;
+        if (const cu::DevicePtr address = attempt()) return address;
+    }
+    trim(home);  // on a full device a failed request leaves the pool with all there was
+    throw_out_of_memory(home, bytes,
+                        "free buffers, work in smaller chunks, raise the limit, or wait for other processes");
 }
 
 }  // namespace
 
-bool count_live(ContextState& home, std::size_t bytes) noexcept {
-    std::uint64_t live = home.counters.live;
-    do {
-        if (bytes > home.limit || live > home.limit - bytes) return false;
-    } while (!home.counters.live.compare_exchange_weak(live, live + bytes));
-    std::uint64_t peak = home.counters.peak;
-    while (peak < live + bytes && !home.counters.peak.compare_exchange_weak(peak, live + bytes)) {
-    }
-    return true;
+void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
+    home.counters.live -= bytes;
+    if (kind == Kind::managed) home.counters.managed -= bytes;
 }
 
-void uncount_live(ContextState& home, std::size_t bytes) noexcept { home.counters.live -= bytes; }
-
 cu::DevicePtr take(StreamState& stream, std::size_t bytes) {
-    ContextState& home = stream.home();
-    if (bytes > home.limit) throw_out_of_memory(home, bytes, "work in smaller chunks, or raise the limit");
-    if (const cu::DevicePtr address = try_to_take(stream, bytes)) return address;
-    for (const Rung& rung : ladder) {
-        home.say(text(home.label(), ": no room for ", bytes_text(bytes), "; trying: ", rung.name));
-        rung.climb(home);
-        ++home.counters.retries;
-        if (const cu::DevicePtr address = try_to_take(stream, bytes)) return address;
-    }
-    throw_out_of_memory(home, bytes,
-                        "free buffers, work in smaller chunks, raise the limit, or wait for other processes");
+    return climb(stream.home(), bytes, [&] { return try_pool(stream, bytes); });
+}
+
+cu::DevicePtr take_managed(ContextState& home, std::size_t bytes) {
+    return climb(home, bytes, [&] { return try_managed(home, bytes); });
 }
 
 void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice) {
@@ -109,46 +156,14 @@ void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advi
                       bytes);
 }
 
-void give_back(ContextState& home, ParkedFree due) noexcept {
-    uncount_live(home, due.bytes);
-    home.counters.deferred += due.bytes;
-    try {
-        if (free_in_order(home, due)) return;
-        const std::lock_guard lock(home.mutex);
-        home.parked.push_back(std::move(due));
-    } catch (const std::exception&) {
-        // The GPU is lost, or will be: what went wrong shows at the next call, and closing frees what can be freed.
-        home.counters.deferred -= due.bytes;
-    }
-}
-
-void drain_parked(ContextState& home) noexcept {
-    std::vector<ParkedFree> due;
-    {
-        const std::lock_guard lock(home.mutex);
-        due.swap(home.parked);
-    }
-    for (ParkedFree& one : due) {
-        home.counters.live += one.bytes;  // give_back takes both off again
-        home.counters.deferred -= one.bytes;
-        give_back(home, std::move(one));
-    }
-}
-
 void trim(ContextState& home) {
     const Current current(home);
     home.check(home.driver->cuMemPoolTrimTo(home.pool, 0), "cuMemPoolTrimTo");
     ++home.counters.trims;
 }
 
-std::uint64_t reserved_bytes(ContextState& home) {
-    std::uint64_t bytes = 0;
-    if (home.released || forked() || !home.pool || !lost_note(home.ordinal).empty()) return 0;
-    const Current current(home);
-    home.check(home.driver->cuMemPoolGetAttribute(home.pool, cu::pool_reserved_current, &bytes),
-               "cuMemPoolGetAttribute");
-    return bytes;
-}
+std::uint64_t reserved_bytes(ContextState& home) { return pool_bytes(home, cu::pool_reserved_current); }
+std::uint64_t used_bytes(ContextState& home) { return pool_bytes(home, cu::pool_used_current); }
 
 std::uint64_t free_on_device(ContextState& home) {
     const Current current(home);

@@ -9,15 +9,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double high = 0.75, urgent = 0.9;                 // marks of (live + deferred) / limit
+constexpr double high = 0.75, urgent = 0.9;                 // marks of used / limit
 constexpr double worth_at_high = 50, worth_at_urgent = 10;  // reclaim for at most 1/50, 1/10 of the time
 constexpr std::uint64_t least_share = 32;                   // less than limit / 32 unused is not worth a call
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-double pressure(const ContextState& home) {
-    return double(home.counters.live + home.counters.deferred) / double(home.limit);
-}
+/// What the device has come by the free of is used no more.
+double pressure(ContextState& home) { return double(used_bytes(home) + home.counters.managed) / double(home.limit); }
 
 bool affordable(ContextState& home, double factor) {
     const std::lock_guard lock(home.mutex);
@@ -26,10 +25,7 @@ bool affordable(ContextState& home, double factor) {
 }
 
 std::uint64_t unused_bytes(ContextState& home) {
-    std::uint64_t used = 0;
-    const std::uint64_t reserved = reserved_bytes(home);
-    const Current current(home);
-    home.check(home.driver->cuMemPoolGetAttribute(home.pool, cu::pool_used_current, &used), "cuMemPoolGetAttribute");
+    const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
     return reserved > used ? reserved - used : 0;
 }
 
@@ -54,6 +50,10 @@ void at_synchronization(ContextState& home) {
     {
         const std::lock_guard lock(home.mutex);
         waiting = !home.parked.empty();
+        if (!home.retired.empty()) {
+            const Current current(home);
+            home.drop_finished_streams();
+        }
     }
     if (waiting) drain_parked(home);
     if (!home.early_reclaim) return;

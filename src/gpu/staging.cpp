@@ -23,7 +23,7 @@ Staging::~Staging() {
     workers_.reset();
     for (Slot& slot : slots_) {
         unpin(context_, slot.memory, slot_bytes);
-        if (slot.last) context_.driver->cuEventDestroy(slot.last);
+        if (slot.last && !forked()) context_.driver->cuEventDestroy(slot.last);
     }
 }
 
@@ -57,8 +57,10 @@ void Staging::prepare(Slot& slot) {
 }
 
 void Staging::mark(Slot& slot, StreamState& stream) {
-    slot.in_flight = true;
-    context_.check(context_.driver->cuEventRecord(slot.last, stream.stream), "cuEventRecord");
+    const cu::Result result = context_.driver->cuEventRecord(slot.last, stream.stream);
+    slot.in_flight = result == cu::success;
+    if (!slot.in_flight) context_.driver->cuStreamSynchronize(stream.stream);  // else the slot would be used too early
+    context_.check(result, "cuEventRecord");
 }
 
 void Staging::each_chunk(std::size_t bytes, const Copy& copy) {

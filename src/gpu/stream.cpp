@@ -3,9 +3,11 @@
 #include "glint/gpu/stream.hpp"
 
 #include <unordered_map>
+#include <utility>
 
 #include "gpu/pool.hpp"
 #include "gpu/stream_state.hpp"
+#include "gpu/text.hpp"
 
 namespace glint::gpu {
 namespace detail {
@@ -13,17 +15,18 @@ namespace detail {
 StreamState::~StreamState() {
     ContextState& at = home();
     if (forked()) return;
-    {
-        const std::lock_guard lock(at.mutex);
-        at.streams.erase(this);
-    }
-    at.counters.deferred -= freed.exchange(0);  // what is over is over: nobody will look at this stream again
-    at.remove(Resource::Rank::stream, this);
+    const std::lock_guard lock(at.mutex);
+    at.streams.erase(this);
+    if (at.resources.erase({Resource::Rank::stream, this}) == 0) return;  // close() was here, or it was never added
+    const Current current(at, std::nothrow);
+    if (stream) at.retired.push_back(std::exchange(stream, nullptr));  // its work goes on to the end
+    drop();
+    at.drop_finished_streams();
 }
 
 void StreamState::drop() noexcept {
     if (event) home().return_event(event, false);
-    if (stream) home().driver->cuStreamDestroy(stream);  // its work goes on to the end
+    if (stream) home().driver->cuStreamDestroy(stream);
     event = nullptr, stream = nullptr;
 }
 
@@ -34,23 +37,30 @@ bool StreamState::capturing() const {
     return status != 0;
 }
 
+void StreamState::refuse_capture(const char* what) const {
+    if (capturing())
+        throw GpuError(cu::capture_unsupported, text(home().label(), ": ", what,
+                                                     " is not possible on a stream that is being captured into a "
+                                                     "graph, and would spoil the capture: end the capture first"));
+}
+
 void StreamState::synchronize() {
     require_usable();
+    refuse_capture("waiting");
     ContextState& at = home();
-    const std::uint64_t begun = uses, freed_before = freed;
+    const std::uint64_t begun = uses;
     {
         const Current current(at);
         ++at.counters.host_blocks;
         at.check(at.driver->cuStreamSynchronize(stream), "cuStreamSynchronize");
     }
-    for (std::uint64_t known = done; known < begun && !done.compare_exchange_weak(known, begun);) {
-    }
-    // Another thread may have counted these too.
-    std::uint64_t left = freed;
-    std::uint64_t over = std::min(freed_before, left);
-    while (!freed.compare_exchange_weak(left, left - over)) over = std::min(freed_before, left);
-    at.counters.deferred -= over;
+    note_done(begun);
     at_synchronization(at);
+}
+
+void StreamState::note_done(std::uint64_t count) noexcept {
+    for (std::uint64_t known = done; known < count && !done.compare_exchange_weak(known, count);) {
+    }
 }
 
 void StreamState::wait_for(StreamState& other) {
@@ -80,9 +90,20 @@ struct EventState : Resource {
         context.state().require_usable("this Event");
         return context.state();
     }
+    /// For the host's questions, which would spoil a capture.
+    ContextState& outside_captures() const {
+        ContextState& home = usable();
+        if (captured)
+            throw GpuError(cu::capture_unsupported,
+                           text(home.label(),
+                                ": an event that was recorded on a stream being captured into a graph is "
+                                "no point in time that the host could wait for: record() it anew"));
+        return home;
+    }
 
     Context context;
     bool timing;
+    bool captured = false;  // last recorded into a graph
     cu::Event event = nullptr;
 };
 
@@ -111,8 +132,14 @@ Stream Stream::of_thread(const Context& context) {
 const Context& Stream::context() const { return state_->context; }
 void Stream::synchronize() const { state_->synchronize(); }
 
+void* Stream::native() const {
+    state_->require_usable();
+    return state_->stream;
+}
+
 bool Stream::idle() const {
     state_->require_usable();
+    state_->refuse_capture("asking whether it is idle");
     detail::ContextState& home = state_->home();
     const detail::Current current(home);
     const cu::Result result = home.driver->cuStreamQuery(state_->stream);
@@ -124,7 +151,9 @@ Event::Event(const Context& context, bool timing) : state_(std::make_shared<deta
 
 void Event::record(const Stream& stream) {
     detail::ContextState& home = state_->usable();
+    stream.state().require_usable();
     const detail::Current current(home);
+    state_->captured = stream.state().capturing();
     home.check(home.driver->cuEventRecord(state_->event, stream.state().stream), "cuEventRecord");
 }
 
@@ -137,7 +166,7 @@ void Event::wait_on(const Stream& stream) const {
 }
 
 void Event::synchronize() const {
-    detail::ContextState& home = state_->usable();
+    detail::ContextState& home = state_->outside_captures();
     {
         const detail::Current current(home);
         ++home.counters.host_blocks;
@@ -147,7 +176,7 @@ void Event::synchronize() const {
 }
 
 bool Event::done() const {
-    detail::ContextState& home = state_->usable();
+    detail::ContextState& home = state_->outside_captures();
     const detail::Current current(home);
     const cu::Result result = home.driver->cuEventQuery(state_->event);
     if (result != cu::not_ready) home.check(result, "cuEventQuery");
@@ -156,6 +185,7 @@ bool Event::done() const {
 
 float Event::milliseconds_since(const Event& begin) const {
     detail::ContextState& home = state_->usable();
+    begin.state_->usable();
     const detail::Current current(home);
     float milliseconds = 0;
     home.check(home.driver->cuEventElapsedTime(&milliseconds, begin.state_->event, state_->event),

@@ -17,15 +17,18 @@ struct StreamState : Resource {
 
     Context context;
     cu::Stream stream = nullptr;
-    cu::Event event = nullptr;            // recorded anew whenever another stream must wait for this one
-    std::atomic<std::uint64_t> uses{0};   // of buffers, so far
-    std::atomic<std::uint64_t> done{0};   // uses that the host has waited for
-    std::atomic<std::uint64_t> freed{0};  // bytes freed here that the device may not have come to
+    cu::Event event = nullptr;           // recorded anew whenever another stream must wait for this one
+    std::atomic<std::uint64_t> uses{0};  // of buffers, so far
+    std::atomic<std::uint64_t> done{0};  // uses that the host has waited for
 
     ContextState& home() const { return context.state(); }
     bool capturing() const;
     void require_usable() const { home().require_usable("this stream"); }
-    /// The host waits; then counts what is over, and may reclaim.
+    /// Throws where `what`, a wait of the host's say, would spoil a capture.
+    void refuse_capture(const char* what) const;
+    /// The host has waited for the first `count` uses.
+    void note_done(std::uint64_t count) noexcept;
+    /// The host waits; then notes what is over, and may reclaim.
     void synchronize();
     /// What is put here from now on runs behind what is in `other`.
     void wait_for(StreamState& other);

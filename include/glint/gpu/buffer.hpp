@@ -19,6 +19,11 @@ inline std::size_t bytes_for(std::size_t n, std::size_t size) {
     if (n > SIZE_MAX / size) throw OutOfMemory(2, "a buffer of more elements than any memory holds", SIZE_MAX);
     return n * size;
 }
+/// Throws OptionError where there is none.
+inline Allocation& required(const std::shared_ptr<Allocation>& allocation) {
+    if (!allocation) throw OptionError("this buffer is empty: it was made without a stream and a size, or moved away");
+    return *allocation;
+}
 std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes);
 std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, std::size_t bytes, bool owned);
 /// Orders `stream` behind the last use by another stream, notes this use, and returns the device address.
@@ -34,6 +39,9 @@ void* allocate_pinned(const Context& context, std::size_t bytes);
 void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std::size_t bytes);
 }  // namespace detail
 
+template <class T>
+class Managed;
+
 /// n elements on a GPU. Copies and views share the memory, which is freed in stream order when the last one goes.
 /// Used on another stream than the last, the use is ordered behind it on the device; the host waits only where it
 /// reads. Reading an element from the host does not compile: download() it. Use one from one thread at a time.
@@ -47,20 +55,21 @@ class Buffer {
 
   public:
     Buffer() = default;
-    /// Throws OutOfMemory.
+    /// n elements of garbage. Throws OutOfMemory; GpuError while `stream` is being captured.
     Buffer(const Stream& stream, std::size_t n)
         : allocation_(detail::allocate(stream, detail::bytes_for(n, sizeof(T)))), offset_(0), size_(n) {}
-    /// Somebody else's device memory, as a Buffer. Freed by it when `owned`.
+    /// Somebody else's device memory, as a Buffer; it does not count against the limit. Earlier work on it is not
+    /// ordered: wait for it before. When `owned`, the last copy waits for its uses and frees it by cuMemFree.
     static Buffer adopt(const Stream& stream, std::uint64_t address, std::size_t n, bool owned) {
         Buffer buffer;
-        buffer.allocation_ = detail::adopt(stream, address, n * sizeof(T), owned);
+        buffer.allocation_ = detail::adopt(stream, address, detail::bytes_for(n, sizeof(T)), owned);
         buffer.size_ = n;
         return buffer;
     }
 
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
-    const Context& context() const { return detail::context_of(*allocation_); }
+    const Context& context() const { return detail::context_of(detail::required(allocation_)); }
     explicit operator bool() const { return allocation_ != nullptr; }
 
     /// Elements [first, first + n); shares the memory.
@@ -73,23 +82,28 @@ class Buffer {
     /// The address to hand to a kernel on `stream`. Throws GpuError where that stream's GPU cannot reach it: the message
     /// names both GPUs and the two remedies.
     std::uint64_t read_on(const Stream& stream) const {
-        return detail::use(*allocation_, stream, false) + offset_ * sizeof(T);
+        return detail::use(detail::required(allocation_), stream, false) + offset_ * sizeof(T);
     }
     std::uint64_t write_on(const Stream& stream) {
-        return detail::use(*allocation_, stream, true) + offset_ * sizeof(T);
+        return detail::use(detail::required(allocation_), stream, true) + offset_ * sizeof(T);
     }
 
-    detail::Allocation& allocation() const { return *allocation_; }
+    detail::Allocation& allocation() const { return detail::required(allocation_); }
     std::size_t byte_offset() const { return offset_ * sizeof(T); }
 
   private:
+    template <class U>
+    friend class Managed;
+    Buffer(std::shared_ptr<detail::Allocation> allocation, std::size_t n)
+        : allocation_(std::move(allocation)), size_(n) {}
+
     std::shared_ptr<detail::Allocation> allocation_;
     std::size_t offset_ = 0, size_ = 0;
 };
 
 /// Page-locked host memory: copies to and from it run at the link's speed beside other work. Not copyable. Do not
 /// destroy it before the streams that copy to or from it have come by. When its context goes it stays, as ordinary
-/// memory. A forked child does not have it.
+/// memory. A forked child does not have it. Throws OutOfMemory, or GpuError where the system locks no more pages.
 template <class T>
 class Pinned {
     static_assert(std::is_trivially_copyable_v<T>);

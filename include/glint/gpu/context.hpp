@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "glint/gpu/error.hpp"
 
@@ -29,6 +30,15 @@ struct MemoryStatistics {
     std::uint64_t host_blocks = 0;         ///< times the host waited for the device
     std::uint64_t early_reclaims = 0;      ///< by pressure
     std::uint64_t retries = 0, trims = 0;  ///< of failed allocations; of the pool
+};
+
+enum class MemoryKind { pooled, borrowed, adopted, managed };
+
+/// One piece of device memory.
+struct MemoryRecord {
+    std::uint64_t address = 0, bytes = 0;
+    MemoryKind kind = MemoryKind::pooled;  ///< Buffer's own; adopted not owned, and owned; Managed
+    bool freed_later = false;  ///< nobody holds it, and it goes when a capture is over or the host has waited
 };
 
 struct ContextOptions {
@@ -55,12 +65,18 @@ class Context {
     const std::string& name() const;  ///< of the device
     int multiprocessors() const;
     int shared_bytes_per_block() const;  ///< most that a block may have
-    /// Waits for all streams. Throws what went wrong on them.
+    /// Waits for all streams of this Context. Throws what went wrong on them; GpuError, before it waits, where one is being
+    /// captured.
     void synchronize() const;
-    /// Gives the pool's unused memory back to the device.
+    /// Gives the pool's unused memory back to the device. What was freed in a stream is unused when the device has come by.
     void trim() const;
+    /// Also after the context was released, and on a lost GPU; reserved_bytes is 0 then.
     MemoryStatistics statistics() const;
-    /// Called, before an allocation fails, to free what the caller can spare; returns the bytes freed.
+    /// All memory that buffers hold now, in no order.
+    std::vector<MemoryRecord> snapshot() const;
+    /// Called, before an allocation fails, to free what the caller can spare; returns the bytes freed. From any thread that
+    /// allocates; it stays until the context goes, cannot be removed, and is not asked when it allocates itself. It must not
+    /// hold this Context, which would then never go.
     void on_pressure(std::function<std::uint64_t()> callback) const;
 
     detail::ContextState& state() const { return *state_; }
@@ -68,10 +84,14 @@ class Context {
 
   private:
     friend Context detail::without_hold(const std::shared_ptr<detail::ContextState>& state);
+    friend void synchronize_all();
     Context() = default;
 
     std::shared_ptr<detail::ContextState> state_;
     std::shared_ptr<void> hold_;  // the last one closes the state
 };
+
+/// Waits for all streams of all contexts of this process. Throws what went wrong on the first that fails.
+void synchronize_all();
 
 }  // namespace glint::gpu

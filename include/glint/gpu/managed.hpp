@@ -26,7 +26,8 @@ void prefetch(Allocation& allocation, const Stream& stream, bool to_host);
 ///     launch(... sums.write_on(stream) ...);
 ///     const float total = std::accumulate(sums.begin(), sums.end(), 0.0f);
 ///
-/// Copies share the memory. Use one from one thread at a time. Counts against the context's limit.
+/// Copies share the memory. Use one from one thread at a time. Counts against the context's limit. When the context goes
+/// the memory does, and with it what begin() gave.
 template <class T>
 class Managed {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -50,12 +51,19 @@ class Managed {
     T& operator[](std::size_t k) const { return begin()[k]; }
 
     /// The address for a kernel on `stream`, of any GPU; ordered behind other uses as a Buffer's.
-    std::uint64_t read_on(const Stream& stream) const { return detail::use(*allocation_, stream, false); }
-    std::uint64_t write_on(const Stream& stream) { return detail::use(*allocation_, stream, true); }
+    std::uint64_t read_on(const Stream& stream) const {
+        return detail::use(detail::required(allocation_), stream, false);
+    }
+    std::uint64_t write_on(const Stream& stream) { return detail::use(detail::required(allocation_), stream, true); }
+
+    /// The same memory, for upload(), copy(), fill(), views. It counts as a GPU's use, as read_on() and write_on() do.
+    Buffer<T> buffer() const { return Buffer<T>(allocation_, size_); }
 
     /// Moves the pages ahead of their use, in stream order; does nothing where the GPU does not allow it.
-    void prefetch_to_device(const Stream& stream) const { detail::prefetch(*allocation_, stream, false); }
-    void prefetch_to_host(const Stream& stream) const { detail::prefetch(*allocation_, stream, true); }
+    void prefetch_to_device(const Stream& stream) const {
+        detail::prefetch(detail::required(allocation_), stream, false);
+    }
+    void prefetch_to_host(const Stream& stream) const { detail::prefetch(detail::required(allocation_), stream, true); }
 
   private:
     void waited() const {

@@ -17,7 +17,9 @@ struct EventState;
 struct ModuleState;
 }  // namespace detail
 
-/// A queue of work on one GPU; what is put in one runs in order. Copies share it. Use one from one thread at a time.
+/// A queue of work on one GPU; what is put in one runs in order. Copies share it. Use one from one thread at a time. When
+/// the last copy goes, work in it goes on. Waiting throws what went wrong on the GPU before; on a stream that is being
+/// captured into a graph, a GpuError. All throw a GpuError after the context was released, DeviceLost on a lost GPU.
 class Stream {
   public:
     explicit Stream(const Context& context);
@@ -25,8 +27,10 @@ class Stream {
     static Stream of_thread(const Context& context);
 
     const Context& context() const;
-    void synchronize() const;  ///< waits, and throws what went wrong
-    bool idle() const;
+    /// The driver's CUstream, for other libraries. It goes with the last copy of this Stream.
+    void* native() const;
+    void synchronize() const;  ///< the host waits
+    bool idle() const;         ///< whether all is done
     detail::StreamState& state() const { return *state_; }
     const std::shared_ptr<detail::StreamState>& shared_state() const { return state_; }
 
@@ -34,22 +38,23 @@ class Stream {
     std::shared_ptr<detail::StreamState> state_;
 };
 
-/// A point in a stream.
+/// A point in a stream. Errors as a Stream's. One that was never recorded is done.
 class Event {
   public:
     explicit Event(const Context& context, bool timing = false);
-    void record(const Stream& stream);
+    void record(const Stream& stream);         ///< of the same GPU
     void wait_on(const Stream& stream) const;  ///< what is put into `stream` from now on runs after this point
     void synchronize() const;                  ///< the host waits
     bool done() const;
-    float milliseconds_since(const Event& begin) const;  ///< both with `timing`, both done
+    float milliseconds_since(const Event& begin) const;  ///< both with `timing`, both done, else GpuError
 
   private:
     std::shared_ptr<detail::EventState> state_;
 };
 
-/// A kernel, with what the compiler made of it.
+/// A kernel, with what the compiler made of it. Holds its module, but not the context.
 struct Kernel {
+    std::shared_ptr<detail::ModuleState> module;
     void* function = nullptr;
     int registers = 0, local_bytes = 0, shared_bytes = 0;
     std::string name;
@@ -67,7 +72,10 @@ class Module {
     std::shared_ptr<detail::ModuleState> state_;
 };
 
-/// Puts a kernel into a stream; `arguments` point to its parameters, as cuLaunchKernel takes them.
+/// Puts a kernel into a stream: so many blocks of so many threads, `shared_bytes` of dynamic shared memory for each block;
+/// `arguments` point to its parameters, as cuLaunchKernel takes them, and are read before it returns. GpuError where the
+/// driver refuses that many, the kernel is another GPU's, or its context was released; OptionError for an empty Kernel. What
+/// goes wrong while it runs shows at a later wait.
 void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigned threads, unsigned shared_bytes,
             void** arguments);
 

@@ -1,0 +1,144 @@
+// Streams that somebody captures into a graph: what is allowed, what is put off, and named errors for the rest.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/managed.hpp"
+
+#include <functional>
+#include <optional>
+
+#include "gpu/gpu_fixture.hpp"
+#include "gpu/stream_state.hpp"
+#include "tests/expect_error.hpp"
+
+using namespace glint::gpu;
+using namespace glint::gpu::test;
+using glint::test::expect_error;
+namespace cu = glint::cu;
+
+namespace {
+
+/// Capture, which glint itself does not start: by the real driver's functions, or the simulated one's switch.
+struct Capture {
+    void* library = dlopen("libcuda.so.1", RTLD_NOW);
+    void find(const char* name, auto& function) const {
+        function = reinterpret_cast<std::decay_t<decltype(function)>>(library ? dlsym(library, name) : nullptr);
+    }
+    cu::Result (*begin_real)(cu::Stream, int) = nullptr;
+    cu::Result (*end_real)(cu::Stream, void**) = nullptr;
+    void (*simulate)(cu::Stream, int) = nullptr;
+
+    Capture() {
+        find("cuStreamBeginCapture_v2", begin_real);
+        find("cuStreamEndCapture", end_real);
+        find("simgpu_set_capturing", simulate);
+    }
+    explicit operator bool() const { return (begin_real && end_real) || simulate; }
+    void begin(const Stream& stream) const {
+        if (simulate) return simulate(stream.state().stream, 1);
+        const detail::Current current(stream.context().state());
+        check(begin_real(stream.state().stream, 0), "cuStreamBeginCapture");
+    }
+    void end(const Stream& stream) const {
+        void* graph = nullptr;
+        if (simulate) return simulate(stream.state().stream, 0);
+        const detail::Current current(stream.context().state());
+        check(end_real(stream.state().stream, &graph), "cuStreamEndCapture");
+    }
+};
+
+struct GpuCapture : OneGpuTest {
+    void SetUp() override {
+        OneGpuTest::SetUp();
+        if (!IsSkipped() && !capture) GTEST_SKIP() << "this driver cannot capture";
+    }
+    const Capture capture;
+};
+
+}  // namespace
+
+TEST_F(GpuCapture, gets_what_it_allows_and_a_named_error_for_the_rest) {
+    const Stream other(*context);
+    Buffer<unsigned> buffer(*stream, 1000);
+    buffer.write_on(other);
+    capture.begin(*stream);
+    expect_error<GpuError>([&] { buffer.write_on(*stream); }, {"another stream", "synchronize()"});
+    expect_error<GpuError>([&] { Buffer<unsigned>(*stream, 10); }, {"allocate before"});
+    capture.end(*stream);
+    other.synchronize();
+    capture.begin(*stream);
+    EXPECT_NO_THROW(fill(*stream, buffer, 7));
+    buffer = {};  // put off until the capture is over
+    capture.end(*stream);
+    EXPECT_EQ(context->statistics().live_bytes, 0u);
+    stream->synchronize();  // puts the free into the stream
+    stream->synchronize();
+    context->trim();
+    EXPECT_EQ(context->statistics().reserved_bytes, 0u);
+}
+
+TEST_F(GpuCapture, a_buffer_is_used_where_it_is_allocated) {
+    const Stream other(*context);
+    Buffer<unsigned> buffer(other, 1000);
+    capture.begin(*stream);
+    expect_error<GpuError>([&] { buffer.write_on(*stream); }, {"another stream", "synchronize()"});
+    capture.end(*stream);
+    other.synchronize();
+    capture.begin(*stream);
+    EXPECT_NO_THROW(buffer.write_on(*stream));
+    capture.end(*stream);
+}
+
+TEST_F(GpuCapture, puts_off_the_end_of_managed_memory) {
+    {
+        Managed<char> shared(*context, mib);
+        capture.begin(*stream);
+        shared.write_on(*stream);
+    }
+    ASSERT_EQ(context->snapshot().size(), 1u) << "the host may not wait now";
+    EXPECT_TRUE(context->snapshot()[0].freed_later);
+    EXPECT_EQ(context->statistics().live_bytes, 0u);
+    capture.end(*stream);
+    stream->synchronize();
+    EXPECT_TRUE(context->snapshot().empty());
+}
+
+TEST_F(GpuCapture, of_one_stream_puts_off_the_end_of_managed_memory_of_another) {
+    const Stream other(*context);
+    {
+        Managed<char> shared(*context, mib);
+        shared.write_on(other);
+        capture.begin(*stream);
+    }
+    EXPECT_EQ(context->snapshot().size(), 1u);
+    capture.end(*stream);
+    stream->synchronize();
+    EXPECT_TRUE(context->snapshot().empty());
+}
+
+TEST_F(GpuCapture, is_not_spoiled_by_waits) {
+    const Stream other(*context);
+    Event before(*context), inside(*context);
+    before.record(*stream);
+    capture.begin(*stream);
+    inside.record(*stream);
+    for (const std::function<void()>& wait : std::initializer_list<std::function<void()>>{
+             [&] { stream->synchronize(); }, [&] { (void)stream->idle(); }, [&] { context->synchronize(); },
+             [&] { synchronize_all(); }, [&] { inside.synchronize(); }, [&] { (void)inside.done(); },
+             [&] { Managed<char>(*context, 100); }})
+        expect_error<GpuError>(wait, {"GPU 0", "captured into a graph"});
+    EXPECT_NO_THROW(before.synchronize());
+    EXPECT_NO_THROW(other.synchronize());
+    capture.end(*stream);
+    EXPECT_NO_THROW(context->synchronize());
+    expect_error<GpuError>([&] { inside.synchronize(); }, {"record() it anew"});
+    inside.record(*stream);
+    inside.synchronize();
+    EXPECT_TRUE(inside.done());
+}
+
+TEST_F(GpuCapture, can_be_begun_by_the_streams_handle) {
+    EXPECT_EQ(stream->native(), stream->state().stream);
+    std::optional<Stream> late(*stream);
+    stream.reset();
+    context.reset();
+    expect_error<GpuError>([&] { (void)late->native(); }, {"was released"});
+}

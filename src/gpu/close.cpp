@@ -1,0 +1,117 @@
+// The end of a context: what is waited for, and the order in which things go.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "gpu/allocation.hpp"
+
+namespace glint::gpu::detail {
+namespace {
+
+std::mutex endings;  // while one context waits for the streams of another, that one does not end
+
+/// Streams of other GPUs may still be at work on memory that is to go.
+void wait_for_others(ContextState& home) noexcept {
+    std::vector<std::shared_ptr<StreamState>> users;
+    {
+        const std::lock_guard lock(home.mutex);
+        const auto add = [&](const std::vector<std::shared_ptr<StreamState>>& more) {
+            std::copy_if(more.begin(), more.end(), std::back_inserter(users),
+                         [&](const auto& stream) { return &stream->home() != &home; });
+        };
+        for (const auto& [rank, resource] : home.resources)
+            if (rank == Resource::Rank::allocation) add(static_cast<Allocation*>(resource)->users());
+        for (const ParkedFree& due : home.parked) add(due.users);
+    }
+    const std::lock_guard lock(endings);
+    for (const auto& user : users) {
+        if (user->home().released) continue;  // it waited for its streams before it went
+        const Current current(user->home(), std::nothrow);
+        home.driver->cuStreamSynchronize(user->stream);
+    }
+}
+
+}  // namespace
+
+void ContextState::close() noexcept {
+    if (forked()) {
+        // What was inherited is the parent's, and its threads are not here.
+        released = true;
+        if (staging) staging->abandon();
+        return;
+    }
+    if (!context) {
+        released = true;
+        return;
+    }
+    // These hold streams, and the caller's callbacks whatever the caller likes: their end takes the mutex.
+    std::vector<ParkedFree> dropped;
+    std::vector<std::function<std::uint64_t()>> callbacks;
+    std::map<void*, std::size_t> pages;
+    {
+        const Current current(*this, std::nothrow);
+        for (const auto& stream : all_streams()) driver->cuStreamSynchronize(stream->stream);
+        wait_for_retired();
+        wait_for_others(*this);
+        staging.reset();
+        {
+            const std::lock_guard ending(endings);
+            released = true;
+        }
+        const std::lock_guard lock(mutex);
+        for (const ParkedFree& due : parked) {
+            if (due.kind == Kind::pooled)
+                driver->cuMemFreeAsync(due.address, due.users.front()->stream);
+            else
+                driver->cuMemFree(due.address);
+        }
+        dropped.swap(parked);
+        callbacks.swap(on_pressure);
+        pages.swap(pinned);
+        drop_resources();
+        for (const auto& [memory, bytes] : pages) driver->cuMemHostUnregister(memory);
+        for (auto& events : spare_events) {
+            for (const cu::Event event : events) driver->cuEventDestroy(event);
+            events.clear();
+        }
+        if (pool) driver->cuMemPoolDestroy(pool);
+        counters.live = 0, counters.managed = 0, counters.pinned = 0;
+    }
+    driver->cuDevicePrimaryCtxRelease(device);
+}
+
+void ContextState::drop_finished_streams() noexcept {
+    std::erase_if(retired, [&](cu::Stream stream) {
+        if (driver->cuStreamQuery(stream) == cu::not_ready) return false;
+        driver->cuStreamDestroy(stream);
+        return true;
+    });
+}
+
+void ContextState::wait_for_retired() noexcept {
+    std::vector<cu::Stream> waited_for;
+    {
+        const std::lock_guard lock(mutex);
+        waited_for.swap(retired);
+    }
+    if (waited_for.empty()) return;
+    const Current current(*this, std::nothrow);
+    for (const cu::Stream stream : waited_for) {
+        driver->cuStreamSynchronize(stream);
+        driver->cuStreamDestroy(stream);
+    }
+}
+
+void ContextState::drop_resources() noexcept {
+    bool memory_freed = false;
+    for (const auto& [rank, resource] : resources) {
+        if (rank != Resource::Rank::allocation && !memory_freed) {
+            // The frees lie in streams, and a pool destroyed before them keeps its memory until the process ends.
+            for (const auto& [stream, weak] : streams) driver->cuStreamSynchronize(stream->stream);
+            memory_freed = true;
+        }
+        resource->drop();
+    }
+    resources.clear();
+}
+
+}  // namespace glint::gpu::detail

@@ -1,0 +1,142 @@
+// Memory under a limit: what is kept, what goes back early, and the ladder before an allocation fails.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/buffer.hpp"
+
+#include "gpu/gpu_fixture.hpp"
+#include "tests/expect_error.hpp"
+
+using namespace glint::gpu;
+using namespace glint::gpu::test;
+using glint::test::expect_error;
+
+namespace {
+
+struct GpuLadder : GpuTest {};
+
+}  // namespace
+
+TEST_F(GpuLadder, a_buffer_beyond_the_limit_is_refused_with_the_figures) {
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream stream(context);
+    const Buffer<char> first(stream, 40 * mib);
+    try {
+        Buffer<char>(stream, 30 * mib);
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const OutOfMemory& error) {
+        const std::string said = error.what();
+        for (const char* part : {"30.0 MiB asked for", "40.0 MiB in use", "limit of 64.0 MiB", "free on the device"})
+            EXPECT_NE(said.find(part), std::string::npos) << said;
+        EXPECT_EQ(error.asked_bytes, 30 * mib);
+    }
+    EXPECT_GT(context.statistics().retries, 0u);
+    EXPECT_NO_THROW(Buffer<char>(stream, 20 * mib)) << "the context stays usable";
+    EXPECT_THROW(Buffer<double>(stream, SIZE_MAX / 2), OutOfMemory);
+}
+
+TEST_F(GpuLadder, the_caller_is_asked_before_an_allocation_fails) {
+    std::vector<std::string> log;
+    const Context context(0, {.limit_bytes = 64 * mib, .log = [&](const std::string& line) { log.push_back(line); }});
+    const Stream stream(context);
+    Buffer<char> cache(stream, 40 * mib);
+    context.on_pressure([&] {
+        const std::uint64_t freed = cache.size();
+        cache = {};
+        return freed;
+    });
+    const Buffer<char> wanted(stream, 50 * mib);
+    EXPECT_FALSE(bool(cache));
+    EXPECT_EQ(context.statistics().live_bytes, 50 * mib);
+    EXPECT_EQ(context.statistics().retries, 4u);
+    EXPECT_EQ(log.size(), 9u) << "each rung before and after, and what the caller freed";
+    EXPECT_NE(log[7].find("the caller freed 40.0 MiB"), std::string::npos) << log[7];
+    EXPECT_NE(log[8].find("asking the caller gave 64.0 MiB back to the device"), std::string::npos) << log[8];
+}
+
+TEST_F(GpuLadder, freed_memory_is_kept_for_reuse_until_a_trim) {
+    const Context context(0, {.limit_bytes = 256 * mib, .early_reclaim = false});
+    const Stream stream(context);
+    { const Buffer<char> passing(stream, 64 * mib); }
+    stream.synchronize();
+    EXPECT_EQ(context.statistics().live_bytes, 0u);
+    EXPECT_EQ(context.statistics().peak_bytes, 64 * mib);
+    EXPECT_GE(context.statistics().reserved_bytes, 64 * mib);
+    context.trim();
+    EXPECT_EQ(context.statistics().reserved_bytes, 0u);
+    EXPECT_EQ(context.statistics().trims, 1u);
+}
+
+TEST_F(GpuLadder, under_pressure_unused_memory_goes_back_early) {
+    for (const bool early : {true, false}) {
+        const Context context(0, {.limit_bytes = 512 * mib, .early_reclaim = early});
+        const Stream stream(context);
+        const Buffer<char> kept(stream, 400 * mib);
+        { const Buffer<char> passing(stream, 96 * mib); }
+        stream.synchronize();
+        EXPECT_EQ(context.statistics().early_reclaims, early ? 1u : 0u);
+        if (early) {
+            EXPECT_LT(context.statistics().reserved_bytes, 496 * mib);
+        }
+    }
+}
+
+TEST_F(GpuLadder, the_environment_switches_early_reclaim_off) {
+    setenv("GLINT_GPU_EARLY_RECLAIM", "0", 1);
+    const Context context(0, {.limit_bytes = 512 * mib});
+    unsetenv("GLINT_GPU_EARLY_RECLAIM");
+    const Stream stream(context);
+    const Buffer<char> kept(stream, 400 * mib);
+    { const Buffer<char> passing(stream, 96 * mib); }
+    stream.synchronize();
+    EXPECT_EQ(context.statistics().early_reclaims, 0u);
+}
+
+TEST_F(GpuLadder, a_failed_request_leaves_the_device_to_others) {
+    if (!set_stranger()) GTEST_SKIP() << "a real GPU is not filled on purpose";
+    const Context context(0);
+    const Stream stream(context);
+    set_stranger()(0, 4096 * mib, 10);
+    const auto free_bytes = [] { return inventory().devices.at(0).free_bytes; };
+    const auto before = free_bytes();
+    expect_error<OutOfMemory>([&] { Buffer<char>(stream, before + mib); }, {"3.5 GiB free on the device"});
+    EXPECT_EQ(context.statistics().reserved_bytes, 0u);
+    EXPECT_EQ(free_bytes(), before);
+    set_stranger()(0, 0, 0);
+}
+
+TEST_F(GpuLadder, waits_for_streams_that_went_with_work_in_them) {
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream stream(context);
+    {
+        const Stream passing(context);
+        Buffer<char> buffer(passing, 60 * mib);
+        fill(passing, buffer, 1);
+    }
+    EXPECT_NO_THROW(Buffer<char>(stream, 60 * mib));
+}
+
+TEST_F(GpuLadder, a_callback_that_finds_no_room_is_not_asked_again) {
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream stream(context);
+    int asked = 0;
+    context.on_pressure([&] {
+        ++asked;
+        EXPECT_THROW(Buffer<char>(stream, 65 * mib), OutOfMemory);
+        EXPECT_THROW(Buffer<char>(stream, 40 * mib), OutOfMemory);
+        return std::uint64_t(0);
+    });
+    const Buffer<char> kept(stream, 40 * mib);
+    EXPECT_THROW(Buffer<char>(stream, 40 * mib), OutOfMemory);
+    EXPECT_EQ(asked, 1);
+}
+
+TEST_F(GpuLadder, downloads_take_the_pressure_off) {
+    const Context context(0, {.limit_bytes = 256 * mib});
+    const Stream stream(context);
+    std::vector<char> back(16 * mib);
+    for (int round = 0; round < 40; ++round) {
+        Buffer<char> passing(stream, back.size());
+        fill(stream, passing, 1);
+        download(stream, std::span<char>(back), passing);
+    }
+    EXPECT_EQ(context.statistics().early_reclaims, 0u) << "a sixteenth of the limit is in use";
+}
