@@ -66,7 +66,9 @@ TEST_F(GpuCapture, gets_what_it_allows_and_a_named_error_for_the_rest) {
     other.synchronize();
     capture.begin(*stream);
     EXPECT_NO_THROW(fill(*stream, buffer, 7));
-    buffer = {};  // put off until the capture is over
+    buffer = {};
+    ASSERT_EQ(context->snapshot().size(), 1u) << "put off until the capture is over";
+    EXPECT_TRUE(context->snapshot()[0].freed_later);
     capture.end(*stream);
     EXPECT_EQ(context->statistics().live_bytes, 0u);
     stream->synchronize();  // puts the free into the stream
