@@ -167,17 +167,25 @@ void ContextState::return_event(cu::Event event, bool timing) noexcept {
 
 Current::Current(const ContextState& state) : driver_(*state.driver) {
     driver_.cuCtxGetCurrent(&before_);
-    if (before_ == state.context) return;
-    state.check(driver_.cuCtxSetCurrent(state.context), "cuCtxSetCurrent");
-    changed_ = true;
+    if (before_ != state.context) {
+        state.check(driver_.cuCtxSetCurrent(state.context), "cuCtxSetCurrent");
+        changed_ = true;
+    }
+    relax();
 }
 
 Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*state.driver) {
     driver_.cuCtxGetCurrent(&before_);
     changed_ = before_ != state.context && driver_.cuCtxSetCurrent(state.context) == cu::success;
+    relax();
 }
 
+/// While any stream is captured in the global mode, the driver lets no thread wait, query or free, for fear that it did so
+/// unaware. glint looks at each stream itself.
+void Current::relax() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
+
 Current::~Current() {
+    driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
     if (changed_) driver_.cuCtxSetCurrent(before_);
 }
 

@@ -119,9 +119,12 @@ class Current {
     Current& operator=(const Current&) = delete;
 
   private:
+    void relax() noexcept;
+
     const Driver& driver_;
     cu::Context before_ = nullptr;
     bool changed_ = false;
+    int capture_mode_ = cu::capture_mode_relaxed;  // the thread's own meanwhile
 };
 
 /// Managed memory that this process's other contexts of the same GPU hold.

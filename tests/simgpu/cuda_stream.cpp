@@ -50,6 +50,11 @@ cu::Result cuStreamQuery(cu::Stream handle) {
     return stream.queue.empty() ? cu::success : cu::not_ready;
 }
 
+cu::Result cuThreadExchangeStreamCaptureMode(int* mode) {
+    std::swap(*mode, capture_mode);
+    return cu::success;
+}
+
 cu::Result cuStreamIsCapturing(cu::Stream handle, int* status) {
     static const bool all = is_set("SIMGPU_CAPTURE");
     Stream& stream = get(handle);

@@ -29,6 +29,9 @@ cu::Result before(const char* name, const Fault& fault) {
         return fault.result;
     }
     if (needs_init(name) && !p.initialized) return cu::not_initialized;
+    if (spoils_captures(name) && capture_mode != cu::capture_mode_relaxed &&
+        p.streams.any([](const Stream& stream) { return stream.capturing; }))
+        return cu::capture_unsupported;
     if (!needs_context(name)) return cu::success;
     if (!context) return cu::invalid_context;
     if (context->lost) return context->lost;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,6 +76,10 @@ class Handles {
         remove_if([&](const T& object) { return object.context == &context; });
     }
     std::size_t size() const { return live_.size(); }
+    template <class Condition>
+    bool any(Condition condition) const {
+        return std::any_of(live_.begin(), live_.end(), [&](const T* object) { return condition(*object); });
+    }
 };
 
 /// Everything of this process. Never destroyed, so that calls in a program's last destructors find it.

@@ -54,6 +54,9 @@ struct Stream {
 
 std::mt19937_64& random_numbers();
 
+/// How this thread's calls get on with captures: 0 global, as at first, 1 thread-local, 2 relaxed.
+inline thread_local int capture_mode = 0;
+
 Stream& add_stream(Context& context);
 void remove_streams_of(const Context& context);
 
