@@ -12,7 +12,6 @@
 #include <cstdlib>
 
 #include "gpu/lease/queue.hpp"
-#include "gpu/lease/watch.hpp"
 #include "gpu/lease/words.hpp"
 #include "gpu/text.hpp"
 
@@ -49,12 +48,10 @@ class Waiting {
             enqueue();
         else
             go_alone(around_.directory->why_not());
-        Watch watch(slot_ ? around_.directory->path() : "");
-        watch_ = &watch;
         bool fresh = true;  // something may have changed, or it is time to ask NVML
         for (;;) {
             if (request_.stop && request_.stop->load()) leave<Cancelled>("stopped while waiting for a GPU");
-            watch.clear();
+            if (watch_) watch_->clear();
             const bool look_again = look(fresh) || (!fresh && is_head());
             if (decision_.gpus && take(decision_.gpus)) return admitted();
             if (elapsed() >= request_.timeout_s) time_out();
@@ -203,7 +200,7 @@ class Waiting {
     /// Those near the front see every change. The others see when the one leaves that is a window before them, so that a
     /// change wakes a bounded number of processes however many wait.
     bool watch_where_it_matters() {
-        if (!slot_) return false;
+        if (!slot_ || !watch_) return false;
         const std::size_t window = std::size_t(around_.rules.window);
         const bool near = is_near() || *queue_.mine < window;
         return watch_->narrow_to(near ? "" : queue_.ticket_names[*queue_.mine - window].text());
@@ -296,6 +293,7 @@ class Waiting {
                 result.gpus.push_back(sight_.gpus[g]);
                 result.gpus.back().gpu = queue_.snapshot.gpus[g];
             }
+        result.watch = std::move(watch_);
         result.driver = sight_.driver;
         result.slot = std::move(slot_);
         result.waited_s = elapsed();
@@ -304,8 +302,14 @@ class Waiting {
 
     // ---- Waiting
 
+    int wake() const { return watch_ ? watch_->descriptor() : -1; }
+
     /// True: look at everything. False: only at who is before us.
     bool sleep() {
+        if (slot_ && !watch_) {  // who need not wait needs none; from now on no change is missed
+            watch_.emplace(around_.directory->path());
+            return true;
+        }
         around_.at("sleep");
         const bool head = !slot_ || is_head();
         if (head && std::exchange(freed_, false) && slot_) slot_->ring();
@@ -317,15 +321,15 @@ class Waiting {
             if (slot_) wait_s = std::min(wait_s, std::max(0.0, beat_every_s - since(slot_->record.beat_ns)));
             if (request_.stop) wait_s = std::min(wait_s, stop_slice_s);
             if (request_.on_wait) wait_s = std::min(wait_s, told_every_s);
-            around_.clock->wait(watch_->descriptor(), wait_s);
-            if (watch_->clear()) {
+            around_.clock->wait(wake(), wait_s);
+            if (watch_ && watch_->clear()) {
                 quick_s_ = first_look_after_s;
                 return is_near();
             }
             if (slot_ && since(slot_->record.beat_ns) >= beat_every_s) beat();
             tell();
         }
-        return head || watch_->descriptor() < 0;
+        return head || wake() < 0;
     }
 
     double next_look_s(bool head) {
@@ -337,7 +341,7 @@ class Waiting {
             return every_s * jitter;
         }
         const double every_s = is_near() ? near_polls_every_s : far_polls_every_s;
-        return jitter * (watch_->descriptor() >= 0 ? every_s : every_s / 4);
+        return jitter * (wake() >= 0 ? every_s : every_s / 4);
     }
 
     /// splitmix64: so that those who wait do not all look at once.
@@ -379,7 +383,7 @@ class Waiting {
     std::optional<Slot> slot_;
     bool alone_ = false;
     int replaced_ = 0;
-    Watch* watch_ = nullptr;
+    std::optional<Watch> watch_;
     Sight sight_;
     StateDir::Scan scan_;
     Queue queue_;

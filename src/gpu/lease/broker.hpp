@@ -13,6 +13,7 @@
 #include "gpu/lease/sight.hpp"
 #include "gpu/lease/slot.hpp"
 #include "gpu/lease/state_dir.hpp"
+#include "gpu/lease/watch.hpp"
 
 namespace glint::gpu::lease {
 
@@ -31,9 +32,10 @@ Surroundings machine_surroundings();
 
 /// What was admitted.
 struct Admitted {
-    std::vector<SeenGpu> gpus;  ///< with what a context costs there
-    std::optional<Slot> slot;   ///< none without a state directory
-    std::uint32_t driver = 0;   ///< Sight::driver
+    std::vector<SeenGpu> gpus;   ///< with what a context costs there
+    std::optional<Slot> slot;    ///< none without a state directory
+    std::optional<Watch> watch;  ///< no longer needed; closing one takes 15 ms, so not now
+    std::uint32_t driver = 0;    ///< Sight::driver
     double waited_s = 0;
 };
 

@@ -54,6 +54,7 @@ Lease acquire_in(const Surroundings& around, const LeaseRequest& request) {
     state->waited_s = admitted.waited_s;
     state->bytes = request.bytes;
     state->slot = std::move(admitted.slot);
+    if (admitted.watch) state->spent_watch.emplace(std::move(*admitted.watch));
     return Lease(std::move(state));
 }
 

@@ -22,6 +22,7 @@ struct LeaseState {
     std::uint32_t driver = 0;  ///< Sight::driver
     double waited_s = 0;
     pid_t owner = ::getpid();
+    std::optional<Watch> spent_watch;  ///< closed after the slot was given back
 
     std::mutex mutex;  ///< for what follows
     std::uint64_t bytes = 0;

@@ -155,6 +155,7 @@ TEST(LeasePolicy, keeps_nothing_free_for_whom_only_a_stranger_holds_up) {
 // Small requests arrive without end and would always fit; the large one runs all the same, after a bounded number of them.
 TEST(LeasePolicy, nobody_starves) {
     std::mt19937 random(1);
+    int most_passed = 0;
     for (int gpus = 1; gpus <= 3; ++gpus) {
         Snapshot s = server(gpus);
         std::vector<std::pair<int, Reservation>> running;  // until when
@@ -164,7 +165,7 @@ TEST(LeasePolicy, nobody_starves) {
             for (int g = 0; g < gpus; ++g)
                 if (on >> g & 1) {
                     running.push_back(
-                        {now + 1 + int(random() % 5), {g, me, t.need_bytes + context, t.need_bytes + context}});
+                        {now + 3 + int(random() % 5), {g, me, t.need_bytes + context, t.need_bytes + context}});
                     s.gpus[std::size_t(g)].free_bytes -= t.need_bytes + context, ++s.gpus[std::size_t(g)].processes;
                 }
         };
@@ -188,9 +189,10 @@ TEST(LeasePolicy, nobody_starves) {
                 if (!done && any) start(s.tickets[1], d[1].gpus), ++passed;
             }
         }
-        EXPECT_GE(passed, Rules().most_passes) << gpus << ": it was passed as often as may be";
-        EXPECT_LE(passed, Rules().most_passes + 3 * gpus * 5 * 3) << gpus;
+        most_passed = std::max(most_passed, passed);
+        EXPECT_LE(passed, Rules().most_passes + 3 * gpus * 8) << gpus;
     }
+    EXPECT_GE(most_passed, Rules().most_passes) << "passed as often as may be";
 }
 
 TEST(LeasePolicy, the_best_gpu_and_not_the_first) {

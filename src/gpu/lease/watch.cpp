@@ -7,7 +7,7 @@
 namespace glint::gpu::lease {
 
 Watch::Watch(const std::string& directory) : directory_(directory), name_("not yet") {
-    if (!directory.empty()) queue_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    queue_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
     narrow_to("");
 }
 

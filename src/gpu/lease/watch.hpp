@@ -13,6 +13,8 @@ class Watch {
   public:
     /// Of a directory. Where inotify refuses (a user may have 128 of these), descriptor() is -1 and one has to poll.
     explicit Watch(const std::string& directory);
+    Watch(Watch&&) = default;
+    Watch& operator=(Watch&&) = default;
 
     /// Watches one file in it only, or with "" all of them. True: that is new, and what happened just before may not be
     /// told, so look again.
