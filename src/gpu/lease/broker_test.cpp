@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "gpu/lease/creation_turn.hpp"
-#include "gpu/lease/lease_fixture.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/lease_fixture.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::lease;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "gpu/lease/lease_fixture.hpp"
+#include "tests/lease_fixture.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::lease;

@@ -13,8 +13,8 @@
 #include <fstream>
 
 #include "gpu/lease/creation_turn.hpp"
-#include "gpu/lease/lease_fixture.hpp"
 #include "gpu/lease/watch.hpp"
+#include "tests/lease_fixture.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::lease;
