@@ -20,7 +20,7 @@ namespace {
 
 // The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they do so in case
 // a notice was lost, or the head is asleep.
-constexpr double head_polls_every_s = 0.5, near_polls_every_s = 2, far_polls_every_s = 8;
+constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16;
 constexpr double first_look_after_s = 0.004;  // after a change: the kernel still takes a dead process apart
 constexpr double stop_slice_s = 0.25, told_every_s = 0.5;
 constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;

@@ -140,7 +140,7 @@ TEST_F(LeaseBroker, a_stopped_waiter_holds_up_others_for_a_bounded_time) {
     clock->advance(0.001);
     const Lease lease = acquire(60, 100);
     EXPECT_GE(lease.waited_s(), asleep_after_s - 0.01);
-    EXPECT_LE(lease.waited_s(), asleep_after_s + 3);
+    EXPECT_LE(lease.waited_s(), asleep_after_s + 6);
 }
 
 TEST_F(LeaseBroker, a_stopped_claim_holds_up_others_for_a_bounded_time) {
@@ -223,8 +223,10 @@ TEST_F(LeaseBroker, refuses_what_can_never_be) {
 TEST_F(LeaseBroker, without_a_gpu_there_is_none) {
     NvmlEyes real;
     if (real.look().why_none.empty()) GTEST_SKIP() << "there is a GPU";
+    ::setenv("GLINT_LEASE_DIR", folder.path().c_str(), 1);
     EXPECT_THROW(glint::gpu::acquire({.timeout_s = 0}), NoGpu);
     EXPECT_FALSE(snapshot_leases().why_no_gpu.empty());
+    ::unsetenv("GLINT_LEASE_DIR");
 }
 
 TEST_F(LeaseBroker, a_user_has_no_more_than_the_limit) {

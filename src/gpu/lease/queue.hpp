@@ -12,7 +12,7 @@
 
 namespace glint::gpu::lease {
 
-constexpr double beat_every_s = 1, asleep_after_s = 5, claim_patience_s = 2;
+constexpr double beat_every_s = 2, asleep_after_s = 6, claim_patience_s = 2;
 
 /// Remembers claims that do not end: whoever makes one goes on within milliseconds, unless it has been stopped.
 class ClaimMemory {

@@ -101,6 +101,7 @@ StateDir::Scan StateDir::scan() const {
         found.complete = false;
         return found;
     }
+    std::vector<SlotName> names;
     int entries = 0;
     while (const dirent* entry = ::readdir(listing)) {
         if (++entries > most_entries) {
@@ -108,16 +109,17 @@ StateDir::Scan StateDir::scan() const {
             break;
         }
         const auto name = parse(entry->d_name);
-        if (!name || (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)) continue;
-        const Descriptor file = open_owned(directory_.get(), entry->d_name, name->uid, O_RDONLY);
-        if (!file) continue;
-        if (const auto record = read_record(file.get()))
-            found.slots.push_back({*name, is_alive(file.get(), *record), *record});
+        if (name && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)) names.push_back(*name);
     }
     ::closedir(listing);
-    if (!found.complete) found.slots.clear();
-    std::sort(found.slots.begin(), found.slots.end(),
-              [](const SeenSlot& a, const SeenSlot& b) { return a.name < b.name; });
+    if (!found.complete) return found;
+    std::sort(names.begin(), names.end());
+    for (const SlotName& name : names) {
+        const Descriptor file = open_owned(directory_.get(), name.text(), name.uid, O_RDONLY);
+        if (!file) continue;
+        if (const auto record = read_record(file.get()))
+            found.slots.push_back({name, is_alive(file.get(), *record), *record});
+    }
     return found;
 }
 
