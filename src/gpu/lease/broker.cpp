@@ -1,0 +1,422 @@
+// Waits for a turn and takes it.
+//
+// There is no process that decides: each decides for itself, by the same rules, from what all have published. Two who
+// decide at once are told apart by claims. A claim is published first and looked at after, so of two that cannot both be
+// met at least one sees the other; the one that came later withdraws. No lock is held while anybody decides, so a process
+// that is stopped anywhere holds up others only until its ticket counts as asleep or its claim as stale.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/broker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "gpu/lease/queue.hpp"
+#include "gpu/lease/words.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they do so in case
+// a notice was lost, or the head is asleep.
+constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16;
+constexpr double first_look_after_s = 0.004;  // after a change: the kernel still takes a dead process apart
+constexpr double stop_slice_s = 0.25, told_every_s = 0.5;
+constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;
+constexpr int cuda_no_device = 100, cuda_out_of_memory = 2;
+
+class Waiting {
+  public:
+    Waiting(const Surroundings& surroundings, const LeaseRequest& request)
+        : around_(surroundings),
+          request_(request),
+          started_ns_(now()),
+          jitter_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {
+        if (request.gpus < 1 || request.gpus > int(Record::most_shares))
+            throw OptionError(
+                text("a lease of ", request.gpus, " GPUs was asked for: expected 1 to ", Record::most_shares));
+        if (request.bytes == 0 || request.bytes > most_bytes)
+            throw OptionError(text("a lease of ", request.bytes,
+                                   " bytes was asked for: expected more than nothing and no more than a GPU can have"));
+    }
+
+    Admitted run() {
+        sight_ = around_.eyes->look();
+        check_possible();
+        if (around_.directory->why_not().empty())
+            enqueue();
+        else
+            go_alone(around_.directory->why_not());
+        bool fresh = true;  // something may have changed, or it is time to ask NVML
+        for (;;) {
+            if (request_.stop && request_.stop->load()) leave<Cancelled>("stopped while waiting for a GPU");
+            if (watch_) watch_->clear();
+            const bool look_again = look(fresh) || (!fresh && is_head());
+            if (decision_.gpus && take(decision_.gpus)) return admitted();
+            if (elapsed() >= request_.timeout_s) time_out();
+            tell();
+            fresh = look_again ? is_near() : sleep();
+        }
+    }
+
+  private:
+    static constexpr std::uint64_t most_bytes = std::uint64_t(1) << 50;
+
+    std::uint64_t now() const { return around_.clock->now_ns(); }
+    double since(std::uint64_t then_ns) const { return double(now() - then_ns) / 1e9; }
+    double elapsed() const { return since(started_ns_); }
+    Self self() const {
+        return slot_ ? Self{slot_->name(), &slot_->record}
+                     : Self{{std::uint32_t(::geteuid()), slots_per_user}, nullptr};
+    }
+    void log(const std::string& words) const {
+        if (request_.log) request_.log(words);
+    }
+
+    GpuSet candidates() const {
+        GpuSet usable = 0;
+        for (std::size_t g = 0; g < sight_.gpus.size(); ++g)
+            if (sight_.gpus[g].usable) usable |= GpuSet(1) << g;
+        return usable;
+    }
+
+    void check_possible() {
+        const GpuSet usable = candidates();
+        const int count = __builtin_popcountll(usable);
+        if (count == 0) throw NoGpu(cuda_no_device, sight_.why_none.empty() ? "no GPU can be used" : sight_.why_none);
+        if (count < request_.gpus)
+            throw NoGpu(cuda_no_device,
+                        text(request_.gpus, " GPUs at once were asked for, and this process can use ", count));
+        if (const int most = around_.rules.most_shares_per_user; most && request_.gpus > most)
+            throw OptionError(text(request_.gpus, " GPUs at once were asked for, and GLINT_LEASES_PER_USER=", most));
+        ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0};
+        Snapshot empty;
+        std::uint64_t largest = 0;
+        for (const SeenGpu& seen : sight_.gpus) {
+            empty.gpus.push_back(seen.gpu);
+            empty.gpus.back().mode = ComputeMode::shared;  // that may change; the size does not
+            if (seen.usable) largest = std::max(largest, seen.gpu.total_bytes);
+        }
+        if (!ever_fits(empty, ticket_))
+            throw OutOfMemory(
+                cuda_out_of_memory,
+                text("a lease of ", bytes_text(request_.bytes), " beyond the context was asked for on ", request_.gpus,
+                     request_.gpus > 1 ? " GPUs" : " GPU", "; the largest has ", bytes_text(largest), ": ask for less"),
+                request_.bytes);
+    }
+
+    // ---- The ticket
+
+    void enqueue() {
+        std::string why_not;
+        slot_ = Slot::take(*around_.directory, why_not);
+        if (!slot_) return go_alone(why_not);
+        Record& record = slot_->record;
+        record.arrived_ns = started_ns_;
+        record.since_ns = started_ns_;
+        record.gpus = std::uint32_t(request_.gpus);
+        record.need_bytes = request_.bytes;
+        around_.at("before ticket");
+        if (!wait_again()) go_alone(text("no ticket can be written in ", around_.directory->path(), " (is it full?)"));
+        around_.at("ticket");
+    }
+
+    /// Says that we wait, and for which GPUs. False: nobody can see it.
+    bool wait_again() {
+        Record& record = slot_->record;
+        record.state = State::waiting;
+        record.share_count = 0;
+        for (const SeenGpu& seen : sight_.gpus)
+            if (seen.usable && record.share_count < Record::most_shares)
+                record.shares[record.share_count++] = {seen.id, 0, 0};
+        return beat();
+    }
+
+    bool beat() {
+        slot_->record.beat_ns = now();
+        return slot_->publish();
+    }
+
+    void go_alone(const std::string& why) {
+        slot_.reset();
+        if (!alone_)
+            log(text(why, "; other users of glint are not seen, and do not see this one: only NVML says what is free"));
+        alone_ = true;
+    }
+
+    // ---- Looking
+
+    /// True: the view has just widened or moved, and something may have been missed.
+    bool look(bool ask_nvml) {
+        around_.at("look");
+        scan_ = {};
+        if (!slot_) {
+            sight_ = around_.eyes->look();
+            queue_ = queue_of({}, sight_, {}, self(), now(), claims_);
+            queue_.snapshot.tickets = {ticket_};
+            queue_.mine = 0;
+        } else {
+            if (since(slot_->record.beat_ns) >= beat_every_s && !beat()) return replace_slot(ask_nvml);
+            StateDir::Scan before = ask_nvml ? around_.directory->scan() : StateDir::Scan();
+            if (ask_nvml) notice(around_.eyes->look());
+            scan_ = around_.directory->scan();
+            if (!scan_.complete) {
+                go_alone(text("there are too many files in ", around_.directory->path(), " to trust it: empty it"));
+                return look(true);
+            }
+            queue_ = queue_of(before, sight_, scan_, self(), now(), claims_);
+            if (!queue_.mine) return replace_slot(ask_nvml);
+            queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
+        }
+        decision_ = plan(queue_.snapshot, around_.rules, *queue_.mine).back();
+        if (!ask_nvml) decision_.gpus = 0;  // from what NVML said long ago
+        return watch_where_it_matters();
+    }
+
+    /// Somebody removed the file: whoever owns the directory can do that. Our place in the queue is when we came.
+    bool replace_slot(bool ask_nvml) {
+        slot_.reset();
+        if (++replaced_ > 3)
+            go_alone(text("slots vanish from ", around_.directory->path()));
+        else
+            enqueue();
+        return look(ask_nvml);
+    }
+
+    /// Others look when something happens among the leases; only the head sees strangers come and go, so it tells.
+    void notice(Sight seen) {
+        for (std::size_t g = 0; g < seen.gpus.size() && g < sight_.gpus.size(); ++g) {
+            const Gpu &is = seen.gpus[g].gpu, &was = sight_.gpus[g].gpu;
+            freed_ |= is.free_bytes > was.free_bytes + noticeable_bytes || is.mode != was.mode ||
+                      is.processes < was.processes || is.utilization_percent + 10 < was.utilization_percent;
+        }
+        sight_ = std::move(seen);
+    }
+
+    bool is_head() const { return decision_.place == 0 && decision_.obstacle != Obstacle::user_limit; }
+    bool is_near() const { return decision_.place < around_.rules.window; }
+
+    /// Those near the front see every change. The others see when the one leaves that is a window before them, so that a
+    /// change wakes a bounded number of processes however many wait.
+    bool watch_where_it_matters() {
+        if (!slot_ || !watch_) return false;
+        const std::size_t window = std::size_t(around_.rules.window);
+        const bool near = is_near() || *queue_.mine < window;
+        return watch_->narrow_to(near ? "" : queue_.ticket_names[*queue_.mine - window].text());
+    }
+
+    // ---- Claiming
+
+    /// Claims, looks whether that was right, and takes.
+    bool take(GpuSet gpus) {
+        if (!slot_) {
+            taken_ = gpus;
+            return true;
+        }
+        const std::uint64_t claimed_ns = now();
+        claim(gpus, claimed_ns);
+        if (!beat()) return false;  // nobody sees it: the next look finds another slot
+        around_.at("claim");
+        if (!confirm(gpus)) return withdraw();
+        around_.at("confirmed");
+        slot_->record.state = State::holding;
+        remember_admission();
+        if (!slot_->publish()) return withdraw();
+        // We may have been stopped since, for so long that others no longer counted our claim. They count us now.
+        if (since(claimed_ns) > claim_patience_s / 2 && !fits(gpus, Claims::all)) return withdraw();
+        around_.at("holding");
+        slot_->ring();
+        taken_ = gpus;
+        return true;
+    }
+
+    void claim(GpuSet gpus, std::uint64_t at_ns) {
+        Record& record = slot_->record;
+        record.state = State::claiming;
+        record.since_ns = at_ns;
+        record.share_count = 0;
+        for (std::size_t g = 0; g < sight_.gpus.size(); ++g)
+            if (gpus >> g & 1)
+                record.shares[record.share_count++] = {sight_.gpus[g].id,
+                                                       request_.bytes + queue_.snapshot.gpus[g].context_bytes, 0};
+    }
+
+    bool confirm(GpuSet gpus) {
+        const std::uint64_t began_ns = now();
+        while (!fits(gpus, Claims::all)) {
+            // A later claim is withdrawn as soon as its owner sees ours; or was confirmed before ours, and then it holds.
+            if (!queue_.others_claim_later || !fits(gpus, Claims::of_earlier_tickets)) return false;
+            if (since(began_ns) > 2 * claim_patience_s) return false;
+            around_.clock->wait(-1, 0.001);
+        }
+        return true;
+    }
+
+    bool fits(GpuSet gpus, Claims which) {
+        const StateDir::Scan before = around_.directory->scan();
+        sight_ = around_.eyes->look();
+        const StateDir::Scan after = around_.directory->scan();
+        if (!before.complete || !after.complete) return false;
+        queue_ = queue_of(before, sight_, after, self(), now(), claims_, which);
+        return claim_covers(gpus) && still_fits(queue_.snapshot, around_.rules, ticket_, gpus);
+    }
+
+    /// Somebody may just have found out that a context takes more than was thought.
+    bool claim_covers(GpuSet gpus) const {
+        const Share* share = slot_->record.shares.data();
+        for (std::size_t g = 0; g < queue_.snapshot.gpus.size(); ++g)
+            if (gpus >> g & 1 && share++->reserved_bytes < request_.bytes + queue_.snapshot.gpus[g].context_bytes)
+                return false;
+        return true;
+    }
+
+    bool withdraw() {
+        around_.at("withdraw");
+        slot_->record.since_ns = started_ns_;
+        wait_again();
+        slot_->ring();  // who saw the claim may have waited for it
+        quick_s_ = first_look_after_s;
+        return false;
+    }
+
+    void remember_admission() {
+        auto& admissions = slot_->record.admissions;
+        std::rotate(admissions.begin(), admissions.end() - 1, admissions.end());
+        admissions.front() = {started_ns_, now()};
+    }
+
+    Admitted admitted() {
+        Admitted result;
+        for (std::size_t g = 0; g < sight_.gpus.size(); ++g)
+            if (taken_ >> g & 1) {
+                result.gpus.push_back(sight_.gpus[g]);
+                result.gpus.back().gpu = queue_.snapshot.gpus[g];
+            }
+        result.watch = std::move(watch_);
+        result.driver = sight_.driver;
+        result.slot = std::move(slot_);
+        result.waited_s = elapsed();
+        return result;
+    }
+
+    // ---- Waiting
+
+    int wake() const { return watch_ ? watch_->descriptor() : -1; }
+
+    /// True: look at everything. False: only at who is before us.
+    bool sleep() {
+        if (slot_ && !watch_) {  // who need not wait needs none; from now on no change is missed
+            watch_.emplace(around_.directory->path());
+            return true;
+        }
+        around_.at("sleep");
+        const bool head = !slot_ || is_head();
+        if (head && std::exchange(freed_, false) && slot_) slot_->ring();
+        const double until_s = elapsed() + next_look_s(head);
+        while (elapsed() < until_s) {
+            if (request_.stop && request_.stop->load()) return true;
+            if (elapsed() >= request_.timeout_s) return true;
+            double wait_s = std::min(until_s - elapsed(), request_.timeout_s - elapsed());
+            if (slot_) wait_s = std::min(wait_s, std::max(0.0, beat_every_s - since(slot_->record.beat_ns)));
+            if (request_.stop) wait_s = std::min(wait_s, stop_slice_s);
+            if (request_.on_wait) wait_s = std::min(wait_s, told_every_s);
+            around_.clock->wait(wake(), wait_s);
+            if (watch_ && watch_->clear()) {
+                quick_s_ = first_look_after_s;
+                return is_near();
+            }
+            if (slot_ && since(slot_->record.beat_ns) >= beat_every_s) beat();
+            tell();
+        }
+        return head || wake() < 0;
+    }
+
+    double next_look_s(bool head) {
+        const double jitter = 0.75 + 0.5 * random();
+        if (head) {
+            // A change is often followed by others: memory comes back after its owner has gone.
+            const double every_s = std::min(quick_s_, head_polls_every_s);
+            quick_s_ = std::min(2 * quick_s_, head_polls_every_s);
+            return every_s * jitter;
+        }
+        const double every_s = is_near() ? near_polls_every_s : far_polls_every_s;
+        return jitter * (wake() >= 0 ? every_s : every_s / 4);
+    }
+
+    /// splitmix64: so that those who wait do not all look at once.
+    double random() {
+        std::uint64_t z = jitter_ += 0x9e3779b97f4a7c15;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+        z = (z ^ z >> 27) * 0x94d049bb133111eb;
+        return double((z ^ z >> 31) >> 11) * 0x1p-53;
+    }
+
+    std::string why() const { return why_waiting(queue_, sight_, scan_, ticket_, decision_, now()); }
+
+    void tell() {
+        if (decision_.obstacle != told_) {
+            told_ = decision_.obstacle;
+            if (request_.log) log("waiting for a GPU: " + why());
+        }
+        if (!request_.on_wait || (told_ns_ && since(told_ns_) < told_every_s)) return;
+        told_ns_ = now();
+        request_.on_wait(elapsed(), decision_.available_bytes, decision_.required_bytes);
+    }
+
+    template <class E>
+    [[noreturn]] void leave(const std::string& words) {
+        if (slot_) slot_->give_back();
+        throw E(words);
+    }
+
+    [[noreturn]] void time_out() {
+        const std::string words = text("no GPU had room within ", request_.timeout_s, " s: ", why());
+        if (slot_) slot_->give_back();
+        throw LeaseTimeout(words, decision_.required_bytes, decision_.available_bytes);
+    }
+
+    const Surroundings& around_;
+    const LeaseRequest& request_;
+    std::uint64_t started_ns_, jitter_;
+    Ticket ticket_;
+    std::optional<Slot> slot_;
+    bool alone_ = false;
+    int replaced_ = 0;
+    std::optional<Watch> watch_;
+    Sight sight_;
+    StateDir::Scan scan_;
+    Queue queue_;
+    ClaimMemory claims_;
+    Decision decision_;
+    GpuSet taken_ = 0;
+    bool freed_ = false;  // by somebody who did not tell
+    double quick_s_ = head_polls_every_s;
+    Obstacle told_ = Obstacle::none;
+    std::uint64_t told_ns_ = 0;
+};
+
+int per_user_limit() {
+    const char* value = std::getenv("GLINT_LEASES_PER_USER");
+    if (!value || !*value) return 0;
+    const int limit = std::atoi(value);
+    if (limit < 1) throw OptionError(text("GLINT_LEASES_PER_USER=", value, ": expected a number of at least 1"));
+    return limit;
+}
+
+}  // namespace
+
+Surroundings machine_surroundings() {
+    Surroundings around;
+    around.directory = std::make_shared<StateDir>(StateDir::default_path());
+    around.eyes = std::make_shared<NvmlEyes>();
+    around.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
+    around.rules.most_shares_per_user = per_user_limit();
+    return around;
+}
+
+Admitted admit(const Surroundings& surroundings, const LeaseRequest& request) {
+    return Waiting(surroundings, request).run();
+}
+
+}  // namespace glint::gpu::lease

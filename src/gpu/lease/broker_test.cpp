@@ -1,0 +1,386 @@
+// Waiting for a lease: by a clock, GPUs and neighbours of the test's own.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/broker.hpp"
+
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "gpu/lease/creation_turn.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/lease_fixture.hpp"
+
+using namespace glint::gpu;
+using namespace glint::gpu::lease;
+using namespace glint::gpu::lease::test;
+using glint::test::expect_error;
+
+namespace {
+struct LeaseBroker : LeaseTest {};
+}  // namespace
+
+TEST_F(LeaseBroker, a_free_gpu_is_had_at_once) {
+    eyes->sight = gpus(2);
+    gpu(0).free_bytes = 40 * gib;
+    const Lease lease = acquire(8);
+    ASSERT_EQ(lease.devices().size(), 1u);
+    EXPECT_EQ(lease.devices()[0].ordinal, 1);
+    EXPECT_EQ(lease.devices()[0].uuid, "GPU-test-1");
+    EXPECT_EQ(lease.devices()[0].context_bytes, context_bytes);
+    EXPECT_EQ(lease.bytes(), 8 * gib);
+    EXPECT_TRUE(lease.visible());
+    EXPECT_EQ(clock->waits, 0);
+}
+
+TEST_F(LeaseBroker, several_gpus_at_once) {
+    eyes->sight = gpus(3);
+    gpu(1).free_bytes = 4 * gib;
+    const Lease lease = acquire_in(around, {.bytes = 8 * gib, .gpus = 2, .timeout_s = 0});
+    ASSERT_EQ(lease.devices().size(), 2u);
+    EXPECT_EQ(lease.devices()[0].ordinal, 0);
+    EXPECT_EQ(lease.devices()[1].ordinal, 2);
+}
+
+TEST_F(LeaseBroker, what_is_promised_to_one_is_not_given_to_another) {
+    const Lease first = acquire(50);
+    EXPECT_THROW(acquire(50), LeaseTimeout);
+    const Lease second = acquire(20);
+    EXPECT_EQ(second.devices()[0].ordinal, 0);
+}
+
+TEST_F(LeaseBroker, a_lease_ends_with_its_object) {
+    { const Lease first = acquire(50); }
+    Lease second = acquire(50);
+    Lease third = std::move(second);
+    EXPECT_THROW(acquire(50), LeaseTimeout);
+    second = std::move(third);
+    EXPECT_THROW(acquire(50), LeaseTimeout);
+    { const Lease gone = std::move(second); }
+    acquire(50);
+}
+
+TEST_F(LeaseBroker, the_message_says_what_was_needed_what_was_free_and_who_held_it) {
+    const Lease holder = acquire(60);
+    clock->advance(7);
+    const std::string who = "process " + std::to_string(::getpid()) + " of user " + std::to_string(::geteuid());
+    expect_error<LeaseTimeout>([&] { acquire(40, 3); },
+                               {"within 3 s", "40.5 GiB with the context are needed",
+                                "GPU-test-0 (Test GPU) has 19.5 GiB of 80.0 GiB", who.c_str(), "60.5 GiB, for 10 s"});
+    EXPECT_NEAR(clock->seconds(), 10, 0.01);
+    try {
+        acquire(40);
+        FAIL();
+    } catch (const LeaseTimeout& timeout) {
+        EXPECT_EQ(timeout.required_bytes, 40 * gib + context_bytes);
+        EXPECT_EQ(timeout.available_bytes, 20 * gib - context_bytes);
+    }
+}
+
+TEST_F(LeaseBroker, tells_how_it_waits) {
+    const Lease holder = acquire(60);
+    std::vector<double> times;
+    std::vector<std::string> log;
+    LeaseRequest request{.bytes = 40 * gib, .timeout_s = 10};
+    request.on_wait = [&](double elapsed_s, std::uint64_t available, std::uint64_t required) {
+        times.push_back(elapsed_s);
+        EXPECT_EQ(available, 20 * gib - context_bytes);
+        EXPECT_EQ(required, 40 * gib + context_bytes);
+    };
+    request.log = [&](const std::string& words) { log.push_back(words); };
+    EXPECT_THROW(acquire_in(around, request), LeaseTimeout);
+    EXPECT_EQ(times.front(), 0);
+    EXPECT_GE(times.size(), 10u);
+    EXPECT_LE(times.size(), 21u);
+    ASSERT_EQ(log.size(), 1u) << "the reason did not change";
+    EXPECT_NE(log[0].find("40.5 GiB with the context are needed"), std::string::npos) << log[0];
+}
+
+TEST_F(LeaseBroker, begins_when_a_neighbour_ends) {
+    std::optional<Lease> holder = acquire(60);
+    clock->at(20, [&] { holder.reset(); });
+    const Lease lease = acquire(40, 100);
+    EXPECT_NEAR(lease.waited_s(), 20, 0.05);
+}
+
+TEST_F(LeaseBroker, begins_when_a_stranger_goes) {
+    gpu().free_bytes = 10 * gib;
+    gpu().processes = 1;
+    clock->at(20, [&] { gpu().free_bytes = 80 * gib, gpu().processes = 0; });
+    EXPECT_NEAR(acquire(40, 100).waited_s(), 20, 0.7) << "NVML is asked every half second or so";
+}
+
+TEST_F(LeaseBroker, only_the_head_keeps_asking_nvml) {
+    const Slot first = participant(State::waiting, 70), holder = participant(State::holding, 60);
+    clock->at(3,
+              [&] { const_cast<Slot&>(first).record.beat_ns = clock->now_ns(), const_cast<Slot&>(first).publish(); });
+    clock->advance(0.001);
+    EXPECT_THROW(acquire(40, 4), LeaseTimeout);
+    EXPECT_LE(eyes->looks, 4);
+}
+
+TEST_F(LeaseBroker, first_come_first_served) {
+    Slot first = participant(State::waiting, 60);
+    clock->advance(0.001);
+    EXPECT_THROW(acquire(60), LeaseTimeout) << "somebody before it will have this";
+    acquire(15);
+    first.give_back();
+    acquire(60);
+}
+
+TEST_F(LeaseBroker, passes_a_large_one_a_bounded_number_of_times) {
+    const Slot holder = participant(State::holding, 40), large = participant(State::waiting, 60);
+    clock->advance(0.001);
+    for (int k = 0; k < around.rules.most_passes; ++k) acquire(10);
+    EXPECT_THROW(acquire(10), LeaseTimeout);
+    EXPECT_EQ(snapshot_in(around).waiters.at(0).passes, around.rules.most_passes);
+}
+
+TEST_F(LeaseBroker, a_stopped_waiter_holds_up_others_for_a_bounded_time) {
+    const Slot stopped = participant(State::waiting, 60);
+    clock->advance(0.001);
+    const Lease lease = acquire(60, 100);
+    EXPECT_GE(lease.waited_s(), asleep_after_s - 0.01);
+    EXPECT_LE(lease.waited_s(), asleep_after_s + 6);
+}
+
+TEST_F(LeaseBroker, a_stopped_claim_holds_up_others_for_a_bounded_time) {
+    for (const double before_s : {-1.0, 1.0}) {
+        const Slot stopped = participant(State::claiming, 60, before_s);
+        const Lease lease = acquire(60, 100);
+        EXPECT_GE(lease.waited_s(), claim_patience_s - 0.01);
+        EXPECT_LE(lease.waited_s(), claim_patience_s + 3);
+    }
+}
+
+// It was stopped after it had looked, for so long that somebody else no longer counted its claim.
+TEST_F(LeaseBroker, who_wakes_up_late_in_a_claim_looks_again) {
+    std::optional<Slot> other;
+    around.at = [&](const char* point) {
+        if (point != std::string("confirmed") || other) return;
+        other = participant(State::holding, 60);
+        clock->advance(claim_patience_s + 1);
+    };
+    EXPECT_THROW(acquire(60), LeaseTimeout);
+    other->give_back();
+    acquire(60);
+}
+
+TEST_F(LeaseBroker, of_two_claims_the_earlier_wins) {
+    std::optional<Slot> rival;
+    around.at = [&](const char* point) {
+        if (point == std::string("claim") && !rival) rival = participant(State::claiming, 60, -1);
+    };
+    EXPECT_THROW(acquire(60), LeaseTimeout) << "the rival came first";
+    rival->give_back();
+    rival.reset();
+    around.at = [&](const char* point) {
+        if (point != std::string("claim") || rival) return;
+        rival = participant(State::claiming, 60, +1);
+        clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::waiting, rival->publish(); });
+    };
+    EXPECT_NEAR(acquire(60, 1).waited_s(), 0.2, 0.1) << "the rival withdraws";
+}
+
+TEST_F(LeaseBroker, a_rival_that_is_confirmed_first_keeps_what_it_has) {
+    std::optional<Slot> rival;
+    around.at = [&](const char* point) {
+        if (point != std::string("claim") || rival) return;
+        rival = participant(State::claiming, 60, +1);
+        clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::holding, rival->publish(); });
+    };
+    EXPECT_THROW(acquire(60, 1), LeaseTimeout);
+}
+
+TEST_F(LeaseBroker, can_be_cancelled) {
+    const Lease holder = acquire(60);
+    glint::StopFlag stop{false};
+    clock->at(5, [&] { stop = true; });
+    EXPECT_THROW(acquire_in(around, {.bytes = 40 * gib, .stop = &stop}), glint::Cancelled);
+    EXPECT_NEAR(clock->seconds(), 5, 0.3);
+    EXPECT_EQ(snapshot_in(around).waiters.size(), 0u);
+}
+
+TEST_F(LeaseBroker, an_exception_of_the_callers_leaves_no_ticket) {
+    const Lease holder = acquire(60);
+    LeaseRequest request{.bytes = 40 * gib};
+    request.on_wait = [](double, std::uint64_t, std::uint64_t) { throw std::runtime_error("enough"); };
+    EXPECT_THROW(acquire_in(around, request), std::runtime_error);
+    EXPECT_EQ(snapshot_in(around).waiters.size(), 0u);
+}
+
+TEST_F(LeaseBroker, refuses_what_can_never_be) {
+    expect_error<OutOfMemory>([&] { acquire(80); }, {"80.0 GiB beyond the context", "the largest has 80.0 GiB"});
+    expect_error<NoGpu>([&] { acquire_in(around, {.gpus = 2}); }, {"2 GPUs at once", "can use 1"});
+    EXPECT_THROW(acquire_in(around, {.bytes = 0}), glint::OptionError);
+    EXPECT_THROW(acquire_in(around, {.gpus = 0}), glint::OptionError);
+    around.rules.most_shares_per_user = 1;
+    eyes->sight = gpus(2);
+    EXPECT_THROW(acquire_in(around, {.gpus = 2}), glint::OptionError);
+    eyes->sight = gpus(0);
+    expect_error<NoGpu>([&] { acquire(1); }, {"no GPU in this test"});
+}
+
+TEST_F(LeaseBroker, without_a_gpu_there_is_none) {
+    NvmlEyes real;
+    if (real.look().why_none.empty()) GTEST_SKIP() << "there is a GPU";
+    ::setenv("GLINT_LEASE_DIR", folder.path().c_str(), 1);
+    EXPECT_THROW(glint::gpu::acquire({.timeout_s = 0}), NoGpu);
+    EXPECT_FALSE(snapshot_leases().why_no_gpu.empty());
+    ::unsetenv("GLINT_LEASE_DIR");
+}
+
+TEST_F(LeaseBroker, a_user_has_no_more_than_the_limit) {
+    around.rules.most_shares_per_user = 2;
+    eyes->sight = gpus(4);
+    Lease first = acquire(1), second = acquire(1);
+    expect_error<LeaseTimeout>([&] { acquire(1); }, {"GLINT_LEASES_PER_USER"});
+    { const Lease gone = std::move(first); }
+    acquire(1);
+}
+
+TEST_F(LeaseBroker, without_a_directory_it_asks_nvml_alone_and_says_so) {
+    for (const std::string path : {folder / "missing" / "deeper", folder.write("file", ""), folder / "open"}) {
+        if (path == folder / "open") ::mkdir(path.c_str(), 0), ::chmod(path.c_str(), 0777);
+        around.directory = std::make_shared<StateDir>(path);
+        std::vector<std::string> log;
+        LeaseRequest request{.bytes = 40 * gib, .timeout_s = 10};
+        request.log = [&](const std::string& words) { log.push_back(words); };
+        const Lease lease = acquire_in(around, request);
+        EXPECT_FALSE(lease.visible());
+        ASSERT_EQ(log.size(), 1u);
+        EXPECT_NE(log[0].find(path), std::string::npos) << log[0];
+        EXPECT_NE(log[0].find("only NVML says what is free"), std::string::npos) << log[0];
+        EXPECT_FALSE(lease.others_wait());
+        lease.publish_held(gib);
+    }
+    gpu().free_bytes = 10 * gib;
+    clock->at(20, [&] { gpu().free_bytes = 80 * gib; });
+    EXPECT_NEAR(acquire(40, 100).waited_s(), 20, 0.7);
+}
+
+TEST_F(LeaseBroker, what_is_held_is_not_counted_twice) {
+    const Lease lease = acquire(40);
+    gpu().free_bytes -= 40 * gib + context_bytes;
+    ++gpu().processes;
+    EXPECT_THROW(acquire(30), LeaseTimeout) << "not yet told";
+    lease.publish_held(40 * gib);
+    acquire(30);
+    lease.publish_held(20 * gib);  // to be freed
+    EXPECT_THROW(acquire(30), LeaseTimeout);
+}
+
+TEST_F(LeaseBroker, a_holder_sees_others_wait_and_makes_room) {
+    Lease lease = acquire(60);
+    EXPECT_FALSE(lease.others_wait());
+    LeaseRequest request{.bytes = 40 * gib, .timeout_s = 100};
+    bool seen = false;
+    request.on_wait = [&](double, std::uint64_t, std::uint64_t) {
+        clock->advance(0.2);
+        seen = lease.others_wait();
+        if (seen) lease.shrink(20 * gib);
+    };
+    const Lease other = acquire_in(around, request);
+    EXPECT_TRUE(seen);
+    EXPECT_EQ(lease.bytes(), 20 * gib);
+    EXPECT_LT(other.waited_s(), 2);
+    clock->advance(1);
+    EXPECT_FALSE(lease.others_wait());
+}
+
+TEST_F(LeaseBroker, remembers_what_a_context_costs_for_this_user) {
+    // As create_context() does; the fixture's GPUs have none.
+    {
+        Slot slot = participant(State::holding, 1);
+        slot.record.known[0] = {eyes->sight.gpus[0].id, eyes->sight.driver, 700, 0, 0};
+        slot.record.known[1] = {eyes->sight.gpus[0].id, eyes->sight.driver + 1, 9000, 1, 0};  // another driver
+        slot.publish();
+    }
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, std::uint64_t(700) << 20);
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, std::uint64_t(700) << 20)
+        << "the next one in the slot knows it too";
+}
+
+TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
+    const Lease holder = acquire(60);
+    int removed = 0;
+    around.at = [&](const char* point) {
+        if (point != std::string("look") || removed++) return;
+        for (const std::string& name : folder.names())
+            if (name.ends_with(".1")) std::filesystem::remove(folder / name);
+    };
+    EXPECT_THROW(acquire(40, 3), LeaseTimeout);
+    EXPECT_GT(removed, 1);
+    EXPECT_EQ(acquire(10).devices().size(), 1u);
+    for (const std::string& name : folder.names()) std::filesystem::remove(folder / name);
+    holder.publish_held(0);  // and so is a holder's, as soon as it says anything
+    EXPECT_THROW(acquire(40), LeaseTimeout);
+}
+
+TEST_F(LeaseBroker, the_queue_can_be_seen) {
+    const Lease holder = acquire(60);
+    holder.publish_held(30 * gib);
+    const Slot waiter = participant(State::waiting, 70);
+    gpu().processes = 3;
+    gpu().free_bytes = 40 * gib;
+    clock->advance(2);
+    const LeaseSnapshot seen = snapshot_in(around);
+    ASSERT_EQ(seen.gpus.size(), 1u);
+    EXPECT_EQ(seen.gpus[0].strangers, 2);
+    EXPECT_EQ(seen.gpus[0].available_bytes, 10 * gib);
+    ASSERT_EQ(seen.gpus[0].holders.size(), 1u);
+    EXPECT_EQ(seen.gpus[0].holders[0].pid, std::uint32_t(::getpid()));
+    EXPECT_EQ(seen.gpus[0].holders[0].reserved_bytes, 60 * gib + context_bytes);
+    EXPECT_EQ(seen.gpus[0].holders[0].held_bytes, 30 * gib + context_bytes);
+    EXPECT_EQ(seen.gpus[0].holders[0].since_s, 2);
+    ASSERT_EQ(seen.waiters.size(), 1u);
+    EXPECT_EQ(seen.waiters[0].bytes, 70 * gib);
+    EXPECT_EQ(seen.waiters[0].since_s, 2);
+    EXPECT_TRUE(seen.waiters[0].awake);
+    clock->advance(10);
+    EXPECT_FALSE(snapshot_in(around).waiters.at(0).awake);
+}
+
+TEST_F(LeaseBroker, the_turn_to_create_a_context_is_one_at_a_time_on_each_gpu) {
+    eyes->sight = gpus(2);
+    const GpuId first = eyes->sight.gpus[0].id, second = eyes->sight.gpus[1].id;
+    auto turn = take_creation_turn(*around.directory, first, *clock);
+    ASSERT_TRUE(turn);
+    EXPECT_TRUE(take_creation_turn(*around.directory, second, *clock)) << "another GPU";
+    EXPECT_EQ(clock->seconds(), 0);
+    clock->at(1, [&] { turn.reset(); });
+    EXPECT_TRUE(take_creation_turn(*around.directory, first, *clock));
+    EXPECT_NEAR(clock->seconds(), 1, 0.02);
+    turn = take_creation_turn(*around.directory, first, *clock);
+    EXPECT_FALSE(take_creation_turn(*around.directory, first, *clock)) << "stopped: goes on without";
+    EXPECT_NEAR(clock->seconds(), 1 + turn_patience_s, 0.05);
+}
+
+// All in one process, but each with a slot and a clock of its own: what is granted never exceeds what there is.
+TEST_F(LeaseBroker, threads_that_ask_at_once_never_get_too_much) {
+    constexpr int threads = 8, rounds = 25;
+    eyes->sight = gpus(2);
+    std::atomic<std::int64_t> taken[2] = {};
+    std::atomic<int> bad{0}, granted{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t)
+        all.emplace_back([&, t] {
+            Surroundings mine;
+            mine.directory = around.directory;
+            auto own_eyes = std::make_shared<TestEyes>();
+            own_eyes->sight = gpus(2);
+            mine.eyes = own_eyes;
+            mine.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
+            for (int round = 0; round < rounds; ++round) {
+                const std::int64_t need = 20 + (t * 7 + round * 11) % 50;
+                const Lease lease = acquire_in(mine, {.bytes = std::uint64_t(need) * gib});
+                auto& on = taken[lease.devices()[0].ordinal];
+                if (on.fetch_add(need) + need > 79) ++bad;
+                std::this_thread::yield();
+                on.fetch_sub(need);
+                ++granted;
+            }
+        });
+    for (std::thread& thread : all) thread.join();
+    EXPECT_EQ(bad, 0);
+    EXPECT_EQ(granted, threads * rounds);
+}

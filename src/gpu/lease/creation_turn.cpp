@@ -1,0 +1,71 @@
+// A file lock for each GPU.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/creation_turn.hpp"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace glint::gpu::lease {
+namespace {
+
+std::string file_name(const GpuId& gpu) {
+    constexpr const char* hex = "0123456789abcdef";
+    std::string name = "create.";
+    for (const unsigned char byte : gpu) name += hex[byte >> 4], name += hex[byte & 15];
+    return name;
+}
+
+/// Everybody's file, whoever made it; nothing is ever read from it.
+Descriptor open_lock(const StateDir& directory, const std::string& name) {
+    constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    const auto open_as = [&](int how) { return ::openat(directory.descriptor(), name.c_str(), flags | how, 0666); };
+    int file = open_as(O_RDWR);
+    if (file < 0 && errno == ENOENT && (file = open_as(O_RDWR | O_CREAT | O_EXCL)) >= 0) ::fchmod(file, 0666);
+    if (file < 0 && errno == EEXIST) file = open_as(O_RDWR);
+    if (file < 0 && errno == EACCES) file = open_as(O_RDONLY);
+    Descriptor owned(file);
+    struct stat status {};
+    if (!owned || ::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    return owned;
+}
+
+/// The lock, and in which process: a forked child's copy must not end it.
+struct Turn {
+    Descriptor file;
+    pid_t owner = ::getpid();
+    ~Turn() {
+        if (::getpid() == owner) ::flock(file.get(), LOCK_UN);
+    }
+};
+
+}  // namespace
+
+std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId& gpu, Clock& clock) {
+    if (directory.descriptor() < 0) return nullptr;
+    Descriptor file = open_lock(directory, file_name(gpu));
+    if (!file) return nullptr;
+    const auto seconds_since = [&](std::uint64_t then_ns) { return double(clock.now_ns() - then_ns) / 1e9; };
+    const std::uint64_t began_ns = clock.now_ns();
+    std::uint64_t changed_ns = began_ns;
+    timespec last{};
+    double pause_s = 0.001;
+    while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EINTR && errno != EWOULDBLOCK) return nullptr;
+        struct stat status {};
+        ::fstat(file.get(), &status);
+        if (status.st_mtim.tv_sec != last.tv_sec || status.st_mtim.tv_nsec != last.tv_nsec)
+            last = status.st_mtim, changed_ns = clock.now_ns();
+        if (seconds_since(changed_ns) > turn_patience_s || seconds_since(began_ns) > turn_wait_s) return nullptr;
+        clock.wait(-1, pause_s);
+        pause_s = std::min(2 * pause_s, 0.01);
+    }
+    ::futimens(file.get(), nullptr);  // whoever waits sees that the turn went on
+    auto turn = std::make_shared<Turn>();
+    turn->file = std::move(file);
+    return turn;
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,99 @@
+// A lease in hand, and the way to one.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/lease.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/lease_state.hpp"
+#include "gpu/lease/measure.hpp"
+#include "gpu/lease/queue.hpp"
+
+namespace glint::gpu {
+
+Lease::Lease(std::unique_ptr<lease::LeaseState> state) : state_(std::move(state)) {}
+Lease::Lease(Lease&&) noexcept = default;
+Lease& Lease::operator=(Lease&&) noexcept = default;
+Lease::~Lease() = default;
+
+const std::vector<LeasedDevice>& Lease::devices() const { return state_->devices; }
+double Lease::waited_s() const { return state_->waited_s; }
+
+std::uint64_t Lease::bytes() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->bytes;
+}
+
+bool Lease::visible() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->slot.has_value();
+}
+
+Lease::Turn Lease::turn_to_create(std::size_t device) const {
+    return lease::take_creation_turn(*state_->directory, state_->ids.at(device), *state_->clock);
+}
+
+Context Lease::create_context(std::size_t device, ContextOptions options) const {
+    const LeasedDevice& where = state_->devices.at(device);
+    if (options.limit_bytes == 0) options.limit_bytes = bytes();
+    const Turn turn = turn_to_create(device);
+    const lease::ContextMeasurement measurement(where.ordinal, where.uuid);
+    try {
+        Context context(where.ordinal, options);
+        state_->learn(device, measurement.context_bytes(), 0);
+        publish_held(0, device);
+        return context;
+    } catch (const OutOfMemory&) {
+        state_->learn(device, 0, measurement.contexts_when_full());
+        throw;
+    }
+}
+
+void Lease::publish_held(std::uint64_t bytes, std::size_t device) const {
+    const std::lock_guard lock(state_->mutex);
+    const std::uint64_t context = state_->devices.at(device).context_bytes;
+    if (!state_->slot) return;
+    state_->slot->record.shares[device].held_bytes = context + std::min(bytes, state_->bytes);
+    state_->publish();
+}
+
+void Lease::shrink(std::uint64_t bytes) {
+    const std::lock_guard lock(state_->mutex);
+    if (bytes >= state_->bytes) return;
+    state_->bytes = bytes;
+    if (!state_->slot) return;
+    for (std::size_t k = 0; k < state_->devices.size(); ++k) {
+        lease::Share& share = state_->slot->record.shares[k];
+        share.reserved_bytes = state_->devices[k].context_bytes + bytes;
+        share.held_bytes = std::min(share.held_bytes, share.reserved_bytes);
+    }
+    state_->publish();
+    state_->slot->ring();
+}
+
+bool Lease::others_wait() const {
+    constexpr std::uint64_t every_ns = 100'000'000;
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->slot) return false;
+    const std::uint64_t now_ns = state_->clock->now_ns();
+    if (state_->looked_ns && now_ns - state_->looked_ns < every_ns) return state_->others_wait;
+    state_->looked_ns = now_ns;
+    state_->others_wait = false;
+    for (const lease::SeenSlot& slot : state_->directory->scan().slots) {
+        if (!slot.alive || slot.record.state != lease::State::waiting || !lease::is_awake(slot.record, now_ns))
+            continue;
+        for (const lease::Share& share : slot.record.used_shares())
+            state_->others_wait |= std::find(state_->ids.begin(), state_->ids.end(), share.gpu) != state_->ids.end();
+    }
+    return state_->others_wait;
+}
+
+int Lease::keep_for_child() {
+    const std::lock_guard lock(state_->mutex);
+    return state_->slot ? state_->slot->keep_for_child() : -1;
+}
+
+Lease acquire(const LeaseRequest& request) { return lease::acquire_in(lease::machine_surroundings(), request); }
+
+}  // namespace glint::gpu

@@ -1,0 +1,46 @@
+// What stands behind a Lease.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "glint/gpu/lease.hpp"
+#include "gpu/lease/broker.hpp"
+
+namespace glint::gpu::lease {
+
+struct LeaseState {
+    std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it to the end
+    std::shared_ptr<Clock> clock;
+    std::vector<LeasedDevice> devices;
+    std::vector<GpuId> ids;    ///< of devices
+    std::uint32_t driver = 0;  ///< Sight::driver
+    double waited_s = 0;
+    pid_t owner = ::getpid();
+    std::optional<Watch> spent_watch;  ///< closed after the slot was given back
+
+    std::mutex mutex;  ///< for what follows
+    std::uint64_t bytes = 0;
+    std::optional<Slot> slot;
+    std::uint64_t looked_ns = 0;
+    bool others_wait = false;
+
+    ~LeaseState();
+    /// Under the mutex. Takes another slot where ours was removed.
+    void publish();
+    /// Remembers, for this user's later processes, what was found out; 0: nothing.
+    void learn(std::size_t device, std::uint64_t context_bytes, int most_contexts);
+};
+
+/// acquire() in surroundings of the caller's.
+Lease acquire_in(const Surroundings& around, const LeaseRequest& request);
+
+/// snapshot_leases() in surroundings of the caller's.
+LeaseSnapshot snapshot_in(const Surroundings& around);
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,218 @@
+// First come, first served, with bounded backfill, on the GPU with the most room for each who shares it.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+
+namespace glint::gpu::lease {
+namespace {
+
+// NVML may hide the processes (a container): then memory that no lease explains betrays a stranger. What the driver itself
+// takes of an empty GPU is less.
+constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
+
+std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+/// Amounts that others wrote may be anything.
+std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t(0) : a + b; }
+
+/// What is left on a GPU while a plan is made.
+struct Room {
+    const Gpu* gpu = nullptr;
+    std::uint64_t free = 0;       // once every lease has what it reserved
+    std::uint64_t if_empty = 0;   // free once every lease is given back
+    std::uint64_t held = 0;       // by leases
+    int holders = 0, coming = 0;  // leases with a context, and without one yet
+    bool strangers = false;       // somebody is here without a lease
+    bool promised = false;        // to a ticket that has been passed often enough
+
+    int contexts() const { return std::max(gpu->processes, holders) + coming; }
+    int foreign_contexts() const { return std::max(0, gpu->processes - holders); }
+    bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
+    /// The device's utilization may be that of the leases on it, and these are no strangers.
+    bool strangers_are_busy(const Rules& rules) const {
+        return strangers && holders == 0 && gpu->utilization_percent > rules.stranger_utilization_percent;
+    }
+};
+
+class Plan {
+  public:
+    Plan(const Snapshot& snapshot, const Rules& rules)
+        : rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), most_gpus)) {
+        for (int g = 0; g < count_; ++g) rooms_[g].gpu = &snapshot.gpus[g];
+        for (const Reservation& r : snapshot.reservations) add(r);
+        for (int g = 0; g < count_; ++g) settle(rooms_[g]);
+    }
+
+    Decision decide(const Ticket& ticket) {
+        Decision decision;
+        decision.place = looked_at_;
+        if (over_user_limit(ticket)) {
+            explain(ticket, decision);
+            decision.obstacle = Obstacle::user_limit;
+            return decision;
+        }
+        if (looked_at_++ < rules_.window) decision.gpus = best(ticket);
+        if (decision.gpus) {
+            grant(ticket, decision.gpus);
+            return decision;
+        }
+        explain(ticket, decision);
+        if (decision.place >= rules_.window)
+            decision.obstacle = Obstacle::others_first;
+        else if (ticket.passes >= rules_.most_passes)
+            promise(ticket);
+        return decision;
+    }
+
+    Obstacle obstacle(const Ticket& ticket, int g) const {
+        const Room& room = rooms_[g];
+        const std::uint64_t need = required(ticket, room);
+        if (!is_candidate(ticket, g) || room.gpu->mode == ComputeMode::prohibited || need > room.gpu->total_bytes)
+            return Obstacle::no_such_gpu;
+        if (room.promised) return Obstacle::others_first;
+        if (room.one_at_a_time() && room.contexts() > 0) return Obstacle::exclusive;
+        if (room.contexts() >= room.gpu->most_contexts) return Obstacle::contexts;
+        if (room.free < need) return Obstacle::memory;
+        if (contended(room, need, room.free)) return Obstacle::strangers;
+        return Obstacle::none;
+    }
+
+  private:
+    static std::uint64_t required(const Ticket& ticket, const Room& room) {
+        return plus(ticket.need_bytes, room.gpu->context_bytes);
+    }
+    static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
+
+    void add(const Reservation& r) {
+        if (rules_.most_shares_per_user) ++shares_[r.uid];
+        if (r.gpu < 0 || r.gpu >= count_) return;
+        Room& room = rooms_[r.gpu];
+        room.free = plus(room.free, minus(r.reserved_bytes, r.held_bytes));  // here still what is to come
+        room.held = plus(room.held, r.held_bytes);
+        ++(r.held_bytes ? room.holders : room.coming);
+    }
+
+    void settle(Room& room) const {
+        const Gpu& gpu = *room.gpu;
+        room.free = minus(gpu.free_bytes, room.free);
+        room.if_empty = std::min(gpu.total_bytes, plus(gpu.free_bytes, room.held));
+        room.strangers = gpu.mps ? false : room.foreign_contexts() > 0;
+        if (gpu.processes == 0 && gpu.total_bytes - room.if_empty > unexplained_bytes) room.strangers = true;
+    }
+
+    bool contended(const Room& room, std::uint64_t need, std::uint64_t free) const {
+        if (!room.strangers) return false;
+        // Where even an empty GPU has not so many times the need, half of what it has beyond the need will do.
+        const double total = double(room.gpu->total_bytes);
+        const double wanted = std::min(rules_.stranger_room * double(need), (double(need) + total) / 2);
+        return double(free) < wanted || room.strangers_are_busy(rules_);
+    }
+
+    bool over_user_limit(const Ticket& ticket) const {
+        if (!rules_.most_shares_per_user) return false;
+        const auto found = shares_.find(ticket.uid);
+        return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.most_shares_per_user;
+    }
+
+    /// The `ticket.gpus` GPUs of the highest score among those where `possible`; 0: there are not so many.
+    template <class Possible, class Score>
+    GpuSet choose(const Ticket& ticket, Possible possible, Score score) const {
+        GpuSet open = 0, chosen = 0;
+        for (int g = 0; g < count_; ++g)
+            if (possible(g)) open |= GpuSet(1) << g;
+        if (ticket.gpus < 1 || std::popcount(open) < ticket.gpus) return 0;
+        for (int n = 0; n < ticket.gpus; ++n) {
+            int top = -1;
+            for (int g = 0; g < count_; ++g)
+                if (open >> g & 1 && (top < 0 || score(rooms_[g]) > score(rooms_[top]))) top = g;
+            open &= ~(GpuSet(1) << top);
+            chosen |= GpuSet(1) << top;
+        }
+        return chosen;
+    }
+
+    /// The most room for each of those who would then share the GPU; a busy stranger counts as half a sharer.
+    GpuSet best(const Ticket& ticket) const {
+        const auto score = [](const Room& room) {
+            const int busy = room.strangers && room.gpu->utilization_percent > 50;
+            return room.free / std::uint64_t(2 + 2 * (room.holders + room.coming) + busy);
+        };
+        return choose(
+            ticket, [&](int g) { return obstacle(ticket, g) == Obstacle::none; }, score);
+    }
+
+    void grant(const Ticket& ticket, GpuSet gpus) {
+        for (int g = 0; g < count_; ++g)
+            if (gpus >> g & 1) rooms_[g].free -= required(ticket, rooms_[g]), ++rooms_[g].coming;
+        if (rules_.most_shares_per_user) shares_[ticket.uid] += ticket.gpus;
+    }
+
+    /// Keeps everybody behind `ticket` off the GPUs that it will have first: those with the most free. Nobody comes there,
+    /// so the most that is free somewhere only grows until it runs. What only strangers hold up is kept for nobody.
+    void promise(const Ticket& ticket) {
+        const auto possible = [&](int g) {
+            const Room& room = rooms_[g];
+            const std::uint64_t need = required(ticket, room);
+            return is_candidate(ticket, g) && room.gpu->mode != ComputeMode::prohibited && !room.promised &&
+                   room.if_empty >= need &&
+                   room.foreign_contexts() < (room.one_at_a_time() ? 1 : room.gpu->most_contexts) &&
+                   !contended(room, need, room.if_empty);
+        };
+        const GpuSet kept = choose(ticket, possible, [](const Room& room) { return room.free; });
+        for (int g = 0; g < count_; ++g) rooms_[g].promised |= kept >> g & 1;
+    }
+
+    void explain(const Ticket& ticket, Decision& decision) const {
+        decision.obstacle = Obstacle::no_such_gpu;
+        for (int g = 0; g < count_; ++g) {
+            const Obstacle here = obstacle(ticket, g);
+            if (here == Obstacle::no_such_gpu || (decision.gpu >= 0 && rooms_[g].free <= decision.available_bytes))
+                continue;
+            decision.gpu = g;
+            decision.available_bytes = rooms_[g].free;
+            decision.required_bytes = required(ticket, rooms_[g]);
+            // Of several GPUs this one may be ready, and the others not.
+            decision.obstacle = here == Obstacle::none ? Obstacle::memory : here;
+        }
+    }
+
+    const Rules& rules_;
+    int count_;
+    std::array<Room, most_gpus> rooms_{};
+    std::map<std::uint32_t, int> shares_;
+    int looked_at_ = 0;
+};
+
+}  // namespace
+
+std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last) {
+    Plan state(snapshot, rules);
+    std::vector<Decision> decisions;
+    decisions.reserve(std::min(last + 1, snapshot.tickets.size()));
+    for (std::size_t t = 0; t < snapshot.tickets.size() && t <= last; ++t)
+        decisions.push_back(state.decide(snapshot.tickets[t]));
+    return decisions;
+}
+
+bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus) {
+    const Plan state(snapshot, rules);
+    for (int g = 0; g < most_gpus; ++g)
+        if (gpus >> g & 1 && (g >= int(snapshot.gpus.size()) || state.obstacle(ticket, g) != Obstacle::none))
+            return false;
+    return gpus != 0;
+}
+
+bool ever_fits(const Snapshot& snapshot, const Ticket& ticket) {
+    int possible = 0;
+    for (std::size_t g = 0; g < snapshot.gpus.size() && g < most_gpus; ++g) {
+        const Gpu& gpu = snapshot.gpus[g];
+        possible += ticket.candidates >> g & 1 && gpu.mode != ComputeMode::prohibited &&
+                    plus(ticket.need_bytes, gpu.context_bytes) <= gpu.total_bytes;
+    }
+    return possible >= ticket.gpus;
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,113 @@
+// Asks NVML.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/sight.hpp"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "glint/gpu/device.hpp"
+#include "gpu/nvml.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+constexpr int nvml_success = 0, nvml_insufficient_size = 7, nvml_prohibited = 2, nvml_exclusive_process = 3;
+constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
+constexpr int most_mps_clients = 48;
+
+ComputeMode mode_of(const std::string& words) {
+    if (words == "prohibited") return ComputeMode::prohibited;
+    return words == "exclusive-process" ? ComputeMode::exclusive_process : ComputeMode::shared;
+}
+
+std::uint32_t number_of(const std::string& words) {
+    std::uint32_t sum = 2166136261u;
+    for (const char c : words) sum = (sum ^ static_cast<unsigned char>(c)) * 16777619u;
+    return sum;
+}
+
+/// MPS leaves its pipe where a client looks for it.
+bool mps_may_run() {
+    const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    struct stat status {};
+    return ::stat(folder && *folder ? folder : "/tmp/nvidia-mps", &status) == 0;
+}
+
+bool is_mps_server(unsigned pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+    std::string name;  // the kernel keeps 15 letters of it
+    return std::getline(file, name) && name.starts_with("nvidia-cuda-mps");
+}
+
+void count_processes(const Nvml& table, cu::NvmlDevice handle, Gpu& gpu) {
+    gpu.processes = 0;
+    gpu.mps = false;
+    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return;
+    constexpr unsigned most = 256;
+    cu::NvmlProcess found[most];
+    unsigned count = most;
+    const int result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, found);
+    if (result != nvml_success && result != nvml_insufficient_size) return;
+    gpu.processes = int(count);
+    if (result != nvml_success || count == 0 || !mps_may_run()) return;
+    for (unsigned k = 0; k < count; ++k) gpu.mps |= is_mps_server(found[k].pid);
+}
+
+void refresh(const Nvml& table, SeenGpu& seen) {
+    Gpu& gpu = seen.gpu;
+    cu::NvmlDevice handle = nullptr;
+    cu::NvmlMemory memory{};
+    seen.free_known = table.why.empty() && table.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &handle) == nvml_success &&
+                      table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success;
+    if (!seen.free_known) {
+        gpu.free_bytes = gpu.total_bytes;
+        return;
+    }
+    gpu.total_bytes = memory.total, gpu.free_bytes = memory.free;
+    cu::NvmlUtilization utilization{};
+    const bool measured = table.nvmlDeviceGetUtilizationRates &&
+                          table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
+    gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
+    int mode = 0;  // an administrator may change it while we wait
+    if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
+        gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
+                   : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
+                                                    : ComputeMode::shared;
+    count_processes(table, handle, gpu);
+    gpu.most_contexts = gpu.mps ? most_mps_clients : Gpu().most_contexts;
+}
+
+Sight first_look() {
+    const Inventory found = inventory();
+    Sight sight;
+    sight.why_none = found.why_none;
+    sight.driver = number_of(found.driver_version);
+    for (const Device& device : found.devices) {
+        const auto id = gpu_id(device.uuid);
+        if (!id || sight.gpus.size() == most_gpus) continue;
+        SeenGpu seen;
+        seen.id = *id;
+        seen.name = device.name;
+        seen.ordinal = device.ordinal;
+        seen.usable = device.why_not.empty();
+        seen.gpu.uuid = device.uuid;
+        seen.gpu.total_bytes = device.total_bytes;
+        seen.gpu.mode = mode_of(device.compute_mode);
+        seen.gpu.context_bytes = usual_context_bytes;
+        sight.gpus.push_back(std::move(seen));
+    }
+    return sight;
+}
+
+}  // namespace
+
+Sight NvmlEyes::look() {
+    if (!looked_) last_ = first_look();
+    looked_ = true;
+    for (SeenGpu& seen : last_.gpus) refresh(nvml(), seen);
+    return last_;
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,46 @@
+// What NVML shows of the machine's GPUs now, as the policy wants it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpu/lease/policy.hpp"
+#include "gpu/lease/record.hpp"
+
+namespace glint::gpu::lease {
+
+struct SeenGpu {
+    Gpu gpu;  ///< its context_bytes and most_contexts are what is usual
+    GpuId id{};
+    std::string name;
+    int ordinal = -1;         ///< CUDA's, in this process
+    bool usable = false;      ///< by this process
+    bool free_known = false;  ///< false: free_bytes is all it has
+};
+
+struct Sight {
+    std::vector<SeenGpu> gpus;
+    std::uint32_t driver = 0;  ///< a number that changes with the driver
+    std::string why_none;      ///< why this process can use none
+};
+
+/// Looks at the GPUs without a context. Not thread-safe.
+class Eyes {
+  public:
+    virtual ~Eyes() = default;
+    virtual Sight look() = 0;
+};
+
+/// By inventory() once, then by NVML alone: some 20 us a GPU.
+class NvmlEyes final : public Eyes {
+  public:
+    Sight look() override;
+
+  private:
+    bool looked_ = false;
+    Sight last_;
+};
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,119 @@
+// Takes, writes and leaves a slot.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/slot.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "gpu/text.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+bool lock_occupancy(int file, std::uint32_t occupancy) {
+    struct flock lock = liveness_lock(occupancy);
+    return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+/// Byte 0: of all who try to have the slot, one.
+bool lock_slot(int file) {
+    struct flock lock = liveness_lock(0);
+    lock.l_start = 0;
+    return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+/// Somebody has the slot, or holds a lock that keeps us from it.
+bool is_locked(int file) {
+    struct flock lock = liveness_lock(0);
+    lock.l_start = 0;
+    return ::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/// Ours to write over: new and empty, or a slot file of some version. Somebody's other file may be linked to the name.
+bool is_slot_file(int file) {
+    struct stat status {};
+    if (::fstat(file, &status) != 0 || status.st_nlink != 1) return false;
+    if (status.st_size == 0) return ::ftruncate(file, slot_file_bytes) == 0;
+    std::uint64_t magic[2] = {};
+    ::pread(file, &magic[0], 8, 0);
+    ::pread(file, &magic[1], 8, copy_bytes);
+    const bool written =
+        magic[0] == Record::magic_number || magic[1] == Record::magic_number || (magic[0] | magic[1]) == 0;
+    return written && status.st_size == slot_file_bytes;
+}
+
+std::optional<Record> left_behind(int file) {
+    unsigned char bytes[slot_file_bytes];
+    if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
+    return latest(bytes);
+}
+
+}  // namespace
+
+Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
+    : directory_(&directory), name_(name), file_(std::move(file)), owner_(::getpid()) {}
+
+std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) {
+    SlotName name{std::uint32_t(::geteuid()), 0};
+    for (; name.number < slots_per_user; ++name.number) {
+        // Closing what was open for writing wakes everybody, so look first.
+        Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
+        if (file) {
+            if (is_locked(file.get())) continue;
+            file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
+        } else if (errno == ENOENT) {
+            file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
+            if (!file && errno != EEXIST) {
+                why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
+                return {};
+            }
+            if (file) ::fchmod(file.get(), 0644);  // whatever the umask
+        }
+        if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) continue;
+        Slot slot(directory, name, std::move(file));
+        if (const auto before = left_behind(slot.file_.get())) {
+            slot.record.sequence = before->sequence;
+            slot.record.occupancy = before->occupancy + 1;
+            slot.record.admissions = before->admissions;
+            slot.record.known = before->known;
+        }
+        if (!lock_occupancy(slot.file_.get(), slot.record.occupancy)) continue;
+        slot.record.pid = std::uint32_t(slot.owner_);
+        return slot;
+    }
+    why_not = text("all ", slots_per_user, " slots of this user in ", directory.path(), " are taken");
+    return {};
+}
+
+bool Slot::publish() {
+    if (!file_ || ::getpid() != owner_) return false;
+    ++record.sequence;
+    seal(record);
+    const off_t place = record.sequence % 2 ? copy_bytes : 0;
+    struct stat status {};
+    return ::pwrite(file_.get(), &record, sizeof record, place) == ssize_t(sizeof record) &&
+           ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
+}
+
+void Slot::ring() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
+
+void Slot::give_back() {
+    if (!file_) return;
+    if (::getpid() == owner_ && !kept_for_child_) {
+        record.state = State::absent;
+        record.share_count = 0;
+        publish();
+    }
+    file_ = Descriptor();
+}
+
+int Slot::keep_for_child() {
+    if (::fcntl(file_.get(), F_SETFD, 0) != 0) return -1;
+    kept_for_child_ = true;
+    return file_.get();
+}
+
+}  // namespace glint::gpu::lease

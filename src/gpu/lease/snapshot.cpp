@@ -1,0 +1,72 @@
+// Who has and wants what, for people to see.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "gpu/lease/lease_state.hpp"
+#include "gpu/lease/queue.hpp"
+
+namespace glint::gpu {
+namespace lease {
+namespace {
+
+double seconds_between(std::uint64_t then_ns, std::uint64_t now_ns) {
+    return now_ns > then_ns ? double(now_ns - then_ns) / 1e9 : 0;
+}
+
+void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, std::vector<LeaseGpu>& gpus) {
+    for (const Share& share : slot.record.used_shares())
+        for (std::size_t g = 0; g < gpus.size(); ++g)
+            if (sight.gpus[g].id == share.gpu)
+                gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
+                                           seconds_between(slot.record.since_ns, now_ns)});
+}
+
+void finish(LeaseGpu& gpu) {
+    std::uint64_t to_come = 0;
+    int with_context = 0;
+    for (const LeaseHolder& holder : gpu.holders) {
+        to_come += holder.reserved_bytes - std::min(holder.reserved_bytes, holder.held_bytes);
+        with_context += holder.held_bytes > 0;
+    }
+    gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
+    gpu.strangers = std::max(0, gpu.processes - with_context);
+}
+
+}  // namespace
+
+LeaseSnapshot snapshot_in(const Surroundings& around) {
+    LeaseSnapshot found;
+    found.directory = around.directory->path();
+    found.why_no_directory = around.directory->why_not();
+    const Sight sight = around.eyes->look();
+    found.why_no_gpu = sight.why_none;
+    for (const SeenGpu& seen : sight.gpus) {
+        const Gpu& gpu = seen.gpu;
+        found.gpus.push_back(
+            {gpu.uuid, seen.name, gpu.total_bytes, gpu.free_bytes, 0, gpu.utilization_percent, gpu.processes, 0, {}});
+    }
+    const StateDir::Scan scan = around.directory->scan();
+    const std::uint64_t now_ns = around.clock->now_ns();
+    std::vector<const SeenSlot*> waiting;
+    for (const SeenSlot& slot : scan.slots) {
+        if (!slot.alive) continue;
+        if (slot.record.state == State::holding) add_holder(slot, sight, now_ns, found.gpus);
+        if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
+    }
+    for (LeaseGpu& gpu : found.gpus) finish(gpu);
+    std::stable_sort(waiting.begin(), waiting.end(),
+                     [](const SeenSlot* a, const SeenSlot* b) { return a->record.arrived_ns < b->record.arrived_ns; });
+    for (const SeenSlot* slot : waiting) {
+        const Record& record = slot->record;
+        found.waiters.push_back({slot->name.uid, record.pid, record.need_bytes, int(record.gpus),
+                                 seconds_between(record.arrived_ns, now_ns), passes_of(record, scan),
+                                 is_awake(record, now_ns)});
+    }
+    return found;
+}
+
+}  // namespace lease
+
+LeaseSnapshot snapshot_leases() { return lease::snapshot_in(lease::machine_surroundings()); }
+
+}  // namespace glint::gpu

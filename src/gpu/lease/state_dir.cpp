@@ -1,0 +1,144 @@
+// Opens the shared directory and reads what lives in it.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/state_dir.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "gpu/text.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+constexpr int most_entries = 16384;
+constexpr const char* prefix = "slot.";
+
+std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
+
+std::optional<SlotName> parse(const char* name) {
+    if (std::strncmp(name, prefix, std::strlen(prefix)) != 0) return {};
+    SlotName slot;
+    const char *at = name + std::strlen(prefix), *end = name + std::strlen(name);
+    const auto user = std::from_chars(at, end, slot.uid);
+    if (user.ec != std::errc() || user.ptr == end || *user.ptr != '.') return {};
+    const auto number = std::from_chars(user.ptr + 1, end, slot.number);
+    if (number.ec != std::errc() || number.ptr != end || slot.number >= slots_per_user) return {};
+    if (slot.text() != name) return {};  // 007 is no other slot than 7
+    return slot;
+}
+
+/// A participant holds a write lock in its slot. Asking whether a read lock would be possible disturbs nobody.
+bool is_alive(int file, const Record& record) {
+    struct flock lock = liveness_lock(record.occupancy);
+    lock.l_type = F_RDLCK;
+    return ::fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::optional<Record> read_record(int file) {
+    // Between two reads of a file that is being written, one copy may be torn; both only if it is written all the time.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        unsigned char bytes[slot_file_bytes];
+        const ssize_t count = ::pread(file, bytes, sizeof bytes, 0);
+        if (count != ssize_t(sizeof bytes)) return {};
+        if (auto record = latest(bytes)) return record;
+    }
+    return {};
+}
+
+/// Without the sticky bit anybody who may write there can take files away, and leases with them.
+std::string trouble(const struct stat& status) {
+    const bool shared = status.st_mode & (S_IWGRP | S_IWOTH);
+    if (shared && !(status.st_mode & S_ISVTX)) return "others can remove files in it: chmod +t it";
+    return "";
+}
+
+}  // namespace
+
+std::string SlotName::text() const { return prefix + std::to_string(uid) + '.' + std::to_string(number); }
+
+std::string StateDir::default_path() {
+    const char* value = std::getenv("GLINT_LEASE_DIR");
+    return value && *value ? value : "/dev/shm/glint-lease";
+}
+
+StateDir::StateDir(const std::string& path) : path_(path) {
+    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    constexpr mode_t for_all = 01777;
+    int opened = ::open(path.c_str(), flags);
+    if (opened < 0 && errno == ENOENT && ::mkdir(path.c_str(), 0700) == 0 &&
+        (opened = ::open(path.c_str(), flags)) >= 0)
+        ::fchmod(opened, for_all);  // whatever the umask
+    else if (opened < 0 && errno == EEXIST)
+        opened = ::open(path.c_str(), flags);  // somebody else was faster
+    struct stat status {};
+    Descriptor directory(opened);
+    if (!directory || ::fstat(directory.get(), &status) != 0)
+        why_not_ = because("it cannot be opened");
+    else if (why_not_ = trouble(status);
+             why_not_.empty() && ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+        why_not_ = because("no file can be made in it");
+    if (why_not_.empty())
+        directory_ = std::move(directory);
+    else
+        why_not_ = text("the directory of leases ", path, " (GLINT_LEASE_DIR) cannot be used: ", why_not_);
+}
+
+StateDir::Scan StateDir::scan() const {
+    Scan found;
+    // A descriptor of its own: readdir moves the place in the open directory.
+    const int copy = directory_ ? ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR* listing = copy < 0 ? nullptr : ::fdopendir(copy);
+    if (!listing) {
+        if (copy >= 0) ::close(copy);
+        found.complete = false;
+        return found;
+    }
+    std::vector<SlotName> names;
+    int entries = 0;
+    while (const dirent* entry = ::readdir(listing)) {
+        if (++entries > most_entries) {
+            found.complete = false;
+            break;
+        }
+        const auto name = parse(entry->d_name);
+        if (name && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)) names.push_back(*name);
+    }
+    ::closedir(listing);
+    if (!found.complete) return found;
+    std::sort(names.begin(), names.end());
+    for (const SlotName& name : names) {
+        const Descriptor file = open_owned(directory_.get(), name.text(), name.uid, O_RDONLY);
+        if (!file) continue;
+        if (const auto record = read_record(file.get()))
+            found.slots.push_back({name, is_alive(file.get(), *record), *record});
+    }
+    return found;
+}
+
+struct flock liveness_lock(std::uint32_t occupancy) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = off_t(occupancy) + 1;  // byte 0 is locked by whoever has the slot
+    lock.l_len = 1;
+    return lock;
+}
+
+Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags) {
+    Descriptor file(::openat(directory, name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644));
+    struct stat status {};
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != uid ||
+        status.st_nlink != 1)
+        return {};
+    return file;
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,113 @@
+// For tests of leases: a directory, GPUs and a clock of the test's own.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <functional>
+#include <map>
+
+#include "gpu/lease/lease_state.hpp"
+#include "gpu/lease/queue.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace glint::gpu::lease::test {
+
+constexpr std::uint64_t gib = std::uint64_t(1) << 30;
+constexpr std::uint64_t context_bytes = gib / 2;
+
+/// Stands still but when somebody waits; then things happen at their times.
+class TestClock final : public Clock {
+  public:
+    std::uint64_t now_ns() override { return now_; }
+    void wait(int wake, double seconds) override {
+        ++waits;
+        pollfd waker{wake, POLLIN, 0};
+        if (::poll(&waker, 1, 0) > 0) return;
+        const std::uint64_t until = now_ + std::max<std::uint64_t>(1, std::uint64_t(seconds * 1e9));
+        if (!events_.empty() && events_.begin()->first <= until) {
+            auto event = events_.extract(events_.begin());
+            now_ = std::max(now_, event.key());
+            event.mapped()();
+        } else {
+            now_ = until;
+        }
+    }
+    /// Does something when so many seconds have passed since the start.
+    void at(double seconds, std::function<void()> event) {
+        events_.emplace(start + std::uint64_t(seconds * 1e9), std::move(event));
+    }
+    double seconds() const { return double(now_ - start) / 1e9; }
+    void advance(double seconds) { now_ += std::uint64_t(seconds * 1e9); }
+    long waits = 0;
+
+  private:
+    static constexpr std::uint64_t start = 1'000'000'000'000;
+    std::uint64_t now_ = start;
+    std::multimap<std::uint64_t, std::function<void()>> events_;
+};
+
+class TestEyes final : public Eyes {
+  public:
+    Sight sight;
+    long looks = 0;
+    Sight look() override {
+        ++looks;
+        return sight;
+    }
+};
+
+/// GPUs of 80 GiB, empty.
+inline Sight gpus(int count) {
+    Sight sight;
+    for (int g = 0; g < count; ++g) {
+        SeenGpu seen;
+        seen.id = GpuId{static_cast<unsigned char>(g + 1)};
+        seen.name = "Test GPU";
+        seen.ordinal = g;
+        seen.usable = seen.free_known = true;
+        seen.gpu.uuid = "GPU-test-" + std::to_string(g);
+        seen.gpu.total_bytes = seen.gpu.free_bytes = 80 * gib;
+        seen.gpu.context_bytes = context_bytes;
+        sight.gpus.push_back(seen);
+    }
+    if (count == 0) sight.why_none = "no GPU in this test";
+    return sight;
+}
+
+struct LeaseTest : ::testing::Test {
+    glint::test::TemporaryFolder folder;
+    std::shared_ptr<TestClock> clock = std::make_shared<TestClock>();
+    std::shared_ptr<TestEyes> eyes = std::make_shared<TestEyes>();
+    Surroundings around;
+
+    LeaseTest() {
+        eyes->sight = gpus(1);
+        around.directory = std::make_shared<StateDir>(folder.path());
+        around.eyes = eyes;
+        around.clock = clock;
+    }
+    Gpu& gpu(std::size_t g = 0) { return eyes->sight.gpus[g].gpu; }
+    StateDir::Scan scan() const { return around.directory->scan(); }
+    Lease acquire(std::uint64_t gibibytes, double timeout_s = 0) {
+        return acquire_in(around, {.bytes = gibibytes * gib, .timeout_s = timeout_s});
+    }
+    /// Somebody's slot in some state, as another process would have it.
+    Slot participant(State state, std::uint64_t gibibytes, double arrived_s = 0, std::size_t g = 0) {
+        std::string why;
+        Slot slot = Slot::take(*around.directory, why).value();
+        slot.record.state = state;
+        slot.record.gpus = 1;
+        slot.record.need_bytes = gibibytes * gib;
+        slot.record.arrived_ns = clock->now_ns() + std::uint64_t(arrived_s * 1e9);
+        slot.record.since_ns = slot.record.beat_ns = clock->now_ns();
+        slot.record.share_count = 1;
+        const bool waits = state == State::waiting;
+        slot.record.shares[0] = {eyes->sight.gpus[g].id, waits ? 0 : gibibytes * gib + context_bytes, 0};
+        slot.publish();
+        return slot;
+    }
+};
+
+}  // namespace glint::gpu::lease::test

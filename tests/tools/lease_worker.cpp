@@ -1,0 +1,108 @@
+// A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease, fills
+// the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth N kill": at
+// the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it has to.
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "glint/gpu/buffer.hpp"
+#include "gpu/lease/lease_state.hpp"
+
+namespace {
+
+using namespace glint::gpu;
+
+constexpr std::uint64_t mib = std::uint64_t(1) << 20;
+
+void say(const std::string& words) {
+    std::printf("%s\n", words.c_str());
+    std::fflush(stdout);
+}
+
+struct Commands {
+    std::string point;
+    int nth = 0, signal = 0;
+    bool hold = false, tell = false;
+
+    Commands(int argc, char** argv) {
+        for (int k = 3; k < argc; ++k) {
+            const std::string word = argv[k];
+            if (word == "hold") hold = true;
+            if (word == "say") tell = true;
+            if ((word != "at" && word != "nth") || k + 2 >= argc) continue;
+            point = argv[k + 1];
+            if (word == "nth") nth = std::atoi(argv[k + 1]);
+            signal = std::string(argv[k + 2]) == "stop" ? SIGSTOP : SIGKILL;
+            k += 2;
+        }
+    }
+    void come_to(const char* here) {
+        if (!signal || (nth ? --nth != 0 : point != here)) return;
+        ::raise(std::exchange(signal, 0));
+    }
+};
+
+void wait_for_end_of_input() {
+    char c;
+    while (::read(0, &c, 1) > 0) {
+    }
+}
+
+void one_round(std::uint64_t bytes, Commands& commands) {
+    lease::Surroundings around = lease::machine_surroundings();
+    around.at = [&](const char* point) { commands.come_to(point); };
+    bool told = false;
+    LeaseRequest request{.bytes = bytes, .timeout_s = 600};
+    request.on_wait = [&](double, std::uint64_t, std::uint64_t) {
+        if (commands.tell && !std::exchange(told, true)) say("waiting");
+    };
+    const Lease lease = lease::acquire_in(around, request);
+    if (!lease.visible()) throw glint::Error("the directory of leases is not used");
+    commands.come_to("leased");
+    if (commands.point == "turn") {
+        const Lease::Turn turn = lease.turn_to_create();
+        commands.come_to("turn");
+    }
+    const Context context = lease.create_context();
+    commands.come_to("context");
+    const Stream stream(context);
+    const Buffer<char> all(stream, bytes - 64 * mib);  // within the pool's granules
+    stream.synchronize();
+    commands.come_to("allocated");
+    lease.publish_held(bytes);
+    commands.come_to("published");
+    if (commands.hold) say("holding"), wait_for_end_of_input();
+    lease.publish_held(0);
+    commands.come_to("ending");
+}
+
+/// What is left: nothing reserved, nobody waits, and so many bytes free.
+void print_state() {
+    const LeaseSnapshot seen = snapshot_leases();
+    std::size_t holders = 0;
+    std::uint64_t free = 0;
+    for (const LeaseGpu& gpu : seen.gpus) holders += gpu.holders.size(), free += gpu.free_bytes;
+    say(std::to_string(holders) + " holders, " + std::to_string(seen.waiters.size()) + " waiters, " +
+        std::to_string(free / mib) + " MiB free");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        if (argc < 3) return print_state(), 0;
+        Commands commands(argc, argv);
+        for (int round = 0; round < std::atoi(argv[2]); ++round)
+            one_round(std::strtoull(argv[1], nullptr, 10) * mib, commands);
+        say("done");
+        return 0;
+    } catch (const std::exception& error) {
+        say(std::string("FAILED: ") + error.what());
+        return 1;
+    }
+}
