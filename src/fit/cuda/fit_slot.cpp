@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-// A batch's parts smaller than this share of it are sent together: each copy of its own costs the link a pause.
+// A batch's parts smaller than this share of it, corners say, are gathered and sent in one copy.
 constexpr std::size_t small_share = 8;
 
 std::size_t place(std::size_t& end, std::size_t bytes) {
