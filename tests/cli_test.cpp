@@ -126,7 +126,8 @@ TEST_F(CommandLine, wrong_options_exit_with_2) {
     expect_fails("localize m.tif -o o.hdf5 --roi 99" + given, 2, "--roi");
     expect_fails("localize m.tif -o o.hdf5 --frames 30:90" + given, 2, "40 frames");
     expect_fails("localize m.tif -o o.xyz" + given, 2, "o.xyz");
-    expect_fails("localize m.tif -o o.hdf5 --backend gpu" + given, 2, "--backend");
+    expect_fails("localize m.tif -o o.hdf5 --backend tpu" + given, 2, "--backend");
+    expect_fails("localize m.tif -o o.hdf5 --auto-timeout 5days" + given, 2, "--auto-timeout 5days");
     expect_fails("localize m.tif -o o.hdf5 --psf AstigmaticXYZNB" + camera, 2, "--calibration");
     expect_fails("localize m.tif -o o.hdf5 --speed 9" + given, 2, "--speed");
     expect_fails("dance", 2, "dance");

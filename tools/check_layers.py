@@ -14,7 +14,7 @@ BELOW = {
     "simulate": ["base", "data"],
     "analysis": ["base", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render"],
+    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpudev"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu"],
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,20 +64,28 @@ class CameraView {
     struct Pixel {
         float offset_adu, factor_e_per_adu, variance_e2;
     };
-    bool uniform() const { return factor_map_.empty(); }  ///< all pixels do the same
+    bool uniform() const { return !maps_; }  ///< all pixels do the same
     Pixel pixel(std::size_t k) const {
         if (uniform()) return {offset_, factor_, variance_scalar_};
-        return {offset_map_[k], factor_map_[k], variance_map_.empty() ? variance_scalar_ : variance_map_[k]};
+        return {maps_->offset[k], maps_->factor[k], maps_->variance.empty() ? variance_scalar_ : maps_->variance[k]};
     }
 
     /// Read variance v in photoelectrons^2: per pixel (height * width), or empty when it is the same for all.
-    std::span<const float> variance_map() const { return variance_map_; }
+    std::span<const float> variance_map() const {
+        return maps_ ? std::span<const float>(maps_->variance) : std::span<const float>();
+    }
     float variance_scalar() const { return variance_scalar_; }  ///< mean variance when there is a map
+
+    /// The movie's part of the maps, height * width values each in C order; shared by all copies of the view.
+    struct Maps {
+        std::vector<float> offset, factor, variance;  ///< the last may be empty: the same for all
+    };
+    const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
   private:
     int width_ = 0, height_ = 0;
     float excess_noise_ = 1, offset_ = 0, factor_ = 1, variance_scalar_ = 0;
-    std::vector<float> offset_map_, factor_map_, variance_map_;
+    std::shared_ptr<const Maps> maps_;
 };
 
 /// A pixel that the gain map says is upside down, and the like: sentences for a person, empty when all is well.

@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,14 +19,23 @@
 
 namespace glint {
 
-/// Where to fit: `automatic` takes the GPU where there is one, and finishes on the CPU when the GPU fails.
+/// Where to fit: `automatic` waits for a GPU where there is one, and finishes on the CPU when none comes or all fail.
 enum class Backend { automatic, cpu, gpu };
+
+/// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and bytes
+/// required there, with the context.
+using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
 
 struct FitOptions {
     Backend backend = Backend::cpu;
-    std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< most to take of a GPU, beyond its context
+    std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< to ask for, and most to take, beyond the context
     std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
-    int max_iterations = 50;                                  ///< 1 to 255
+    /// How long to go without a GPU, waiting or failing, until `automatic` takes the CPU, and until `gpu` throws.
+    double auto_timeout_s = 300, gpu_timeout_s = std::numeric_limits<double>::infinity();
+    OnWait on_wait;                               ///< from the thread that waits
+    std::function<void(const std::string&)> log;  ///< told of each FitEvent as it happens; likewise
+    bool restart_batches = false;                 ///< after a failure all batches anew, not only those without a result
+    int max_iterations = 50;                      ///< 1 to 255
     float tolerance = 0.01f;          ///< converged when the Fisher-scaled step is below this fraction of the CRLB
     float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
     float min_sigma_px = 0.3f;        ///< bounds of free widths
@@ -33,6 +45,12 @@ struct FitOptions {
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};
     const StopFlag* stop = nullptr;  ///< polled between chunks; a stop throws Cancelled
+};
+
+/// Something that befell a fit on a GPU: a wait, a failure, a new attempt.
+struct FitEvent {
+    double seconds = 0;  ///< since the call
+    std::string what;
 };
 
 /// How a fit was run.
@@ -47,14 +65,33 @@ struct FitInfo {
     double seconds = 0;                               ///< wall time of the call
     std::int64_t bytes_up = 0, bytes_down = 0;        ///< to and from the GPU
     double transfer_seconds = 0, kernel_seconds = 0;  ///< on the GPU; they overlap, so their sum may exceed `seconds`
+    double waited_seconds = 0;                        ///< for GPUs
+    int retries = 0;                                  ///< times that a GPU was asked for again after a failure
+    std::vector<FitEvent> events;                     ///< all of them, in order
 };
 
 /// Fits every ROI. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
-/// The result is the same, bit for bit, for any number of threads and any order or grouping of the ROIs.
-/// Thread-safe. On a GPU each call takes it and gives it back: GpuFitter keeps it. Throws gpu::GpuError where Backend::gpu
-/// cannot; OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or
-/// columns whose lengths disagree.
+/// The result is the same, bit for bit, for any number of threads and any order or grouping of the ROIs; a CPU's and a
+/// GPU's agree as GpuFitter::fit says.
+/// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have a
+/// result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU.
+/// Thread-safe. Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns
+/// whose lengths disagree; where Backend::gpu cannot, gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
+
+/// fit() for stack after stack: keeps the GPU from one to the next, until it is destroyed, or others wait and no more is
+/// coming. Once the CPU has had to take over it is asked at once. Thread-safe; on a GPU calls wait for each other.
+class Fitter {
+  public:
+    Fitter();
+    ~Fitter();
+    Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+             FitInfo* info = nullptr);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Lengths with their units, as a person writes them: "130nm", "0.13um", "1.3px".
+// Lengths and times with their units, as a person writes them: "130nm", "1.3px"; "60s", "5min".
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,5 +23,9 @@ double to_px(Length length, double pixel_size_nm);
 
 /// In nanometres. `pixel_size_nm` must be greater than 0 when the unit is pixels (else OptionError).
 double to_nm(Length length, double pixel_size_nm);
+
+/// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError, naming
+/// `what` (for example "--timeout"), for anything else.
+double parse_seconds(std::string_view text, std::string_view what);
 
 }  // namespace glint

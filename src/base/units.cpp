@@ -1,4 +1,4 @@
-// Parsing and converting lengths.
+// Parsing and converting lengths and times.
 // SPDX-License-Identifier: MIT
 #include "glint/units.hpp"
 
@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "glint/error.hpp"
 
@@ -49,6 +50,17 @@ double to_nm(Length length, double pixel_size_nm) {
     if (length.unit == Length::Unit::nanometre) return length.value;
     require_pixel_size(pixel_size_nm);
     return length.value * pixel_size_nm;
+}
+
+double parse_seconds(std::string_view text, std::string_view what) {
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string_view unit(rest, text.data() + text.size() - rest);
+    const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+    if (error != std::errc() || scale == 0 || !std::isfinite(value) || value < 0)
+        throw OptionError(fmt::format("{} {}: expected a time of 0 or more, as in 30s, 5min, 1h or inf", what, text));
+    return value * scale;
 }
 
 }  // namespace glint

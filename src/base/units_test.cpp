@@ -29,3 +29,13 @@ TEST(Units, conversion_without_a_pixel_size_says_what_to_give) {
         EXPECT_NE(std::string(error.what()).find("--pixel-size"), std::string::npos);
     }
 }
+
+TEST(Units, times) {
+    EXPECT_DOUBLE_EQ(parse_seconds("30s", "--timeout"), 30);
+    EXPECT_DOUBLE_EQ(parse_seconds("0.5min", "--timeout"), 30);
+    EXPECT_DOUBLE_EQ(parse_seconds("2h", "--timeout"), 7200);
+    EXPECT_DOUBLE_EQ(parse_seconds("0", "--timeout"), 0);
+    EXPECT_GT(parse_seconds("inf", "--timeout"), 1e300);
+    for (const char* text : {"", "s", "-1s", "nan", "nans", "3 s", "3ms", "3d", "infs", "1e400s"})
+        EXPECT_THROW(parse_seconds(text, "--timeout"), OptionError) << text;
+}

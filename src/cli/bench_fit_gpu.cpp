@@ -138,7 +138,7 @@ double link_seconds(const gpu::Context& context, std::byte* from, std::size_t up
 GpuBench::GpuBench(const BenchFitFlags& flags)
     : flags_(flags),
       opened_(std::chrono::steady_clock::now()),
-      fitter_({.memory_bytes = gpu_memory_bytes(flags.backend), .batch_size = flags.backend.batch_size}),
+      fitter_(lease_request(flags.backend), flags.backend.batch_size),
       open_s_(seconds_since(opened_)),
       pixels_(fitter_.context(), flags.gpu_bytes) {}
 

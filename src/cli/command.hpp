@@ -30,6 +30,7 @@ enum ExitCode : int {
     exit_options = 2,
     exit_input = 3,
     exit_output = 4,
+    exit_gpu = 5,
     exit_interrupted = 130,
 };
 

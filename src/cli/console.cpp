@@ -50,6 +50,30 @@ void Console::warn(const std::string& message) {
     fmt::print(stderr, "glint: warning: {}\n", message);
 }
 
+void Console::say(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    erase_bar();
+    fmt::print(stderr, "{}\n", text);
+}
+
+OnWait Console::waiter() {
+    if (flags_.quiet) return {};
+    return [this](double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes) {
+        const std::lock_guard lock(mutex_);
+        const auto now = Clock::now();
+        if (!terminal_ && std::chrono::duration<double>(now - last_waited_).count() < line_interval_s) return;
+        last_waited_ = now;
+        constexpr double gib = 1 << 30;
+        const std::string words =
+            fmt::format("waiting for a GPU: {}, {:.1f} GiB free of {:.1f} GiB needed (glint top shows who has it)",
+                        clock_text(elapsed_s), double(available_bytes) / gib, double(required_bytes) / gib);
+        if (!terminal_) return fmt::print(stderr, "{}\n", words);
+        fmt::print(stderr, "\r\033[K{}", words.substr(0, std::size_t(terminal_width() - 1)));
+        std::fflush(stderr);
+        bar_drawn_ = true;
+    };
+}
+
 Warn Console::warner() {
     return [this](const std::string& message) { warn(message); };
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "glint/fit.hpp"
 #include "glint/progress.hpp"
 
 namespace glint::cli {
@@ -29,10 +30,13 @@ class Console {
 
     void notice(const std::string& text);   ///< one line, unless --quiet
     void warn(const std::string& message);  ///< `glint: warning: ...`
+    void say(const std::string& text);      ///< one line that was asked for, --quiet or not
     Warn warner();                          ///< `warn` as the library wants it
 
     /// Progress of `title` in `unit` ("frames"); the first call tells what was done before.
     Progress progress(std::string title, std::string unit);
+    /// Tells that a GPU is waited for: FitOptions::on_wait.
+    OnWait waiter();
     void end_progress();
 
   private:
@@ -46,7 +50,7 @@ class Console {
     bool terminal_ = false, bar_drawn_ = false, started_ = false;
     std::string title_, unit_;
     std::int64_t first_done_ = 0;
-    Clock::time_point start_, last_shown_;
+    Clock::time_point start_, last_shown_, last_waited_;
     std::mutex mutex_;
 };
 

@@ -69,23 +69,22 @@ Localizations keep_converged(const Localizations& all) {
 
 void print_result(const FitFlags& flags, const FitInfo& info, std::size_t written, std::int64_t not_converged) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
-    if (flags.console.json)
-        return print_json({{"output", flags.out},
-                           {"fits", info.fits},
-                           {"localizations", written},
-                           {"not_converged", not_converged},
-                           {"fits_per_s", rate},
-                           {"seconds", info.seconds},
-                           {"backend", info.backend},
-                           {"device", info.device},
-                           {"threads", info.threads},
-                           {"batches", info.batches},
-                           {"batch_size", info.batch_size},
-                           {"bytes_up", info.bytes_up},
-                           {"bytes_down", info.bytes_down},
-                           {"transfer_s", info.transfer_seconds},
-                           {"kernel_s", info.kernel_seconds},
-                           {"note", info.note}});
+    if (flags.console.json) {
+        nlohmann::ordered_json result{{"output", flags.out},
+                                      {"fits", info.fits},
+                                      {"localizations", written},
+                                      {"not_converged", not_converged},
+                                      {"fits_per_s", rate},
+                                      {"seconds", info.seconds},
+                                      {"backend", info.backend},
+                                      {"device", info.device},
+                                      {"threads", info.threads},
+                                      {"batches", info.batches},
+                                      {"batch_size", info.batch_size},
+                                      {"note", info.note}};
+        result.update(gpu_json(info));
+        return print_json(result);
+    }
     Summary()
         .add("fits", with_commas(info.fits))
         .add("not converged",
@@ -109,10 +108,10 @@ int run(FitFlags& flags) {
     console.notice(fmt::format("{}: {} ROIs of {} px; {}", flags.rois, with_commas(std::int64_t(rois.count())),
                                rois.size, facts.sources));
     flags.options.stop = &stop_on_signals();
-    use_backend(flags.backend, flags.options);
+    use_backend(flags.backend, flags.options, console);
     FitInfo info;
     const Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);
-    if (!info.note.empty()) console.notice(info.note);
+    tell_backend(info, console);
     const auto not_converged = std::count_if(fits.status.begin(), fits.status.end(),
                                              [](FitStatus status) { return status != FitStatus::converged; });
     Localizations all = to_localizations(fits, rois, psf, facts.pixel_size_nm, true);

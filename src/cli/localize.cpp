@@ -116,7 +116,9 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const Task& task, c
               {"fits", result.fit.fits},
               {"batches", result.fit.batches},
               {"batch_size", result.fit.batch_size},
-              {"thread_seconds", result.fit.seconds}}}};
+              {"thread_seconds", result.fit.seconds},
+              {"note", result.fit.note},
+              {"gpu", gpu_json(result.fit)}}}};
 }
 
 void print_summary(const LocalizeResult& result, const Task& task, const LocalizeOptions& options) {
@@ -153,11 +155,12 @@ LocalizeResult run_task(const Task& task, const LocalizeFlags& flags, LocalizeOp
     options.frames = parse_frame_range(flags.frames, info.frames);
     options.stop = &stop_on_signals();
     options.warn = console.warner();
+    use_backend(flags.backend, options.fit, console);
     console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
                                with_commas(info.frames), facts.sources, options.roi_size));
     options.progress = console.progress(info.name, "frames");
     LocalizeResult result = localize(*movie, facts.camera, task.out, options);
-    console.end_progress();
+    tell_backend(result.fit, console);
     return result;
 }
 
@@ -251,10 +254,7 @@ Command add_localize(CLI::App& program) {
     add_psf_flags(*app, flags->psf);
     add_camera_flags(*app, flags->camera);
     add_fit_flags(*app, flags->options.fit);
-    app->add_option("--backend", flags->backend, "Where to fit: movies are fitted on the CPU")
-        ->check(CLI::IsMember({"auto", "cpu"}))
-        ->capture_default_str()
-        ->group("Fit");
+    add_backend_flags(*app, flags->backend);
     add_run_flags(*app, *flags);
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

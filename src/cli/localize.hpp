@@ -15,11 +15,12 @@ namespace glint::cli {
 
 struct LocalizeFlags {
     std::vector<std::string> movies;
-    std::string out, frames, backend = "auto";
+    std::string out, frames;
     bool concat = false;
     std::optional<std::int64_t> preview_frame;
     CameraFlags camera;
     PsfFlags psf;
+    BackendFlags backend;
     LocalizeOptions options;  ///< roi_size, threshold, fit, threads, keep_failed, resume, overwrite
     ConsoleFlags console;
 };

@@ -10,6 +10,7 @@
 #include "cli/console.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/error.hpp"
 #include "glint/version.hpp"
 
 namespace glint::cli {
@@ -21,7 +22,7 @@ constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       a
 
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
-            130 interrupted (Ctrl-C), what was finished is kept.
+            5 no GPU could do it (with --backend gpu: else the CPU does); 130 interrupted (Ctrl-C), what was finished is kept.
 `glint COMMAND --help` explains a command and its flags, with examples.)";
 
 bool wants_json(int argc, char** argv) {
@@ -76,6 +77,8 @@ int run(int argc, char** argv) {
         return report(error.what(), "input", exit_input, json);
     } catch (const OutputError& error) {
         return report(error.what(), "output", exit_output, json);
+    } catch (const gpu::GpuError& error) {
+        return report(error.what(), "gpu", exit_gpu, json);
     } catch (const Cancelled& error) {
         return report(error.what(), "interrupted", exit_interrupted, json);
     } catch (const std::bad_alloc&) {

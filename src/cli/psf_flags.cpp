@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/stop.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -73,7 +74,7 @@ void add_fit_flags(CLI::App& app, FitOptions& options) {
 }
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
-    app.add_option("--backend", flags.backend, "Where to fit: auto takes a GPU where there is one")
+    app.add_option("--backend", flags.backend, "Where to fit: auto waits for a GPU where there is one")
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
@@ -83,14 +84,57 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");
+    app.add_option("--auto-timeout", flags.auto_timeout,
+                   "How long auto goes without a GPU, waiting or failing, before it takes the CPU: 30s, 5min, inf")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--gpu-timeout", flags.gpu_timeout, "The same of gpu, before it fails")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_flag("--restart-batches", flags.restart_batches,
+                 "After a failure on the GPU fit everything anew, not only what has no result")
+        ->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
 }
 
-void use_backend(const BackendFlags& flags, FitOptions& options) {
+void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
     options.backend = flags.backend == "cpu"   ? Backend::cpu
                       : flags.backend == "gpu" ? Backend::gpu
                                                : Backend::automatic;
     options.gpu_memory_bytes = gpu_memory_bytes(flags);
     options.gpu_batch_size = flags.batch_size;
+    options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
+    options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
+    options.restart_batches = flags.restart_batches;
+    options.on_wait = console.waiter();
+    if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+}
+
+gpu::LeaseRequest lease_request(const BackendFlags& flags) {
+    const bool strict = flags.backend == "gpu";
+    return {.bytes = gpu_memory_bytes(flags),
+            .timeout_s = strict ? parse_seconds(flags.gpu_timeout, "--gpu-timeout")
+                                : parse_seconds(flags.auto_timeout, "--auto-timeout"),
+            .stop = &stop_on_signals()};
+}
+
+void tell_backend(const FitInfo& info, Console& console) {
+    console.end_progress();
+    if (info.note.empty()) return;
+    const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
+    tried ? console.warn(info.note) : console.notice(info.note);
+}
+
+nlohmann::ordered_json gpu_json(const FitInfo& info) {
+    auto events = nlohmann::ordered_json::array();
+    for (const FitEvent& event : info.events) events.push_back({{"seconds", event.seconds}, {"what", event.what}});
+    return {{"bytes_up", info.bytes_up},
+            {"bytes_down", info.bytes_down},
+            {"transfer_s", info.transfer_seconds},
+            {"kernel_s", info.kernel_seconds},
+            {"waited_s", info.waited_seconds},
+            {"retries", info.retries},
+            {"events", events}};
 }
 
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags) {

@@ -4,9 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/console.hpp"
 #include "glint/fit.hpp"
+#include "glint/gpu/lease.hpp"
 #include "glint/psf.hpp"
 
 namespace glint::cli {
@@ -28,12 +31,21 @@ void add_fit_flags(CLI::App& app, FitOptions& options);
 struct BackendFlags {
     std::string backend = "auto";
     std::string gpu_memory = "1GiB";
+    std::string auto_timeout = "300s", gpu_timeout = "inf";
     std::int64_t batch_size = 0;
+    bool restart_batches = false, gpu_log = false;
 };
 
-/// --backend, --gpu-memory and --batch-size.
+/// --backend, and what there is to say about a GPU.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
-void use_backend(const BackendFlags& flags, FitOptions& options);
+/// The console is told of waits and, with --gpu-log, of everything that befalls a fit on a GPU.
+void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
+/// What a program asks for that fits on a GPU or not at all.
+gpu::LeaseRequest lease_request(const BackendFlags& flags);
+/// Says why it was not the GPU, or not to the end: a warning where one was there.
+void tell_backend(const FitInfo& info, Console& console);
+/// FitInfo::events and the figures of the GPU.
+nlohmann::ordered_json gpu_json(const FitInfo& info);
 /// Of --gpu-memory; a share is that of the first GPU that can be used.
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags);
 

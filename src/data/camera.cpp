@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "glint/error.hpp"
 
@@ -119,17 +120,17 @@ CameraView::CameraView(const Camera& camera, int width, int height)
             "the camera maps cover {}x{} pixels, the movie is {}x{} at ({}, {}) of the sensor: give the movie's "
             "corner on the sensor with --sensor-roi X,Y, or maps of the right camera",
             camera.sensor_width, camera.sensor_height, width, height, camera.roi_x, camera.roi_y));
-    offset_map_ = cut(camera, width, height, [&](std::size_t k) { return at(camera.offset_adu, k); });
-    factor_map_ = cut(camera, width, height, factor);
-    variance_map_ = cut(camera, width, height, variance);
-    variance_scalar_ = mean(variance_map_);
-    if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map()) variance_map_.clear();
+    Maps maps{cut(camera, width, height, [&](std::size_t k) { return at(camera.offset_adu, k); }),
+              cut(camera, width, height, factor), cut(camera, width, height, variance)};
+    variance_scalar_ = mean(maps.variance);
+    if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map()) maps.variance.clear();
+    maps_ = std::make_shared<const Maps>(std::move(maps));
 }
 
 int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const {
     const std::size_t n = std::size_t(width_) * height_;
-    const float* offsets = offset_map_.empty() ? nullptr : offset_map_.data();
-    const float* factors = factor_map_.empty() ? nullptr : factor_map_.data();
+    const float* offsets = maps_ ? maps_->offset.data() : nullptr;
+    const float* factors = maps_ ? maps_->factor.data() : nullptr;
     switch (type) {
         case PixelType::uint8:
             return convert(reinterpret_cast<const std::uint8_t*>(counts), n, offsets, factors, offset_, factor_,
@@ -147,7 +148,7 @@ void CameraView::window_to_photoelectrons(const float* counts, int x, int y, int
     for (int row = 0; row < height; ++row)
         for (int column = 0; column < width; ++column, ++counts, ++out) {
             const std::size_t k = std::size_t(y + row) * std::size_t(width_) + std::size_t(x + column);
-            *out = factor_map_.empty() ? (*counts - offset_) * factor_ : (*counts - offset_map_[k]) * factor_map_[k];
+            *out = maps_ ? (*counts - maps_->offset[k]) * maps_->factor[k] : (*counts - offset_) * factor_;
         }
 }
 

@@ -118,6 +118,13 @@ Starts starts_of(const RoiView& rois, const FitOptions& options) {
     return starts;
 }
 
+void add_gpu_part(FitInfo& sum, const FitInfo& more) {
+    sum.bytes_up += more.bytes_up, sum.bytes_down += more.bytes_down;
+    sum.transfer_seconds += more.transfer_seconds, sum.kernel_seconds += more.kernel_seconds;
+    sum.waited_seconds += more.waited_seconds, sum.retries += more.retries;
+    sum.events.insert(sum.events.end(), more.events.begin(), more.events.end());
+}
+
 RoiView view(const Rois& rois) {
     RoiView v;
     v.size = rois.size, v.count = rois.count();

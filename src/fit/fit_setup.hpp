@@ -28,4 +28,7 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
                 Fits& fits, FitInfo& info);
 
+/// Adds what GPUs did and what befell them.
+void add_gpu_part(FitInfo& sum, const FitInfo& more);
+
 }  // namespace glint

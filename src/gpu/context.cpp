@@ -263,6 +263,12 @@ void Context::trim() const {
     detail::trim(*state_);
 }
 
+void Context::lower_limit(std::uint64_t bytes) const {
+    std::uint64_t limit = state_->limit;
+    while (bytes < limit && !state_->limit.compare_exchange_weak(limit, bytes)) {
+    }
+}
+
 MemoryStatistics Context::statistics() const {
     const detail::Counters& counted = state_->counters;
     MemoryStatistics s;

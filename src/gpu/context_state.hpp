@@ -62,7 +62,8 @@ struct ContextState {
     cu::Device device = 0;
     cu::Context context = nullptr;
     cu::MemPool pool = nullptr;
-    std::uint64_t limit = 0, free_at_start = 0;
+    std::atomic<std::uint64_t> limit{0};
+    std::uint64_t free_at_start = 0;
     bool concurrent_managed = false, early_reclaim = true;
     std::function<void(const std::string&)> log;
 

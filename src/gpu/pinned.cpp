@@ -63,7 +63,8 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
         home.driver->cuMemHostUnregister(memory);  // waits for the device
         home.counters.pinned -= size;
     }
-    munmap(memory, size);
+    // For a lost GPU the driver still has these pages: what was mapped here later could not be page-locked for another one.
+    if (lost_note(home.ordinal).empty()) munmap(memory, size);
 }
 
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {

@@ -149,11 +149,12 @@ cu::DevicePtr take_managed(ContextState& home, std::size_t bytes) {
 }
 
 void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice) {
-    throw OutOfMemory(cu::out_of_memory,
-                      text(home.label(), ": ", bytes_text(bytes), " asked for; ", bytes_text(home.counters.live),
-                           " in use of a limit of ", bytes_text(home.limit), "; ", bytes_text(free_on_device(home)),
-                           " free on the device: ", advice),
-                      bytes);
+    const std::uint64_t live = home.counters.live, limit = home.limit, free = free_on_device(home);
+    throw OutOfMemory(
+        cu::out_of_memory,
+        text(home.label(), ": ", bytes_text(bytes), " asked for; ", bytes_text(live), " in use of a limit of ",
+             bytes_text(limit), "; ", bytes_text(free), " free on the device: ", advice),
+        bytes, bytes > limit || live > limit - bytes, free);
 }
 
 void trim(ContextState& home) {

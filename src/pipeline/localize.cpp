@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "glint/error.hpp"
+#include "glint/gpu/error.hpp"
 #include "glint/localization_io.hpp"
 #include "pipeline/run_blocks.hpp"
 
@@ -146,6 +147,10 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
         result.complete = journal.next_frame() >= job.frames.end;
         result.written = result.complete ? out : partial_path(out);
         if (result.complete || totals.frames > 0) write_rows(result.written, journal, job, totals.rows);
+    } catch (const gpu::GpuError& error) {
+        if (totals.frames == 0) throw;
+        throw gpu::GpuError(error.code, fmt::format("{}; the {} frames finished are kept in {}: go on with --resume",
+                                                    error.what(), totals.frames, journal_path(out).string()));
     } catch (const OutputError& error) {
         if (totals.frames == 0) throw;
         throw OutputError(fmt::format("{}; the {} frames finished are kept in {}: mend this and go on with --resume",

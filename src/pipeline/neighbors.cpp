@@ -137,14 +137,14 @@ void replace_row(Fits& fits, std::size_t k, const Fits& by, std::size_t row) {
 
 }  // namespace
 
-void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds, const FitOptions& options,
-                          Fits& fits) {
+void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
+                          const std::function<Fits(const Rois&)>& fit_again, Fits& fits) {
     std::vector<Spot> spots(fits.count());
     for (std::size_t k = 0; k < spots.size(); ++k) spots[k] = spot_of(rois, fits, psf, pixel_size_um, k);
     const Crowd crowd = crowd_of(rois, spots, fits);
     std::vector<std::size_t> rows;
     for (int step = 0; step < rounds * crowd.turns; ++step) {
-        const Fits again = fit(rois_of_turn(rois, spots, crowd, step % crowd.turns, rows), psf, pixel_size_um, options);
+        const Fits again = fit_again(rois_of_turn(rois, spots, crowd, step % crowd.turns, rows));
         for (std::size_t row = 0; row < rows.size(); ++row) {
             if (again.status[row] != FitStatus::converged) continue;
             replace_row(fits, rows[row], again, row);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "glint/fit.hpp"
+#include <functional>
+
+#include "glint/fits.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"
 
@@ -10,8 +12,8 @@ namespace glint {
 
 /// Refits, `rounds` times, every ROI that other spots of its frame reach into (ROIs ordered by frame, with corners):
 /// Rois::additive receives the neighbours' models at their last parameters (docs/theory.md, eq. 2.2), and the fit
-/// starts again from its peak. Only spots with neighbours cost time. `fits` are replaced.
-void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds, const FitOptions& options,
-                          Fits& fits);
+/// starts again from its peak, by `fit_again`. Only spots with neighbours cost time. `fits` are replaced.
+void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
+                          const std::function<Fits(const Rois&)>& fit_again, Fits& fits);
 
 }  // namespace glint

@@ -19,6 +19,7 @@ namespace {
 struct Block {
     FrameBlock frames;
     BlockResult result;
+    bool finished = false;
 };
 
 /// Reads block after block.
@@ -64,12 +65,24 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t begin, const st
     const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
     const BlockPlan plan = plan_blocks(frame_bytes, job.frames.end - begin, job.threads, job.options.memory_bytes);
     Reader reader(movie, job, begin, plan.frames);
-    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job); });
+    Fitter fitter;
+    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job, fitter); });
+    bool stopped = false;
     in_order(
         job.threads, std::vector<Block>(std::size_t(plan.blocks)),
         [&](Block& block) { return reader.next(block.frames); },
-        [&](Block& block) { block.result = workers.local().localize(block.frames); },
-        [&](Block& block) { sink(std::move(block.result)); });
+        [&](Block& block) {
+            block.finished = false;
+            try {
+                block.result = workers.local().localize(block.frames);
+                block.finished = true;
+            } catch (const Cancelled&) {  // while it waited for a GPU
+            }
+        },
+        [&](Block& block) {
+            stopped = stopped || !block.finished;  // blocks count in order only
+            if (!stopped) sink(std::move(block.result));
+        });
 
     BlocksDone done;
     for (const Worker& worker : workers) add(done.fit, worker.fit_info());

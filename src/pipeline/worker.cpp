@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/fit_setup.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/neighbors.hpp"
 
@@ -35,16 +36,21 @@ void add(FitInfo& sum, const FitInfo& more) {
     sum.batches += more.batches;
     sum.batch_size = std::max(sum.batch_size, more.batch_size);
     sum.seconds += more.seconds;
+    if (sum.note.empty()) sum.note = more.note;
+    add_gpu_part(sum, more);
 }
 
-Worker::Worker(const Job& job)
+Worker::Worker(const Job& job, Fitter& fitter)
     : job_(job),
+      fitter_(fitter),
       detector_(job.camera, {.sigma_px = job.options.psf.detection_sigma_um() / job.pixel_size_um,
                              .threshold = job.options.threshold}),
       photoelectrons_(std::size_t(job.camera.width()) * job.camera.height()),
       rois_(make_rois(job.camera, job.options.roi_size)) {}
 
 BlockResult Worker::localize(const FrameBlock& block) {
+    clear(rois_);  // a block that was stopped may have left some
+    scores_.clear();
     BlockResult result;
     result.first_frame = block.first_frame;
     for (int k = 0; k < block.count; ++k) {
@@ -63,15 +69,26 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
     scores_.insert(scores_.end(), spots_.score.begin(), spots_.score.end());
 }
 
+Fits Worker::fit(const Rois& rois, FitInfo& info) const {
+    FitOptions options = job_.options.fit;
+    options.threads = 1;  // the blocks are what runs in parallel
+    // A block once begun is finished, so that a stop loses nothing; but a wait for a GPU may be long.
+    options.stop = options.backend == Backend::cpu ? nullptr : job_.options.stop;
+    return fitter_.fit(rois, job_.options.psf, job_.pixel_size_um, options, &info);
+}
+
 void Worker::fit_found(BlockResult& result) {
     if (scores_.empty()) return;
-    FitOptions options = job_.options.fit;
-    options.threads = 1;     // the blocks are what runs in parallel
-    options.stop = nullptr;  // a block once begun is finished, so that a stop loses nothing
     FitInfo info;
-    Fits fits = fit(rois_, job_.options.psf, job_.pixel_size_um, options, &info);
+    Fits fits = fit(rois_, info);
     add(fit_info_, info);
-    refit_with_neighbors(rois_, job_.options.psf, job_.pixel_size_um, job_.options.neighbor_rounds, options, fits);
+    const auto fit_again = [&](const Rois& crowded) {
+        FitInfo again;
+        Fits better = fit(crowded, again);
+        add_gpu_part(fit_info_, again);
+        return better;
+    };
+    refit_with_neighbors(rois_, job_.options.psf, job_.pixel_size_um, job_.options.neighbor_rounds, fit_again, fits);
     Localizations all = to_localizations(fits, rois_, job_.options.psf, job_.options.pixel_size_nm, true);
     all.detection_score = scores_;
     append(result.rows, select_rows(all, result.counts));

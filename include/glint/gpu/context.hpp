@@ -70,6 +70,8 @@ class Context {
     void synchronize() const;
     /// Gives the pool's unused memory back to the device. What was freed in a stream is unused when the device has come by.
     void trim() const;
+    /// Makes the limit smaller, for good; more than it is: no change. What buffers have beyond it they keep.
+    void lower_limit(std::uint64_t bytes) const;
     /// Also after the context was released, and on a lost GPU; reserved_bytes is 0 then.
     MemoryStatistics statistics() const;
     /// All memory that buffers hold now, in no order.

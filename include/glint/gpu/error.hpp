@@ -25,9 +25,12 @@ class NoGpu : public GpuError {
 /// The GPU, or the limit set for this context, has no room for an allocation.
 class OutOfMemory : public GpuError {
   public:
-    OutOfMemory(int result, const std::string& message, std::uint64_t asked)
-        : GpuError(result, message), asked_bytes(asked) {}
-    const std::uint64_t asked_bytes;
+    OutOfMemory(int result, const std::string& message, std::uint64_t asked, bool by_limit = false,
+                std::uint64_t free = 0)
+        : GpuError(result, message), asked_bytes(asked), beyond_limit(by_limit), free_bytes(free) {}
+    const std::uint64_t asked_bytes;  ///< 0: for a context
+    const bool beyond_limit;          ///< of this context: to wait for others is no use
+    const std::uint64_t free_bytes;   ///< where the memory was to come from, right after; 0: not known
 };
 
 /// An error after which this process cannot use the GPU again (an illegal address, say). Its memory comes back when

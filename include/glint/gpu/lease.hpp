@@ -31,6 +31,7 @@ struct LeaseRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, beyond the context
     int gpus = 1;                                                ///< different ones, all at once
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: now or not at all
+    std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs that will not do
     /// Told about twice a second while waiting: seconds since the call, bytes free where the most are, bytes required there
     /// with the context. From the calling thread.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};

@@ -14,9 +14,6 @@
 namespace glint {
 namespace {
 
-// A batch's parts smaller than this share of it, corners say, are gathered and sent in one copy.
-constexpr std::size_t small_share = 8;
-
 std::size_t place(std::size_t& end, std::size_t bytes) {
     const std::size_t at = end;
     end += (bytes + 255) / 256 * 256;
@@ -82,7 +79,7 @@ void FitSlot::launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigne
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     FitLaunch by_value = launch;
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
-    std::uint64_t pixels = up + layout.pixels, camera = maps ? maps.read_on(stream_) : 0,
+    std::uint64_t pixels = up + layout.pixels, camera = layout.has_corners ? maps.read_on(stream_) : 0,
                   corners = address(layout.has_corners, layout.corners),
                   variance = address(layout.has_variance, layout.variance),
                   additive = address(layout.has_additive, layout.additive),
@@ -112,11 +109,10 @@ void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned 
                   std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
-    const auto small = [&](const Part& part) { return part.bytes < layout.up / small_share; };
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
     std::vector<Part> direct, staged;
-    for (const Part& part : up) (small(part) || pageable(part) ? staged : direct).push_back(part);
+    for (const Part& part : up) (pageable(part) ? staged : direct).push_back(part);
     if (!staged.empty()) {
         const std::size_t begin = staged.front().at, end = staged.back().at + staged.back().bytes;
         make_room(staged_up_, stream_.context(), end - begin);

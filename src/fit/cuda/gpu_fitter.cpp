@@ -9,7 +9,6 @@
 #include "fit/cuda/fatbins.hpp"
 #include "fit/cuda/fit_slot.hpp"
 #include "glint/error.hpp"
-#include "glint/gpu/device.hpp"
 #include "glint/gpu_fit.hpp"
 
 namespace glint {
@@ -55,8 +54,16 @@ std::string kernel_name(PsfModel model, int size, bool mapped) {
 
 bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty(); }
 
+void require_gpu_kernels() {
+    if (!has_gpu_kernels())
+        throw gpu::NoGpu(0,
+                         "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or take "
+                         "--backend cpu");
+}
+
 struct GpuFitter::State {
-    explicit State(const GpuFitOptions& wanted) : options(wanted), context(open(wanted)) {
+    State(gpu::Lease leased, std::int64_t wanted_batch)
+        : lease(std::move(leased)), wanted_batch_size(wanted_batch), context(lease.create_context()) {
         most_shared_bytes = context.shared_bytes_per_block();
         slots = new_slots();
     }
@@ -64,19 +71,6 @@ struct GpuFitter::State {
         std::vector<FitSlot> fresh;
         for (int k = 0; k < slot_count; ++k) fresh.emplace_back(context);
         return fresh;
-    }
-
-    static gpu::Context open(const GpuFitOptions& wanted) {
-        if (!has_gpu_kernels())
-            throw gpu::NoGpu(0,
-                             "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or "
-                             "take --backend cpu");
-        const gpu::Inventory there = gpu::inventory();
-        if (!there.why_none.empty()) throw gpu::NoGpu(0, there.why_none);
-        int ordinal = wanted.ordinal;
-        for (const gpu::Device& device : there.devices)
-            if (ordinal < 0 && device.why_not.empty()) ordinal = device.ordinal;
-        return gpu::Context(ordinal, {.limit_bytes = wanted.memory_bytes});
     }
 
     /// What all batches of a call have in common.
@@ -88,16 +82,19 @@ struct GpuFitter::State {
         gpu::Kernel kernel;
         BlockShape block;
         int parameters;
-        std::int64_t batch;
+        std::int64_t wanted_batch;
     };
 
-    GpuFitOptions options;
+    gpu::Lease lease;  // outlives what is taken under it
+    std::int64_t wanted_batch_size;
     gpu::Context context;
+    std::uint64_t published = 0;  // of the lease, as taken from the GPU
     int most_shared_bytes = 0;
     std::map<PsfModel, gpu::Module> modules;
     std::map<std::string, gpu::Kernel> kernels;
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
+    std::shared_ptr<const CameraView::Maps> maps_of;  // what was uploaded last
 
     const gpu::Kernel& kernel(PsfModel model, const std::string& name) {
         const auto known = kernels.find(name);
@@ -126,14 +123,18 @@ struct GpuFitter::State {
         p.kernel = kernel(psf.model, kernel_name(psf.model, rois.size, mapped));
         const int planes = !mapped ? 1 : rois.additive.empty() ? 2 : 3;
         p.block = block_shape(rois.size, planes, most_shared_bytes);
-        p.batch = batch_for(p);
-        maps = maps_used ? upload_maps(*rois.camera) : gpu::Buffer<GpuCameraPixel>();
+        p.wanted_batch = batch_for(p);
+        if (maps_used && maps_of != rois.camera->maps()) {
+            maps_of = {}, maps = {};
+            maps = upload_maps(*rois.camera);
+            maps_of = rois.camera->maps();
+        }
         return p;
     }
 
     std::int64_t batch_for(const Plan& p) const {
         const std::int64_t n = std::max<std::int64_t>(1, std::int64_t(p.rois.count));
-        if (options.batch_size > 0) return std::min(options.batch_size, n);
+        if (wanted_batch_size > 0) return std::min(wanted_batch_size, n);
         const BatchLayout each = layout_of(p.rois, p.starts, p.parameters, least_batch);
         const std::size_t bytes = each.up + each.down;
         const std::size_t fills = bytes_to_fill_the_link / std::max<std::size_t>(1, each.up / least_batch);
@@ -191,8 +192,48 @@ struct GpuFitter::State {
         return parts;
     }
 
-    /// Rows [first, end) in batches; on return, and when it throws, rows before `finished` are final.
-    void run(Plan& p, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
+    /// Others see what of the lease is taken, and those who wait get what the batches do not need.
+    void share(bool all_slots_have_memory) {
+        if (all_slots_have_memory && lease.others_wait()) give_up_spare_memory();
+        const std::uint64_t taken = context.statistics().reserved_bytes;
+        if (taken != published) lease.publish_held(published = taken);
+    }
+
+    void give_up_spare_memory() {
+        const gpu::MemoryStatistics memory = context.statistics();
+        if (memory.reserved_bytes >= lease.bytes()) return;
+        lease.publish_held(published = memory.live_bytes);  // before it is free, or others would count it twice
+        context.trim();
+        const std::uint64_t kept = context.statistics().reserved_bytes;
+        context.lower_limit(kept);
+        lease.shrink(kept);
+    }
+
+    /// How many ROIs go at once: fewer after the memory did not suffice, more again when it has for a while.
+    class BatchSize {
+      public:
+        explicit BatchSize(std::int64_t wanted) : wanted_(wanted), now_(wanted) {}
+        operator std::int64_t() const { return now_; }
+        /// False when it cannot be less.
+        bool halve() {
+            if (now_ <= one_warp) return false;
+            now_ = std::max(one_warp, now_ / 2);
+            went_well_ = 0, patience_ *= 2;
+            return true;
+        }
+        void went_well() {
+            if (now_ == wanted_ || ++went_well_ < patience_) return;
+            now_ = std::min(wanted_, 2 * now_);
+            went_well_ = 0;
+        }
+
+      private:
+        std::int64_t wanted_, now_;
+        int went_well_ = 0, patience_ = 8;  // batches
+    };
+
+    /// Rows [finished, end) in batches; on return, and when it throws, rows before `finished` are final.
+    void run(Plan& p, BatchSize& batch, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
         struct Flight {
             std::int64_t end = 0;
             FitSlot* slot = nullptr;
@@ -204,6 +245,7 @@ struct GpuFitter::State {
             info.transfer_seconds += times.up + times.down, info.kernel_seconds += times.kernel;
             finished = flights.front().end;
             flights.erase(flights.begin());
+            batch.went_well();
         };
         const std::int64_t n = std::int64_t(p.rois.count);
         std::size_t turn = 0;
@@ -212,10 +254,11 @@ struct GpuFitter::State {
                 if (stop && *stop) throw Cancelled("the fit was stopped");
                 if (int(flights.size()) == slot_count) land();
                 FitSlot& slot = slots[turn++ % slot_count];
-                const std::int64_t count = std::min(p.batch, n - first);
+                const std::int64_t count = std::min<std::int64_t>(batch, n - first);
                 const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, count);
                 check_corners(p.rois, first, count);
                 slot.reserve(layout);
+                share(turn > slot_count);
                 p.launch.count = unsigned(count);
                 flights.push_back({first + count, &slot});
                 slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, maps,
@@ -233,16 +276,25 @@ struct GpuFitter::State {
     }
 };
 
-GpuFitter::GpuFitter(const GpuFitOptions& options) : state_(std::make_unique<State>(options)) {}
+GpuFitter::GpuFitter(gpu::Lease lease, std::int64_t batch_size)
+    : state_(std::make_unique<State>(std::move(lease), batch_size)) {}
+GpuFitter::GpuFitter(const gpu::LeaseRequest& request, std::int64_t batch_size)
+    : GpuFitter(
+          [&] {
+              require_gpu_kernels();
+              return gpu::acquire(request);
+          }(),
+          batch_size) {}
 GpuFitter::~GpuFitter() = default;
 GpuFitter::GpuFitter(GpuFitter&&) noexcept = default;
 
 const gpu::Context& GpuFitter::context() const { return state_->context; }
+const gpu::LeasedDevice& GpuFitter::device() const { return state_->lease.devices().front(); }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const Clock::time_point begin = Clock::now();
-    std::int64_t done = 0;
+    std::int64_t done = finished ? *finished : 0;
     FitInfo how;
     how.backend = "gpu", how.device = state_->context.name(), how.fits = std::int64_t(rois.count);
     const auto tell = [&] {
@@ -252,12 +304,12 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
     };
     try {
         State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
+        State::BatchSize batch(plan.wanted_batch);
         for (;;) try {
-                state_->run(plan, options.stop, done, how);
+                state_->run(plan, batch, options.stop, done, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
-                if (plan.batch <= one_warp) throw;
-                plan.batch = std::max(one_warp, plan.batch / 2);
+                if (!batch.halve()) throw;
                 how.batch_size = 0;
                 state_->slots = state_->new_slots();  // what the old ones held goes back
             }

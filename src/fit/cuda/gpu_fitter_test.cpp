@@ -39,11 +39,13 @@ struct Compared {
     FitInfo info;
 };
 
-Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, GpuFitOptions gpu_options = {}) {
+Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, std::int64_t batch_size = 0,
+              std::uint64_t bytes = 256 * gpu::test::mib) {
     Compared c;
     c.cpu = fit(rois, psf, pixel_um, options);
     c.gpu.resize(psf.model, rois.count());
-    GpuFitter(gpu_options).fit(view(rois), psf, pixel_um, options, view(c.gpu), &c.info);
+    GpuFitter(gpu::LeaseRequest{.bytes = bytes}, batch_size)
+        .fit(view(rois), psf, pixel_um, options, view(c.gpu), &c.info);
     return c;
 }
 
@@ -209,7 +211,7 @@ TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
     const Rois rois = simulated(psf.model, 7, 1000);
     const Compared whole = both(rois, psf);
     EXPECT_EQ(whole.info.batches, 1);
-    const Compared cut = both(rois, psf, {}, {.batch_size = 96});
+    const Compared cut = both(rois, psf, {}, 96);
     EXPECT_EQ(cut.info.batches, 11);
     EXPECT_EQ(cut.info.batch_size, 96);
     EXPECT_GT(cut.info.bytes_up, std::int64_t(rois.pixels.size() * sizeof(float)));
@@ -244,7 +246,7 @@ TEST_F(GpuFit, few_none_and_unusable) {
 
 TEST_F(GpuFit, little_memory_makes_small_batches) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
-    const Compared c = both(simulated(psf.model, 15, 6000), psf, {}, {.memory_bytes = 8 << 20});
+    const Compared c = both(simulated(psf.model, 15, 6000), psf, {}, 0, 8 << 20);
     expect_agreement(c);
     EXPECT_LT(c.info.batch_size, 6000);
 }
@@ -255,7 +257,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     Compared c;
     c.cpu = fit(rois, psf, pixel_um);
     c.gpu.resize(psf.model, 500);
-    GpuFitter gpu({.batch_size = 128});
+    GpuFitter gpu(gpu::LeaseRequest{}, 128);
     gpu::Pinned<float> pinned(gpu.context(), rois.pixels.size());
     std::copy(rois.pixels.begin(), rois.pixels.end(), pinned.data());
     gpu::Pinned<float> results(gpu.context(), 500 * 10);

@@ -77,14 +77,19 @@ class Waiting {
     GpuSet candidates() const {
         GpuSet usable = 0;
         for (std::size_t g = 0; g < sight_.gpus.size(); ++g)
-            if (sight_.gpus[g].usable) usable |= GpuSet(1) << g;
+            if (sight_.gpus[g].usable &&
+                std::ranges::find(request_.avoid, sight_.gpus[g].gpu.uuid) == request_.avoid.end())
+                usable |= GpuSet(1) << g;
         return usable;
     }
 
     void check_possible() {
         const GpuSet usable = candidates();
         const int count = __builtin_popcountll(usable);
-        if (count == 0) throw NoGpu(cuda_no_device, sight_.why_none.empty() ? "no GPU can be used" : sight_.why_none);
+        if (count == 0)
+            throw NoGpu(cuda_no_device, !sight_.why_none.empty() ? sight_.why_none
+                                        : request_.avoid.empty() ? "no GPU can be used"
+                                                                 : "no other GPU can be used");
         if (count < request_.gpus)
             throw NoGpu(cuda_no_device,
                         text(request_.gpus, " GPUs at once were asked for, and this process can use ", count));
@@ -103,7 +108,7 @@ class Waiting {
                 cuda_out_of_memory,
                 text("a lease of ", bytes_text(request_.bytes), " beyond the context was asked for on ", request_.gpus,
                      request_.gpus > 1 ? " GPUs" : " GPU", "; the largest has ", bytes_text(largest), ": ask for less"),
-                request_.bytes);
+                request_.bytes, true);
     }
 
     // ---- The ticket
@@ -371,7 +376,8 @@ class Waiting {
     }
 
     [[noreturn]] void time_out() {
-        const std::string words = text("no GPU had room within ", request_.timeout_s, " s: ", why());
+        const std::string words =
+            text("no GPU had room within ", std::round(request_.timeout_s * 10) / 10, " s: ", why());
         if (slot_) slot_->give_back();
         throw LeaseTimeout(words, decision_.required_bytes, decision_.available_bytes);
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "glint/gpu/device.hpp"
 #include "gpu/lease/creation_turn.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
@@ -94,6 +95,10 @@ int Lease::keep_for_child() {
     return state_->slot ? state_->slot->keep_for_child() : -1;
 }
 
-Lease acquire(const LeaseRequest& request) { return lease::acquire_in(lease::machine_surroundings(), request); }
+Lease acquire(const LeaseRequest& request) {
+    const Inventory there = inventory();
+    if (!there.why_none.empty()) throw NoGpu(0, there.why_none);  // and no directory is made
+    return lease::acquire_in(lease::machine_surroundings(), request);
+}
 
 }  // namespace glint::gpu

@@ -1,19 +1,14 @@
-// Fits a stack of ROIs on all cores.
+// Fits rows of a stack on all cores.
 // SPDX-License-Identifier: MIT
-#include "glint/fit.hpp"
-
-#include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "fit/fit_setup.hpp"
 #include "fit/kernel_batch.hpp"
 #include "glint/error.hpp"
-#include "glint/gpu_fit.hpp"
 #include "glint/isa.hpp"
 
 namespace glint {
@@ -44,32 +39,6 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
     return out;
 }
 
-/// Rows are final in order; where a GPU fails, says what became of the rest.
-Fits fit_on_gpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo& info) {
-    Fits fits;
-    fits.resize(psf.model, rois.count());
-    std::int64_t finished = 0;
-    const auto run = [&] {
-        GpuFitter gpu({.memory_bytes = options.gpu_memory_bytes, .batch_size = options.gpu_batch_size});
-        gpu.fit(view(rois), psf, pixel_size_um, options, view(fits), &info, &finished);
-    };
-    if (options.backend == Backend::gpu) {
-        run();
-        return fits;
-    }
-    try {
-        run();
-    } catch (const gpu::GpuError& error) {
-        const FitInfo on_gpu = info;
-        fit_on_cpu(rois, psf, pixel_size_um, options, finished, fits, info);
-        info.note = finished == 0 ? fmt::format("fitted on the CPU: {}", error.what())
-                                  : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, rois.count(),
-                                                error.what());
-        info.bytes_up = on_gpu.bytes_up, info.bytes_down = on_gpu.bytes_down;
-    }
-    return fits;
-}
-
 }  // namespace
 
 void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
@@ -97,27 +66,7 @@ void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const Fi
     }
     if (options.stop && *options.stop) throw Cancelled("the fit was stopped");
     info.backend = "cpu", info.device = active_isa(), info.threads = threads;
-    info.fits = n, info.batches = batches, info.batch_size = std::min(batch_size, n);
-}
-
-Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    const auto begin = std::chrono::steady_clock::now();
-    check(view(rois), psf, pixel_size_um, options);
-    const std::size_t edge = std::size_t(rois.size);
-    if (rois.pixels.size() % (edge * edge) != 0)
-        throw OptionError(
-            fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
-    FitInfo how;
-    Fits fits;
-    if (options.backend == Backend::cpu) {
-        fits.resize(psf.model, rois.count());
-        fit_on_cpu(rois, psf, pixel_size_um, options, 0, fits, how);
-    } else {
-        fits = fit_on_gpu(rois, psf, pixel_size_um, options, how);
-    }
-    how.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (info) *info = how;
-    return fits;
+    info.batches += batches, info.batch_size = std::max(info.batch_size, std::min(batch_size, n));
 }
 
 }  // namespace glint

@@ -1,0 +1,249 @@
+// Fits stack after stack: on a GPU that others use too, as long as one can be had, or on the CPU.
+//
+// What goes wrong on a GPU costs only the rows without a result. They are tried again, on the same GPU or another, until
+// for some time nothing has been achieved: then the CPU does them, or the caller learns why not.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "fit/fit_setup.hpp"
+#include "glint/error.hpp"
+#include "glint/fit.hpp"
+#include "glint/gpu_fit.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int cuda_unknown = 999;
+constexpr std::uint64_t room_to_spare = std::uint64_t(64) << 20;  // a pool grows by 32 MiB
+constexpr int most_failures = 8;  // one after the other, though the GPU was not full: it will not do
+constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05;
+constexpr double notable_wait_s = 0.1;
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
+struct Fitter::State {
+    std::mutex mutex;  // for what follows: one call at a time is on the GPU
+    std::optional<GpuFitter> gpu;
+    std::uint64_t memory_limit = 0;  // of `gpu` as it began
+    std::vector<std::string> avoid;  // UUIDs of GPUs that will not do
+    std::exception_ptr why_no_gpu;   // there is none to be had any more
+    std::string why_cpu(std::int64_t finished, std::int64_t count) const;
+    class OneStack;
+};
+
+/// One call's way over the GPUs.
+class Fitter::State::OneStack {
+  public:
+    OneStack(State& state, const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+             Fits& fits, FitInfo& info)
+        : state_(state),
+          rois_(rois),
+          psf_(psf),
+          pixel_size_um_(pixel_size_um),
+          options_(options),
+          fits_(fits),
+          info_(info),
+          patience_s_(options.backend == Backend::gpu ? options.gpu_timeout_s : options.auto_timeout_s) {}
+
+    /// True: every row is final. False: those from finished() on are for the CPU. Throws what nothing helps against.
+    bool run() {
+        while (!state_.why_no_gpu) {
+            try {
+                if (!state_.gpu) open();
+                fit_the_rest();
+                return true;
+            } catch (const gpu::LeaseTimeout& timeout) {
+                give_up(gpu::LeaseTimeout(after_failure(timeout), timeout.required_bytes, timeout.available_bytes));
+            } catch (const gpu::NoGpu& none) {
+                give_up(gpu::NoGpu(none.code, state_.avoid.empty() ? none.what() : after_failure(none)));
+            } catch (const gpu::GpuError& error) {
+                last_failure_ = error.what();
+                tell(error.what());
+                if (!try_again(error)) state_.why_no_gpu = std::current_exception();
+            }
+        }
+        if (options_.backend == Backend::gpu) std::rethrow_exception(state_.why_no_gpu);
+        return false;
+    }
+    std::int64_t finished() const { return finished_; }
+
+  private:
+    void open() {
+        require_gpu_kernels();
+        uuid_.clear();
+        const Clock::time_point asked = Clock::now();
+        std::optional<gpu::Lease> lease;
+        try {
+            lease = gpu::acquire({.bytes = options_.gpu_memory_bytes,
+                                  .timeout_s = std::max(0.0, patience_s_ - seconds_since(progressed_)),
+                                  .avoid = state_.avoid,
+                                  .on_wait = options_.on_wait,
+                                  .stop = options_.stop,
+                                  .log = [this](const std::string& words) { tell(words); }});
+        } catch (...) {
+            info_.waited_seconds += seconds_since(asked);
+            throw;
+        }
+        uuid_ = lease->devices().front().uuid;
+        info_.waited_seconds += lease->waited_s();
+        if (lease->waited_s() > notable_wait_s)
+            tell(fmt::format("waited {:.1f} s for {} ({})", lease->waited_s(), lease->devices().front().name, uuid_));
+        state_.gpu.emplace(std::move(*lease), options_.gpu_batch_size);
+        state_.memory_limit = state_.gpu->context().statistics().limit_bytes;
+    }
+
+    void fit_the_rest() {
+        const std::int64_t before = finished_;
+        FitInfo part;
+        const auto note = [&] {
+            add_gpu_part(info_, part);
+            info_.backend = part.backend, info_.device = part.device;
+            info_.batches += part.batches, info_.batch_size = std::max(info_.batch_size, part.batch_size);
+            if (finished_ > before) progressed_ = Clock::now(), failures_ = 0;
+        };
+        try {
+            state_.gpu->fit(view(rois_), psf_, pixel_size_um_, options_, view(fits_), &part, &finished_);
+        } catch (...) {
+            note();
+            throw;
+        }
+        note();
+    }
+
+    /// Gives the GPU back, and waits a little where that helps. False: nothing helps.
+    bool try_again(const gpu::GpuError& error) {
+        const bool opening = !state_.gpu;
+        const bool limit_was_lowered = !opening && state_.gpu->context().statistics().limit_bytes < state_.memory_limit;
+        state_.gpu.reset();
+        if (options_.restart_batches) finished_ = 0;
+        const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // another may do, without delay
+        if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
+            if (!limit_was_lowered) return false;
+        } else if (!lost) {
+            if (!is_full(error, opening) && ++failures_ >= most_failures) {
+                state_.avoid.push_back(uuid_);
+                tell(fmt::format("{} failed {} times one after the other: not asked again", uuid_, failures_));
+                failures_ = 0;
+            }
+            if (seconds_since(progressed_) >= patience_s_) return false;
+            pause();
+        }
+        ++info_.retries;
+        return true;
+    }
+
+    /// Somebody has what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999 too.
+    static bool is_full(const gpu::GpuError& error, bool opening) {
+        const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
+        if (opening) return memory || error.code == cuda_unknown;
+        return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + room_to_spare;
+    }
+
+    template <class Error>
+    void give_up(const Error& error) {
+        tell(error.what());
+        state_.why_no_gpu = std::make_exception_ptr(error);
+    }
+    /// What a GPU did before there was none any more.
+    std::string after_failure(const gpu::GpuError& error) const {
+        return last_failure_.empty() ? error.what() : fmt::format("{} (before: {})", error.what(), last_failure_);
+    }
+
+    void pause() {
+        static thread_local std::minstd_rand random{std::random_device()()};
+        const double jitter = std::uniform_real_distribution<>(0.75, 1.25)(random);
+        const double most_s = patience_s_ - seconds_since(progressed_);
+        const double pause_s = std::min(std::min(pause_s_, longest_pause_s) * jitter, most_s);
+        pause_s_ *= 2;
+        for (const Clock::time_point began = Clock::now(); seconds_since(began) < pause_s;) {
+            if (options_.stop && *options_.stop) throw Cancelled("stopped while waiting for a GPU");
+            std::this_thread::sleep_for(
+                std::chrono::duration<double>(std::min(slice_s, pause_s - seconds_since(began))));
+        }
+        info_.waited_seconds += pause_s;
+    }
+
+    void tell(const std::string& what) {
+        info_.events.push_back({seconds_since(began_), what});
+        if (options_.log) options_.log(what);
+    }
+
+    State& state_;
+    const Rois& rois_;
+    const Psf& psf_;
+    const double pixel_size_um_;
+    const FitOptions& options_;
+    Fits& fits_;
+    FitInfo& info_;
+    const double patience_s_;
+    const Clock::time_point began_ = Clock::now();
+    Clock::time_point progressed_ = began_;  // when a row was last finished
+    std::int64_t finished_ = 0;
+    int failures_ = 0;
+    double pause_s_ = first_pause_s;
+    std::string uuid_, last_failure_;  // of the GPU in hand
+};
+
+Fitter::Fitter() : state_(std::make_unique<State>()) {}
+Fitter::~Fitter() = default;
+
+Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    const Clock::time_point begin = Clock::now();
+    check(view(rois), psf, pixel_size_um, options);
+    const std::size_t edge = std::size_t(rois.size);
+    if (rois.pixels.size() % (edge * edge) != 0)
+        throw OptionError(
+            fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
+    FitInfo how;
+    how.fits = std::int64_t(rois.count());
+    Fits fits;
+    fits.resize(psf.model, rois.count());
+    std::int64_t finished = 0;
+    bool done = false;
+    const auto tell = [&] {
+        how.seconds = seconds_since(begin);
+        if (info) *info = how;
+    };
+    try {
+        if (options.backend != Backend::cpu) {
+            const std::lock_guard lock(state_->mutex);
+            State::OneStack on_gpu(*state_, rois, psf, pixel_size_um, options, fits, how);
+            done = on_gpu.run();
+            finished = on_gpu.finished();
+            if (!done) how.note = state_->why_cpu(finished, how.fits);
+        }
+        if (!done) fit_on_cpu(rois, psf, pixel_size_um, options, finished, fits, how);
+    } catch (...) {
+        tell();
+        throw;
+    }
+    tell();
+    return fits;
+}
+
+std::string Fitter::State::why_cpu(std::int64_t finished, std::int64_t count) const {
+    try {
+        std::rethrow_exception(why_no_gpu);
+    } catch (const gpu::GpuError& error) {
+        return finished == 0
+                   ? fmt::format("fitted on the CPU: {}", error.what())
+                   : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, count, error.what());
+    }
+}
+
+Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    return Fitter().fit(rois, psf, pixel_size_um, options, info);
+}
+
+}  // namespace glint

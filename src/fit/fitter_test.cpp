@@ -1,0 +1,173 @@
+// A fit on GPUs that others use too: it waits, gives up, is stopped, and shares what it has.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <future>
+#include <thread>
+
+#include "glint/error.hpp"
+#include "glint/fit.hpp"
+#include "glint/gpu_fit.hpp"
+#include "glint/simulate.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/typical_psf.hpp"
+
+namespace glint {
+namespace {
+
+using test::expect_error;
+
+constexpr double pixel_um = 0.1;
+constexpr std::uint64_t mib = gpu::test::mib, gib = 1024 * mib;
+
+/// All of every GPU taken by somebody who knows nothing of leases, while this lives.
+class Stranger {
+  public:
+    Stranger() { take(0.98); }
+    ~Stranger() { take(0); }
+
+  private:
+    static void take(double share) {
+        for (const gpu::Device& device : gpu::inventory().devices)
+            gpu::test::set_stranger()(device.ordinal, std::uint64_t(share * double(device.total_bytes)), 10);
+    }
+};
+
+class GpuSharing : public gpu::test::GpuTest {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
+        psf = test::typical_psf(PsfModel::GaussianXYNB);
+        RoiSimulation s;
+        s.size = 7, s.count = 2000;
+        s.photons_min = 500, s.photons_max = 1000;
+        std::array<std::vector<float>, max_parameters> truth;
+        rois = simulate_rois(s, psf, pixel_um, {}, truth);
+        options.gpu_memory_bytes = 64 * mib;
+        options.gpu_timeout_s = 60;  // a test that waits so long has failed
+    }
+    void need_a_stranger() {
+        if (!IsSkipped() && !gpu::test::set_stranger()) GTEST_SKIP() << "nobody else can be made to use a real GPU";
+    }
+    Fits fit_with(Backend backend) {
+        options.backend = backend;
+        return fit(rois, psf, pixel_um, options, &info);
+    }
+    static std::uint64_t free_bytes() { return gpu::inventory().devices.at(0).free_bytes; }
+
+    Psf psf;
+    Rois rois;
+    FitOptions options;
+    FitInfo info;
+};
+
+void expect_same(const Fits& a, const Fits& b) {
+    EXPECT_EQ(a.theta, b.theta);
+    EXPECT_EQ(a.crlb, b.crlb);
+    EXPECT_EQ(a.status, b.status);
+}
+
+}  // namespace
+
+TEST_F(GpuSharing, waits_for_a_stranger_to_go) {
+    need_a_stranger();
+    const Fits undisturbed = fit_with(Backend::gpu);
+    auto stranger = std::make_unique<Stranger>();
+    int told = 0;
+    options.on_wait = [&](double elapsed_s, std::uint64_t available, std::uint64_t required) {
+        EXPECT_GE(elapsed_s, 0);
+        EXPECT_LT(available, required);
+        EXPECT_GT(required, options.gpu_memory_bytes) << "with the context";
+        if (++told == 2) stranger.reset();
+    };
+    expect_same(fit_with(Backend::gpu), undisturbed);
+    EXPECT_EQ(told, 2);
+    EXPECT_GT(info.waited_seconds, 0);
+    EXPECT_FALSE(info.events.empty());
+    EXPECT_EQ(info.note, "");
+}
+
+TEST_F(GpuSharing, gives_up_when_the_time_is_over) {
+    need_a_stranger();
+    const Stranger stranger;
+    options.auto_timeout_s = options.gpu_timeout_s = 0.05;
+    const Fits by_cpu = fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "cpu");
+    EXPECT_NE(info.note.find("no GPU had room"), std::string::npos) << info.note;
+    EXPECT_GT(info.waited_seconds, 0);
+    expect_same(by_cpu, fit_with(Backend::cpu));
+    expect_error<gpu::LeaseTimeout>([&] { fit_with(Backend::gpu); }, {"no GPU had room within", "are needed"});
+    EXPECT_FALSE(info.events.empty()) << "also told of a call that throws";
+}
+
+TEST_F(GpuSharing, does_not_ask_again_after_it_has_waited_in_vain) {
+    need_a_stranger();
+    Fitter fitter;
+    options.backend = Backend::automatic, options.auto_timeout_s = 0;
+    {
+        const Stranger stranger;
+        fitter.fit(rois, psf, pixel_um, options, &info);
+        EXPECT_EQ(info.backend, "cpu");
+    }
+    fitter.fit(rois, psf, pixel_um, options, &info);
+    EXPECT_EQ(info.backend, "cpu");
+    EXPECT_NE(info.note, "");
+}
+
+TEST_F(GpuSharing, is_stopped_while_it_waits) {
+    need_a_stranger();
+    const Stranger stranger;
+    StopFlag stop{false};
+    options.stop = &stop;
+    options.on_wait = [&](double, std::uint64_t, std::uint64_t) { stop = true; };
+    EXPECT_THROW(fit_with(Backend::gpu), Cancelled);
+}
+
+TEST_F(GpuSharing, a_fitter_keeps_the_gpu_between_calls_and_gives_it_back) {
+    const std::uint64_t before = free_bytes();
+    options.backend = Backend::gpu;
+    {
+        Fitter fitter;
+        const Fits first = fitter.fit(rois, psf, pixel_um, options, &info);
+        EXPECT_LT(free_bytes(), before);
+        const Fits second = fitter.fit(rois, psf, pixel_um, options, &info);
+        expect_same(first, second);
+        const auto leases = gpu::snapshot_leases();
+        const auto holders = [](const gpu::LeaseGpu& gpu) { return gpu.holders.size(); };
+        std::size_t held = 0;
+        for (const gpu::LeaseGpu& gpu : leases.gpus) held += holders(gpu);
+        EXPECT_EQ(held, 1u);
+    }
+    EXPECT_GE(free_bytes(), before);
+}
+
+TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
+    options.backend = Backend::gpu, options.gpu_memory_bytes = free_bytes() * 3 / 4;
+    options.gpu_batch_size = 64;
+    Fitter fitter;
+    fitter.fit(rois, psf, pixel_um, options, &info);
+    const auto mine = [&] {
+        for (const gpu::LeaseGpu& gpu : gpu::snapshot_leases().gpus)
+            if (!gpu.holders.empty()) return gpu.holders.front();
+        return gpu::LeaseHolder();
+    };
+    const gpu::LeaseHolder alone = mine();
+    EXPECT_GE(alone.reserved_bytes, options.gpu_memory_bytes);
+    EXPECT_GT(alone.held_bytes, 0u);
+    EXPECT_LT(alone.held_bytes, alone.reserved_bytes);
+
+    // Somebody else asks for as much, on every GPU: there is room once this one has given back what it has no use for.
+    auto other = std::async(std::launch::async, [&] {
+        return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
+    });
+    while (other.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+        fitter.fit(rois, psf, pixel_um, options, &info);
+        EXPECT_EQ(info.retries, 0);
+    }
+    EXPECT_GT(other.get(), 0);
+    EXPECT_LT(mine().reserved_bytes, gib);
+}
+
+}  // namespace glint
