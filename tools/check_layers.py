@@ -14,7 +14,7 @@ BELOW = {
     "simulate": ["base", "data"],
     "analysis": ["base", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpudev"],
+    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpu"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu"],
 }
