@@ -381,10 +381,13 @@ int nvml_devices(const Arguments&) {
     return 0;
 }
 
+/// MEBIBYTES [DEVICE UTILIZATION]
 int set_stranger(const Arguments& arguments) {
     using Set = void(int, unsigned long long, int);
-    reinterpret_cast<Set*>(dlsym(driver().library, "simgpu_set_stranger"))(0, std::stoull(arguments.at(0)) * mebibyte,
-                                                                           91);
+    const bool more = arguments.size() > 2;
+    reinterpret_cast<Set*>(dlsym(driver().library, "simgpu_set_stranger"))(more ? std::stoi(arguments[1]) : 0,
+                                                                           std::stoull(arguments.at(0)) * mebibyte,
+                                                                           more ? std::stoi(arguments[2]) : 91);
     return 0;
 }
 
