@@ -57,17 +57,20 @@ void attempt(const Options& options, Told& told) {
     const Clock::time_point asked = Clock::now();
     std::optional<gpu::Lease> lease;
     if (!options.naive) lease = gpu::acquire({.bytes = options.bytes()});
-    const Clock::time_point begin = Clock::now();
-    told.waited_s += std::chrono::duration<double>(begin - asked).count();
-    gpu::Lease::Turn turn;
-    if (lease) turn = lease->turn_to_create();  // waited for apart, so that what follows is the creation alone
-    const Clock::time_point creation = Clock::now();
-    told.waited_s += std::chrono::duration<double>(creation - begin).count();
-    turn.reset();
-    const gpu::Context context = lease ? lease->create_context() : gpu::Context(0, {.limit_bytes = options.bytes()});
-    told.context_s = seconds_since(creation);
-    if (lease) told.context_bytes = lease->devices().front().context_bytes;
-    compute(context, options, lease ? &*lease : nullptr);
+    std::optional<gpu::Context> context;
+    if (lease) {
+        const gpu::Lease::Turn turn = lease->turn_to_create();  // as create_context() does, but for the clock
+        told.waited_s += seconds_since(asked);
+        const Clock::time_point began = Clock::now();
+        context.emplace(lease->devices().front().ordinal, gpu::ContextOptions{.limit_bytes = options.bytes()});
+        lease->publish_held(0);
+        told.context_s = seconds_since(began);
+        told.context_bytes = lease->devices().front().context_bytes;
+    } else {
+        context.emplace(0, gpu::ContextOptions{.limit_bytes = options.bytes()});
+        told.context_s = seconds_since(asked);
+    }
+    compute(*context, options, lease ? &*lease : nullptr);
 }
 
 Told work(const Options& options) {

@@ -48,9 +48,6 @@ class GpuSharing : public gpu::test::GpuTest {
         options.gpu_memory_bytes = 64 * mib;
         options.gpu_timeout_s = 60;  // a test that waits so long has failed
     }
-    void need_a_stranger() {
-        if (!IsSkipped() && !gpu::test::set_stranger()) GTEST_SKIP() << "nobody else can be made to use a real GPU";
-    }
     Fits fit_with(Backend backend) {
         options.backend = backend;
         return fit(rois, psf, pixel_um, options, &info);
@@ -63,6 +60,13 @@ class GpuSharing : public gpu::test::GpuTest {
     FitInfo info;
 };
 
+struct GpuSharingWithStrangers : GpuSharing {
+    void SetUp() override {
+        GpuSharing::SetUp();
+        if (!IsSkipped() && !gpu::test::set_stranger()) GTEST_SKIP() << "nobody else can be made to use a real GPU";
+    }
+};
+
 void expect_same(const Fits& a, const Fits& b) {
     EXPECT_EQ(a.theta, b.theta);
     EXPECT_EQ(a.crlb, b.crlb);
@@ -71,8 +75,7 @@ void expect_same(const Fits& a, const Fits& b) {
 
 }  // namespace
 
-TEST_F(GpuSharing, waits_for_a_stranger_to_go) {
-    need_a_stranger();
+TEST_F(GpuSharingWithStrangers, waits_for_a_stranger_to_go) {
     const Fits undisturbed = fit_with(Backend::gpu);
     auto stranger = std::make_unique<Stranger>();
     int told = 0;
@@ -89,8 +92,7 @@ TEST_F(GpuSharing, waits_for_a_stranger_to_go) {
     EXPECT_EQ(info.note, "");
 }
 
-TEST_F(GpuSharing, gives_up_when_the_time_is_over) {
-    need_a_stranger();
+TEST_F(GpuSharingWithStrangers, gives_up_when_the_time_is_over) {
     const Stranger stranger;
     options.auto_timeout_s = options.gpu_timeout_s = 0.05;
     const Fits by_cpu = fit_with(Backend::automatic);
@@ -102,8 +104,7 @@ TEST_F(GpuSharing, gives_up_when_the_time_is_over) {
     EXPECT_FALSE(info.events.empty()) << "also told of a call that throws";
 }
 
-TEST_F(GpuSharing, does_not_ask_again_after_it_has_waited_in_vain) {
-    need_a_stranger();
+TEST_F(GpuSharingWithStrangers, does_not_ask_again_after_it_has_waited_in_vain) {
     Fitter fitter;
     options.backend = Backend::automatic, options.auto_timeout_s = 0;
     {
@@ -116,8 +117,7 @@ TEST_F(GpuSharing, does_not_ask_again_after_it_has_waited_in_vain) {
     EXPECT_NE(info.note, "");
 }
 
-TEST_F(GpuSharing, is_stopped_while_it_waits) {
-    need_a_stranger();
+TEST_F(GpuSharingWithStrangers, is_stopped_while_it_waits) {
     const Stranger stranger;
     StopFlag stop{false};
     options.stop = &stop;
