@@ -3,12 +3,6 @@
 #include "fit/fit_setup.hpp"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
-#include <tbb/task_arena.h>
-
-#include <functional>
-
 #include "glint/error.hpp"
 
 namespace glint {
@@ -33,22 +27,11 @@ void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) 
     const CameraView& camera = *rois.camera;
     const unsigned x_end = unsigned(camera.width() - rois.size), y_end = unsigned(camera.height() - rois.size);
     const auto outside = [&](std::int64_t k) {
-        return unsigned(unsigned(rois.x_corner[std::size_t(k)]) > x_end) |
-               unsigned(unsigned(rois.y_corner[std::size_t(k)]) > y_end);
+        return unsigned(rois.x_corner[std::size_t(k)]) > x_end || unsigned(rois.y_corner[std::size_t(k)]) > y_end;
     };
-    // By all cores: corners that lie in no cache take one of them longer than a batch takes on a GPU.
-    using Range = tbb::blocked_range<std::int64_t>;
-    const unsigned any = tbb::this_task_arena::isolate([&] {
-        return tbb::parallel_reduce(
-            Range(first, first + count, 16384), 0u,
-            [&](const Range& range, unsigned found) {
-                for (std::int64_t k = range.begin(); k < range.end(); ++k) found |= outside(k);  // without a branch
-                return found;
-            },
-            std::bit_or<unsigned>());
-    });
-    if (any == 0) return;
-    while (!outside(first)) ++first;
+    const std::int64_t end = first + count;
+    while (first < end && !outside(first)) ++first;
+    if (first == end) return;
     throw OptionError(fmt::format("ROI {} of {} px at ({}, {}) is not inside the camera's {} x {} px", first, rois.size,
                                   rois.x_corner[std::size_t(first)], rois.y_corner[std::size_t(first)], camera.width(),
                                   camera.height()));

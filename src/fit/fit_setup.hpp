@@ -11,7 +11,7 @@ namespace glint {
 /// Throws OptionError with what is wrong and the way out.
 void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 
-/// The corners of rows [first, first + count): a batch at a time, while the batches before it are under way.
+/// Throws OptionError with the first of rows [first, first + count) that is not inside the camera's maps.
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);

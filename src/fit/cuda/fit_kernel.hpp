@@ -27,6 +27,8 @@ GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
     return float((b.word[k / 4] >> (8 * (k % 4))) & 0xffu);
 }
 
+GLINT_INLINE int clamp(int value, int most) { return value < 0 ? 0 : value > most ? most : value; }
+
 /// Where a block's ROIs lie in its shared memory.
 struct SharedRois {
     float* data;      // d' of docs/theory.md; not-a-number where a pixel cannot be used
@@ -71,7 +73,9 @@ struct FitKernel {
         at = roi * stride + p;
         if (maps) {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
-            const GpuCameraPixel here = maps[(corners[launch.count + k] + j) * launch.map_width + corners[k] + i];
+            const int x = clamp(corners[k], launch.map_width - s);
+            const int y = clamp(corners[launch.count + k], launch.map_height - s);
+            const GpuCameraPixel here = maps[(y + j) * launch.map_width + x + i];
             offset = here.offset, factor = here.factor, v = here.variance;
         }
         const float d = (count - offset) * factor;
@@ -127,9 +131,14 @@ struct FitKernel {
         }
     }
 
+    static GLINT_INLINE bool outside_maps(const FitLaunch& launch, const int* corners, unsigned row) {
+        const unsigned x = corners[row], y = corners[launch.count + row];
+        return x > unsigned(launch.map_width - size(launch)) || y > unsigned(launch.map_height - size(launch));
+    }
+
     static GLINT_INLINE void compute(gpu::Index index, gpu::Scratch scratch, FitLaunch launch, const unsigned char*,
-                                     const GpuCameraPixel*, const int*, const float*, const float* additive,
-                                     const float* start, float* columns, unsigned char* bytes) {
+                                     const GpuCameraPixel* maps, const int* corners, const float*,
+                                     const float* additive, const float* start, float* columns, unsigned char* bytes) {
         const unsigned row = index.global();
         if (row >= launch.count) return;
         const int s = size(launch), pixels = s * s;
@@ -175,7 +184,8 @@ struct FitKernel {
         columns[2 * P * n + row] = bad ? 0.0f : -result.goodness.half_deviance;
         columns[(2 * P + 1) * n + row] = bad ? 0.0f : p_value(result.goodness, float(pixels), float(P));
         bytes[row] = static_cast<unsigned char>(result.iterations);
-        bytes[n + row] = static_cast<unsigned char>(status);
+        bytes[n + row] = mapped && maps && outside_maps(launch, corners, row) ? gpu_outside_maps
+                                                                              : static_cast<unsigned char>(status);
     }
 
     static GLINT_INLINE void begin(GroupFit<Psf, fixed, mapped>& fit, const FitLaunch& launch, const float* start,

@@ -22,10 +22,13 @@ struct FitLaunch {
     KernelOptions options;
     GpuPixel pixel;
     float offset, factor;
-    int map_width;     // px
-    int known_starts;  // as KernelInput
-    unsigned count;    // ROIs
+    int map_width, map_height;  // px
+    int known_starts;           // as KernelInput
+    unsigned count;             // ROIs
 };
+
+/// What a row has for its status whose ROI does not lie inside the camera's maps; no FitStatus.
+constexpr unsigned char gpu_outside_maps = 255;
 
 /// Sizes with a kernel of their own, whose pixels' loops are unrolled; the others share one.
 constexpr int gpu_fixed_sizes[] = {5, 7, 9, 11, 13, 15};

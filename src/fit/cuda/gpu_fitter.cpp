@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 
 #include "fit/cuda/fatbins.hpp"
@@ -83,6 +84,7 @@ struct GpuFitter::State {
         BlockShape block;
         int parameters;
         std::int64_t wanted_batch;
+        bool maps_used;
     };
 
     gpu::Lease lease;  // outlives what is taken under it
@@ -108,8 +110,8 @@ struct GpuFitter::State {
     Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
               const FitsView& out) {
         check(rois, psf, pixel_size_um, fit_options);
-        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, parameter_count(psf.model), 0};
         const bool maps_used = rois.camera && !rois.camera->uniform();
+        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, parameter_count(psf.model), 0, maps_used};
         const bool mapped = maps_used || !rois.variance.empty() || !rois.additive.empty();
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0};
         p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
@@ -118,6 +120,7 @@ struct GpuFitter::State {
                     all.offset_adu,
                     all.factor_e_per_adu,
                     rois.camera ? rois.camera->width() : 0,
+                    rois.camera ? rois.camera->height() : 0,
                     p.starts.known,
                     0};
         p.kernel = kernel(psf.model, kernel_name(psf.model, rois.size, mapped));
@@ -232,6 +235,13 @@ struct GpuFitter::State {
         int went_well_ = 0, patience_ = 8;  // batches
     };
 
+    /// The GPU looks whether ROIs lie inside the camera's maps: the host, whose memory is the limit, need not.
+    static void refuse_outside_maps(const Plan& p, std::int64_t first, std::int64_t end) {
+        const void* statuses = p.out.status + first;
+        if (p.maps_used && std::memchr(statuses, gpu_outside_maps, std::size_t(end - first)))
+            check_corners(p.rois, first, end - first);
+    }
+
     /// Rows [finished, end) in batches; on return, and when it throws, rows before `finished` are final.
     void run(Plan& p, BatchSize& batch, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
         struct Flight {
@@ -241,6 +251,7 @@ struct GpuFitter::State {
         std::vector<Flight> flights;  // oldest first
         const auto land = [&] {
             flights.front().slot->finish();
+            refuse_outside_maps(p, finished, flights.front().end);
             const BatchTimes times = flights.front().slot->times();
             info.transfer_seconds += times.up + times.down, info.kernel_seconds += times.kernel;
             finished = flights.front().end;
@@ -256,7 +267,6 @@ struct GpuFitter::State {
                 FitSlot& slot = slots[turn++ % slot_count];
                 const std::int64_t count = std::min<std::int64_t>(batch, n - first);
                 const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, count);
-                check_corners(p.rois, first, count);
                 slot.reserve(layout);
                 share(turn > slot_count);
                 p.launch.count = unsigned(count);

@@ -8,6 +8,7 @@
 
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "tests/expect_error.hpp"
 #include "tests/typical_psf.hpp"
 
 namespace glint {
@@ -172,8 +173,14 @@ TEST_F(GpuFit, refuses_rois_outside_the_cameras_maps) {
     GpuFitter gpu;
     EXPECT_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)), OptionError);  // no corners
     raw.x_corner = x, raw.y_corner = y;
-    EXPECT_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)), OptionError);  // ROI 2 ends at column 41
-    x[2] = 33;
+    for (const auto& [bad_x, bad_y] : {std::pair{34, 0}, {-1, 0}, {0, 24}, {0, -1}, {INT32_MAX, 0}, {0, INT32_MIN}}) {
+        x[2] = bad_x, y[2] = bad_y;
+        std::int64_t finished = 0;
+        test::expect_error<OptionError>([&] { gpu.fit(raw, psf, pixel_um, {}, view(fits), nullptr, &finished); },
+                                        {"ROI 2 of 7 px", std::to_string(bad_x).c_str(), "40 x 30 px"});
+        EXPECT_EQ(finished, 0);
+    }
+    x[2] = 33, y[2] = 23;
     EXPECT_NO_THROW(gpu.fit(raw, psf, pixel_um, {}, view(fits)));
 }
 
