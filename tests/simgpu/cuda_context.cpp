@@ -27,8 +27,10 @@ cu::Result no_room() { return random_numbers()() % 2 ? cu::out_of_memory : cu::u
 cu::Result begin_creation(int device, bool* crowded) {
     ServerLock locked;
     *crowded = creating_count(device) >= most_at_once;
-    const int alive = context_count(device), mode = server().devices[device].compute_mode;
-    if (mode == prohibited || (mode == exclusive_process && alive > 0)) return device_unavailable;
+    const Device& d = server().devices[device];
+    const int alive = context_count(device);
+    if (d.compute_mode == prohibited) return device_unavailable;
+    if (d.compute_mode == exclusive_process && (alive > 0 || d.stranger_bytes)) return device_unavailable;
     if (alive >= max_contexts) return cu::out_of_memory;
     if (free_bytes(device) < context_bytes()) return no_room();
     own_use(device).context_bytes = context_bytes();

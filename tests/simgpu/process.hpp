@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -99,7 +100,7 @@ Context*& current();
 
 /// The server's number of a device, or -1.
 int device_of(cu::Device ordinal);
-/// The ordinals that CUDA_VISIBLE_DEVICES leaves.
-std::vector<int> visible_devices();
+/// What CUDA_VISIBLE_DEVICES leaves, by the rules seen on an H200; nothing where it names a device twice.
+std::optional<std::vector<int>> visible_devices();
 
 }  // namespace simgpu
