@@ -51,6 +51,7 @@ SAME(cu::invalid_value, CUDA_ERROR_INVALID_VALUE);
 SAME(cu::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
 SAME(cu::not_initialized, CUDA_ERROR_NOT_INITIALIZED);
 SAME(cu::no_device, CUDA_ERROR_NO_DEVICE);
+SAME(cu::invalid_device, CUDA_ERROR_INVALID_DEVICE);
 SAME(cu::invalid_context, CUDA_ERROR_INVALID_CONTEXT);
 SAME(cu::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
 SAME(cu::peer_access_already_enabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);

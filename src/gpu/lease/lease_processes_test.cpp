@@ -150,6 +150,16 @@ TEST_F(LeaseProcesses, take_turns_on_a_gpu_that_holds_one_of_them) {
     EXPECT_EQ(state(), empty_8_gib);
 }
 
+TEST_F(LeaseProcesses, wait_for_a_gpu_that_lets_one_process_in_at_a_time) {
+    set("SIMGPU_COMPUTE_MODE", "3");
+    auto holder = start("1000 1 hold");
+    ASSERT_TRUE(holder->says("holding")) << holder->output;
+    auto waiter = start("1000 1 say");
+    ASSERT_TRUE(waiter->says("waiting")) << waiter->output;
+    expect_done(*holder);
+    expect_done(*waiter);
+}
+
 TEST_F(LeaseProcesses, a_killed_holder_makes_room) {
     auto holder = start("6000 1 hold");
     ASSERT_TRUE(holder->says("holding")) << holder->output;

@@ -39,15 +39,6 @@ Found ask_nvml(const std::string& uuid) {
     return found;
 }
 
-bool context_is_there(int ordinal) {
-    const Driver& table = driver();
-    cu::Device device = 0;
-    unsigned flags = 0;
-    int active = 0;
-    return table.why.empty() && table.cuDeviceGet(&device, ordinal) == cu::success &&
-           table.cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::success && active;
-}
-
 }  // namespace
 
 ContextMeasurement::ContextMeasurement(int ordinal, const std::string& uuid)
