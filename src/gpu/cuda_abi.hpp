@@ -42,7 +42,7 @@ constexpr int pool_release_threshold = 4, pool_reserved_current = 5, pool_reserv
 // Attributes of a function.
 constexpr int func_shared_bytes = 1, func_local_bytes = 3, func_registers = 4, func_max_dynamic_shared = 8;
 
-constexpr int capture_mode_relaxed = 2;
+constexpr int capture_mode_relaxed = 2, capture_none = 0, capture_active = 1, capture_invalidated = 2;
 constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_portable = 1, attach_global = 1;
 constexpr int location_device = 1, location_host = 2;
 

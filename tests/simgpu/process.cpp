@@ -60,6 +60,13 @@ Process& process() {
     return p;
 }
 
+void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into) {
+    process().streams.for_each([&](Stream& stream) {
+        if (stream.capture && std::find(which.begin(), which.end(), stream.capture) != which.end())
+            stream.capture = into;
+    });
+}
+
 Context*& current() {
     static thread_local Context* context = nullptr;
     return context;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -77,6 +78,10 @@ class Handles {
         remove_if([&](const T& object) { return object.context == &context; });
     }
     std::size_t size() const { return live_.size(); }
+    template <class Action>
+    void for_each(Action action) const {
+        for (T* object : live_) action(*object);
+    }
     template <class Condition>
     bool any(Condition condition) const {
         return std::any_of(live_.begin(), live_.end(), [&](const T* object) { return condition(*object); });
@@ -94,6 +99,9 @@ struct Process {
     Handles<Function> functions{"function"};
 };
 Process& process();
+
+/// Ends captures (0) or spoils them (spoilt_capture), on all streams that are part of them.
+void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into);
 
 /// This thread's context; null: none.
 Context*& current();

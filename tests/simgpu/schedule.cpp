@@ -113,7 +113,7 @@ void push(Stream& stream, std::function<cu::Result()> run, RecordPtr waits_for, 
         records->stream = &stream;
         records->sequence = stream.pushed;
         records->clock = stream.clock;
-        records->captured = stream.capturing;
+        records->capture = stream.capture;
     }
     stream.queue.push_back({std::move(run), std::move(waits_for), std::move(records), stream.pushed});
     if (schedule() == Schedule::eager) run_needed(stream, stream.pushed);

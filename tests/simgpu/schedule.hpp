@@ -31,7 +31,8 @@ struct Record {
     Stream* stream = nullptr;
     std::uint64_t sequence = 0;
     Clock clock;
-    bool done = false, captured = false;
+    bool done = false;
+    std::uint64_t capture = 0;  // the one in which it was recorded, or none
     std::uint64_t time_ns = 0;  // when it was reached
 };
 using RecordPtr = std::shared_ptr<Record>;
@@ -49,8 +50,11 @@ struct Stream {
     std::deque<Operation> queue;
     std::uint64_t pushed = 0, done = 0;  // sequence numbers of the last operation put in and run
     Clock clock;                         // known to have happened before what is put in next
-    bool capturing = false;
+    std::uint64_t capture = 0;           // the number of the one that this stream is part of; 0: of none
 };
+
+/// Of a capture that has been spoilt.
+constexpr std::uint64_t spoilt_capture = ~std::uint64_t(0);
 
 std::mt19937_64& random_numbers();
 
