@@ -87,7 +87,6 @@ SAME(cu::capture_active, CU_STREAM_CAPTURE_STATUS_ACTIVE);
 SAME(cu::capture_invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 SAME(cu::stream_non_blocking, CU_STREAM_NON_BLOCKING);
 SAME(cu::event_disable_timing, CU_EVENT_DISABLE_TIMING);
-SAME(cu::host_portable, CU_MEMHOSTALLOC_PORTABLE);
 SAME(cu::host_portable, CU_MEMHOSTREGISTER_PORTABLE);
 SAME(cu::attach_global, CU_MEM_ATTACH_GLOBAL);
 SAME(cu::location_device, CU_MEM_LOCATION_TYPE_DEVICE);

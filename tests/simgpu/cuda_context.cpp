@@ -130,11 +130,6 @@ cu::Result cuCtxGetCurrent(cu::Context* handle) {
     return cu::success;
 }
 
-cu::Result cuCtxSynchronize() {
-    synchronize_all(current());
-    return current()->take_error();
-}
-
 cu::Result cuCtxEnablePeerAccess(cu::Context handle, unsigned) {
     auto* peer = reinterpret_cast<Context*>(handle);
     if (!peer || !peer->references) bug("peer access to a context that does not exist");

@@ -57,6 +57,17 @@ void Session::close() {
     CHECK_CALL(cuDevicePrimaryCtxRelease, device);
 }
 
+float* pin_floats(std::size_t count) {
+    auto* floats = new float[count];
+    CHECK_CALL(cuMemHostRegister, floats, count * sizeof(float), cu::host_portable);
+    return floats;
+}
+
+void unpin(float* floats) {
+    CHECK_CALL(cuMemHostUnregister, floats);
+    delete[] floats;
+}
+
 namespace {
 
 constexpr std::size_t mebibyte = 1 << 20;
@@ -270,9 +281,8 @@ int two_gpus(const Arguments&) {
 /// Device to pinned to device, ordered by an event only, and the pinned memory written anew behind that.
 int through_pinned(const Arguments&) {
     Session session;
-    float *staging, value = 0;
+    float *staging = pin_floats(1), value = 0;
     cu::Event event;
-    CHECK_CALL(cuMemHostAlloc, reinterpret_cast<void**>(&staging), 4, cu::host_portable);
     CHECK_CALL(cuEventCreate, &event, cu::event_disable_timing);
     const cu::DevicePtr x = session.allocate(4, 0), y = session.allocate(4, 1);
     CHECK_CALL(cuMemsetD8Async, x, 0, 4, session.streams[0]);

@@ -74,8 +74,8 @@ void run_until(Stream& stream, std::uint64_t sequence);
 /// The same, and the host knows of it from then on, as after cuStreamSynchronize.
 void synchronize(Stream& stream, std::uint64_t sequence, const Clock& clock);
 void synchronize(Stream& stream);
-/// Runs everything; the host then knows of one device's streams, or (null) of all.
-void synchronize_all(const Context* context = nullptr);
+/// Runs everything, and the host knows of it.
+void synchronize_all();
 /// The host learns of what has happened anyway, as after a query that said yes.
 void host_saw(const Clock& clock);
 /// A few operations may run: time goes by when the host only asks.
