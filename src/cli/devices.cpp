@@ -40,11 +40,18 @@ nlohmann::ordered_json as_json(const gpu::Device& d) {
             {"processes", processes}};
 }
 
+/// Empty without a driver for CUDA.
+std::string cuda_text(const gpu::Inventory& inventory) {
+    const int version = inventory.cuda_version;
+    return version ? fmt::format("{}.{}", version / 1000, version % 1000 / 10) : "";
+}
+
 nlohmann::ordered_json as_json(const gpu::Inventory& inventory) {
     nlohmann::ordered_json devices = nlohmann::ordered_json::array();
     for (const gpu::Device& device : inventory.devices) devices.push_back(as_json(device));
     return {{"driver_version", inventory.driver_version},
-            {"cuda_version", fmt::format("{}.{}", inventory.cuda_version / 1000, inventory.cuda_version % 1000 / 10)},
+            {"cuda_version", cuda_text(inventory)},
+            {"why_no_nvml", inventory.why_no_nvml},
             {"usable", inventory.why_none.empty()},
             {"why_none", inventory.why_none},
             {"devices", devices}};
@@ -53,13 +60,15 @@ nlohmann::ordered_json as_json(const gpu::Inventory& inventory) {
 std::string memory_text(const gpu::Device& d) {
     constexpr double gib = 1024.0 * 1024 * 1024;
     const double total = double(d.total_bytes) / gib;
+    if (d.total_bytes == 0) return "memory unknown";
     return d.free_bytes > 0 ? fmt::format("{:.1f} of {:.1f} GiB free", double(d.free_bytes) / gib, total)
                             : fmt::format("{:.1f} GiB", total);
 }
 
 std::string facts(const gpu::Device& d) {
-    std::string text =
-        fmt::format("{}, compute capability {}.{}", memory_text(d), d.capability_major, d.capability_minor);
+    std::string text = memory_text(d);
+    if (d.capability_major > 0)
+        text += fmt::format(", compute capability {}.{}", d.capability_major, d.capability_minor);
     if (d.pcie_width > 0) text += fmt::format(", PCIe {} x{}", d.pcie_generation, d.pcie_width);
     if (d.utilization_percent >= 0) text += fmt::format(", {} % busy", d.utilization_percent);
     if (!d.compute_mode.empty() && d.compute_mode != "default") text += ", " + d.compute_mode;
@@ -70,8 +79,10 @@ std::string facts(const gpu::Device& d) {
 
 void print_table(const gpu::Inventory& inventory) {
     if (!inventory.driver_version.empty())
-        fmt::print("driver {}, CUDA {}.{}\n", inventory.driver_version, inventory.cuda_version / 1000,
-                   inventory.cuda_version % 1000 / 10);
+        fmt::print("driver {}, {}\n", inventory.driver_version,
+                   inventory.cuda_version ? "CUDA " + cuda_text(inventory) : "no CUDA");
+    if (!inventory.why_no_nvml.empty())
+        fmt::print("memory, load and processes are not known: {}\n", inventory.why_no_nvml);
     for (const gpu::Device& d : inventory.devices) {
         const std::string number = d.ordinal >= 0 ? fmt::format("{}", d.ordinal) : "-";
         fmt::print("{:>2}  {}{}\n    {}\n    {}\n", number, d.mig ? "MIG instance: " : "", d.name, d.uuid, facts(d));

@@ -12,18 +12,26 @@
 namespace glint::gpu::detail {
 namespace {
 
+const char* why_not_ordered(bool captured, bool other_captured) {
+    if (captured && other_captured)
+        return "that is being captured is used on a stream in another capture, and graphs do not wait for each other: "
+               "capture both streams into one graph (record() an Event on the first, and wait_on() it on the second "
+               "instead of beginning another capture), or end that capture and synchronize() before this one begins";
+    if (captured)
+        return "is used on a stream that is being captured, which cannot wait for work outside: "
+               "synchronize() the other stream before the capture begins, or end the capture first";
+    return "that is being captured is used outside that capture: end the capture first";
+}
+
 /// `stream` waits, on the device, for what `past` was part of.
 void order_behind(StreamState& stream, const Use& past, const ContextState& home) {
     StreamState& other = *past.stream;
     if (&other == &stream || other.home().released) return;  // a context waits for its streams before it goes
-    const bool captured = stream.capturing(), other_captured = other.capturing();
-    if (captured != other_captured) {
+    const std::uint64_t capture = stream.capture(), other_capture = other.capture();
+    if (capture != other_capture) {
         if (other.done >= past.count) return;  // the host has waited for it since
-        throw GpuError(cu::capture_unsupported,
-                       text(home.label(), ": a buffer that was last used on another stream ",
-                            captured ? "is used on a stream that is being captured, which cannot wait for work outside"
-                                     : "that is being captured is used outside that capture",
-                            ": synchronize() the other stream before the capture begins, or end the capture first"));
+        throw GpuError(cu::capture_unsupported, text(home.label(), ": a buffer that was last used on another stream ",
+                                                     why_not_ordered(capture, other_capture)));
     }
     stream.wait_for(other);
 }

@@ -33,7 +33,8 @@ struct Capture {
     }
     explicit operator bool() const { return (begin_real && end_real) || simulate; }
     void begin(const Stream& stream) const {
-        if (simulate) return simulate(stream.state().stream, 1);
+        static int number = 0;
+        if (simulate) return simulate(stream.state().stream, ++number);
         const detail::Current current(stream.context().state());
         check(begin_real(stream.state().stream, 0), "cuStreamBeginCapture");
     }
@@ -87,6 +88,48 @@ TEST_F(GpuCapture, a_buffer_is_used_where_it_is_allocated) {
     capture.begin(*stream);
     EXPECT_NO_THROW(buffer.write_on(*stream));
     capture.end(*stream);
+}
+
+TEST_F(GpuCapture, of_two_streams_into_two_graphs_shares_no_work) {
+    const Stream other(*context);
+    Buffer<unsigned> buffer(*stream, 1000), settled(other, 1000);
+    Event inside(*context), outside(*context), never(*context);
+    outside.record(*stream);
+    context->synchronize();
+    capture.begin(*stream);
+    capture.begin(other);
+    fill(*stream, buffer, 7);
+    inside.record(*stream);
+    const auto first = stream->state().capture(), second = other.state().capture();
+    EXPECT_NE(first, second);
+    expect_error<GpuError>([&] { buffer.write_on(other); }, {"GPU 0", "in another capture", "into one graph"});
+    expect_error<GpuError>([&] { buffer.read_on(other); }, {"in another capture", "synchronize()"});
+    expect_error<GpuError>([&] { inside.wait_on(other); }, {"GPU 0", "in another capture", "record() it in this one"});
+    expect_error<GpuError>([&] { outside.wait_on(other); }, {"outside that capture", "before the capture begins"});
+    EXPECT_NO_THROW(never.wait_on(other));
+    EXPECT_NO_THROW(settled.write_on(*stream)) << "the host has waited for what was before";
+    EXPECT_EQ(stream->state().capture(), first) << "neither is spoilt";
+    EXPECT_EQ(other.state().capture(), second);
+    capture.end(*stream);
+    capture.end(other);
+}
+
+TEST_F(GpuCapture, of_two_streams_into_one_graph_orders_what_they_share) {
+    const Stream other(*context);
+    Buffer<unsigned> buffer(*stream, 1000);
+    Event fork(*context), join(*context);
+    context->synchronize();
+    capture.begin(*stream);
+    fill(*stream, buffer, 7);
+    fork.record(*stream);
+    fork.wait_on(other);
+    EXPECT_EQ(stream->state().capture(), other.state().capture());
+    EXPECT_NO_THROW(fill(other, buffer, 8));
+    join.record(other);
+    join.wait_on(*stream);
+    capture.end(*stream);
+    EXPECT_EQ(other.state().capture(), 0u);
+    EXPECT_NO_THROW(other.synchronize());
 }
 
 TEST_F(GpuCapture, puts_off_the_end_of_managed_memory) {

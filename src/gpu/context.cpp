@@ -55,6 +55,12 @@ void retain(ContextState& state) {
     const cu::Result result = state.driver->cuDevicePrimaryCtxRetain(&state.context, state.device);
     if (result == cu::success) return;
     state.context = nullptr;
+    constexpr cu::Result device_unavailable = 46;
+    if (result == device_unavailable)
+        throw GpuError(result, text(state.label(),
+                                    ": its compute mode lets one process in at a time, and another is "
+                                    "there: wait until it ends: ",
+                                    describe(result)));
     const char* what = "no context could be made: it may be full, or hold as many contexts as it can; try again later";
     if (result == cu::out_of_memory)
         throw OutOfMemory(result, text(state.label(), ": ", what, ": ", describe(result)), 0);

@@ -25,9 +25,10 @@ struct Uuid {
 
 // Results that are told apart; every other one is an error like any other.
 constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100,
-                 invalid_context = 201, no_binary_for_gpu = 209, peer_access_already_enabled = 704,
-                 peer_access_unsupported = 217, not_found = 500, not_ready = 600, illegal_address = 700,
-                 launch_failed = 719, not_supported = 801, capture_unsupported = 900, unknown = 999;
+                 invalid_device = 101, invalid_context = 201, no_binary_for_gpu = 209,
+                 peer_access_already_enabled = 704, peer_access_unsupported = 217, not_found = 500, not_ready = 600,
+                 illegal_address = 700, launch_failed = 719, not_supported = 801, capture_unsupported = 900,
+                 unknown = 999;
 
 // Attributes of a device.
 constexpr int multiprocessor_count = 16, compute_mode = 20, unified_addressing = 41, capability_major = 75,
@@ -41,7 +42,7 @@ constexpr int pool_release_threshold = 4, pool_reserved_current = 5, pool_reserv
 // Attributes of a function.
 constexpr int func_shared_bytes = 1, func_local_bytes = 3, func_registers = 4, func_max_dynamic_shared = 8;
 
-constexpr int capture_mode_relaxed = 2;
+constexpr int capture_mode_relaxed = 2, capture_none = 0, capture_active = 1, capture_invalidated = 2;
 constexpr unsigned stream_non_blocking = 1, event_disable_timing = 2, host_portable = 1, attach_global = 1;
 constexpr int location_device = 1, location_host = 2;
 

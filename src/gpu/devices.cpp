@@ -7,18 +7,22 @@
 #include "glint/gpu/device.hpp"
 #include "gpu/context_state.hpp"
 #include "gpu/driver.hpp"
+#include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu {
 namespace {
 
-constexpr int nvml_success = 0, nvml_insufficient_size = 7;
+constexpr int nvml_success = 0, nvml_not_found = 6, nvml_insufficient_size = 7, nvml_gpu_is_lost = 15;
 constexpr const char* compute_modes[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
 constexpr const char* is_split = "it is split into MIG instances: use one of those";
 constexpr const char* is_unsplit =
     "MIG mode is on and it has no instance: an administrator makes one with `nvidia-smi mig -cgi`, or leaves the mode "
     "with `nvidia-smi -mig 0`";
+constexpr const char* is_lost =
+    "NVML has lost it: it has fallen off the bus or hangs; the kernel's log (dmesg, \"Xid\") says when, a reboot may "
+    "help";
 
 std::string mode_name(int mode) { return mode >= 0 && mode < 4 ? compute_modes[mode] : ""; }
 
@@ -55,8 +59,9 @@ Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
     if (table.nvmlDeviceGetName(handle, words, sizeof words - 1) == nvml_success) device.name = words;
     if (table.nvmlDeviceGetUUID(handle, words, sizeof words - 1) == nvml_success) device.uuid = words;
     cu::NvmlMemory memory{};
-    if (table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success)
-        device.total_bytes = memory.total, device.free_bytes = memory.free;
+    const int result = table.nvmlDeviceGetMemoryInfo(handle, &memory);
+    if (result == nvml_success) device.total_bytes = memory.total, device.free_bytes = memory.free;
+    if (result == nvml_gpu_is_lost) device.why_not = is_lost;
     device.processes = processes_of(table, handle);
     return device;
 }
@@ -89,14 +94,22 @@ bool in_mig_mode(const Nvml& table, cu::NvmlDevice handle) {
     return table.nvmlDeviceGetMigMode && table.nvmlDeviceGetMigMode(handle, &now, &pending) == nvml_success && now;
 }
 
-void list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
+/// False: NVML keeps some or all to itself.
+bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
     unsigned most = 0;
-    if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return;
-    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &most) != nvml_success) return;
+    if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return false;
+    if (table.nvmlDeviceGetMaxMigDeviceCount(handle, &most) != nvml_success) return false;
+    bool all = true;
     for (unsigned k = 0; k < most; ++k) {
         cu::NvmlDevice instance = nullptr;
-        if (table.nvmlDeviceGetMigDeviceHandleByIndex(handle, k, &instance) != nvml_success) continue;
+        const int result = table.nvmlDeviceGetMigDeviceHandleByIndex(handle, k, &instance);
+        all &= result == nvml_success || result == nvml_not_found;
+        if (result != nvml_success) continue;
         Device device = describe_by_nvml(table, instance);
+        if (device.uuid.empty()) {  // it shares its place on the bus: nothing tells it from the others
+            all = false;
+            continue;
+        }
         device.mig = true;
         device.pci_bus = board.pci_bus;
         device.compute_mode = board.compute_mode;
@@ -104,6 +117,21 @@ void list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& boar
         device.pcie_generation = board.pcie_generation, device.pcie_width = board.pcie_width;
         devices.push_back(std::move(device));
     }
+    return all;
+}
+
+void list_board(const Nvml& table, cu::NvmlDevice handle, std::vector<Device>& devices) {
+    Device board = describe_by_nvml(table, handle);
+    describe_board(table, handle, board);
+    if (!in_mig_mode(table, handle)) {
+        devices.push_back(std::move(board));
+        return;
+    }
+    std::vector<Device> instances;
+    const bool all = list_instances(table, handle, board, instances);
+    board.why_not = instances.empty() && all ? is_unsplit : is_split;
+    devices.push_back(std::move(board));
+    std::move(instances.begin(), instances.end(), std::back_inserter(devices));
 }
 
 void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
@@ -111,24 +139,18 @@ void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
     if (table.nvmlDeviceGetCount_v2(&count) != nvml_success) return;
     for (unsigned k = 0; k < count; ++k) {
         cu::NvmlDevice handle = nullptr;
-        if (table.nvmlDeviceGetHandleByIndex_v2(k, &handle) != nvml_success) continue;  // not ours to see
-        Device board = describe_by_nvml(table, handle);
-        describe_board(table, handle, board);
-        if (!in_mig_mode(table, handle)) {
-            devices.push_back(std::move(board));
-            continue;
-        }
-        std::vector<Device> instances;
-        list_instances(table, handle, board, instances);
-        board.why_not = instances.empty() ? is_unsplit : is_split;
-        devices.push_back(std::move(board));
-        std::move(instances.begin(), instances.end(), std::back_inserter(devices));
+        const int result = table.nvmlDeviceGetHandleByIndex_v2(k, &handle);
+        if (result == nvml_success) list_board(table, handle, devices);
+        if (result != nvml_gpu_is_lost) continue;  // others are not ours to see
+        devices.push_back({});
+        devices.back().name = text("NVML's GPU ", k);
+        devices.back().why_not = is_lost;
     }
 }
 
-std::string uuid_text(const cu::Uuid& uuid) {
+std::string uuid_text(const cu::Uuid& uuid, bool mig) {
     constexpr const char* hex = "0123456789abcdef";
-    std::string words = "GPU-";
+    std::string words = mig ? "MIG-" : "GPU-";
     for (int k = 0; k < 16; ++k) {
         if (k == 4 || k == 6 || k == 8 || k == 10) words += '-';
         const auto byte = static_cast<unsigned char>(uuid.bytes[k]);
@@ -137,15 +159,27 @@ std::string uuid_text(const cu::Uuid& uuid) {
     return words;
 }
 
+/// What can be said of a device by CUDA alone.
+Device found_by_cuda(const Driver& table, cu::Device handle, const cu::Uuid& uuid) {
+    Device device;
+    char words[256] = {};
+    if (table.cuDeviceGetName(words, sizeof words - 1, handle) == cu::success) device.name = words;
+    device.mig = device.name.find(" MIG ") != std::string::npos;  // "NVIDIA H200 MIG 1g.18gb"
+    device.uuid = uuid_text(uuid, device.mig);
+    if (table.cuDeviceGetPCIBusId && table.cuDeviceGetPCIBusId(words, sizeof words - 1, handle) == cu::success)
+        device.pci_bus = words;
+    return device;
+}
+
+/// By UUID; where NVML gives none, by the place on the bus, which NVML writes with a longer domain.
+bool is_same(const Device& by_nvml, const Device& by_cuda) {
+    if (!by_nvml.uuid.empty()) return digits_of(by_nvml.uuid) == digits_of(by_cuda.uuid);
+    return !by_cuda.mig && !by_cuda.pci_bus.empty() && by_nvml.pci_bus.ends_with(by_cuda.pci_bus);
+}
+
 /// What CUDA knows without a context; NVML's values stay where it gave some.
 void describe_by_cuda(const Driver& table, cu::Device handle, Device& device) {
-    char words[256] = {};
     std::size_t total = 0;
-    if (device.name.empty() && table.cuDeviceGetName(words, sizeof words - 1, handle) == cu::success)
-        device.name = words;
-    if (device.pci_bus.empty() && table.cuDeviceGetPCIBusId &&
-        table.cuDeviceGetPCIBusId(words, sizeof words - 1, handle) == cu::success)
-        device.pci_bus = words;
     if (device.total_bytes == 0 && table.cuDeviceTotalMem(&total, handle) == cu::success) device.total_bytes = total;
     const auto ask = [&](int attribute, int& value) { table.cuDeviceGetAttribute(&value, attribute, handle); };
     ask(cu::capability_major, device.capability_major);
@@ -165,21 +199,29 @@ void add_by_cuda(const Driver& table, std::vector<Device>& devices) {
         cu::Uuid uuid{};
         if (table.cuDeviceGet(&handle, ordinal) != cu::success || table.cuDeviceGetUuid(&uuid, handle) != cu::success)
             continue;
-        const std::string words = uuid_text(uuid);
-        auto device = std::find_if(devices.begin(), devices.end(),
-                                   [&](const Device& d) { return digits_of(d.uuid) == digits_of(words); });
-        if (device == devices.end()) {
-            devices.push_back({});
-            device = devices.end() - 1;
-            device->uuid = words;
-        }
+        const Device found = found_by_cuda(table, handle, uuid);
+        auto device = std::find_if(devices.begin(), devices.end(), [&](const Device& d) { return is_same(d, found); });
+        if (device == devices.end()) device = devices.insert(device, found);
+        if (device->name.empty()) device->name = found.name;
+        if (device->uuid.empty()) device->uuid = found.uuid;
+        if (device->pci_bus.empty()) device->pci_bus = found.pci_bus;
         device->ordinal = ordinal;
         describe_by_cuda(table, handle, *device);
         if (const std::string lost = detail::lost_note(ordinal); !lost.empty()) device->why_not = lost;
     }
 }
 
+/// Another process that is the only one allowed here; MPS lets others in through its own.
+const DeviceProcess* only_process(const Device& device) {
+    if (device.compute_mode != "exclusive-process" || device.processes.empty()) return nullptr;
+    if (context_is_there(device.ordinal)) return nullptr;
+    const bool mps = mps_may_run() && std::any_of(device.processes.begin(), device.processes.end(),
+                                                  [](const DeviceProcess& p) { return is_mps_server(p.pid); });
+    return mps ? nullptr : &device.processes.front();
+}
+
 void say_why_not(const Driver& table, Device& device) {
+    if (device.name.empty()) device.name = "unnamed GPU";
     if (!device.why_not.empty()) return;
     const std::string note = visible_devices_note();
     if (device.compute_mode == "prohibited")
@@ -193,6 +235,11 @@ void say_why_not(const Driver& table, Device& device) {
                  note.empty() ? "" : " (now " + note + ")");
     else if (device.ordinal < 0)
         device.why_not = note.empty() ? "CUDA does not show it to this process" : "not among " + note;
+    else if (const DeviceProcess* other = only_process(device)) {
+        device.occupied = true;
+        device.why_not = text("its compute mode \"exclusive-process\" lets one process in at a time, and process ",
+                              other->pid, " is there: wait until it ends");
+    }
 }
 
 /// NVML's, or that of the loaded kernel module, or only that there is one.
@@ -213,6 +260,7 @@ Inventory inventory() {
     Inventory found;
     found.cuda_version = table.version;
     found.driver_version = driver_version(management, table.version > 0);
+    if (table.version > 0) found.why_no_nvml = management.why;
     if (!forked()) {
         if (management.why.empty()) list_by_nvml(management, found.devices);
         if (table.why.empty()) add_by_cuda(table, found.devices);
@@ -223,8 +271,11 @@ Inventory inventory() {
     if (!table.why.empty())
         found.why_none = table.why;
     else
-        for (const Device& device : found.devices)
-            found.why_none += text(found.why_none.empty() ? "" : "; ", device.name, ": ", device.why_not);
+        for (const Device& device : found.devices) {
+            const std::string words = device.name + ": " + device.why_not;
+            if (found.why_none.find(words) == std::string::npos)  // eight GPUs are often alike
+                found.why_none += (found.why_none.empty() ? "" : "; ") + words;
+        }
     return found;
 }
 

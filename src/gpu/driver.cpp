@@ -55,6 +55,8 @@ std::string why_not_initialized(const Driver& driver, cu::Result result) {
         return visible.empty() ? "no device: the driver finds no NVIDIA GPU in this machine"
                                : "no device: the driver finds no NVIDIA GPU that " + visible +
                                      " names; unset it, or give numbers or UUIDs that `nvidia-smi -L` prints";
+    if (result == cu::invalid_device && !visible.empty())
+        return "no device: " + visible + " names a GPU twice; name each once";
     const char *name = nullptr, *words = nullptr;
     driver.cuGetErrorName(result, &name);
     driver.cuGetErrorString(result, &words);
@@ -139,6 +141,15 @@ const Driver& usable_driver() {
 }
 
 bool forked() { return in_forked_child; }
+
+bool context_is_there(int ordinal) {
+    const Driver& table = driver();
+    cu::Device device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    return table.why.empty() && table.cuDeviceGet(&device, ordinal) == cu::success &&
+           table.cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::success && active;
+}
 
 std::string visible_devices_note() {
     const char* value = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -25,6 +25,9 @@ const Driver& usable_driver();
 /// True in a child of a process that had started the driver. What it inherited must not be touched, nor freed.
 bool forked();
 
+/// Whether this process has a primary context on the GPU, whichever library made it.
+bool context_is_there(int ordinal);
+
 /// CUDA_VISIBLE_DEVICES, quoted, when it is set; else empty.
 std::string visible_devices_note();
 

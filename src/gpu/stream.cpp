@@ -30,11 +30,13 @@ void StreamState::drop() noexcept {
     event = nullptr, stream = nullptr;
 }
 
-bool StreamState::capturing() const {
+std::uint64_t StreamState::capture() const {
+    constexpr std::uint64_t spoilt = ~std::uint64_t(0);
     const Current current(home());
-    int status = 0;
-    home().check(home().driver->cuStreamIsCapturing(stream, &status), "cuStreamIsCapturing");
-    return status != 0;
+    int status = cu::capture_none;
+    std::uint64_t id = spoilt;  // the driver names only one that can still succeed
+    home().check(home().driver->cuStreamGetCaptureInfo(stream, &status, &id), "cuStreamGetCaptureInfo");
+    return status == cu::capture_none ? 0 : id;
 }
 
 void StreamState::refuse_capture(const char* what) const {
@@ -93,7 +95,7 @@ struct EventState : Resource {
     /// For the host's questions, which would spoil a capture.
     ContextState& outside_captures() const {
         ContextState& home = usable();
-        if (captured)
+        if (capture)
             throw GpuError(cu::capture_unsupported,
                            text(home.label(),
                                 ": an event that was recorded on a stream being captured into a graph is "
@@ -103,8 +105,9 @@ struct EventState : Resource {
 
     Context context;
     bool timing;
-    bool captured = false;  // last recorded into a graph
     cu::Event event = nullptr;
+    bool recorded = false;
+    std::uint64_t capture = 0;  // that it was last recorded in; 0: in none
 };
 
 }  // namespace detail
@@ -153,14 +156,22 @@ void Event::record(const Stream& stream) {
     detail::ContextState& home = state_->usable();
     stream.state().require_usable();
     const detail::Current current(home);
-    state_->captured = stream.state().capturing();
+    const std::uint64_t capture = stream.state().capture();
     home.check(home.driver->cuEventRecord(state_->event, stream.state().stream), "cuEventRecord");
+    state_->recorded = true, state_->capture = capture;
 }
 
 void Event::wait_on(const Stream& stream) const {
     state_->usable();
     stream.state().require_usable();
     detail::ContextState& there = stream.context().state();
+    const std::uint64_t capture = stream.state().capture();
+    if (capture && state_->recorded && state_->capture != capture)
+        throw GpuError(
+            cu::capture_unsupported,
+            text(there.label(), ": a stream that is being captured into a graph cannot wait for an event recorded ",
+                 state_->capture ? "in another capture" : "outside that capture",
+                 ", which would spoil the capture: record() it in this one, or wait before the capture begins"));
     const detail::Current current(there);
     there.check(there.driver->cuStreamWaitEvent(stream.state().stream, state_->event, 0), "cuStreamWaitEvent");
 }

@@ -22,7 +22,9 @@ struct StreamState : Resource {
     std::atomic<std::uint64_t> done{0};  // uses that the host has waited for
 
     ContextState& home() const { return context.state(); }
-    bool capturing() const;
+    /// The number of the capture that the stream is part of, one for all streams that go into one graph; 0: of none.
+    std::uint64_t capture() const;
+    bool capturing() const { return capture() != 0; }
     void require_usable() const { home().require_usable("this stream"); }
     /// Throws where `what`, a wait of the host's say, would spoil a capture.
     void refuse_capture(const char* what) const;

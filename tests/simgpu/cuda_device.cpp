@@ -21,14 +21,16 @@ constexpr cu::Result invalid_device = 101;
 
 cu::Result cuInit(unsigned) {
     Process& p = process();
-    if (!p.initialized) {
-        claim_slot();
-        p.visible = visible_devices();
-        for (int i = 0; i < max_devices; ++i) p.contexts[i].device = i;
-        pthread_atfork(nullptr, nullptr, [] { process().forked = true; });
-        p.initialized = true;
-    }
-    return p.visible.empty() ? cu::no_device : cu::success;
+    if (p.initialized) return cu::success;
+    const auto visible = visible_devices();
+    if (!visible) return invalid_device;
+    if (visible->empty()) return cu::no_device;
+    claim_slot();
+    p.visible = *visible;
+    for (int i = 0; i < max_devices; ++i) p.contexts[i].device = i;
+    pthread_atfork(nullptr, nullptr, [] { process().forked = true; });
+    p.initialized = true;
+    return cu::success;
 }
 
 cu::Result cuDriverGetVersion(int* version) {

@@ -1,7 +1,5 @@
 // Managed memory, pinned host memory, and what an address is.
 // SPDX-License-Identifier: MIT
-#include <cstdlib>
-
 #include "api.hpp"
 #include "memory.hpp"
 #include "process.hpp"
@@ -10,7 +8,6 @@ namespace simgpu::api {
 namespace {
 
 constexpr cu::Result already_registered = 712, not_registered = 713;
-constexpr std::uint64_t page = 4096;
 
 std::uintptr_t address_of(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -48,35 +45,18 @@ cu::Result cuMemPrefetchAsync(cu::DevicePtr address, size_t bytes, cu::Location 
     return stream.context->lost;
 }
 
-cu::Result cuMemHostAlloc(void** p, size_t bytes, unsigned) {
-    if (bytes == 0) return cu::invalid_value;
-    *p = std::aligned_alloc(page, (bytes + page - 1) / page * page);
-    if (!*p) return cu::out_of_memory;
-    pinned()[address_of(*p)] = {bytes, false, {}, {}};
-    return cu::success;
-}
-
-/// Waits for everything, as the driver does.
-cu::Result cuMemFreeHost(void* p) {
-    const auto found = pinned().find(address_of(p));
-    if (found == pinned().end() || found->second.registered) bug("cuMemFreeHost of what is not pinned memory");
-    synchronize_all();
-    pinned().erase(found);
-    std::free(p);
-    return cu::success;
-}
-
 cu::Result cuMemHostRegister(void* p, size_t bytes, unsigned) {
     if (!p || bytes == 0) return cu::invalid_value;
     const bool overlaps = find_pinned(p) || find_pinned(static_cast<char*>(p) + bytes - 1);
     if (overlaps) return already_registered;
-    pinned()[address_of(p)] = {bytes, true, {}, {}};
+    pinned()[address_of(p)] = {bytes, {}, {}};
     return cu::success;
 }
 
+/// Waits for everything, as the driver does.
 cu::Result cuMemHostUnregister(void* p) {
     const auto found = pinned().find(address_of(p));
-    if (found == pinned().end() || !found->second.registered) return not_registered;
+    if (found == pinned().end()) return not_registered;
     synchronize_all();
     pinned().erase(found);
     return cu::success;

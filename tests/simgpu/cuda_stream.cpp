@@ -6,10 +6,23 @@
 namespace simgpu::api {
 namespace {
 
-constexpr cu::Result invalid_handle = 400, capture_isolation = 905;
+constexpr cu::Result invalid_handle = 400, capture_merge = 902, capture_isolation = 905;
 
 Stream& get(cu::Stream handle) { return process().streams.get(handle); }
 Event& get(cu::Event handle) { return process().events.get(handle); }
+
+/// Seen on an H200: whoever waits for a captured event joins its capture; what two captures, or one and the world outside,
+/// would have in common spoils them.
+cu::Result join_capture(Stream& stream, std::uint64_t other) {
+    if (stream.capture == other) return cu::success;
+    if (!stream.capture) {
+        const bool goes_on = process().streams.any([=](const Stream& s) { return s.capture == other; });
+        stream.capture = goes_on ? other : 0;
+        return goes_on ? cu::success : cu::invalid_value;
+    }
+    change_captures({stream.capture, other}, spoilt_capture);
+    return other ? capture_merge : capture_isolation;
+}
 
 }  // namespace
 
@@ -29,21 +42,21 @@ cu::Result cuStreamWaitEvent(cu::Stream handle, cu::Event event, unsigned) {
     Stream& stream = get(handle);
     const RecordPtr record = get(event).record;
     if (!record) return cu::success;  // never recorded: no wait, as in the driver
-    if (stream.capturing && !record->captured) return capture_isolation;
+    if (const cu::Result refused = join_capture(stream, record->capture)) return refused;
     push(stream, {}, record);
     return stream.context->lost;
 }
 
 cu::Result cuStreamSynchronize(cu::Stream handle) {
     Stream& stream = get(handle);
-    if (stream.capturing) return cu::capture_unsupported;
+    if (stream.capture) return cu::capture_unsupported;
     synchronize(stream);
     return stream.context->take_error();
 }
 
 cu::Result cuStreamQuery(cu::Stream handle) {
     Stream& stream = get(handle);
-    if (stream.capturing) return cu::capture_unsupported;
+    if (stream.capture) return cu::capture_unsupported;
     let_time_pass();
     if (stream.queue.empty()) host_saw(stream.clock);
     if (const cu::Result error = stream.context->take_error()) return error;
@@ -55,11 +68,14 @@ cu::Result cuThreadExchangeStreamCaptureMode(int* mode) {
     return cu::success;
 }
 
-cu::Result cuStreamIsCapturing(cu::Stream handle, int* status) {
+/// The id is written for an active capture only.
+cu::Result cuStreamGetCaptureInfo(cu::Stream handle, int* status, uint64_t* id) {
     static const bool all = is_set("SIMGPU_CAPTURE");
     Stream& stream = get(handle);
-    stream.capturing |= all;
-    *status = stream.capturing ? 1 : 0;
+    if (all && !stream.capture) stream.capture = 1;
+    const bool spoilt = stream.capture == spoilt_capture;
+    *status = spoilt ? cu::capture_invalidated : stream.capture ? cu::capture_active : cu::capture_none;
+    if (*status == cu::capture_active) *id = stream.capture;
     return cu::success;
 }
 
@@ -87,7 +103,7 @@ cu::Result cuEventRecord(cu::Event handle, cu::Stream stream_handle) {
 
 cu::Result cuEventQuery(cu::Event handle) {
     const Event& event = get(handle);
-    if (event.record && event.record->captured) return cu::capture_unsupported;
+    if (event.record && event.record->capture) return cu::capture_unsupported;
     let_time_pass();
     if (const cu::Result lost = event.context->lost) return lost;
     if (!event.record) return cu::success;
@@ -98,7 +114,7 @@ cu::Result cuEventQuery(cu::Event handle) {
 cu::Result cuEventSynchronize(cu::Event handle) {
     const Event& event = get(handle);
     const RecordPtr record = event.record;
-    if (record && record->captured) return cu::capture_unsupported;
+    if (record && record->capture) return cu::capture_unsupported;
     if (record && !record->done) run_until(*record->stream, record->sequence);
     if (record) host_saw(record->clock);
     return event.context->take_error();

@@ -30,7 +30,7 @@ cu::Result before(const char* name, const Fault& fault) {
     }
     if (needs_init(name) && !p.initialized) return cu::not_initialized;
     if (spoils_captures(name) && capture_mode != cu::capture_mode_relaxed &&
-        p.streams.any([](const Stream& stream) { return stream.capturing; }))
+        p.streams.any([](const Stream& stream) { return stream.capture != 0; }))
         return cu::capture_unsupported;
     if (!needs_context(name)) return cu::success;
     if (!context) return cu::invalid_context;
@@ -82,8 +82,12 @@ EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int util
     d.stranger_utilization = utilization_percent;
 }
 
-/// Pretends that somebody captures this stream into a graph.
-EXPORTED void simgpu_set_capturing(void* stream, int capturing) {
+/// Pretends that somebody captures this stream into a graph, in a capture of that number; 0 ends the one that it is part of.
+EXPORTED void simgpu_set_capturing(void* handle, int number) {
     const std::lock_guard lock(simgpu::driver_mutex());
-    simgpu::process().streams.get(stream).capturing = capturing != 0;
+    simgpu::Stream& stream = simgpu::process().streams.get(handle);
+    if (number)
+        stream.capture = std::uint64_t(number);
+    else
+        simgpu::change_captures({stream.capture}, 0);
 }

@@ -65,7 +65,6 @@ struct PendingUse {
 /// Page-locked host memory.
 struct Pinned {
     std::uint64_t bytes;
-    bool registered;  // the program's own memory
     UseLog uses;
     std::list<PendingUse> pending;
 };

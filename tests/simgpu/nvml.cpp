@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "gpu/cuda_abi.hpp"
@@ -19,6 +21,21 @@ namespace {
 enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_found = 6, too_small = 7 };
 
 bool initialized = false;
+
+/// SIMGPU_NVML_FAULT="nvmlDeviceGetUUID:3,*@1:15": what this function returns instead, for every device or for device 1;
+/// * is any function that has one.
+int planned(std::string_view function, int device = -1) {
+    static const auto faults = simgpu::split(simgpu::setting("SIMGPU_NVML_FAULT"), ',');
+    for (const std::string& fault : faults) {
+        const std::string_view where = std::string_view(fault).substr(0, fault.find(':'));
+        const auto at = where.find('@');
+        const std::string_view name = where.substr(0, at);
+        if (name != function && (name != "*" || device < 0)) continue;
+        if (at != where.npos && where.substr(at + 1) != std::to_string(device)) continue;
+        return std::stoi(fault.substr(where.size() + 1));
+    }
+    return success;
+}
 
 /// The server's number of a device, or -1.
 int number(cu::NvmlDevice handle) {
@@ -43,13 +60,19 @@ int give(const char* text, char* out, unsigned size) {
 
 }  // namespace
 
-#define DEVICE_OR_RETURN(handle)                             \
-    const int n = number(handle);                            \
-    if (n < 0) return initialized ? invalid : uninitialized; \
-    const simgpu::Device& d = server().devices[n];           \
+#define READY_OR_RETURN(device)             \
+    if (!initialized) return uninitialized; \
+    if (const int fault = planned(__func__, device)) return fault
+
+#define DEVICE_OR_RETURN(handle)                   \
+    const int n = number(handle);                  \
+    READY_OR_RETURN(n);                            \
+    if (n < 0) return invalid;                     \
+    const simgpu::Device& d = server().devices[n]; \
     (void)d
 
 EXPORTED int nvmlInit_v2() {
+    if (const int fault = planned(__func__)) return fault;
     server();
     initialized = true;
     return success;
@@ -63,27 +86,27 @@ EXPORTED int nvmlShutdown() {
 EXPORTED const char* nvmlErrorString(int result) { return result == success ? "Success" : "Simulated error"; }
 
 EXPORTED int nvmlSystemGetDriverVersion(char* text, unsigned size) {
-    if (!initialized) return uninitialized;
+    READY_OR_RETURN(-1);
     return give(simgpu::setting("SIMGPU_DRIVER_NAME", "580.00.00").c_str(), text, size);
 }
 
 EXPORTED int nvmlDeviceGetCount_v2(unsigned* count) {
-    if (!initialized) return uninitialized;
+    READY_OR_RETURN(-1);
     *count = 0;
     while (gpu_of_index(*count) >= 0) ++*count;
     return success;
 }
 
 EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned index, cu::NvmlDevice* device) {
-    if (!initialized) return uninitialized;
     const int gpu = gpu_of_index(index);
+    READY_OR_RETURN(gpu);
     if (gpu < 0) return invalid;
     *device = handle_of(gpu);
     return success;
 }
 
 EXPORTED int nvmlDeviceGetHandleByUUID(const char* uuid, cu::NvmlDevice* device) {
-    if (!initialized) return uninitialized;
+    READY_OR_RETURN(-1);
     for (int i = 0; i < server().device_count; ++i) {
         if (uuid_text(server().devices[i]) != uuid) continue;
         *device = handle_of(i);

@@ -22,8 +22,8 @@ struct Pipeline {
 
     explicit Pipeline(std::string planted) : bug(std::move(planted)) {
         for (Slot& s : slot) {
-            CHECK_CALL(cuMemHostAlloc, reinterpret_cast<void**>(&s.in), bytes, cu::host_portable);
-            CHECK_CALL(cuMemHostAlloc, reinterpret_cast<void**>(&s.out), bytes, cu::host_portable);
+            s.in = pin_floats(n);
+            s.out = pin_floats(n);
             s.x = session.allocate(bytes, 0);
             s.y = session.allocate(bytes, 1);
             CHECK_CALL(cuEventCreate, &s.uploaded, cu::event_disable_timing);
@@ -91,8 +91,8 @@ struct Pipeline {
             CHECK_CALL(cuMemFreeAsync, s.y, session.streams[1]);
             CHECK_CALL(cuEventDestroy, s.uploaded);
             CHECK_CALL(cuEventDestroy, s.done);
-            CHECK_CALL(cuMemFreeHost, s.in);
-            CHECK_CALL(cuMemFreeHost, s.out);
+            unpin(s.in);
+            unpin(s.out);
         }
         if (bug != "leak") session.close();
     }

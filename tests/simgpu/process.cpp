@@ -3,7 +3,9 @@
 #include "process.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "faults.hpp"
@@ -18,20 +20,30 @@ std::vector<int> all_ordinals() {
         const Device& d = server().devices[i];
         if (is_for_cuda(d) && (d.parent < 0 || d.parent == i - 1)) ordinals.push_back(i);
     }
+    if (is_set("SIMGPU_REVERSED")) std::reverse(ordinals.begin(), ordinals.end());
     return ordinals;
 }
 
-/// By index, or by a UUID or the beginning of one.
-int find_device(const std::string& name) {
-    const auto ordinals = all_ordinals();
-    if (!name.empty() && name.find_first_not_of("0123456789") == name.npos) {
-        const std::size_t index = std::strtoul(name.c_str(), nullptr, 10);
-        return index < ordinals.size() ? ordinals[index] : -1;
+bool is_uuid(std::string_view name) { return name.starts_with("GPU-") || name.starts_with("MIG-"); }
+
+/// By the beginning of a UUID, in letters of either case; it must be that of one device only.
+int find_by_uuid(std::string name) {
+    std::transform(name.begin() + 4, name.end(), name.begin() + 4, [](unsigned char c) { return std::tolower(c); });
+    int found = -1;
+    for (int i = 0; i < server().device_count; ++i) {
+        if (!is_for_cuda(server().devices[i]) || !uuid_text(server().devices[i]).starts_with(name)) continue;
+        if (found >= 0) return -1;
+        found = i;
     }
-    if (name.size() <= 4 || (!name.starts_with("GPU-") && !name.starts_with("MIG-"))) return -1;
-    for (int i = 0; i < server().device_count; ++i)
-        if (is_for_cuda(server().devices[i]) && uuid_text(server().devices[i]).starts_with(name)) return i;
-    return -1;
+    return name.size() > 4 ? found : -1;
+}
+
+/// As strtol reads it: " 1", "01" and "1abc" are 1.
+int find_by_index(const std::string& name) {
+    const auto ordinals = all_ordinals();
+    char* end = nullptr;
+    const long index = std::strtol(name.c_str(), &end, 10);
+    return end != name.c_str() && index >= 0 && index < long(ordinals.size()) ? ordinals[std::size_t(index)] : -1;
 }
 
 }  // namespace
@@ -48,6 +60,13 @@ Process& process() {
     return p;
 }
 
+void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into) {
+    process().streams.for_each([&](Stream& stream) {
+        if (stream.capture && std::find(which.begin(), which.end(), stream.capture) != which.end())
+            stream.capture = into;
+    });
+}
+
 Context*& current() {
     static thread_local Context* context = nullptr;
     return context;
@@ -58,14 +77,16 @@ int device_of(cu::Device ordinal) {
     return ordinal >= 0 && ordinal < int(visible.size()) ? visible[ordinal] : -1;
 }
 
-std::vector<int> visible_devices() {
+std::optional<std::vector<int>> visible_devices() {
     const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
     if (!value) return all_ordinals();
     std::vector<int> visible;
     for (const std::string& name : split(value, ',')) {
-        const int device = find_device(name);
+        // The first entry says whether all are numbers or UUIDs.
+        const bool by_uuid = is_uuid(value);
+        const int device = !by_uuid ? find_by_index(name) : is_uuid(name) ? find_by_uuid(name) : -1;
         if (device < 0) break;  // the first bad entry hides the rest, without an error
-        if (std::count(visible.begin(), visible.end(), device)) return {};  // twice the same: nothing is visible
+        if (std::count(visible.begin(), visible.end(), device)) return {};
         visible.push_back(device);
     }
     return visible;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -76,6 +78,10 @@ class Handles {
         remove_if([&](const T& object) { return object.context == &context; });
     }
     std::size_t size() const { return live_.size(); }
+    template <class Action>
+    void for_each(Action action) const {
+        for (T* object : live_) action(*object);
+    }
     template <class Condition>
     bool any(Condition condition) const {
         return std::any_of(live_.begin(), live_.end(), [&](const T* object) { return condition(*object); });
@@ -94,12 +100,15 @@ struct Process {
 };
 Process& process();
 
+/// Ends captures (0) or spoils them (spoilt_capture), on all streams that are part of them.
+void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into);
+
 /// This thread's context; null: none.
 Context*& current();
 
 /// The server's number of a device, or -1.
 int device_of(cu::Device ordinal);
-/// The ordinals that CUDA_VISIBLE_DEVICES leaves.
-std::vector<int> visible_devices();
+/// What CUDA_VISIBLE_DEVICES leaves, by the rules seen on an H200; nothing where it names a device twice.
+std::optional<std::vector<int>> visible_devices();
 
 }  // namespace simgpu

@@ -57,6 +57,17 @@ void Session::close() {
     CHECK_CALL(cuDevicePrimaryCtxRelease, device);
 }
 
+float* pin_floats(std::size_t count) {
+    auto* floats = new float[count];
+    CHECK_CALL(cuMemHostRegister, floats, count * sizeof(float), cu::host_portable);
+    return floats;
+}
+
+void unpin(float* floats) {
+    CHECK_CALL(cuMemHostUnregister, floats);
+    delete[] floats;
+}
+
 namespace {
 
 constexpr std::size_t mebibyte = 1 << 20;
@@ -270,9 +281,8 @@ int two_gpus(const Arguments&) {
 /// Device to pinned to device, ordered by an event only, and the pinned memory written anew behind that.
 int through_pinned(const Arguments&) {
     Session session;
-    float *staging, value = 0;
+    float *staging = pin_floats(1), value = 0;
     cu::Event event;
-    CHECK_CALL(cuMemHostAlloc, reinterpret_cast<void**>(&staging), 4, cu::host_portable);
     CHECK_CALL(cuEventCreate, &event, cu::event_disable_timing);
     const cu::DevicePtr x = session.allocate(4, 0), y = session.allocate(4, 1);
     CHECK_CALL(cuMemsetD8Async, x, 0, 4, session.streams[0]);
@@ -289,13 +299,47 @@ int through_pinned(const Arguments&) {
 int capture(const Arguments&) {
     Session session;
     int status = -1;
-    CHECK_CALL(cuStreamIsCapturing, session.streams[0], &status);
+    std::uint64_t id = 0;
+    CHECK_CALL(cuStreamGetCaptureInfo, session.streams[0], &status, &id);
     using Set = void(void*, int);
     reinterpret_cast<Set*>(dlsym(driver().library, "simgpu_set_capturing"))(session.streams[0], 1);
     int later = -1;
-    CHECK_CALL(cuStreamIsCapturing, session.streams[0], &later);
+    CHECK_CALL(cuStreamGetCaptureInfo, session.streams[0], &later, &id);
     std::printf("capturing %d, then %d; synchronize: %d\n", status, later,
                 driver().cuStreamSynchronize(session.streams[0]));
+    return 0;
+}
+
+/// Two captures that meet, one that meets the world outside, and a stream that joins one.
+int captures(const Arguments&) {
+    Session session;
+    cu::Stream a = session.streams[0], b = session.streams[1];
+    cu::Event in_a, outside;
+    auto* set = reinterpret_cast<void (*)(void*, int)>(dlsym(driver().library, "simgpu_set_capturing"));
+    const auto print_status = [](cu::Stream stream) {
+        int value = -1;
+        std::uint64_t id = 0;
+        CHECK_CALL(cuStreamGetCaptureInfo, stream, &value, &id);
+        std::printf(", then %d/%d", value, int(id));
+    };
+    CHECK_CALL(cuEventCreate, &in_a, cu::event_disable_timing);
+    CHECK_CALL(cuEventCreate, &outside, cu::event_disable_timing);
+    CHECK_CALL(cuEventRecord, outside, b);
+    set(a, 7), set(b, 8);
+    CHECK_CALL(cuEventRecord, in_a, a);
+    std::printf("two: %d", driver().cuStreamWaitEvent(b, in_a, 0));
+    print_status(a), print_status(b);
+    set(a, 0), set(b, 0), set(a, 9);
+    std::printf("; outside: %d", driver().cuStreamWaitEvent(a, outside, 0));
+    print_status(a);
+    set(a, 0), set(a, 10);
+    CHECK_CALL(cuEventRecord, in_a, a);
+    std::printf("; join: %d", driver().cuStreamWaitEvent(b, in_a, 0));
+    print_status(b);
+    set(a, 0);
+    std::printf("; ended: %d", driver().cuStreamWaitEvent(b, in_a, 0));
+    print_status(b);
+    std::printf("\n");
     return 0;
 }
 
@@ -416,6 +460,7 @@ int run_program(const Arguments& arguments) {
         {"two_gpus", two_gpus},
         {"through_pinned", through_pinned},
         {"capture", capture},
+        {"captures", captures},
         {"times", times},
         {"versions", versions},
         {"parameters", parameters},

@@ -25,6 +25,10 @@ struct Session {
     void close();
 };
 
+/// Page-locked memory, registered as glint does it.
+float* pin_floats(std::size_t count);
+void unpin(float* floats);
+
 /// Two streams, an event between them, and pinned slots that take turns; with one planted bug of ordering, or "none".
 int pipeline(const Arguments& arguments);
 

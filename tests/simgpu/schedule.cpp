@@ -113,7 +113,7 @@ void push(Stream& stream, std::function<cu::Result()> run, RecordPtr waits_for, 
         records->stream = &stream;
         records->sequence = stream.pushed;
         records->clock = stream.clock;
-        records->captured = stream.capturing;
+        records->capture = stream.capture;
     }
     stream.queue.push_back({std::move(run), std::move(waits_for), std::move(records), stream.pushed});
     if (schedule() == Schedule::eager) run_needed(stream, stream.pushed);
@@ -137,10 +137,9 @@ void synchronize(Stream& stream, std::uint64_t sequence, const Clock& clock) {
 
 void synchronize(Stream& stream) { synchronize(stream, stream.pushed, stream.clock); }
 
-void synchronize_all(const Context* context) {
+void synchronize_all() {
     while (Stream* next = pick()) step(*next);
-    for (const Stream* stream : streams())
-        if (!context || stream->context == context) host_saw(stream->clock);
+    for (const Stream* stream : streams()) host_saw(stream->clock);
 }
 
 void host_saw(const Clock& clock) { host_clock().join(clock); }

@@ -31,7 +31,8 @@ struct Record {
     Stream* stream = nullptr;
     std::uint64_t sequence = 0;
     Clock clock;
-    bool done = false, captured = false;
+    bool done = false;
+    std::uint64_t capture = 0;  // the one in which it was recorded, or none
     std::uint64_t time_ns = 0;  // when it was reached
 };
 using RecordPtr = std::shared_ptr<Record>;
@@ -49,8 +50,11 @@ struct Stream {
     std::deque<Operation> queue;
     std::uint64_t pushed = 0, done = 0;  // sequence numbers of the last operation put in and run
     Clock clock;                         // known to have happened before what is put in next
-    bool capturing = false;
+    std::uint64_t capture = 0;           // the number of the one that this stream is part of; 0: of none
 };
+
+/// Of a capture that has been spoilt.
+constexpr std::uint64_t spoilt_capture = ~std::uint64_t(0);
 
 std::mt19937_64& random_numbers();
 
@@ -70,8 +74,8 @@ void run_until(Stream& stream, std::uint64_t sequence);
 /// The same, and the host knows of it from then on, as after cuStreamSynchronize.
 void synchronize(Stream& stream, std::uint64_t sequence, const Clock& clock);
 void synchronize(Stream& stream);
-/// Runs everything; the host then knows of one device's streams, or (null) of all.
-void synchronize_all(const Context* context = nullptr);
+/// Runs everything, and the host knows of it.
+void synchronize_all();
 /// The host learns of what has happened anyway, as after a query that said yes.
 void host_saw(const Clock& clock);
 /// A few operations may run: time goes by when the host only asks.

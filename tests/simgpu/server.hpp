@@ -15,7 +15,6 @@
 namespace simgpu {
 
 constexpr int max_devices = 32, max_processes = 256;
-constexpr int max_contexts = 101;  // of a GPU: the 102nd failed with 90 GiB free on an H200
 
 /// A GPU, or a MIG instance of one.
 struct Device {

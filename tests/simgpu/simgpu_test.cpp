@@ -209,6 +209,11 @@ TEST(Process, AForkedChildCannotUseTheDriver) { EXPECT_EQ(run({"in_a_forked_chil
 
 TEST(Process, CaptureForbidsToWait) { EXPECT_EQ(run({"capture"}).output, "capturing 0, then 1; synchronize: 900\n"); }
 
+TEST(Process, CapturesThatMeetAreSpoilt) {
+    EXPECT_EQ(run({"captures"}).output,
+              "two: 902, then 2/0, then 2/0; outside: 905, then 2/0; join: 0, then 1/10; ended: 1, then 0/0\n");
+}
+
 TEST(Process, AnOlderDriverLacksFunctions) {
     EXPECT_EQ(run({"versions"}).output, "version 13000, cuFuncGetParamInfo there\n");
     EXPECT_EQ(run({"versions"}, {{"SIMGPU_DRIVER", "12020"}}).output, "version 12020, cuFuncGetParamInfo missing\n");

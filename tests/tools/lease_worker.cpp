@@ -1,6 +1,7 @@
-// A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease, fills
-// the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth N kill": at
-// the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it has to.
+// A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease,
+// fills the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth N
+// kill": at the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it has
+// to, and why; "within S": waits no longer.
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ void say(const std::string& words) {
 struct Commands {
     std::string point;
     int nth = 0, signal = 0;
+    double timeout_s = 600;
     bool hold = false, tell = false;
 
     Commands(int argc, char** argv) {
@@ -34,6 +36,7 @@ struct Commands {
             const std::string word = argv[k];
             if (word == "hold") hold = true;
             if (word == "say") tell = true;
+            if (word == "within" && k + 1 < argc) timeout_s = std::atof(argv[k + 1]);
             if ((word != "at" && word != "nth") || k + 2 >= argc) continue;
             point = argv[k + 1];
             if (word == "nth") nth = std::atoi(argv[k + 1]);
@@ -57,7 +60,10 @@ void one_round(std::uint64_t bytes, Commands& commands) {
     lease::Surroundings around = lease::machine_surroundings();
     around.at = [&](const char* point) { commands.come_to(point); };
     bool told = false;
-    LeaseRequest request{.bytes = bytes, .timeout_s = 600};
+    LeaseRequest request{.bytes = bytes, .timeout_s = commands.timeout_s};
+    request.log = [&](const std::string& words) {
+        if (commands.tell) say(words);
+    };
     request.on_wait = [&](double, std::uint64_t, std::uint64_t) {
         if (commands.tell && !std::exchange(told, true)) say("waiting");
     };

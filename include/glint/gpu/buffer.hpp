@@ -47,8 +47,9 @@ class Managed;
 /// reads. Reading an element from the host does not compile: download() it. Use one from one thread at a time.
 ///
 /// Ask for the address anew, by read_on() or write_on(), for every launch: that is what the order of uses is made of. A
-/// stream that is being captured into a graph can use what was last used on itself, or on streams that the host has
-/// waited for since; where an order cannot be kept, a GpuError says so. Launches of the graph are the caller's to order.
+/// stream that is being captured into a graph can use what was last used on itself, in the same capture, or on streams
+/// that the host has waited for since; where an order cannot be kept, a GpuError says so. Launches of the graph are the
+/// caller's to order.
 template <class T>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<T>);

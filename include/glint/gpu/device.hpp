@@ -26,12 +26,14 @@ struct Device {
     std::string compute_mode;                        ///< "default", "exclusive-process", "prohibited"
     std::vector<DeviceProcess> processes;            ///< those that NVML shows to us
     std::string why_not;                             ///< empty: it can be used
+    bool occupied = false;                           ///< why_not is a process that has it to itself, and will end
 };
 
 struct Inventory {
     std::string driver_version;   ///< "580.65.06"; empty: no driver
     int cuda_version = 0;         ///< what the driver supports, 1000 * major + 10 * minor
     std::vector<Device> devices;  ///< in NVML's order
+    std::string why_no_nvml;      ///< why there is a driver without NVML: memory, load and processes are not known
     std::string why_none;         ///< why none can be used, with the remedy; empty when one can
 };
 

@@ -42,9 +42,11 @@ class Stream {
 class Event {
   public:
     explicit Event(const Context& context, bool timing = false);
-    void record(const Stream& stream);         ///< of the same GPU
-    void wait_on(const Stream& stream) const;  ///< what is put into `stream` from now on runs after this point
-    void synchronize() const;                  ///< the host waits
+    void record(const Stream& stream);  ///< of the same GPU
+    /// What is put into `stream` from now on runs after this point. Where the point is in a capture, `stream` joins it; a
+    /// stream in another capture gets a GpuError, and neither capture is spoilt.
+    void wait_on(const Stream& stream) const;
+    void synchronize() const;  ///< the host waits
     bool done() const;
     float milliseconds_since(const Event& begin) const;  ///< both with `timing`, both done, else GpuError
 

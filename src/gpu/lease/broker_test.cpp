@@ -300,6 +300,32 @@ TEST_F(LeaseBroker, remembers_what_a_context_costs_for_this_user) {
         << "the next one in the slot knows it too";
 }
 
+TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
+    gpu().processes = 20;
+    const auto known = [&](std::uint32_t most, std::uint32_t uid) {
+        Slot slot = participant(State::holding, 1);
+        slot.record.known[0] = {eyes->sight.gpus[0].id, eyes->sight.driver, 0, most, 0};
+        slot.publish();
+        slot.give_back();
+        const std::string mine = SlotName{std::uint32_t(::geteuid()), 0}.text(), theirs = SlotName{uid, 0}.text();
+        if (mine != theirs) std::filesystem::rename(folder / mine, folder / theirs);
+    };
+    const std::uint32_t me = ::geteuid();
+    for (const std::uint32_t wrong : {0u, 1u, 15u, 19u, 100u, 1u << 31, ~0u}) {
+        known(wrong, me);
+        EXPECT_NO_THROW(acquire(1)) << wrong;
+    }
+    known(20, me + 1);
+    EXPECT_NO_THROW(acquire(1)) << "another user's";
+    known(20, me);
+    expect_error<LeaseTimeout>([&] { acquire(1); }, {"as many contexts as it can hold"});
+    gpu().processes = 19;
+    EXPECT_NO_THROW(acquire(1));
+    known(~0u, me);
+    gpu().processes = 100;
+    expect_error<LeaseTimeout>([&] { acquire(1); }, {"as many contexts as it can hold"});
+}
+
 TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
     const Lease holder = acquire(60);
     int removed = 0;

@@ -150,6 +150,16 @@ TEST_F(LeaseProcesses, take_turns_on_a_gpu_that_holds_one_of_them) {
     EXPECT_EQ(state(), empty_8_gib);
 }
 
+TEST_F(LeaseProcesses, wait_for_a_gpu_that_lets_one_process_in_at_a_time) {
+    set("SIMGPU_COMPUTE_MODE", "3");
+    auto holder = start("1000 1 hold");
+    ASSERT_TRUE(holder->says("holding")) << holder->output;
+    auto waiter = start("1000 1 say");
+    ASSERT_TRUE(waiter->says("waiting")) << waiter->output;
+    expect_done(*holder);
+    expect_done(*waiter);
+}
+
 TEST_F(LeaseProcesses, a_killed_holder_makes_room) {
     auto holder = start("6000 1 hold");
     ASSERT_TRUE(holder->says("holding")) << holder->output;
@@ -183,6 +193,45 @@ TEST_F(LeaseProcesses, killed_while_it_waits_leaves_nothing) {
     expect_done(*holder);
     expect_done(*next);
     EXPECT_EQ(state(), empty_8_gib);
+}
+
+// Whoever is refused a context on a GPU that has memory enough tells this user's other processes by its slot, dead or alive.
+TEST_F(LeaseProcesses, learn_how_many_contexts_a_gpu_holds) {
+    gpus("1x80GiB");
+    set("SIMGPU_CONTEXTS", "16");
+    std::vector<std::unique_ptr<Worker>> holders;
+    for (int k = 0; k < 16; ++k) holders.push_back(start("100 1 hold"));
+    for (auto& holder : holders) ASSERT_TRUE(holder->says("holding")) << holder->output;
+    auto refused = start("100 1");
+    EXPECT_EQ(refused->finish(), 1);
+    EXPECT_NE(refused->output.find("FAILED: GPU 0"), std::string::npos) << refused->output;
+    auto waiter = start("100 1 say");
+    ASSERT_TRUE(waiter->says("waiting")) << waiter->output;
+    EXPECT_NE(waiter->output.find("as many contexts as it can hold"), std::string::npos) << waiter->output;
+    expect_done(*holders.front());
+    expect_done(*waiter);
+}
+
+TEST_F(LeaseProcesses, learn_nothing_from_a_gpu_that_is_full_or_nearly_empty) {
+    const struct {
+        const char *gpu, *contexts;
+        int holders;
+    } cases[] = {{"1x13GiB", "16", 16}, {"1x80GiB", "3", 3}};
+    for (const auto& c : cases) {
+        SCOPED_TRACE(c.gpu);
+        std::filesystem::remove(server / "state");
+        gpus(c.gpu);
+        set("SIMGPU_CONTEXTS", c.contexts);
+        std::vector<std::unique_ptr<Worker>> holders;
+        for (int k = 0; k < c.holders; ++k) holders.push_back(start("100 1 hold"));
+        for (auto& holder : holders) ASSERT_TRUE(holder->says("holding")) << holder->output;
+        for (int k = 0; k < 2; ++k) {
+            auto refused = start("100 1 within 0");
+            EXPECT_EQ(refused->finish(), 1);
+            EXPECT_NE(refused->output.find("FAILED: GPU 0"), std::string::npos) << "tried by both: " << refused->output;
+        }
+        for (auto& holder : holders) expect_done(*holder);
+    }
 }
 
 // Others get what the stopped one has not yet been granted; when it goes on it takes nothing that they have.

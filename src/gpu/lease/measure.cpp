@@ -39,15 +39,6 @@ Found ask_nvml(const std::string& uuid) {
     return found;
 }
 
-bool context_is_there(int ordinal) {
-    const Driver& table = driver();
-    cu::Device device = 0;
-    unsigned flags = 0;
-    int active = 0;
-    return table.why.empty() && table.cuDeviceGet(&device, ordinal) == cu::success &&
-           table.cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::success && active;
-}
-
 }  // namespace
 
 ContextMeasurement::ContextMeasurement(int ordinal, const std::string& uuid)
@@ -56,10 +47,10 @@ ContextMeasurement::ContextMeasurement(int ordinal, const std::string& uuid)
 std::uint64_t ContextMeasurement::context_bytes() const { return was_there_ ? 0 : ask_nvml(uuid_).ours; }
 
 int ContextMeasurement::contexts_when_full() const {
-    constexpr unsigned many = 16;
     constexpr std::uint64_t ample = std::uint64_t(4) << 30;
     const Found found = ask_nvml(uuid_);
-    return found.known && found.processes >= many && found.free >= ample ? int(found.processes) : 0;
+    const bool by_number = found.known && found.processes >= least_most_contexts && found.free >= ample;
+    return by_number ? int(found.processes) : 0;
 }
 
 }  // namespace glint::gpu::lease

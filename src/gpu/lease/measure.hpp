@@ -7,6 +7,9 @@
 
 namespace glint::gpu::lease {
 
+/// A GPU that refuses with fewer has another reason.
+constexpr std::uint32_t least_most_contexts = 16;
+
 /// Made before a context is created; asked after that succeeded or failed.
 class ContextMeasurement {
   public:

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gpu/lease/measure.hpp"
+
 namespace glint::gpu::lease {
 namespace {
 
@@ -33,6 +35,12 @@ bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
+/// Many contexts that are created at once fail as one too many does, so what was learned may be wrong: it is not believed
+/// where more are there now.
+bool is_credible(const Known& known, const Gpu& gpu) {
+    return known.most_contexts >= least_most_contexts && known.most_contexts >= std::uint32_t(gpu.processes);
+}
+
 /// What this user's processes have learned replaces what is usual.
 void use_what_is_known(const StateDir::Scan& scan, const Sight& sight, std::uint32_t uid, std::vector<Gpu>& gpus) {
     constexpr std::uint32_t most_mib = 16384;
@@ -43,9 +51,8 @@ void use_what_is_known(const StateDir::Scan& scan, const Sight& sight, std::uint
             for (const Known& known : slot.record.known) {
                 if (known.gpu != sight.gpus[g].id || known.driver != sight.driver) continue;
                 if (known.context_mib <= most_mib) context_mib = std::max(context_mib, known.context_mib);
-                if (known.most_contexts)
-                    gpus[g].most_contexts =
-                        std::min<int>(gpus[g].most_contexts, int(std::min(known.most_contexts, 1000u)));
+                if (is_credible(known, gpus[g]))
+                    gpus[g].most_contexts = int(std::min(std::uint32_t(gpus[g].most_contexts), known.most_contexts));
             }
         }
         if (context_mib) gpus[g].context_bytes = std::uint64_t(context_mib) << 20;

@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/sight.hpp"
 
-#include <sys/stat.h>
-
-#include <cstdlib>
-#include <fstream>
-
 #include "glint/gpu/device.hpp"
+#include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
 
 namespace glint::gpu::lease {
@@ -26,19 +22,6 @@ std::uint32_t number_of(const std::string& words) {
     std::uint32_t sum = 2166136261u;
     for (const char c : words) sum = (sum ^ static_cast<unsigned char>(c)) * 16777619u;
     return sum;
-}
-
-/// MPS leaves its pipe where a client looks for it.
-bool mps_may_run() {
-    const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-    struct stat status {};
-    return ::stat(folder && *folder ? folder : "/tmp/nvidia-mps", &status) == 0;
-}
-
-bool is_mps_server(unsigned pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-    std::string name;  // the kernel keeps 15 letters of it
-    return std::getline(file, name) && name.starts_with("nvidia-cuda-mps");
 }
 
 void count_processes(const Nvml& table, cu::NvmlDevice handle, Gpu& gpu) {
@@ -91,7 +74,7 @@ Sight first_look() {
         seen.id = *id;
         seen.name = device.name;
         seen.ordinal = device.ordinal;
-        seen.usable = device.why_not.empty();
+        seen.usable = device.why_not.empty() || device.occupied;
         seen.gpu.uuid = device.uuid;
         seen.gpu.total_bytes = device.total_bytes;
         seen.gpu.mode = mode_of(device.compute_mode);
