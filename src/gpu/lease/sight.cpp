@@ -4,16 +4,17 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 
-#include "glint/gpu/device.hpp"
+#include "gpu/driver.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int nvml_success = 0, nvml_insufficient_size = 7, nvml_prohibited = 2, nvml_exclusive_process = 3;
+constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
 constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
 constexpr int most_mps_clients = 48;
 
@@ -36,23 +37,24 @@ bool mps_may_run() {
 }
 
 bool is_mps_server(unsigned pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-    std::string name;  // the kernel keeps 15 letters of it
-    return std::getline(file, name) && name.starts_with("nvidia-cuda-mps");
+    const auto info = process_info(pid);
+    return info && info->name.starts_with("nvidia-cuda-mps");  // the kernel keeps 15 letters
 }
 
-void count_processes(const Nvml& table, cu::NvmlDevice handle, Gpu& gpu) {
-    gpu.processes = 0;
-    gpu.mps = false;
-    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return;
-    constexpr unsigned most = 256;
-    cu::NvmlProcess found[most];
-    unsigned count = most;
-    const int result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, found);
-    if (result != nvml_success && result != nvml_insufficient_size) return;
-    gpu.processes = int(count);
-    if (result != nvml_success || count == 0 || !mps_may_run()) return;
-    for (unsigned k = 0; k < count; ++k) gpu.mps |= is_mps_server(found[k].pid);
+/// CUDA shows a process one MIG instance; a program that is told of another can use that one.
+bool usable_by_child(const Device& device) {
+    if (device.why_not.empty()) return true;
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return device.mig && device.ordinal < 0 && driver().why.empty() && device.compute_mode != "prohibited" &&
+           (!visible || std::string(visible).find(device.uuid) != std::string::npos);
+}
+
+void note_processes(const Nvml& table, cu::NvmlDevice handle, SeenGpu& seen) {
+    seen.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
+    seen.gpu.processes = int(seen.processes.size());
+    seen.gpu.mps = !seen.processes.empty() && mps_may_run() &&
+                   std::any_of(seen.processes.begin(), seen.processes.end(),
+                               [](const DeviceProcess& process) { return is_mps_server(process.pid); });
 }
 
 void refresh(const Nvml& table, SeenGpu& seen) {
@@ -75,7 +77,7 @@ void refresh(const Nvml& table, SeenGpu& seen) {
         gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
                                                     : ComputeMode::shared;
-    count_processes(table, handle, gpu);
+    note_processes(table, handle, seen);
     gpu.most_contexts = gpu.mps ? most_mps_clients : Gpu().most_contexts;
 }
 
@@ -92,6 +94,7 @@ Sight first_look() {
         seen.name = device.name;
         seen.ordinal = device.ordinal;
         seen.usable = device.why_not.empty();
+        seen.usable_by_child = usable_by_child(device);
         seen.gpu.uuid = device.uuid;
         seen.gpu.total_bytes = device.total_bytes;
         seen.gpu.mode = mode_of(device.compute_mode);

@@ -18,18 +18,19 @@ void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, 
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (sight.gpus[g].id == share.gpu)
                 gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
+                                           share.held_bytes ? 1 + int(share.more_contexts) : 0,
                                            seconds_between(slot.record.since_ns, now_ns)});
 }
 
 void finish(LeaseGpu& gpu) {
     std::uint64_t to_come = 0;
-    int with_context = 0;
+    int contexts = 0;
     for (const LeaseHolder& holder : gpu.holders) {
         to_come += holder.reserved_bytes - std::min(holder.reserved_bytes, holder.held_bytes);
-        with_context += holder.held_bytes > 0;
+        contexts += holder.contexts;
     }
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
-    gpu.strangers = std::max(0, gpu.processes - with_context);
+    gpu.strangers = std::max(0, gpu.processes - contexts);
 }
 
 }  // namespace
