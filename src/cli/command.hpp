@@ -27,6 +27,7 @@ Command add_score(CLI::App& program);
 Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);
+Command add_top(CLI::App& program);
 Command add_bench(CLI::App& program);
 
 /// docs/command_line.md, "Exit codes".

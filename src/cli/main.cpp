@@ -19,7 +19,7 @@ namespace {
 
 /// Every subcommand, in the order of `glint --help`.
 constexpr Command (*all_commands[])(CLI::App&) = {add_localize,  add_fit,     add_render, add_simulate, add_score,
-                                                  add_calibrate, add_devices, add_lease,  add_bench};
+                                                  add_calibrate, add_devices, add_lease,  add_top,      add_bench};
 
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;

@@ -101,6 +101,7 @@ void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
         }
         std::vector<Device> instances;
         list_instances(table, handle, board, instances);
+        board.instances = int(instances.size());
         board.why_not = instances.empty() ? is_unsplit : is_split;
         devices.push_back(std::move(board));
         std::move(instances.begin(), instances.end(), std::back_inserter(devices));

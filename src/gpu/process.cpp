@@ -34,14 +34,15 @@ std::optional<ProcessInfo> process_info(unsigned pid) {
     return info;
 }
 
-bool descends_from(unsigned pid, unsigned ancestor) {
-    constexpr int most_generations = 256;  // who is reparented meanwhile makes no circle that lasts
-    for (int k = 0; k < most_generations && pid != 0; ++k) {
-        if (pid == ancestor) return true;
+std::vector<unsigned> lineage(unsigned pid) {
+    constexpr std::size_t most_generations = 256;  // who is reparented meanwhile makes no circle that lasts
+    std::vector<unsigned> pids;
+    while (pid != 0 && pids.size() < most_generations) {
+        pids.push_back(pid);
         const auto info = process_info(pid);
         pid = info ? info->parent : 0;
     }
-    return false;
+    return pids;
 }
 
 bool was_started_with(unsigned pid, const std::string& variable) {

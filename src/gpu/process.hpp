@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace glint::gpu {
 
@@ -17,8 +18,8 @@ struct ProcessInfo {
 
 /// Nothing for a process that has ended, or lives in another process namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
-/// Whether it is `ancestor`, or one of its children, or of theirs.
-bool descends_from(unsigned pid, unsigned ancestor);
+/// The process, its parent, that one's parent, and so on.
+std::vector<unsigned> lineage(unsigned pid);
 /// Whether "NAME=value" was in its environment when it started; false also where that may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glint/gpu/context.hpp"
+#include "glint/gpu/device.hpp"
 #include "glint/progress.hpp"
 
 namespace glint::gpu {
@@ -124,13 +125,16 @@ struct LeaseGpu {
     int utilization_percent = -1;                   ///< -1: unknown
     int processes = 0;                              ///< with a context, as far as NVML shows them
     int strangers = 0;                              ///< processes beyond those of holders
-    std::vector<LeaseHolder> holders;
+    /// Who these may be: those that are not known to descend from a holder.
+    std::vector<DeviceProcess> stranger_processes = {};
+    std::vector<LeaseHolder> holders = {};
 };
 
 struct LeaseWaiter {
     std::uint32_t uid = 0, pid = 0;
     std::uint64_t bytes = 0;  ///< on each GPU, beyond the context
     int gpus = 0;
+    std::vector<std::string> candidates;  ///< UUIDs of those that it can use
     double since_s = 0;
     int passes = 0;      ///< who came later and began earlier
     bool awake = false;  ///< false: no sign of life (stopped?), it is passed over

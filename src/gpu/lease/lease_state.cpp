@@ -75,7 +75,10 @@ void LeaseState::publish_held_by(unsigned pid) {
     if (!slot || unexplained_before.empty()) return;
     const std::string mark = text(inherited_variable, "=", name());
     // Who has left the family has still the variable; who has overwritten its environment is still of the family.
-    const auto is_its = [&](unsigned other) { return descends_from(other, pid) || was_started_with(other, mark); };
+    const auto is_its = [&](unsigned other) {
+        const std::vector<unsigned> family = lineage(other);
+        return std::find(family.begin(), family.end(), pid) != family.end() || was_started_with(other, mark);
+    };
     const Sight sight = eyes->look();
     const StateDir::Scan scan = directory->scan();
     const std::vector<const SeenGpu*> found = find(sight, ids);

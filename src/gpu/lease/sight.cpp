@@ -88,7 +88,7 @@ Sight first_look() {
     sight.driver = number_of(found.driver_version);
     for (const Device& device : found.devices) {
         const auto id = gpu_id(device.uuid);
-        if (!id || sight.gpus.size() == most_gpus) continue;
+        if (!id || device.instances > 0 || sight.gpus.size() == most_gpus) continue;
         SeenGpu seen;
         seen.id = *id;
         seen.name = device.name;
