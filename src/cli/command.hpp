@@ -4,6 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace glint::cli {
 
@@ -12,6 +15,8 @@ namespace glint::cli {
 struct Command {
     CLI::App* app = nullptr;
     std::function<int()> run;
+    /// Takes what follows `--`, another program's command line, as it is; null: nothing special follows.
+    std::shared_ptr<std::vector<std::string>> program = nullptr;
 };
 
 Command add_localize(CLI::App& program);
@@ -21,6 +26,8 @@ Command add_simulate(CLI::App& program);
 Command add_score(CLI::App& program);
 Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
+Command add_lease(CLI::App& program);
+Command add_top(CLI::App& program);
 Command add_bench(CLI::App& program);
 
 /// docs/command_line.md, "Exit codes".

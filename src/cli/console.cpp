@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/duration.hpp"
+
 namespace glint::cli {
 namespace {
 
@@ -17,12 +19,6 @@ constexpr double bar_interval_s = 0.1, line_interval_s = 5;
 int terminal_width() {
     winsize size{};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
-std::string clock_text(double seconds) {
-    const auto s = std::int64_t(std::clamp(seconds, 0.0, 8.64e6) + 0.5);
-    return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
-                    : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 double percent(std::int64_t done, std::int64_t total) { return total > 0 ? 100.0 * double(done) / double(total) : 100; }
@@ -76,6 +72,14 @@ OnWait Console::waiter() {
 
 Warn Console::warner() {
     return [this](const std::string& message) { warn(message); };
+}
+
+void Console::status(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    if (flags_.quiet || !terminal_) return;
+    fmt::print(stderr, "\r\033[K{}", text.substr(0, std::size_t(terminal_width() - 1)));
+    std::fflush(stderr);
+    bar_drawn_ = true;
 }
 
 Progress Console::progress(std::string title, std::string unit) {

@@ -32,6 +32,7 @@ class Console {
     void warn(const std::string& message);  ///< `glint: warning: ...`
     void say(const std::string& text);      ///< one line that was asked for, --quiet or not
     Warn warner();                          ///< `warn` as the library wants it
+    void status(const std::string& text);   ///< one line that is redrawn, on a terminal only, unless --quiet
 
     /// Progress of `title` in `unit` ("frames"); the first call tells what was done before.
     Progress progress(std::string title, std::string unit);

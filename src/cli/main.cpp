@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -17,16 +18,17 @@ namespace glint::cli {
 namespace {
 
 /// Every subcommand, in the order of `glint --help`.
-constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       add_render,  add_simulate,
-                                                  add_score,    add_calibrate, add_devices, add_bench};
+constexpr Command (*all_commands[])(CLI::App&) = {add_localize,  add_fit,     add_render, add_simulate, add_score,
+                                                  add_calibrate, add_devices, add_lease,  add_top,      add_bench};
 
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
-            5 no GPU could do it (with --backend gpu: else the CPU does); 130 interrupted (Ctrl-C), what was finished is kept.
+            5 no GPU could be used, or none had room in time, or it failed;
+            130 interrupted (Ctrl-C), what was finished is kept.
 `glint COMMAND --help` explains a command and its flags, with examples.)";
 
 bool wants_json(int argc, char** argv) {
-    for (int k = 1; k < argc; ++k)
+    for (int k = 1; k < argc && std::strcmp(argv[k], "--") != 0; ++k)
         if (std::strcmp(argv[k], "--json") == 0) return true;
     return false;
 }
@@ -47,9 +49,22 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     return fmt::format("{}; commands are:{} (glint --help explains)", error.what(), names);
 }
 
+/// Takes another program's command line away from ours; how many words are left.
+int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv) {
+    for (const Command& command : commands) {
+        if (!command.program || argc < 2 || command.app->get_name() != argv[1]) continue;
+        char** dashes = std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
+        if (dashes == argv + argc) continue;
+        command.program->assign(dashes + 1, argv + argc);
+        return int(dashes - argv);
+    }
+    return argc;
+}
+
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
     for (const auto add : all_commands) commands.push_back(add(program));
+    argc = split_at_dashes(commands, argc, argv);
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version

@@ -14,7 +14,7 @@
 namespace glint::gpu {
 namespace {
 
-constexpr int nvml_success = 0, nvml_not_found = 6, nvml_insufficient_size = 7, nvml_gpu_is_lost = 15;
+constexpr int nvml_not_found = 6, nvml_gpu_is_lost = 15;
 constexpr const char* compute_modes[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
 constexpr const char* is_split = "it is split into MIG instances: use one of those";
 constexpr const char* is_unsplit =
@@ -34,24 +34,6 @@ std::string digits_of(const std::string& uuid) {
     return digits;
 }
 
-std::vector<DeviceProcess> processes_of(const Nvml& table, cu::NvmlDevice handle) {
-    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return {};
-    unsigned count = 0;
-    int result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, nullptr);
-    std::vector<cu::NvmlProcess> found;
-    for (int attempt = 0; result == nvml_insufficient_size && attempt < 4; ++attempt) {
-        count += 8;  // others may start meanwhile
-        found.resize(count);
-        result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, found.data());
-    }
-    if (result != nvml_success) return {};
-    std::vector<DeviceProcess> processes;
-    constexpr unsigned long long not_known = ~0ull;
-    for (unsigned k = 0; k < count && k < found.size(); ++k)
-        processes.push_back({found[k].pid, found[k].used_bytes == not_known ? 0 : found[k].used_bytes});
-    return processes;
-}
-
 /// What GPUs and instances are asked alike.
 Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
     Device device;
@@ -62,7 +44,7 @@ Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
     const int result = table.nvmlDeviceGetMemoryInfo(handle, &memory);
     if (result == nvml_success) device.total_bytes = memory.total, device.free_bytes = memory.free;
     if (result == nvml_gpu_is_lost) device.why_not = is_lost;
-    device.processes = processes_of(table, handle);
+    device.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
     return device;
 }
 
@@ -129,6 +111,7 @@ void list_board(const Nvml& table, cu::NvmlDevice handle, std::vector<Device>& d
     }
     std::vector<Device> instances;
     const bool all = list_instances(table, handle, board, instances);
+    board.instances = int(instances.size());
     board.why_not = instances.empty() && all ? is_unsplit : is_split;
     devices.push_back(std::move(board));
     std::move(instances.begin(), instances.end(), std::back_inserter(devices));

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <string>
+
+#include "gpu/process.hpp"
 
 namespace glint::gpu {
 
@@ -18,9 +18,8 @@ bool mps_may_run() {
 }
 
 bool is_mps_server(unsigned pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-    std::string name;  // the kernel keeps 15 letters of it
-    return std::getline(file, name) && name.starts_with("nvidia-cuda-mps");
+    const auto info = process_info(pid);
+    return info && info->name.starts_with("nvidia-cuda-mps");  // the kernel keeps 15 letters
 }
 
 }  // namespace glint::gpu

@@ -44,4 +44,23 @@ const Nvml& nvml() {
     return table;
 }
 
+std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device) {
+    constexpr unsigned at_first = 64;
+    constexpr unsigned long long not_known = ~0ull;
+    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return {};
+    std::vector<cu::NvmlProcess> found(at_first);
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        unsigned count = unsigned(found.size());
+        const int result = table.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, found.data());
+        if (result != nvml_success && result != nvml_insufficient_size) return {};
+        found.resize(result == nvml_success ? count : count + at_first);  // others may start meanwhile
+        if (result != nvml_success) continue;
+        std::vector<DeviceProcess> processes;
+        for (const cu::NvmlProcess& process : found)
+            processes.push_back({process.pid, process.used_bytes == not_known ? 0 : process.used_bytes});
+        return processes;
+    }
+    return {};
+}
+
 }  // namespace glint::gpu

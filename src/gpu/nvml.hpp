@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "glint/gpu/device.hpp"
 #include "gpu/cuda_abi.hpp"
 
 namespace glint::gpu {
+
+constexpr int nvml_success = 0, nvml_insufficient_size = 7;
 
 struct Nvml {
 #define X(name, required, parameters) int(*name) parameters = nullptr;
@@ -17,5 +22,9 @@ struct Nvml {
 
 /// NVML, loaded and initialized at the first call (14 ms). Never throws.
 const Nvml& nvml();
+
+/// The processes with a context on a device; none where NVML hides them (a container), nothing where it cannot tell. Their
+/// memory is 0 where NVML does not know it.
+std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device);
 
 }  // namespace glint::gpu

@@ -1,7 +1,8 @@
 // A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease,
 // fills the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth N
 // kill": at the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it has
-// to, and why; "within S": waits no longer.
+// to, and why; "within S": waits no longer; "alone": without a lease, as a program does that knows nothing of them. Without
+// arguments it prints what is left, with "who" what each lease has, and with "signals" each SIGINT until SIGUSR1 comes.
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ struct Commands {
     std::string point;
     int nth = 0, signal = 0;
     double timeout_s = 600;
-    bool hold = false, tell = false;
+    bool hold = false, tell = false, alone = false;
 
     Commands(int argc, char** argv) {
         for (int k = 3; k < argc; ++k) {
@@ -37,6 +38,7 @@ struct Commands {
             if (word == "hold") hold = true;
             if (word == "say") tell = true;
             if (word == "within" && k + 1 < argc) timeout_s = std::atof(argv[k + 1]);
+            if (word == "alone") alone = true;
             if ((word != "at" && word != "nth") || k + 2 >= argc) continue;
             point = argv[k + 1];
             if (word == "nth") nth = std::atoi(argv[k + 1]);
@@ -56,7 +58,16 @@ void wait_for_end_of_input() {
     }
 }
 
+void fill_without_a_lease(std::uint64_t bytes, const Commands& commands) {
+    const Context context(0, {.limit_bytes = bytes});
+    const Stream stream(context);
+    const Buffer<char> all(stream, bytes - 64 * mib);
+    stream.synchronize();
+    if (commands.hold) say("holding"), wait_for_end_of_input();
+}
+
 void one_round(std::uint64_t bytes, Commands& commands) {
+    if (commands.alone) return fill_without_a_lease(bytes, commands);
     lease::Surroundings around = lease::machine_surroundings();
     around.at = [&](const char* point) { commands.come_to(point); };
     bool told = false;
@@ -97,11 +108,35 @@ void print_state() {
         std::to_string(free / mib) + " MiB free");
 }
 
+void print_holders() {
+    for (const LeaseGpu& gpu : snapshot_leases().gpus) {
+        for (const LeaseHolder& holder : gpu.holders)
+            say(std::to_string(holder.reserved_bytes / mib) + " reserved, " + std::to_string(holder.held_bytes / mib) +
+                " held, " + std::to_string(holder.contexts) + " contexts");
+        say(std::to_string(gpu.available_bytes / mib) + " available, " + std::to_string(gpu.strangers) + " strangers");
+    }
+}
+
+volatile sig_atomic_t interrupts = 0, ended = 0;
+
+void print_signals() {
+    ::signal(SIGINT, [](int) { interrupts = interrupts + 1; });
+    ::signal(SIGUSR1, [](int) { ended = 1; });
+    say("ready");
+    for (int told = 0; !ended || told < interrupts;)
+        if (told < interrupts)
+            ++told, say("interrupted");
+        else
+            ::usleep(1000);
+    say("done");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
-        if (argc < 3) return print_state(), 0;
+        if (argc < 2) return print_state(), 0;
+        if (argc < 3) return std::string(argv[1]) == "who" ? print_holders() : print_signals(), 0;
         Commands commands(argc, argv);
         for (int round = 0; round < std::atoi(argv[2]); ++round)
             one_round(std::strtoull(argv[1], nullptr, 10) * mib, commands);

@@ -19,6 +19,7 @@ struct Device {
     int ordinal = -1;                                ///< CUDA's number in this process; -1: not visible to it
     std::string name, uuid, pci_bus;                 ///< uuid as nvidia-smi prints it: "GPU-..." or "MIG-..."
     bool mig = false;                                ///< a MIG instance
+    int instances = 0;                               ///< of a GPU that is split into MIG instances
     std::uint64_t total_bytes = 0, free_bytes = 0;   ///< free: 0 without NVML, which alone knows it
     int utilization_percent = -1;                    ///< -1: unknown
     int capability_major = 0, capability_minor = 0;  ///< compute capability

@@ -7,9 +7,11 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "glint/gpu/context.hpp"
+#include "glint/gpu/device.hpp"
 #include "glint/progress.hpp"
 
 namespace glint::gpu {
@@ -35,6 +37,7 @@ struct LeaseRequest {
     /// Told about twice a second while waiting: seconds since the call, bytes free where the most are, bytes required there
     /// with the context. From the calling thread.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
+    bool for_child = false;                            ///< for a program to be started: any MIG instance will do
     const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within 0.25 s
     std::function<void(const std::string&)> log = {};  ///< told why it waits, and of what is out of order; same thread
 };
@@ -85,9 +88,15 @@ class Lease {
     /// most ten times a second, 0.2 ms each, and answers from memory in between.
     bool others_wait() const;
 
-    /// A descriptor that survives exec: while any process has it the lease lives, and this object no longer gives it back.
-    /// -1 where the lease is not visible. The descriptor stays this object's: do not close it.
+    /// For a program that runs under this lease (a PyTorch script, another fitter), before it is started: a descriptor that
+    /// survives exec. While any process has it the lease lives, and this object no longer gives it back. -1 where others do not
+    /// see the lease, or this process runs under one itself. The descriptor stays this object's: do not close it.
     int keep_for_child();
+    /// The variables with which it keeps to the lease: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE, by which
+    /// acquire() there gives part of this lease.
+    std::vector<std::pair<std::string, std::string>> child_environment() const;
+    /// publish_held() for it and its children, by what NVML shows of them. To be called about once a second while it runs.
+    void publish_held_by_child(int pid) const;
 
   private:
     std::unique_ptr<lease::LeaseState> state_;
@@ -96,8 +105,9 @@ class Lease {
 /// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first served;
 /// whoever needs less may pass one that cannot run yet, a bounded number of times. Takes 1 ms where a GPU is free. Where
 /// the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the request's log is told, and NVML
-/// alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. Throws NoGpu;
-/// OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
+/// alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. In a program that runs
+/// under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs, and no more bytes() than it has. Throws
+/// NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
 Lease acquire(const LeaseRequest& request = {});
 
 // ---- Who shares what
@@ -105,6 +115,7 @@ Lease acquire(const LeaseRequest& request = {});
 struct LeaseHolder {
     std::uint32_t uid = 0, pid = 0;  ///< pid as the holder knows it: in a container it is another
     std::uint64_t reserved_bytes = 0, held_bytes = 0;
+    int contexts = 0;    ///< processes with a context; 0: it has not begun
     double since_s = 0;  ///< seconds
 };
 
@@ -115,13 +126,16 @@ struct LeaseGpu {
     int utilization_percent = -1;                   ///< -1: unknown
     int processes = 0;                              ///< with a context, as far as NVML shows them
     int strangers = 0;                              ///< processes beyond those of holders
-    std::vector<LeaseHolder> holders;
+    /// Who these may be: those that are not known to descend from a holder.
+    std::vector<DeviceProcess> stranger_processes = {};
+    std::vector<LeaseHolder> holders = {};
 };
 
 struct LeaseWaiter {
     std::uint32_t uid = 0, pid = 0;
     std::uint64_t bytes = 0;  ///< on each GPU, beyond the context
     int gpus = 0;
+    std::vector<std::string> candidates;  ///< UUIDs of those that it can use
     double since_s = 0;
     int passes = 0;      ///< who came later and began earlier
     bool awake = false;  ///< false: no sign of life (stopped?), it is passed over

@@ -32,14 +32,7 @@ class Waiting {
         : around_(surroundings),
           request_(request),
           started_ns_(now()),
-          jitter_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {
-        if (request.gpus < 1 || request.gpus > int(Record::most_shares))
-            throw OptionError(
-                text("a lease of ", request.gpus, " GPUs was asked for: expected 1 to ", Record::most_shares));
-        if (request.bytes == 0 || request.bytes > most_bytes)
-            throw OptionError(text("a lease of ", request.bytes,
-                                   " bytes was asked for: expected more than nothing and no more than a GPU can have"));
-    }
+          jitter_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {}
 
     Admitted run() {
         sight_ = around_.eyes->look();
@@ -61,8 +54,6 @@ class Waiting {
     }
 
   private:
-    static constexpr std::uint64_t most_bytes = std::uint64_t(1) << 50;
-
     std::uint64_t now() const { return around_.clock->now_ns(); }
     double since(std::uint64_t then_ns) const { return double(now() - then_ns) / 1e9; }
     double elapsed() const { return since(started_ns_); }
@@ -74,12 +65,15 @@ class Waiting {
         if (request_.log) request_.log(words);
     }
 
+    bool can_use(const SeenGpu& seen) const {
+        return (request_.for_child ? seen.usable_by_child : seen.usable) &&
+               std::ranges::find(request_.avoid, seen.gpu.uuid) == request_.avoid.end();
+    }
+
     GpuSet candidates() const {
         GpuSet usable = 0;
         for (std::size_t g = 0; g < sight_.gpus.size(); ++g)
-            if (sight_.gpus[g].usable &&
-                std::ranges::find(request_.avoid, sight_.gpus[g].gpu.uuid) == request_.avoid.end())
-                usable |= GpuSet(1) << g;
+            if (can_use(sight_.gpus[g])) usable |= GpuSet(1) << g;
         return usable;
     }
 
@@ -101,7 +95,7 @@ class Waiting {
         for (const SeenGpu& seen : sight_.gpus) {
             empty.gpus.push_back(seen.gpu);
             empty.gpus.back().mode = ComputeMode::shared;  // that may change; the size does not
-            if (seen.usable) largest = std::max(largest, seen.gpu.total_bytes);
+            if (can_use(seen)) largest = std::max(largest, seen.gpu.total_bytes);
         }
         if (!ever_fits(empty, ticket_))
             throw OutOfMemory(
@@ -133,7 +127,7 @@ class Waiting {
         record.state = State::waiting;
         record.share_count = 0;
         for (const SeenGpu& seen : sight_.gpus)
-            if (seen.usable && record.share_count < Record::most_shares)
+            if (can_use(seen) && record.share_count < Record::most_shares)
                 record.shares[record.share_count++] = {seen.id, 0, 0};
         return beat();
     }
@@ -418,7 +412,18 @@ Surroundings machine_surroundings() {
     around.eyes = std::make_shared<NvmlEyes>();
     around.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
     around.rules.most_shares_per_user = per_user_limit();
+    if (const char* inherited = std::getenv("GLINT_LEASE")) around.inherited = inherited;
     return around;
+}
+
+void check(const LeaseRequest& request) {
+    constexpr std::uint64_t most_bytes = std::uint64_t(1) << 50;
+    if (request.gpus < 1 || request.gpus > int(Record::most_shares))
+        throw OptionError(
+            text("a lease of ", request.gpus, " GPUs was asked for: expected 1 to ", Record::most_shares));
+    if (request.bytes == 0 || request.bytes > most_bytes)
+        throw OptionError(text("a lease of ", request.bytes,
+                               " bytes was asked for: expected more than nothing and no more than a GPU can have"));
 }
 
 Admitted admit(const Surroundings& surroundings, const LeaseRequest& request) {

@@ -23,12 +23,16 @@ struct Surroundings {
     std::shared_ptr<Eyes> eyes;
     std::shared_ptr<Clock> clock;
     Rules rules;
+    std::string inherited;  ///< GLINT_LEASE: the lease that this process runs under
     /// Called at each named point of the protocol; tests stop or kill the process there.
     std::function<void(const char* point)> at = [](const char*) {};
 };
 
 /// The machine's: GLINT_LEASE_DIR, NVML, the kernel's clock, GLINT_LEASES_PER_USER.
 Surroundings machine_surroundings();
+
+/// Throws OptionError for what nobody can be given.
+void check(const LeaseRequest& request);
 
 /// What was admitted.
 struct Admitted {

@@ -59,7 +59,7 @@ struct HostileLeaseDir : LeaseTest {
         r.since_ns = below(2) ? clock->now_ns() : amount();
         r.beat_ns = below(2) ? clock->now_ns() : amount();
         for (Share& share : r.shares) {
-            share = {GpuId{}, amount(), amount()};
+            share = {GpuId{}, amount(), amount(), std::uint32_t(below(2) ? below(10) : amount())};
             share.gpu[0] = static_cast<unsigned char>(below(4));
             share.gpu[1] = static_cast<unsigned char>(below(3));
         }
@@ -84,7 +84,7 @@ struct HostileLeaseDir : LeaseTest {
                 for (std::uint64_t n = below(3); n > 0; --n) bytes[below(bytes.size())] ^= char(1 << below(8));
         }
         constexpr std::size_t lengths[] = {
-            0, 1, 100, 1744, 2048, 4095, slot_file_bytes, slot_file_bytes, slot_file_bytes};
+            0, 1, 100, 2000, 2048, 4095, slot_file_bytes, slot_file_bytes, slot_file_bytes};
         bytes.resize(below(20) ? lengths[below(std::size(lengths))] : 1 << 18);
         return bytes;
     }

@@ -7,6 +7,7 @@
 
 #include "glint/gpu/device.hpp"
 #include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/hand_over.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
 #include "gpu/lease/queue.hpp"
@@ -28,7 +29,7 @@ std::uint64_t Lease::bytes() const {
 
 bool Lease::visible() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->slot.has_value();
+    return !state_->name().empty();
 }
 
 Lease::Turn Lease::turn_to_create(std::size_t device) const {
@@ -55,7 +56,9 @@ void Lease::publish_held(std::uint64_t bytes, std::size_t device) const {
     const std::lock_guard lock(state_->mutex);
     const std::uint64_t context = state_->devices.at(device).context_bytes;
     if (!state_->slot) return;
-    state_->slot->record.shares[device].held_bytes = context + std::min(bytes, state_->bytes);
+    lease::Share& share = state_->slot->record.shares[device];
+    share.held_bytes = context + std::min(bytes, state_->bytes);
+    share.more_contexts = 0;
     state_->publish();
 }
 
@@ -64,6 +67,7 @@ void Lease::shrink(std::uint64_t bytes) {
     if (bytes >= state_->bytes) return;
     state_->bytes = bytes;
     if (!state_->slot) return;
+    state_->slot->record.need_bytes = bytes;
     for (std::size_t k = 0; k < state_->devices.size(); ++k) {
         lease::Share& share = state_->slot->record.shares[k];
         share.reserved_bytes = state_->devices[k].context_bytes + bytes;
@@ -92,7 +96,17 @@ bool Lease::others_wait() const {
 
 int Lease::keep_for_child() {
     const std::lock_guard lock(state_->mutex);
-    return state_->slot ? state_->slot->keep_for_child() : -1;
+    return state_->keep_for_child();
+}
+
+std::vector<std::pair<std::string, std::string>> Lease::child_environment() const {
+    const std::lock_guard lock(state_->mutex);
+    return lease::child_environment(*state_);
+}
+
+void Lease::publish_held_by_child(int pid) const {
+    const std::lock_guard lock(state_->mutex);
+    state_->publish_held_by(unsigned(pid));
 }
 
 Lease acquire(const LeaseRequest& request) {

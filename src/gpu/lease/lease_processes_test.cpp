@@ -1,137 +1,14 @@
 // Leases among real processes on the simulated server, some of which are killed or stopped where it hurts. The server
 // refuses what does not fit, so whatever is granted too much fails there.
 // SPDX-License-Identifier: MIT
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/lease_processes.hpp"
 
-#include <csignal>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <random>
-#include <sstream>
 
-#include "tests/temporary_folder.hpp"
+using glint::gpu::lease::test::LeaseProcesses;
+using glint::gpu::lease::test::Worker;
 
 namespace {
-
-const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-
-/// A lease_worker beside the test.
-class Worker {
-  public:
-    Worker(const glint::test::TemporaryFolder& server, const std::string& command) {
-        std::vector<std::string> words{"lease_worker"};
-        std::istringstream parts(command);
-        for (std::string word; parts >> word;) words.push_back(word);
-        std::vector<char*> arguments;
-        for (std::string& word : words) arguments.push_back(word.data());
-        arguments.push_back(nullptr);
-        const std::string program = (bin / "lease_worker").string();
-        int in[2], out[2];
-        if (::pipe2(in, O_CLOEXEC) || ::pipe2(out, O_CLOEXEC)) throw std::runtime_error("no pipe");
-        pid_ = ::fork();
-        if (pid_ == 0) {
-            ::dup2(in[0], 0), ::dup2(out[1], 1), ::dup2(out[1], 2);
-            if (::chdir(server.path().c_str()) == 0) ::execv(program.c_str(), arguments.data());
-            ::_exit(127);
-        }
-        ::close(in[0]), ::close(out[1]);
-        input_ = in[1], output_ = out[0];
-    }
-    Worker(const Worker&) = delete;
-    ~Worker() {
-        if (pid_ > 0) signal(SIGKILL), signal(SIGCONT), finish();
-    }
-
-    void signal(int number) const { ::kill(pid_, number); }
-    void end_input() {
-        if (input_ >= 0) ::close(std::exchange(input_, -1));
-    }
-    /// Reads on until it says this; false when it ends before.
-    bool says(const std::string& line) {
-        char c;
-        for (std::size_t from = output.size();
-             output.find(line + "\n", from > line.size() ? from - line.size() : 0) == output.npos;)
-            if (::read(output_, &c, 1) != 1)
-                return false;
-            else
-                output += c;
-        return true;
-    }
-    /// Waits until it has stopped itself; false when it ended instead.
-    bool stopped() {
-        int status = 0;
-        ::waitpid(pid_, &status, WUNTRACED);
-        if (WIFSTOPPED(status)) return true;
-        pid_ = 0, status_ = status;
-        return false;
-    }
-    /// The exit code, or 128 + signal.
-    int finish() {
-        end_input();
-        char buffer[4096];
-        for (ssize_t n; (n = ::read(output_, buffer, sizeof buffer)) > 0;) output.append(buffer, std::size_t(n));
-        ::close(output_);
-        if (pid_ > 0) ::waitpid(std::exchange(pid_, 0), &status_, 0);
-        return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
-    }
-
-    std::string output;
-
-  private:
-    pid_t pid_ = 0;
-    int input_ = -1, output_ = -1, status_ = 0;
-};
-
-struct LeaseProcesses : ::testing::Test {
-    glint::test::TemporaryFolder server;
-
-    void SetUp() override {
-        const std::filesystem::path folder = bin.parent_path() / "simgpu";
-        if (!std::filesystem::exists(folder / "libcuda.so.1")) GTEST_SKIP() << "no simulated server in " << folder;
-        if (!std::filesystem::exists(bin / "lease_worker")) GTEST_SKIP() << "no lease_worker in " << bin;
-        const char* libraries = std::getenv("LD_LIBRARY_PATH");
-        set("LD_LIBRARY_PATH", folder.string() + (libraries ? std::string(":") + libraries : ""));
-        for (const char* name :
-             {"CUDA_VISIBLE_DEVICES", "GLINT_GPU_MEMORY_LIMIT", "GLINT_LEASES_PER_USER", "SIMGPU_FAULT"})
-            set(name, {});
-        set("SIMGPU_STATE", (server / "state").string());
-        set("SIMGPU_KERNELS", (folder / "libsimgpu_test_kernels.so").string());
-        set("SIMGPU_TIME_SCALE", "0.02");
-        set("SIMGPU_LEAKS", "0");
-        set("GLINT_LEASE_DIR", (server / "leases").string());
-        gpus("1x8GiB");
-    }
-    void TearDown() override {
-        const auto all = std::exchange(before_, {});
-        for (auto k = all.rbegin(); k != all.rend(); ++k) set(k->first, k->second);
-    }
-    void gpus(const char* devices) { set("SIMGPU_DEVICES", devices); }
-    void set(const std::string& name, const std::optional<std::string>& value) {
-        const char* was = std::getenv(name.c_str());
-        before_.emplace_back(name, was ? std::optional<std::string>(was) : std::nullopt);
-        value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
-    }
-    std::unique_ptr<Worker> start(const std::string& command) const {
-        return std::make_unique<Worker>(server, command);
-    }
-    void expect_done(Worker& worker, const std::string& what = "") const {
-        const int code = worker.finish();
-        EXPECT_EQ(code, 0) << what << ": " << worker.output;
-        EXPECT_NE(worker.output.find("done\n"), std::string::npos) << what << ": " << worker.output;
-    }
-    std::string state() const {
-        Worker worker(server, "");
-        worker.finish();
-        return worker.output;
-    }
-
-  private:
-    std::vector<std::pair<std::string, std::optional<std::string>>> before_;
-};
 
 constexpr const char* empty_8_gib = "0 holders, 0 waiters, 8188 MiB free\n";
 

@@ -4,7 +4,42 @@
 
 #include <algorithm>
 
+#include "gpu/lease/child_use.hpp"
+#include "gpu/lease/hand_over.hpp"
+#include "gpu/process.hpp"
+#include "gpu/text.hpp"
+
 namespace glint::gpu::lease {
+namespace {
+
+/// What the eyes see of each of these GPUs; null: it is gone, or NVML does not say what is free.
+std::vector<const SeenGpu*> find(const Sight& sight, const std::vector<GpuId>& ids) {
+    std::vector<const SeenGpu*> found;
+    for (const GpuId& id : ids) {
+        const auto seen = std::find_if(sight.gpus.begin(), sight.gpus.end(),
+                                       [&](const SeenGpu& gpu) { return gpu.id == id && gpu.free_known; });
+        found.push_back(seen == sight.gpus.end() ? nullptr : &*seen);
+    }
+    return found;
+}
+
+/// A lease of its own.
+std::unique_ptr<LeaseState> take(const Surroundings& around, const LeaseRequest& request) {
+    Admitted admitted = admit(around, request);
+    auto state = std::make_unique<LeaseState>();
+    for (const SeenGpu& seen : admitted.gpus) {
+        state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, seen.gpu.context_bytes});
+        state->ids.push_back(seen.id);
+    }
+    state->driver = admitted.driver;
+    state->waited_s = admitted.waited_s;
+    state->bytes = request.bytes;
+    state->slot = std::move(admitted.slot);
+    if (admitted.watch) state->spent_watch.emplace(std::move(*admitted.watch));
+    return state;
+}
+
+}  // namespace
 
 LeaseState::~LeaseState() {
     if (slot) slot->give_back();
@@ -22,6 +57,43 @@ void LeaseState::publish() {
     record.arrived_ns = lost.arrived_ns, record.since_ns = lost.since_ns, record.beat_ns = lost.beat_ns;
     record.share_count = lost.share_count, record.shares = lost.shares;
     if (other->publish()) slot = std::move(other);
+}
+
+std::string LeaseState::name() const { return slot ? name_of_lease(slot->name(), slot->record.occupancy) : borrowed; }
+
+int LeaseState::keep_for_child() {
+    if (!slot) return -1;
+    const Sight sight = eyes->look();
+    const StateDir::Scan scan = directory->scan();
+    unexplained_before.clear();
+    for (const SeenGpu* seen : find(sight, ids))
+        unexplained_before.push_back(seen ? unexplained_bytes(*seen, scan, slot->name()) : 0);
+    return slot->keep_for_child();
+}
+
+void LeaseState::publish_held_by(unsigned pid) {
+    if (!slot || unexplained_before.empty()) return;
+    const std::string mark = text(inherited_variable, "=", name());
+    // Who has left the family has still the variable; who has overwritten its environment is still of the family.
+    const auto is_its = [&](unsigned other) {
+        const std::vector<unsigned> family = lineage(other);
+        return std::find(family.begin(), family.end(), pid) != family.end() || was_started_with(other, mark);
+    };
+    const Sight sight = eyes->look();
+    const StateDir::Scan scan = directory->scan();
+    const std::vector<const SeenGpu*> found = find(sight, ids);
+    bool changed = false;
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+        if (!found[k]) continue;
+        Share& share = slot->record.shares[k];
+        const std::uint64_t unexplained = unexplained_bytes(*found[k], scan, slot->name());
+        const std::uint64_t grown = unexplained - std::min(unexplained, unexplained_before[k]);
+        const ChildUse use = use_by_child(*found[k], is_its, std::min(grown, share.reserved_bytes));
+        const std::uint32_t more = std::uint32_t(std::max(1, use.contexts) - 1);
+        changed |= share.held_bytes != use.bytes || share.more_contexts != more;
+        share.held_bytes = use.bytes, share.more_contexts = more;
+    }
+    if (changed) publish();
 }
 
 void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most_contexts) {
@@ -42,19 +114,12 @@ void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most
 }
 
 Lease acquire_in(const Surroundings& around, const LeaseRequest& request) {
-    Admitted admitted = admit(around, request);
-    auto state = std::make_unique<LeaseState>();
+    check(request);
+    auto state = borrow(around, request);
+    if (!state) state = take(around, request);
     state->directory = around.directory;
     state->clock = around.clock;
-    for (const SeenGpu& seen : admitted.gpus) {
-        state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, seen.gpu.context_bytes});
-        state->ids.push_back(seen.id);
-    }
-    state->driver = admitted.driver;
-    state->waited_s = admitted.waited_s;
-    state->bytes = request.bytes;
-    state->slot = std::move(admitted.slot);
-    if (admitted.watch) state->spent_watch.emplace(std::move(*admitted.watch));
+    state->eyes = around.eyes;
     return Lease(std::move(state));
 }
 

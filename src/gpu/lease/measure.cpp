@@ -10,32 +10,27 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int nvml_success = 0;
-
 struct Found {
     bool known = false;
-    unsigned processes = 0;
+    std::size_t processes = 0;
     std::uint64_t ours = 0, free = 0;
 };
 
 Found ask_nvml(const std::string& uuid) {
     const Nvml& table = nvml();
-    constexpr unsigned most = 256;
-    cu::NvmlProcess processes[most];
     cu::NvmlDevice handle = nullptr;
     cu::NvmlMemory memory{};
     Found found;
-    found.processes = most;
-    found.known = table.why.empty() && table.nvmlDeviceGetComputeRunningProcesses_v3 &&
-                  table.nvmlDeviceGetHandleByUUID(uuid.c_str(), &handle) == nvml_success &&
-                  table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success &&
-                  table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &found.processes, processes) == nvml_success;
+    if (!table.why.empty() || table.nvmlDeviceGetHandleByUUID(uuid.c_str(), &handle) != nvml_success ||
+        table.nvmlDeviceGetMemoryInfo(handle, &memory) != nvml_success)
+        return found;
+    const auto processes = compute_processes(table, handle);
+    found.known = processes.has_value();
     if (!found.known) return found;
     found.free = memory.free;
-    constexpr unsigned long long not_known = ~0ull;
-    for (unsigned k = 0; k < found.processes; ++k)
-        if (processes[k].pid == unsigned(::getpid()) && processes[k].used_bytes != not_known)
-            found.ours = processes[k].used_bytes;
+    found.processes = processes->size();
+    for (const DeviceProcess& process : *processes)
+        if (process.pid == unsigned(::getpid())) found.ours = process.used_bytes;
     return found;
 }
 

@@ -25,11 +25,12 @@ struct Room {
     std::uint64_t if_empty = 0;   // free once every lease is given back
     std::uint64_t held = 0;       // by leases
     int holders = 0, coming = 0;  // leases with a context, and without one yet
+    int held_contexts = 0;        // of the holders
     bool strangers = false;       // somebody is here without a lease
     bool promised = false;        // to a ticket that has been passed often enough
 
-    int contexts() const { return std::max(gpu->processes, holders) + coming; }
-    int foreign_contexts() const { return std::max(0, gpu->processes - holders); }
+    int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
+    int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
     /// The device's utilization may be that of the leases on it, and these are no strangers.
     bool strangers_are_busy(const Rules& rules) const {
@@ -93,6 +94,7 @@ class Plan {
         room.free = plus(room.free, minus(r.reserved_bytes, r.held_bytes));  // here still what is to come
         room.held = plus(room.held, r.held_bytes);
         ++(r.held_bytes ? room.holders : room.coming);
+        if (r.held_bytes) room.held_contexts += 1 + r.more_contexts;
     }
 
     void settle(Room& room) const {

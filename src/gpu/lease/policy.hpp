@@ -34,6 +34,7 @@ struct Reservation {
     std::uint32_t uid = 0;
     std::uint64_t reserved_bytes = 0;
     std::uint64_t held_bytes = 0;  ///< of it, already taken from the GPU; 0: no context yet
+    int more_contexts = 0;         ///< where there is one: those of further processes
 };
 
 /// A live request that waits.

@@ -94,6 +94,19 @@ TEST(LeasePolicy, amounts_that_overflow_leave_no_room) {
     EXPECT_EQ(only(server(1), {me, ~std::uint64_t(0), 1}).gpus, 0u);
 }
 
+TEST(LeasePolicy, all_processes_of_a_lease_are_its_own) {
+    Snapshot s = server(1);
+    lease_on(s, 0, 30 * gib, true);
+    s.gpus[0].processes = 4;
+    s.gpus[0].utilization_percent = 100;
+    const Ticket ticket = wants(40);
+    EXPECT_EQ(only(s, ticket).obstacle, Obstacle::strangers) << "three that nobody knows, and not 1.5 times the room";
+    s.reservations[0].more_contexts = 3;
+    EXPECT_EQ(only(s, ticket).gpus, 1u);
+    s.gpus[0].most_contexts = 4;
+    EXPECT_EQ(only(s, ticket).obstacle, Obstacle::contexts);
+}
+
 TEST(LeasePolicy, first_come_first_served) {
     Snapshot s = server(1);
     s.tickets = {wants(50), wants(50), wants(50)};

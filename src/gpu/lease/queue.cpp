@@ -63,8 +63,8 @@ void add_reservations(const StateDir::Scan& before, const SeenSlot& slot, const 
     for (const Share& now : slot.record.used_shares()) {
         const Share* earlier = share_before(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
-        queue.snapshot.reservations.push_back(
-            {index_of(sight, now.gpu), slot.name.uid, share.reserved_bytes, share.held_bytes});
+        queue.snapshot.reservations.push_back({index_of(sight, now.gpu), slot.name.uid, share.reserved_bytes,
+                                               share.held_bytes, int(share.more_contexts)});
         queue.reservation_names.push_back(slot.name);
     }
 }

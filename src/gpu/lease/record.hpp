@@ -28,6 +28,8 @@ enum class State : std::uint32_t {
 struct Share {
     GpuId gpu;
     std::uint64_t reserved_bytes, held_bytes;
+    std::uint32_t more_contexts = 0;  ///< beyond the one that held_bytes tells of: a program with several processes
+    std::uint32_t unused = 0;
 };
 
 /// A lease that began in this slot: by it tickets that came before count how often they were passed. Times by Clock.
@@ -47,7 +49,7 @@ struct Known {
 /// In the machine's own byte order: the directory is that of one machine.
 struct Record {
     static constexpr std::uint64_t magic_number = 0x31657361656c6c67;  // "glleas1" and a check on the byte order
-    static constexpr std::uint32_t this_version = 1;
+    static constexpr std::uint32_t this_version = 2;
     static constexpr std::size_t most_shares = 32, most_admissions = 8, most_known = 16;
 
     std::uint64_t magic = magic_number;
@@ -69,7 +71,7 @@ struct Record {
     std::span<const Share> used_shares() const { return {shares.data(), share_count}; }
     bool operator==(const Record&) const = delete;
 };
-static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 1744);
+static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 2000);
 
 /// A slot file holds two copies, written in turns: one of them is always whole.
 constexpr std::size_t copy_bytes = 2048, slot_file_bytes = 2 * copy_bytes;

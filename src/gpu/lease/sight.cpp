@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/sight.hpp"
 
-#include "glint/gpu/device.hpp"
+#include <algorithm>
+#include <cstdlib>
+
+#include "gpu/driver.hpp"
 #include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int nvml_success = 0, nvml_insufficient_size = 7, nvml_prohibited = 2, nvml_exclusive_process = 3;
+constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
 constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
 constexpr int most_mps_clients = 48;
 
@@ -24,18 +28,20 @@ std::uint32_t number_of(const std::string& words) {
     return sum;
 }
 
-void count_processes(const Nvml& table, cu::NvmlDevice handle, Gpu& gpu) {
-    gpu.processes = 0;
-    gpu.mps = false;
-    if (!table.nvmlDeviceGetComputeRunningProcesses_v3) return;
-    constexpr unsigned most = 256;
-    cu::NvmlProcess found[most];
-    unsigned count = most;
-    const int result = table.nvmlDeviceGetComputeRunningProcesses_v3(handle, &count, found);
-    if (result != nvml_success && result != nvml_insufficient_size) return;
-    gpu.processes = int(count);
-    if (result != nvml_success || count == 0 || !mps_may_run()) return;
-    for (unsigned k = 0; k < count; ++k) gpu.mps |= is_mps_server(found[k].pid);
+/// CUDA shows a process one MIG instance; a program that is told of another can use that one.
+bool usable_by_child(const Device& device) {
+    if (device.why_not.empty() || device.occupied) return true;
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    return device.mig && device.ordinal < 0 && driver().why.empty() && device.compute_mode != "prohibited" &&
+           (!visible || std::string(visible).find(device.uuid) != std::string::npos);
+}
+
+void note_processes(const Nvml& table, cu::NvmlDevice handle, SeenGpu& seen) {
+    seen.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
+    seen.gpu.processes = int(seen.processes.size());
+    seen.gpu.mps = !seen.processes.empty() && mps_may_run() &&
+                   std::any_of(seen.processes.begin(), seen.processes.end(),
+                               [](const DeviceProcess& process) { return is_mps_server(process.pid); });
 }
 
 void refresh(const Nvml& table, SeenGpu& seen) {
@@ -58,7 +64,7 @@ void refresh(const Nvml& table, SeenGpu& seen) {
         gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
                                                     : ComputeMode::shared;
-    count_processes(table, handle, gpu);
+    note_processes(table, handle, seen);
     gpu.most_contexts = gpu.mps ? most_mps_clients : Gpu().most_contexts;
 }
 
@@ -69,12 +75,13 @@ Sight first_look() {
     sight.driver = number_of(found.driver_version);
     for (const Device& device : found.devices) {
         const auto id = gpu_id(device.uuid);
-        if (!id || sight.gpus.size() == most_gpus) continue;
+        if (!id || device.instances > 0 || sight.gpus.size() == most_gpus) continue;
         SeenGpu seen;
         seen.id = *id;
         seen.name = device.name;
         seen.ordinal = device.ordinal;
         seen.usable = device.why_not.empty() || device.occupied;
+        seen.usable_by_child = usable_by_child(device);
         seen.gpu.uuid = device.uuid;
         seen.gpu.total_bytes = device.total_bytes;
         seen.gpu.mode = mode_of(device.compute_mode);

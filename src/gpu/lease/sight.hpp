@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/gpu/device.hpp"
 #include "gpu/lease/policy.hpp"
 #include "gpu/lease/record.hpp"
 
@@ -15,9 +16,11 @@ struct SeenGpu {
     Gpu gpu;  ///< its context_bytes and most_contexts are what is usual
     GpuId id{};
     std::string name;
-    int ordinal = -1;         ///< CUDA's, in this process
-    bool usable = false;      ///< by this process
-    bool free_known = false;  ///< false: free_bytes is all it has
+    int ordinal = -1;              ///< CUDA's, in this process
+    bool usable = false;           ///< by this process
+    bool usable_by_child = false;  ///< by a program that it starts
+    bool free_known = false;       ///< false: free_bytes is all it has
+    std::vector<DeviceProcess> processes;
 };
 
 struct Sight {

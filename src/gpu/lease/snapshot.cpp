@@ -1,9 +1,11 @@
 // Who has and wants what, for people to see.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <set>
 
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/queue.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu {
 namespace lease {
@@ -18,18 +20,42 @@ void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, 
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (sight.gpus[g].id == share.gpu)
                 gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
+                                           share.held_bytes ? 1 + int(share.more_contexts) : 0,
                                            seconds_between(slot.record.since_ns, now_ns)});
 }
 
-void finish(LeaseGpu& gpu) {
+std::vector<std::string> candidates_of(const Record& ticket, const Sight& sight) {
+    std::vector<std::string> uuids;
+    for (const Share& share : ticket.used_shares())
+        for (const SeenGpu& seen : sight.gpus)
+            if (seen.id == share.gpu) uuids.push_back(seen.gpu.uuid);
+    return uuids;
+}
+
+/// Where a program runs under a lease, its processes are the holder's children.
+std::vector<DeviceProcess> unknown(const std::vector<DeviceProcess>& processes,
+                                   const std::vector<LeaseHolder>& holders) {
+    std::set<unsigned> known;
+    for (const LeaseHolder& holder : holders) known.insert(holder.pid);
+    std::vector<DeviceProcess> left;
+    for (const DeviceProcess& process : processes) {
+        const std::vector<unsigned> family = lineage(process.pid);
+        if (std::none_of(family.begin(), family.end(), [&](unsigned pid) { return known.contains(pid); }))
+            left.push_back(process);
+    }
+    return left;
+}
+
+void finish(const SeenGpu& seen, LeaseGpu& gpu) {
     std::uint64_t to_come = 0;
-    int with_context = 0;
+    int contexts = 0;
     for (const LeaseHolder& holder : gpu.holders) {
         to_come += holder.reserved_bytes - std::min(holder.reserved_bytes, holder.held_bytes);
-        with_context += holder.held_bytes > 0;
+        contexts += holder.contexts;
     }
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
-    gpu.strangers = std::max(0, gpu.processes - with_context);
+    gpu.strangers = std::max(0, gpu.processes - contexts);
+    if (gpu.strangers) gpu.stranger_processes = unknown(seen.processes, gpu.holders);
 }
 
 }  // namespace
@@ -42,8 +68,12 @@ LeaseSnapshot snapshot_in(const Surroundings& around) {
     found.why_no_gpu = sight.why_none;
     for (const SeenGpu& seen : sight.gpus) {
         const Gpu& gpu = seen.gpu;
-        found.gpus.push_back(
-            {gpu.uuid, seen.name, gpu.total_bytes, gpu.free_bytes, 0, gpu.utilization_percent, gpu.processes, 0, {}});
+        found.gpus.push_back({.uuid = gpu.uuid,
+                              .name = seen.name,
+                              .total_bytes = gpu.total_bytes,
+                              .free_bytes = gpu.free_bytes,
+                              .utilization_percent = gpu.utilization_percent,
+                              .processes = gpu.processes});
     }
     const StateDir::Scan scan = around.directory->scan();
     const std::uint64_t now_ns = around.clock->now_ns();
@@ -53,14 +83,14 @@ LeaseSnapshot snapshot_in(const Surroundings& around) {
         if (slot.record.state == State::holding) add_holder(slot, sight, now_ns, found.gpus);
         if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
     }
-    for (LeaseGpu& gpu : found.gpus) finish(gpu);
+    for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(sight.gpus[g], found.gpus[g]);
     std::stable_sort(waiting.begin(), waiting.end(),
                      [](const SeenSlot* a, const SeenSlot* b) { return a->record.arrived_ns < b->record.arrived_ns; });
     for (const SeenSlot* slot : waiting) {
         const Record& record = slot->record;
         found.waiters.push_back({slot->name.uid, record.pid, record.need_bytes, int(record.gpus),
-                                 seconds_between(record.arrived_ns, now_ns), passes_of(record, scan),
-                                 is_awake(record, now_ns)});
+                                 candidates_of(record, sight), seconds_between(record.arrived_ns, now_ns),
+                                 passes_of(record, scan), is_awake(record, now_ns)});
     }
     return found;
 }

@@ -199,7 +199,7 @@ TEST_F(LeaseStateDir, records_are_validated) {
         return unseal({bytes, sizeof record}).has_value();
     };
     EXPECT_TRUE(valid([](Record&) {}));
-    EXPECT_FALSE(valid([](Record& r) { r.version = 2; }));
+    EXPECT_FALSE(valid([](Record& r) { r.version = Record::this_version - 1; }));
     EXPECT_FALSE(valid([](Record& r) { r.magic ^= 1; }));
     EXPECT_FALSE(valid([](Record& r) { r.state = State(4); }));
     EXPECT_FALSE(valid([](Record& r) { r.gpus = 0; }));
@@ -209,6 +209,7 @@ TEST_F(LeaseStateDir, records_are_validated) {
     EXPECT_FALSE(valid([](Record& r) { r.need_bytes = ~std::uint64_t(0); }));
     EXPECT_FALSE(valid([](Record& r) { r.shares[0].reserved_bytes = std::uint64_t(1) << 51; }));
     EXPECT_FALSE(valid([](Record& r) { r.shares[0].held_bytes = std::uint64_t(1) << 51; }));
+    EXPECT_FALSE(valid([](Record& r) { r.shares[0].more_contexts = 5000; }));
     EXPECT_FALSE(valid([](Record& r) { r.sequence = ~std::uint64_t(0); }));
     EXPECT_FALSE(valid([](Record& r) { r.share_count = 2, r.shares[1] = r.shares[0]; })) << "one GPU twice";
     Record broken = holding(8);

@@ -1,0 +1,91 @@
+// Finds the lease that GLINT_LEASE names. Only what the directory says of it is believed.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/hand_over.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "gpu/limit.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+const SeenSlot* find_lease(const StateDir::Scan& scan, const std::string& name) {
+    const auto found = std::find_if(scan.slots.begin(), scan.slots.end(), [&](const SeenSlot& slot) {
+        return slot.alive && slot.record.state == State::holding &&
+               name_of_lease(slot.name, slot.record.occupancy) == name;
+    });
+    return found == scan.slots.end() ? nullptr : &*found;
+}
+
+struct Offer {
+    SeenGpu gpu;
+    std::uint64_t context_bytes;
+};
+
+/// The lease's GPUs that can be used here, the one with the most free memory first.
+std::vector<Offer> offers_of(const Record& lease, const Sight& sight, const LeaseRequest& request) {
+    std::vector<Offer> offers;
+    for (const Share& share : lease.used_shares())
+        for (const SeenGpu& seen : sight.gpus)
+            if (seen.id == share.gpu && (request.for_child ? seen.usable_by_child : seen.usable))
+                offers.push_back({seen, share.reserved_bytes - std::min(share.reserved_bytes, lease.need_bytes)});
+    std::stable_sort(offers.begin(), offers.end(),
+                     [](const Offer& a, const Offer& b) { return a.gpu.gpu.free_bytes > b.gpu.gpu.free_bytes; });
+    return offers;
+}
+
+}  // namespace
+
+std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy) { return text(slot.text(), ':', occupancy); }
+
+std::unique_ptr<LeaseState> borrow(const Surroundings& around, const LeaseRequest& request) {
+    if (around.inherited.empty()) return nullptr;
+    const auto refuse = [&](const char* why) {
+        if (request.log)
+            request.log(text(inherited_variable, "=", around.inherited, ": ", why,
+                             "; this process asks for a lease of its own"));
+        return nullptr;
+    };
+    const StateDir::Scan scan = around.directory->scan();
+    const SeenSlot* lease = find_lease(scan, around.inherited);
+    if (!lease) return refuse("that lease has ended");
+    const Sight sight = around.eyes->look();
+    const std::vector<Offer> offers = offers_of(lease->record, sight, request);
+    if (offers.empty()) return refuse("none of that lease's GPUs can be used here (CUDA_VISIBLE_DEVICES was changed?)");
+    if (int(offers.size()) < request.gpus)
+        throw NoGpu(100,
+                    text(request.gpus, " GPUs at once were asked for, and the lease that this process runs under has ",
+                         offers.size(), ": ask for fewer, or for more with `glint lease --gpus`"));
+    auto state = std::make_unique<LeaseState>();
+    for (int k = 0; k < request.gpus; ++k) {
+        const SeenGpu& seen = offers[std::size_t(k)].gpu;
+        state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, offers[std::size_t(k)].context_bytes});
+        state->ids.push_back(seen.id);
+    }
+    state->driver = sight.driver;
+    state->bytes = std::min(request.bytes, lease->record.need_bytes);
+    state->borrowed = around.inherited;
+    return state;
+}
+
+std::vector<std::pair<std::string, std::string>> child_environment(const LeaseState& state) {
+    std::string visible;
+    std::uint64_t limit = state.bytes;
+    const Sight sight = state.eyes->look();
+    for (const LeasedDevice& device : state.devices) {
+        visible += (visible.empty() ? "" : ",") + device.uuid;
+        for (const SeenGpu& seen : sight.gpus)
+            if (seen.gpu.uuid == device.uuid) limit = smaller_limit(limit, limit_of_environment(seen.gpu.total_bytes));
+    }
+    std::vector<std::pair<std::string, std::string>> variables{{"CUDA_VISIBLE_DEVICES", visible},
+                                                               {"GLINT_GPU_MEMORY_LIMIT", std::to_string(limit)}};
+    if (const std::string name = state.name(); !name.empty()) {
+        variables.emplace_back("GLINT_LEASE_DIR", std::filesystem::absolute(state.directory->path()).string());
+        variables.emplace_back(inherited_variable, name);
+    }
+    return variables;
+}
+
+}  // namespace glint::gpu::lease
