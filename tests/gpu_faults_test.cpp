@@ -67,7 +67,8 @@ class FaultyGpu : public ::testing::Test {
                        " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
                        "/libsimgpu_fit_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + variables +
                        "; exec glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 "
-                       "--json --overwrite --auto-timeout 0.2s --gpu-timeout 0.2s " +
+                       "--json --overwrite --gpu-timeout 0.2s --auto-timeout " +
+                       auto_timeout_ + " " +
                        (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
     }
     /// The library that this process has loaded.
@@ -140,6 +141,7 @@ class FaultyGpu : public ::testing::Test {
 
     TemporaryFolder folder_;
     std::filesystem::path server_;
+    std::string auto_timeout_ = "0.2s";
     std::string real_driver_;  // faults are injected in front of it; empty: the simulated server
 };
 
@@ -213,6 +215,7 @@ TEST_F(FaultyGpu, what_never_works_ends_in_time) {
     const Ended strict = fit_with(always, "--backend gpu");
     EXPECT_EQ(strict.exit_code, 5);
     EXPECT_NE(strict.err.find("asked for"), std::string::npos) << strict.err;
+    auto_timeout_ = "3s";
     const Ended easy = fit_with(always, "--backend auto");
     ASSERT_EQ(easy.exit_code, 0) << easy.err;
     const auto result = nlohmann::json::parse(easy.out);

@@ -27,8 +27,6 @@ GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
     return float((b.word[k / 4] >> (8 * (k % 4))) & 0xffu);
 }
 
-GLINT_INLINE int clamp(int value, int most) { return value < 0 ? 0 : value > most ? most : value; }
-
 /// Where a block's ROIs lie in its shared memory.
 struct SharedRois {
     float* data;      // d' of docs/theory.md; not-a-number where a pixel cannot be used
@@ -73,9 +71,9 @@ struct FitKernel {
         at = roi * stride + p;
         if (maps) {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
-            const int x = clamp(corners[k], launch.map_width - s);
-            const int y = clamp(corners[launch.count + k], launch.map_height - s);
-            const GpuCameraPixel here = maps[(y + j) * launch.map_width + x + i];
+            const unsigned x = corners[k], y = corners[launch.count + k], width = launch.map_width;
+            const unsigned index = (y + j) * width + x + i, end = width * unsigned(launch.map_height);
+            const GpuCameraPixel here = maps[index < end ? index : 0];  // outside_maps() tells
             offset = here.offset, factor = here.factor, v = here.variance;
         }
         const float d = (count - offset) * factor;
