@@ -31,10 +31,10 @@ struct LeaseRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, beyond the context
     int gpus = 1;                                                ///< different ones, all at once
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: now or not at all
-    /// Told about twice a second while waiting: seconds since the call, bytes free where the most are, bytes required there
-    /// with the context. From the calling thread.
+    /// Told about twice a second while waiting, once a second far behind: seconds since the call, bytes free where the most
+    /// are, bytes required there with the context. From the calling thread.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within 0.25 s
+    const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within a second
     std::function<void(const std::string&)> log = {};  ///< told why it waits, and of what is out of order; same thread
 };
 
