@@ -34,11 +34,11 @@ struct LeaseRequest {
     int gpus = 1;                                                ///< different ones, all at once
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: now or not at all
     std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs that will not do
-    /// Told about twice a second while waiting: seconds since the call, bytes free where the most are, bytes required there
-    /// with the context. From the calling thread.
+    /// Told about twice a second while waiting, once a second far behind: seconds since the call, bytes free where the most
+    /// are, bytes required there with the context. From the calling thread.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
     bool for_child = false;                            ///< for a program to be started: any MIG instance will do
-    const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within 0.25 s
+    const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within a second
     std::function<void(const std::string&)> log = {};  ///< told why it waits, and of what is out of order; same thread
 };
 

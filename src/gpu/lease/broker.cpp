@@ -18,11 +18,12 @@
 namespace glint::gpu::lease {
 namespace {
 
-// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they do so in case
-// a notice was lost, or the head is asleep.
-constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16;
+// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they see whether
+// the head is awake, and now and then look at everything, in case a notice was lost.
+constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16, full_look_every_s = 64;
 constexpr double first_look_after_s = 0.004;  // after a change: the kernel still takes a dead process apart
-constexpr double stop_slice_s = 0.25, told_every_s = 0.5;
+constexpr double stopped_within_s = 0.25, told_every_s = 0.5;  // near the front; others wake up more rarely
+constexpr double far_stopped_within_s = 1, far_told_every_s = 1;
 constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;
 constexpr int cuda_no_device = 100, cuda_out_of_memory = 2;
 
@@ -157,18 +158,22 @@ class Waiting {
             queue_.mine = 0;
         } else {
             if (since(slot_->record.beat_ns) >= beat_every_s && !beat()) return replace_slot(ask_nvml);
-            StateDir::Scan before = ask_nvml ? around_.directory->scan() : StateDir::Scan();
             if (ask_nvml) notice(around_.eyes->look());
             scan_ = around_.directory->scan();
             if (!scan_.complete) {
                 go_alone(text("there are too many files in ", around_.directory->path(), " to trust it: empty it"));
                 return look(true);
             }
-            queue_ = queue_of(before, sight_, scan_, self(), now(), claims_);
+            // What is taken or given back meanwhile may look free: who then claims it looks more closely.
+            queue_ = queue_of({}, sight_, scan_, self(), now(), claims_);
             if (!queue_.mine) return replace_slot(ask_nvml);
             queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
         }
-        decision_ = plan(queue_.snapshot, around_.rules, *queue_.mine).back();
+        const std::vector<Decision> decisions = plan(queue_.snapshot, around_.rules, *queue_.mine);
+        decision_ = decisions.back();
+        for (std::size_t t = 0; t < decisions.size() && slot_; ++t)
+            if (is_head(decisions[t])) head_ = queue_.ticket_names[t];
+        looked_ns_ = now();
         if (!ask_nvml) decision_.gpus = 0;  // from what NVML said long ago
         return watch_where_it_matters();
     }
@@ -193,7 +198,8 @@ class Waiting {
         sight_ = std::move(seen);
     }
 
-    bool is_head() const { return decision_.place == 0 && decision_.obstacle != Obstacle::user_limit; }
+    static bool is_head(const Decision& d) { return d.place == 0 && d.obstacle != Obstacle::user_limit; }
+    bool is_head() const { return is_head(decision_); }
     bool is_near() const { return decision_.place < around_.rules.window; }
 
     /// Those near the front see every change. The others see when the one leaves that is a window before them, so that a
@@ -303,6 +309,14 @@ class Waiting {
 
     int wake() const { return watch_ ? watch_->descriptor() : -1; }
 
+    /// The head asks NVML and tells everybody, as long as it is awake.
+    bool others_care() const {
+        if (is_head() || wake() < 0 || since(looked_ns_) > full_look_every_s) return false;
+        const auto head = around_.directory->find(head_);
+        return head && head->alive && head->record.state == State::waiting && head->record.arrived_ns <= started_ns_ &&
+               is_awake(head->record, now());
+    }
+
     /// True: look at everything. False: only at who is before us.
     bool sleep() {
         if (slot_ && !watch_) {  // who need not wait needs none; from now on no change is missed
@@ -312,23 +326,31 @@ class Waiting {
         around_.at("sleep");
         const bool head = !slot_ || is_head();
         if (head && std::exchange(freed_, false) && slot_) slot_->ring();
-        const double until_s = elapsed() + next_look_s(head);
+        do {
+            if (wait_for_notice(next_look_s(head))) return is_near();
+            if ((request_.stop && request_.stop->load()) || elapsed() >= request_.timeout_s) return true;
+        } while (others_care());
+        return head || wake() < 0;
+    }
+
+    /// True: something happened. False: it took so long, or shall end.
+    bool wait_for_notice(double seconds) {
+        const double until_s = elapsed() + seconds;
         while (elapsed() < until_s) {
-            if (request_.stop && request_.stop->load()) return true;
-            if (elapsed() >= request_.timeout_s) return true;
+            if ((request_.stop && request_.stop->load()) || elapsed() >= request_.timeout_s) return false;
             double wait_s = std::min(until_s - elapsed(), request_.timeout_s - elapsed());
             if (slot_) wait_s = std::min(wait_s, std::max(0.0, beat_every_s - since(slot_->record.beat_ns)));
-            if (request_.stop) wait_s = std::min(wait_s, stop_slice_s);
-            if (request_.on_wait) wait_s = std::min(wait_s, told_every_s);
+            if (request_.stop) wait_s = std::min(wait_s, is_near() ? stopped_within_s : far_stopped_within_s);
+            if (request_.on_wait) wait_s = std::min(wait_s, is_near() ? told_every_s : far_told_every_s);
             around_.clock->wait(wake(), wait_s);
             if (watch_ && watch_->clear()) {
                 quick_s_ = first_look_after_s;
-                return is_near();
+                return true;
             }
             if (slot_ && since(slot_->record.beat_ns) >= beat_every_s) beat();
             tell();
         }
-        return head || wake() < 0;
+        return false;
     }
 
     double next_look_s(bool head) {
@@ -389,6 +411,8 @@ class Waiting {
     Queue queue_;
     ClaimMemory claims_;
     Decision decision_;
+    SlotName head_;  // of the queue, who asks NVML
+    std::uint64_t looked_ns_ = 0;
     GpuSet taken_ = 0;
     bool freed_ = false;  // by somebody who did not tell
     double quick_s_ = head_polls_every_s;

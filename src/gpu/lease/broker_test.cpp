@@ -118,6 +118,37 @@ TEST_F(LeaseBroker, only_the_head_keeps_asking_nvml) {
     EXPECT_LE(eyes->looks, 4);
 }
 
+// The head could run, and does not: so the second waits for it as long as it is awake, and looks at nothing else.
+TEST_F(LeaseBroker, who_is_behind_the_head_sees_whether_it_is_awake) {
+    constexpr double awake_s = 60;
+    Slot head = participant(State::waiting, 60);
+    for (double t = 1; t <= awake_s; t += 1)
+        clock->at(t, [&] { head.record.beat_ns = clock->now_ns(), head.publish(); });
+    clock->advance(0.001);
+    int looks = 0, looks_while_awake = 0;
+    around.at = [&](const char* point) { looks += point == std::string("look"); };
+    clock->at(awake_s, [&] { looks_while_awake = looks; });
+    const Lease lease = acquire(60, 100);
+    EXPECT_LE(looks_while_awake, 3);
+    EXPECT_GE(lease.waited_s(), awake_s + asleep_after_s - 0.01);
+    EXPECT_LE(lease.waited_s(), awake_s + asleep_after_s + 6);
+}
+
+TEST_F(LeaseBroker, who_is_far_behind_wakes_up_once_a_second) {
+    std::vector<Slot> before;
+    for (int k = 0; k <= around.rules.window; ++k) before.push_back(participant(State::waiting, 60));
+    clock->advance(0.001);
+    glint::StopFlag stop{false};
+    int told = 0;
+    LeaseRequest request{.bytes = 60 * gib, .stop = &stop};
+    request.on_wait = [&](double, std::uint64_t, std::uint64_t) { ++told; };
+    clock->at(4.5, [&] { stop = true; });
+    EXPECT_THROW(acquire_in(around, request), glint::Cancelled);
+    EXPECT_LE(clock->seconds(), 4.5 + 1.01);
+    EXPECT_GE(told, 4);
+    EXPECT_LE(told, 6);
+}
+
 TEST_F(LeaseBroker, first_come_first_served) {
     Slot first = participant(State::waiting, 60);
     clock->advance(0.001);

@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "gpu/text.hpp"
 
@@ -51,6 +50,13 @@ std::optional<Record> read_record(int file) {
         if (auto record = latest(bytes)) return record;
     }
     return {};
+}
+
+/// Where there is a valid one.
+void add_slot(int directory, const SlotName& name, std::vector<SeenSlot>& slots) {
+    const Descriptor file = open_owned(directory, name.text(), name.uid, O_RDONLY);
+    if (!file) return;
+    if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
 }
 
 /// Without the sticky bit anybody who may write there can take files away, and leases with them.
@@ -114,13 +120,15 @@ StateDir::Scan StateDir::scan() const {
     ::closedir(listing);
     if (!found.complete) return found;
     std::sort(names.begin(), names.end());
-    for (const SlotName& name : names) {
-        const Descriptor file = open_owned(directory_.get(), name.text(), name.uid, O_RDONLY);
-        if (!file) continue;
-        if (const auto record = read_record(file.get()))
-            found.slots.push_back({name, is_alive(file.get(), *record), *record});
-    }
+    found.slots.reserve(names.size());
+    for (const SlotName& name : names) add_slot(directory_.get(), name, found.slots);
     return found;
+}
+
+std::optional<SeenSlot> StateDir::find(const SlotName& name) const {
+    std::vector<SeenSlot> found;
+    add_slot(directory_.get(), name, found);
+    return found.empty() ? std::nullopt : std::optional<SeenSlot>(found.front());
 }
 
 struct flock liveness_lock(std::uint32_t occupancy) {

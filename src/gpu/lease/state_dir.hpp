@@ -6,6 +6,7 @@
 #include <fcntl.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class StateDir {
         bool complete = true;
     };
     Scan scan() const;
+    /// One of them; nothing where there is no valid one.
+    std::optional<SeenSlot> find(const SlotName& name) const;
 
   private:
     std::string path_, why_not_;
