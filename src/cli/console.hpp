@@ -64,6 +64,9 @@ class Summary {
     std::vector<std::pair<std::string, std::string>> lines_;
 };
 
+/// For words of other people's making, such as names of processes: nothing of them may move a terminal's cursor.
+std::string printable(std::string text);
+
 /// 1234567 as "1,234,567".
 std::string with_commas(std::int64_t value);
 
