@@ -28,6 +28,7 @@ Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);
 Command add_top(CLI::App& program);
+Command add_doctor(CLI::App& program);
 Command add_bench(CLI::App& program);
 
 /// docs/command_line.md, "Exit codes".
@@ -38,6 +39,7 @@ enum ExitCode : int {
     exit_input = 3,
     exit_output = 4,
     exit_gpu = 5,
+    exit_unwell = 6,
     exit_interrupted = 130,
 };
 

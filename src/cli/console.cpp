@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/duration.hpp"
-
 namespace glint::cli {
 namespace {
 
@@ -28,6 +26,12 @@ double percent(std::int64_t done, std::int64_t total) { return total > 0 ? 100.0
 void add_console_flags(CLI::App& app, ConsoleFlags& flags) {
     app.add_flag("--json", flags.json, "Print results as JSON on stdout (errors too)");
     app.add_flag("-q,--quiet", flags.quiet, "No notices and no progress; warnings and errors remain");
+}
+
+std::string clock_text(double seconds) {
+    const auto s = std::int64_t(std::clamp(seconds, 0.0, 8.64e6) + 0.5);
+    return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
+                    : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 Console::Console(const ConsoleFlags& flags) : flags_(flags), terminal_(isatty(STDERR_FILENO) == 1) {}
@@ -72,14 +76,6 @@ OnWait Console::waiter() {
 
 Warn Console::warner() {
     return [this](const std::string& message) { warn(message); };
-}
-
-void Console::status(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    if (flags_.quiet || !terminal_) return;
-    fmt::print(stderr, "\r\033[K{}", text.substr(0, std::size_t(terminal_width() - 1)));
-    std::fflush(stderr);
-    bar_drawn_ = true;
 }
 
 Progress Console::progress(std::string title, std::string unit) {
@@ -162,6 +158,12 @@ void Summary::print() const {
     std::size_t width = 0;
     for (const auto& [name, value] : lines_) width = std::max(width, name.size());
     for (const auto& [name, value] : lines_) fmt::print("{:<{}}  {}\n", name, width, value);
+}
+
+std::string printable(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return text;
 }
 
 std::string with_commas(std::int64_t value) {

@@ -32,7 +32,6 @@ class Console {
     void warn(const std::string& message);  ///< `glint: warning: ...`
     void say(const std::string& text);      ///< one line that was asked for, --quiet or not
     Warn warner();                          ///< `warn` as the library wants it
-    void status(const std::string& text);   ///< one line that is redrawn, on a terminal only, unless --quiet
 
     /// Progress of `title` in `unit` ("frames"); the first call tells what was done before.
     Progress progress(std::string title, std::string unit);
@@ -67,6 +66,12 @@ class Summary {
   private:
     std::vector<std::pair<std::string, std::string>> lines_;
 };
+
+/// For words of other people's making, such as names of processes: nothing of them may move a terminal's cursor.
+std::string printable(std::string text);
+
+/// 75 s as "1:15", 4000 s as "1:06:40".
+std::string clock_text(double seconds);
 
 /// 1234567 as "1,234,567".
 std::string with_commas(std::int64_t value);

@@ -7,10 +7,10 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
-#include "cli/duration.hpp"
 #include "cli/run_command.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/limit.hpp"
+#include "glint/units.hpp"
 
 namespace glint::cli {
 namespace {
@@ -65,10 +65,10 @@ class Queueing {
         request_.for_child = true;
         request_.stop = &stop_;
         request_.log = [this](const std::string& words) { console_.notice("glint: " + words); };
-        request_.on_wait = [this](double elapsed_s, std::uint64_t available, std::uint64_t required) {
+        request_.on_wait = [this, tell = console.waiter()](double elapsed_s, std::uint64_t available,
+                                                           std::uint64_t required) {
             look_for_signals();
-            console_.status(fmt::format("glint: waiting for a GPU, {}: {:.1f} GiB needed, {:.1f} GiB free",
-                                        clock_text(elapsed_s), double(required) / gib, double(available) / gib));
+            if (tell) tell(elapsed_s, available, required);
         };
     }
 

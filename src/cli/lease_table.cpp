@@ -8,20 +8,13 @@
 
 #include <chrono>
 
-#include "cli/duration.hpp"
+#include "cli/console.hpp"
 #include "gpu/process.hpp"
 
 namespace glint::cli {
 namespace {
 
 using Lines = std::vector<std::string>;
-
-/// Names of users and processes are what somebody likes: nothing of them may move the cursor.
-std::string printable(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-    return text;
-}
 
 std::string user_name(std::uint32_t uid) {
     const passwd* entry = ::getpwuid(uid);

@@ -18,12 +18,13 @@ namespace glint::cli {
 namespace {
 
 /// Every subcommand, in the order of `glint --help`.
-constexpr Command (*all_commands[])(CLI::App&) = {add_localize,  add_fit,     add_render, add_simulate, add_score,
-                                                  add_calibrate, add_devices, add_lease,  add_top,      add_bench};
+constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       add_render,  add_simulate,
+                                                  add_score,    add_calibrate, add_devices, add_lease,
+                                                  add_top,      add_doctor,    add_bench};
 
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
-            5 no GPU could be used, or none had room in time, or it failed;
+            5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
             130 interrupted (Ctrl-C), what was finished is kept.
 `glint COMMAND --help` explains a command and its flags, with examples.)";
 

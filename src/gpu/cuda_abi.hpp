@@ -31,8 +31,8 @@ constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initiali
                  unknown = 999;
 
 // Attributes of a device.
-constexpr int multiprocessor_count = 16, compute_mode = 20, unified_addressing = 41, capability_major = 75,
-              capability_minor = 76, managed_memory = 83, concurrent_managed_access = 89,
+constexpr int multiprocessor_count = 16, kernel_exec_timeout = 17, compute_mode = 20, unified_addressing = 41,
+              capability_major = 75, capability_minor = 76, managed_memory = 83, concurrent_managed_access = 89,
               max_shared_memory_per_block_optin = 97, memory_pools_supported = 115;
 
 // Attributes of a memory pool.

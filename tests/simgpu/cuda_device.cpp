@@ -103,6 +103,7 @@ cu::Result cuDeviceGetAttribute(int* value, int attribute, cu::Device device) {
     DEVICE_OR_RETURN(device);
     switch (attribute) {
         case cu::multiprocessor_count: *value = 8; break;
+        case cu::kernel_exec_timeout: *value = is_sick(index, "display"); break;
         case cu::compute_mode: *value = d.compute_mode; break;
         case cu::capability_major: *value = d.capability / 10; break;
         case cu::capability_minor: *value = d.capability % 10; break;

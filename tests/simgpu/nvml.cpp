@@ -18,7 +18,7 @@ using simgpu::ServerLock;
 
 namespace {
 
-enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_found = 6, too_small = 7 };
+enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_found = 6, too_small = 7, lost = 15 };
 
 bool initialized = false;
 
@@ -101,6 +101,7 @@ EXPORTED int nvmlDeviceGetHandleByIndex_v2(unsigned index, cu::NvmlDevice* devic
     const int gpu = gpu_of_index(index);
     READY_OR_RETURN(gpu);
     if (gpu < 0) return invalid;
+    if (simgpu::is_sick(gpu, "off-bus")) return lost;
     *device = handle_of(gpu);
     return success;
 }
@@ -147,7 +148,7 @@ EXPORTED int nvmlDeviceGetUtilizationRates(cu::NvmlDevice device, cu::NvmlUtiliz
 /// In a container NVML shows no processes of the others, and not its own (SIMGPU_HIDE_PIDS).
 EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsigned* count, cu::NvmlProcess* out) {
     DEVICE_OR_RETURN(device);
-    constexpr unsigned no_instance = ~0u, stranger_pid = 4'000'000;
+    constexpr unsigned no_instance = ~0u;
     const unsigned capacity = *count;
     *count = 0;
     if (simgpu::is_set("SIMGPU_HIDE_PIDS")) return success;
@@ -160,7 +161,7 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
         const unsigned instance =
             server().devices[i].parent < 0 ? no_instance : unsigned(i - server().devices[i].parent);
         if (server().devices[i].stranger_bytes)
-            add(stranger_pid + unsigned(i), server().devices[i].stranger_bytes, instance);
+            add(server().devices[i].stranger_pid, server().devices[i].stranger_bytes, instance);
         for (const simgpu::Slot& slot : server().slots)
             if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), slot.use[i].bytes(), instance);
     }
@@ -170,6 +171,27 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
 EXPORTED int nvmlDeviceGetComputeMode(cu::NvmlDevice device, int* mode) {
     DEVICE_OR_RETURN(device);
     *mode = d.compute_mode;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetPersistenceMode(cu::NvmlDevice device, int* mode) {
+    DEVICE_OR_RETURN(device);
+    *mode = !simgpu::is_sick(n, "persistence-off");
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetTotalEccErrors(cu::NvmlDevice device, int type, int, unsigned long long* count) {
+    DEVICE_OR_RETURN(device);
+    *count = type == 1 && simgpu::is_sick(n, "ecc") ? 3 : 0;
+    return success;
+}
+
+EXPORTED int nvmlDeviceGetRemappedRows(cu::NvmlDevice device, unsigned* correctable, unsigned* uncorrectable,
+                                       unsigned* pending, unsigned* failed) {
+    DEVICE_OR_RETURN(device);
+    *correctable = 0;
+    *uncorrectable = *pending = simgpu::is_sick(n, "row-pending");
+    *failed = simgpu::is_sick(n, "row-failed");
     return success;
 }
 
@@ -184,6 +206,7 @@ EXPORTED int nvmlDeviceGetMigMode(cu::NvmlDevice device, unsigned* now, unsigned
     DEVICE_OR_RETURN(device);
     if (d.parent >= 0) return unsupported;
     *now = *pending = d.instances > 0;
+    if (simgpu::is_sick(n, "mig-pending")) *pending = !*now;
     return success;
 }
 

@@ -19,7 +19,7 @@
 namespace simgpu {
 namespace {
 
-constexpr std::uint64_t this_magic = 0x51a9b00f0004;
+constexpr std::uint64_t this_magic = 0x51a9b00f0005;
 int file = -1;
 int own_slot = -1;
 Server* mapped = nullptr;
@@ -52,6 +52,7 @@ Device& add_device(Server& s, std::uint64_t bytes, int parent) {
     d.total_bytes = bytes;
     d.base_bytes = 4 * mebibyte;
     d.parent = parent;
+    d.stranger_pid = 4'000'000 + unsigned(i);  // nobody's
     d.capability = int(setting_number("SIMGPU_CC", 90));
     d.compute_mode = int(setting_number("SIMGPU_COMPUTE_MODE", 0));
     for (int k = 0; k < 16; ++k) d.uuid[k] = static_cast<unsigned char>(17 * (i + 1) + k);
@@ -80,7 +81,7 @@ void add_devices(Server& s) {
     }
 }
 
-/// SIMGPU_STRANGERS="0:6GiB:95": 6 GiB of device 0 are taken by somebody unknown, who keeps it 95 % busy.
+/// SIMGPU_STRANGERS="0:6GiB:95:4711": 6 GiB of device 0 are taken by somebody unknown, process 4711, who keeps it 95 % busy.
 void add_strangers(Server& s) {
     for (const std::string& stranger : split(setting("SIMGPU_STRANGERS"), ',')) {
         const auto parts = split(stranger, ':');
@@ -88,6 +89,7 @@ void add_strangers(Server& s) {
         Device& d = s.devices[std::stoi(parts[0]) % max_devices];
         d.stranger_bytes = parse_bytes(parts[1]);
         d.stranger_utilization = parts.size() > 2 ? std::stoi(parts[2]) : 0;
+        if (parts.size() > 3) d.stranger_pid = unsigned(std::stoul(parts[3]));
     }
 }
 

@@ -21,6 +21,7 @@ struct Device {
     std::uint64_t total_bytes, base_bytes;  // base: taken by the driver itself
     std::uint64_t stranger_bytes;           // taken by a process that is not simulated
     int stranger_utilization;               // percent
+    unsigned stranger_pid;                  // as NVML shows it
     int parent;                             // of a MIG instance: its GPU; else -1
     int instances;                          // how many MIG instances this GPU is cut into, which follow it; 0: no MIG
     int capability;                         // 90: compute capability 9.0

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,11 @@ bool is_set(const char* name) {
 long setting_number(const char* name, long otherwise) {
     const std::string value = setting(name);
     return value.empty() ? otherwise : std::strtol(value.c_str(), nullptr, 10);
+}
+
+bool is_sick(int device, const std::string& illness) {
+    const auto all = split(setting("SIMGPU_SICK"), ',');
+    return std::find(all.begin(), all.end(), std::to_string(device) + ':' + illness) != all.end();
 }
 
 std::uint64_t parse_bytes(const std::string& text) {

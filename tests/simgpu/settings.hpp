@@ -15,6 +15,9 @@ std::string setting(const char* name, const char* otherwise = "");
 bool is_set(const char* name);  // to anything but "" and "0"
 long setting_number(const char* name, long otherwise);
 
+// Whether SIMGPU_SICK says that this device has that illness: "0:ecc,1:off-bus".
+bool is_sick(int device, const std::string& illness);
+
 std::uint64_t parse_bytes(const std::string& text);  // "8GiB", "512MiB", "1024"
 std::vector<std::string> split(std::string_view text, char separator);
 

@@ -1,0 +1,13 @@
+// Uses a GPU for a moment, to see that it works.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/gpu/device.hpp"
+#include "gpu/doctor/doctor.hpp"
+
+namespace glint::cli {
+
+/// Creates a context with 64 MiB, sends data there and back, and fits some spots, which must agree with the CPU's.
+gpu::doctor::Finding try_gpu(const gpu::Device& device);
+
+}  // namespace glint::cli

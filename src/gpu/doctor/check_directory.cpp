@@ -1,0 +1,173 @@
+// The directory through which GPUs are shared: whether it can be used, by whom, and who sees it.
+// SPDX-License-Identifier: MIT
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "gpu/doctor/doctor.hpp"
+#include "gpu/lease/state_dir.hpp"
+#include "gpu/lease/watch.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::doctor {
+namespace {
+
+constexpr const char* by_administrator =
+    "have an administrator make it at boot: docs/administrators.md has the line for tmpfiles.d";
+
+std::string content(const char* path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool in_container() {
+    std::error_code ignored;
+    for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
+        if (std::filesystem::exists(mark, ignored)) return true;
+    return std::filesystem::read_symlink("/proc/self/ns/pid", ignored) != "pid:[4026531836]" ||
+           std::getenv("container");
+}
+
+/// Users of a namespace of their own have other numbers outside, where their files then seem to be somebody else's.
+bool has_own_users() {
+    std::istringstream map(content("/proc/self/uid_map"));
+    unsigned long inside = 0, outside = 0, count = 0;
+    map >> inside >> outside >> count;
+    return map && (inside != 0 || outside != 0 || count < 4294967295ul);
+}
+
+/// Of file systems that other machines write to as well; locks there may or may not be those of one machine.
+const char* network_file_system(const std::string& path) {
+    constexpr struct {
+        unsigned type;
+        const char* name;
+    } known[] = {{0x6969, "NFS"},        {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"},
+                 {0x0bd00bd3, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
+                 {0x00c36400, "Ceph"},   {0x65735546, "FUSE"}, {0x01021997, "9P"}};
+    struct statfs status {};
+    if (::statfs(path.c_str(), &status) != 0) return nullptr;
+    const auto found = std::find_if(std::begin(known), std::end(known),
+                                    [&](const auto& k) { return k.type == unsigned(status.f_type); });
+    return found == std::end(known) ? nullptr : found->name;
+}
+
+class Check {
+  public:
+    explicit Check(const std::string& path) : path_(path) {}
+
+    Findings run() {
+        struct stat status {};
+        if (::lstat(path_.c_str(), &status) != 0) return missing(), findings_;
+        if (S_ISLNK(status.st_mode)) {
+            say(Health::problem, "it is a symbolic link, which anybody might have made",
+                "set GLINT_LEASE_DIR to the directory itself, or remove the link");
+            return findings_;
+        }
+        const lease::StateDir directory(path_);
+        if (!directory.why_not().empty()) {
+            say(Health::problem, directory.why_not() + ": leases are neither seen nor shown, NVML alone is asked",
+                by_administrator);
+            return findings_;
+        }
+        check_owner(status);
+        check_place();
+        check_waking();
+        count_slots(directory);
+        return findings_;
+    }
+
+  private:
+    void say(Health health, const std::string& found, const std::string& remedy = "") {
+        findings_.push_back({health, "lease directory", "", text(path_, ": ", found), remedy});
+    }
+
+    void missing() {
+        const std::string parent = std::filesystem::path(path_).parent_path().string();
+        if (errno == ENOENT && ::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0)
+            say(Health::ok, "not there yet; the first lease makes it");
+        else
+            say(Health::problem, "there is none, and this user cannot make it: leases are neither seen nor shown",
+                by_administrator);
+    }
+
+    void check_owner(const struct stat& status) {
+        if (status.st_uid != 0 && status.st_uid != ::geteuid())
+            say(Health::warning, text("it belongs to user ", status.st_uid, ", who could remove others' leases"),
+                by_administrator);
+        if ((status.st_mode & 0007) != 0007)
+            say(Health::warning, "not everybody may write there, so the leases of some are not seen",
+                text("chmod 1777 ", path_));
+    }
+
+    void check_place() {
+        if (const char* name = network_file_system(path_))
+            say(Health::problem, text("it lies on ", name, ", which other machines may share"),
+                "set GLINT_LEASE_DIR to a directory of this machine's own, the same for all users: "
+                "/dev/shm/glint-lease");
+        if (has_own_users())
+            say(Health::warning, "this container numbers users in its own way: outside its leases do not count",
+                "start it without a user namespace (not rootless), or lease on the host: glint lease -- CONTAINER ...");
+        if (!in_container()) return;
+        if (const std::string why = why_private(content("/proc/self/mountinfo"), path_); !why.empty())
+            say(Health::warning, "nobody outside this container sees it: " + why,
+                text("mount the host's into it: -v ", path_, ":", path_, ", or --ipc=host"));
+    }
+
+    void check_waking() {
+        if (lease::Watch(path_).descriptor() < 0)
+            say(Health::warning, "inotify cannot be had, so who waits looks every few seconds instead of being woken",
+                "raise /proc/sys/fs/inotify/max_user_instances");
+    }
+
+    void count_slots(const lease::StateDir& directory) {
+        const lease::StateDir::Scan scan = directory.scan();
+        if (!scan.complete)
+            return say(Health::problem, "it holds too many files to be trusted",
+                       "remove what is not named slot.* or create.*");
+        const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::SeenSlot& slot) {
+            return !slot.alive && slot.record.state != lease::State::absent;
+        });
+        say(Health::ok,
+            text(scan.slots.size(), " slots",
+                 left ? text(", ", left, " of them left by processes that were killed, to be used again") : ""));
+    }
+
+    const std::string& path_;
+    Findings findings_;
+};
+
+}  // namespace
+
+std::string why_private(const std::string& mountinfo, const std::string& path) {
+    // ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE OPTIONS
+    std::string point, type, source;
+    std::istringstream lines(mountinfo);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string skipped, here, word;
+        words >> skipped >> skipped >> skipped >> skipped >> here;
+        while (words >> word && word != "-") {
+        }
+        std::string its_type, its_source;
+        words >> its_type >> its_source;
+        const bool contains = here == "/" || path == here || path.starts_with(here + '/');
+        if (contains && here.size() >= point.size()) point = here, type = its_type, source = its_source;
+    }
+    if (point == path) return "";  // mounted on purpose
+    if (type == "overlay") return "it lies in the container's own file system";
+    if (type == "tmpfs" && source == "shm") return point + " is the container's own";
+    return "";
+}
+
+Findings check_directory(const std::string& path) { return Check(path).run(); }
+
+}  // namespace glint::gpu::doctor

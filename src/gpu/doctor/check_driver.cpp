@@ -1,0 +1,93 @@
+// The driver, NVML, and the device files through which both reach the GPUs.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "gpu/doctor/doctor.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/lease/descriptor.hpp"
+#include "gpu/nvml.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::doctor {
+namespace {
+
+constexpr const char* let_in =
+    "let this user in: the files' group, a udev rule, or in a container --gpus all (--device)";
+
+Finding driver_finding() {
+    const Driver& table = driver();
+    const std::string version = inventory().driver_version;
+    if (table.why.empty())
+        return {Health::ok, "driver", "",
+                text(version, ", CUDA ", table.version / 1000, ".", table.version % 1000 / 10,
+                     " (580 is the oldest that will do)"),
+                ""};
+    return {Health::problem, "driver", "", table.why,
+            table.version == 0
+                ? "install NVIDIA's driver, 580 or newer; start a container with --gpus all"
+                : "see whether `nvidia-smi` works, and `dmesg | grep -i nvrm` for what the kernel module says"};
+}
+
+Finding nvml_finding() {
+    if (nvml().why.empty()) return {Health::ok, "nvml", "", "it answers", ""};
+    const bool alone = driver().why.empty();
+    return {alone ? Health::warning : Health::problem, "nvml", "",
+            nvml().why + (alone ? ": how much is free on the GPUs, and who is there, is not known" : ""),
+            "install all parts of the driver (libnvidia-ml.so.1); in a container "
+            "NVIDIA_DRIVER_CAPABILITIES=compute,utility"};
+}
+
+bool is_device_file(const std::string& name) {
+    if (name == "nvidiactl" || name == "nvidia-uvm") return true;
+    return name.size() > 6 && name.starts_with("nvidia") && name.find_first_not_of("0123456789", 6) == name.npos;
+}
+
+std::vector<std::filesystem::path> device_files(const std::string& folder) {
+    std::vector<std::filesystem::path> files;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (is_device_file(entry.path().filename().string())) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+}  // namespace
+
+Findings check_driver(const std::string& dev_folder) {
+    Findings findings{driver_finding(), nvml_finding()};
+    const auto files = device_files(dev_folder);
+    const std::string where = dev_folder + "/nvidia*";
+    if (files.empty()) {
+        const bool works = driver().why.empty();  // by other files (WSL2), or simulated
+        findings.push_back(
+            {works ? Health::ok : Health::problem, "device files", "",
+             where + (works ? ": none, and none are needed here" : ": none, so the kernel module is not loaded"),
+             works ? "" : "load it: modprobe nvidia, nvidia-modprobe -u -c=0; start a container with --gpus all"});
+        return findings;
+    }
+    const std::size_t before = findings.size();
+    for (const auto& file : files) {
+        const lease::Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+        if (!opened)
+            findings.push_back(
+                {Health::problem, "device files", "", text(file.string(), ": ", std::strerror(errno)), let_in});
+    }
+    const auto has = [&](const char* name) {
+        return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.filename() == name; });
+    };
+    if (!has("nvidia-uvm"))
+        findings.push_back({Health::problem, "device files", "",
+                            dev_folder + "/nvidia-uvm: there is none, and CUDA needs it",
+                            "load the module nvidia-uvm: nvidia-modprobe -u -c=0, as root"});
+    if (findings.size() == before)
+        findings.push_back(
+            {Health::ok, "device files", "", text(where, ": ", files.size(), ", all open to this user"), ""});
+    return findings;
+}
+
+}  // namespace glint::gpu::doctor

@@ -1,0 +1,121 @@
+// Processes that hold memory of a GPU and cannot, or will not, give it back.
+// SPDX-License-Identifier: MIT
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "gpu/doctor/doctor.hpp"
+#include "gpu/process.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu::doctor {
+namespace {
+
+/// In a container NVML may show numbers that mean nothing here, or other processes.
+bool in_first_pid_namespace() {
+    std::error_code ignored;
+    return std::filesystem::read_symlink("/proc/self/ns/pid", ignored) == "pid:[4026531836]";  // the kernel's constant
+}
+
+std::string amount(std::uint64_t bytes) { return bytes ? bytes_text(bytes) : "memory"; }
+
+bool is_holder(const LeaseSnapshot& leases, unsigned pid) {
+    return std::any_of(leases.gpus.begin(), leases.gpus.end(), [&](const LeaseGpu& gpu) {
+        return std::any_of(gpu.holders.begin(), gpu.holders.end(),
+                           [&](const LeaseHolder& holder) { return holder.pid == pid; });
+    });
+}
+
+void check(const DeviceProcess& process, const std::string& uuid, bool holder, Findings& findings) {
+    const auto say = [&](const std::string& found, const std::string& remedy) {
+        findings.push_back({Health::warning, "processes", uuid, found, remedy});
+    };
+    const auto info = process_info(process.pid);
+    if (!info) {
+        const bool ended = ::kill(pid_t(process.pid), 0) != 0 && errno == ESRCH;  // else it is only hidden from us
+        if (ended && in_first_pid_namespace())
+            say(text("process ", process.pid, " has ended and still holds ", amount(process.used_bytes)),
+                "look again in a minute; if it stays, reset the GPU when nobody uses it, or reboot");
+        else if (ended)
+            findings.push_back({Health::ok, "processes", uuid,
+                                text("process ", process.pid, " of another container, or of the host, holds ",
+                                     amount(process.used_bytes)),
+                                ""});
+        return;
+    }
+    const std::string who = text("process ", process.pid, " (", info->name, ", user ", info->uid, ")");
+    if (info->state == 'Z')
+        say(text(who, " is a zombie that holds ", amount(process.used_bytes)),
+            text("end its parent, process ", info->parent, ", which has not taken note"));
+    else if (info->state == 'T' && !holder)
+        say(text(who, " is stopped and holds ", amount(process.used_bytes)),
+            text("let it go on (kill -CONT ", process.pid, ") or end it"));
+}
+
+/// Memory that neither a process nor a lease explains, beyond what a driver may take for itself.
+void check_unseen(const Device& device, const LeaseSnapshot& leases, Findings& findings) {
+    constexpr std::uint64_t noticeable = std::uint64_t(2) << 30;
+    if (!device.processes.empty() || device.free_bytes == 0) return;
+    std::uint64_t unseen = device.total_bytes - std::min(device.total_bytes, device.free_bytes);
+    for (const LeaseGpu& gpu : leases.gpus)
+        for (const LeaseHolder& holder : gpu.holders)
+            if (gpu.uuid == device.uuid) unseen -= std::min(unseen, holder.held_bytes);
+    if (unseen > noticeable)
+        findings.push_back({Health::warning, "processes", device.uuid,
+                            text(bytes_text(unseen), " are taken by processes that NVML does not show here"),
+                            "usual in a container: look on the host, or start it with --pid=host"});
+}
+
+}  // namespace
+
+Findings check_processes(const Inventory& inventory, const LeaseSnapshot& leases) {
+    Findings findings;
+    int count = 0;
+    for (const Device& device : inventory.devices) {
+        if (device.instances > 0) continue;  // its instances tell
+        count += int(device.processes.size());
+        for (const DeviceProcess& process : device.processes)
+            check(process, device.uuid, is_holder(leases, process.pid), findings);
+        check_unseen(device, leases, findings);
+    }
+    if (findings.empty())
+        findings.push_back(
+            {Health::ok, "processes", "", text(count, " use the GPUs, and none is dead or stopped"), ""});
+    return findings;
+}
+
+Findings check_leases(const LeaseSnapshot& leases) {
+    constexpr double long_s = 600;
+    Findings findings;
+    std::size_t holders = 0;
+    for (const LeaseGpu& gpu : leases.gpus)
+        for (const LeaseHolder& holder : gpu.holders) {
+            ++holders;
+            const auto info = process_info(holder.pid);
+            const std::string who = text("the lease of process ", holder.pid, " of user ", holder.uid, " over ",
+                                         bytes_text(holder.reserved_bytes));
+            if (info && info->uid == holder.uid && info->state == 'T')
+                findings.push_back({Health::warning, "leases", gpu.uuid, who + ": the process is stopped, and keeps it",
+                                    text("let it go on (kill -CONT ", holder.pid, ") or end it")});
+            else if (holder.contexts == 0 && holder.since_s > long_s)
+                findings.push_back(
+                    {Health::warning, "leases", gpu.uuid,
+                     text(who, ": for ", int(holder.since_s / 60), " minutes nothing has been done with it"),
+                     "ask its owner whether it hangs"});
+        }
+    for (const LeaseWaiter& waiter : leases.waiters)
+        if (!waiter.awake)
+            findings.push_back({Health::warning, "leases", "",
+                                text("process ", waiter.pid, " of user ", waiter.uid,
+                                     " waits and gives no sign of life: it is passed over"),
+                                text("let it go on (kill -CONT ", waiter.pid, ") or end it")});
+    if (findings.empty())
+        findings.push_back(
+            {Health::ok, "leases", "", text(holders, " held, ", leases.waiters.size(), " waited for"), ""});
+    return findings;
+}
+
+}  // namespace glint::gpu::doctor

@@ -1,0 +1,273 @@
+// `glint doctor`: each check with what it is there to find.
+// SPDX-License-Identifier: MIT
+#include "gpu/doctor/doctor.hpp"
+
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gpu/lease/slot.hpp"
+#include "tests/lease_processes.hpp"
+
+namespace glint::gpu::doctor {
+namespace {
+
+using glint::test::TemporaryFolder;
+using lease::test::bin;
+using lease::test::LeaseProcesses;
+using nlohmann::json;
+
+/// The finding of this check whose words hold `words`.
+const Finding* find(const Findings& findings, const std::string& check, const std::string& words) {
+    for (const Finding& finding : findings)
+        if (finding.check == check && finding.found.find(words) != std::string::npos) return &finding;
+    return nullptr;
+}
+
+void expect(const Findings& findings, Health health, const std::string& check, const std::string& words) {
+    const Finding* finding = find(findings, check, words);
+    std::string all;
+    for (const Finding& f : findings) all += f.check + ": " + f.found + '\n';
+    ASSERT_TRUE(finding) << check << ": " << words << " is not among\n" << all;
+    EXPECT_EQ(finding->health, health) << finding->found;
+    EXPECT_EQ(finding->remedy.empty(), health == Health::ok) << finding->found << " -> " << finding->remedy;
+}
+
+TEST(Doctor, device_files_must_be_there_and_open) {
+    TemporaryFolder dev;
+    dev.write("nvidiactl", ""), dev.write("nvidia0", ""), dev.write("nvidia-caps", "");
+    std::filesystem::create_symlink("nvidia1", dev / "nvidia1");  // to itself: not even root can open it
+    const Findings bad = check_driver(dev.path().string());
+    expect(bad, Health::problem, "device files", "nvidia1: ");
+    expect(bad, Health::problem, "device files", "nvidia-uvm: there is none");
+    EXPECT_FALSE(find(bad, "device files", "nvidia0: "));
+    std::filesystem::remove(dev / "nvidia1");
+    dev.write("nvidia-uvm", "");
+    expect(check_driver(dev.path().string()), Health::ok, "device files", "3, all open");
+}
+
+TEST(Doctor, the_directory_must_be_fit_for_all_users) {
+    TemporaryFolder folder;
+    const std::string path = (folder / "leases").string();
+    expect(check_directory(path), Health::ok, "lease directory", "the first lease makes it");
+    EXPECT_FALSE(std::filesystem::exists(path)) << "looking makes nothing";
+    expect(check_directory((folder / "not/there").string()), Health::problem, "lease directory", "cannot make it");
+    ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
+    ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
+    expect(check_directory(path), Health::problem, "lease directory", "others can remove files in it");
+    ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
+    expect(check_directory(path), Health::warning, "lease directory", "not everybody may write there");
+    ASSERT_EQ(::chmod(path.c_str(), 01777), 0);
+    expect(check_directory(path), Health::ok, "lease directory", "0 slots");
+    std::filesystem::create_directory_symlink(path, folder / "link");
+    expect(check_directory((folder / "link").string()), Health::problem, "lease directory", "symbolic link");
+    expect(check_directory(folder.write("file", "").string()), Health::problem, "lease directory", "cannot be opened");
+    if (::geteuid() != 0) return;
+    ASSERT_EQ(::chown(path.c_str(), 1, 1), 0);
+    expect(check_directory(path), Health::warning, "lease directory", "belongs to user 1");
+}
+
+TEST(Doctor, slots_of_the_dead_are_counted) {
+    TemporaryFolder folder;
+    ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+    const lease::StateDir directory(folder.path());
+    std::string why;
+    auto slot = lease::Slot::take(directory, why);
+    slot->record.state = lease::State::waiting, slot->record.gpus = 1;
+    ASSERT_TRUE(slot->publish());
+    expect(check_directory(folder.path().string()), Health::ok, "lease directory", "1 slots");
+    slot.reset();  // as if it had been killed
+    expect(check_directory(folder.path().string()), Health::ok, "lease directory", "1 of them left by processes");
+}
+
+TEST(Doctor, a_containers_own_memory_is_told_from_the_hosts) {
+    const std::string root = "600 500 0:300 / / rw,relatime master:200 - overlay overlay rw,lowerdir=/a\n";
+    const std::string own = "610 600 0:301 / /dev/shm rw,nosuid - tmpfs shm rw,size=65536k\n";
+    const std::string hosts = "610 600 0:26 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n";
+    const std::string mounted = "620 610 0:26 /glint-lease /dev/shm/glint-lease rw - tmpfs tmpfs rw\n";
+    const std::string path = "/dev/shm/glint-lease";
+    EXPECT_NE(why_private(root + own, path).find("/dev/shm is the container's own"), std::string::npos);
+    EXPECT_NE(why_private(root, path).find("own file system"), std::string::npos);
+    EXPECT_NE(why_private(root + own, "/dev/shmx/leases"), "") << "not below /dev/shm";
+    EXPECT_EQ(why_private(root + own + mounted, path), "");
+    EXPECT_EQ(why_private(root + hosts, path), "");
+    EXPECT_EQ(why_private("", path), "");
+    EXPECT_EQ(why_private("nonsense\n\n - \n", path), "");
+}
+
+TEST(Doctor, leases_that_go_nowhere_are_named) {
+    LeaseSnapshot leases;
+    expect(check_leases(leases), Health::ok, "leases", "0 held, 0 waited for");
+    leases.gpus.resize(1);
+    leases.gpus[0].uuid = "GPU-1";
+    leases.gpus[0].holders = {
+        {.uid = 7, .pid = 4'194'305, .reserved_bytes = 1u << 30, .held_bytes = 1, .contexts = 1, .since_s = 1e4},
+        {.uid = 8, .pid = 4'194'306, .reserved_bytes = 1u << 30, .since_s = 100}};
+    leases.waiters.resize(1);
+    leases.waiters[0].awake = true;
+    expect(check_leases(leases), Health::ok, "leases", "2 held, 1 waited for");
+    leases.gpus[0].holders[1].since_s = 700;
+    leases.waiters[0].awake = false;
+    const Findings bad = check_leases(leases);
+    expect(bad, Health::warning, "leases", "user 8 over 1.0 GiB: for 11 minutes nothing");
+    expect(bad, Health::warning, "leases", "no sign of life");
+    EXPECT_EQ(bad.size(), 2u);
+}
+
+/// The whole command on the simulated server.
+struct DoctorCommand : LeaseProcesses {
+    int code = -1;
+
+    Findings examine(const std::vector<std::string>& flags = {}) {
+        std::vector<std::string> words{"glint", "doctor", "--json"};
+        words.insert(words.end(), flags.begin(), flags.end());
+        const auto command = start_program(words);
+        code = command->finish();
+        Findings findings;
+        const json all = json::parse(command->output);
+        for (const json& f : all["findings"])
+            findings.push_back({f["health"] == "ok"        ? Health::ok
+                                : f["health"] == "warning" ? Health::warning
+                                                           : Health::problem,
+                                f["check"], f["gpu"], f["found"], f["remedy"]});
+        return findings;
+    }
+    /// With this in the environment it finds that, and ends with 6 if it is a problem.
+    void expect_with(const char* variable, const std::string& value, Health health, const char* check,
+                     const char* words) {
+        SCOPED_TRACE(std::string(variable) + "=" + value);
+        std::filesystem::remove(server / "state");
+        const char* before = std::getenv(variable);
+        const std::optional<std::string> old = before ? std::optional<std::string>(before) : std::nullopt;
+        set(variable, value);
+        expect(examine(), health, check, words);
+        EXPECT_EQ(code, health == Health::problem ? 6 : 0);
+        set(variable, old);
+    }
+};
+
+TEST_F(DoctorCommand, finds_nothing_where_all_is_well) {
+    ASSERT_EQ(::mkdir((server / "leases").c_str(), 0700), 0);
+    ASSERT_EQ(::chmod((server / "leases").c_str(), 01777), 0);
+    for (const char* name : {"CUDA_LAUNCH_BLOCKING", "CUDA_MPS_PIPE_DIRECTORY"}) set(name, {});
+    for (const Finding& finding : examine()) {
+        // A test may itself run in a container, and a build be without kernels.
+        if (finding.check == "lease directory" || finding.check == "kernels" || finding.check == "device files")
+            continue;
+        EXPECT_EQ(finding.health, Health::ok) << finding.check << ": " << finding.found;
+        EXPECT_EQ(finding.remedy, "") << finding.check << ": " << finding.found;
+    }
+    const auto table = start_program({"glint", "doctor", "-v"});
+    EXPECT_EQ(table->finish(), code);
+    EXPECT_NE(table->output.find("ok       persistence      GPU-11121314-1516-1718-191a-1b1c1d1e1f20: on\n"),
+              std::string::npos)
+        << table->output;
+}
+
+TEST_F(DoctorCommand, gpus_with_which_all_is_well_share_a_line) {
+    gpus("3x8GiB");
+    set("SIMGPU_SICK", "1:persistence-off");
+    const auto table = start_program({"glint", "doctor"});
+    table->finish();
+    EXPECT_NE(table->output.find("\nwarning  persistence      GPU-22232425-2627-2829-2a2b-2c2d2e2f3031: off: "),
+              std::string::npos);
+    EXPECT_NE(table->output.find("\nok       persistence      2 GPUs\n"), std::string::npos) << table->output;
+}
+
+TEST_F(DoctorCommand, finds_what_is_wrong_with_a_gpu) {
+    constexpr Health warning = Health::warning, problem = Health::problem;
+    expect_with("SIMGPU_SICK", "0:persistence-off", warning, "persistence", "off");
+    expect_with("SIMGPU_SICK", "0:ecc", warning, "ecc", "3 memory errors");
+    expect_with("SIMGPU_SICK", "0:row-pending", warning, "memory rows", "next reset");
+    expect_with("SIMGPU_SICK", "0:row-failed", problem, "memory rows", "could not be replaced");
+    expect_with("SIMGPU_SICK", "0:mig-pending", warning, "mig", "becomes on");
+    expect_with("SIMGPU_SICK", "0:display", warning, "time limit", "display");
+    expect_with("SIMGPU_SICK", "0:off-bus", problem, "usable", "fallen off the bus (15)");
+    expect_with("SIMGPU_COMPUTE_MODE", "3", warning, "compute mode", "one process");
+    expect_with("SIMGPU_COMPUTE_MODE", "2", problem, "usable", "prohibited");
+    expect_with("SIMGPU_DRIVER", "12040", problem, "driver", "too old");
+    expect_with("LD_LIBRARY_PATH", "/nowhere", problem, "driver", "no NVIDIA driver");
+    expect_with("LD_LIBRARY_PATH", "/nowhere", problem, "nvml", "no NVML");
+}
+
+TEST_F(DoctorCommand, a_gpu_that_is_left_alone_on_purpose_is_no_problem) {
+    gpus("2x8GiB");
+    set("CUDA_VISIBLE_DEVICES", "1");
+    expect(examine(), Health::ok, "usable", "not among CUDA_VISIBLE_DEVICES");
+    set("CUDA_VISIBLE_DEVICES", {});
+    std::filesystem::remove(server / "state");
+    set("SIMGPU_MIG", "0:2");
+    const Findings mig = examine();
+    expect(mig, Health::ok, "usable", "split into MIG instances");
+    expect(mig, Health::ok, "usable", "one MIG instance only");
+    expect(mig, Health::ok, "mig", "on");
+}
+
+TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
+    gpus("2x8GiB");
+    constexpr Health warning = Health::warning, problem = Health::problem;
+    expect_with("GLINT_GPU_MEMORY_LIMIT", "lots", problem, "variables", "GLINT_GPU_MEMORY_LIMIT=lots: expected");
+    expect_with("GLINT_GPU_MEMORY_LIMIT", "25%", Health::ok, "variables", "GLINT_GPU_MEMORY_LIMIT=25%");
+    expect_with("GLINT_GPU_EARLY_RECLAIM", "no", problem, "variables", "GLINT_GPU_EARLY_RECLAIM=no: only 0");
+    expect_with("GLINT_LEASES_PER_USER", "none", problem, "variables", "GLINT_LEASES_PER_USER=none: expected");
+    expect_with("GLINT_LEASE_DIR", "leases", problem, "variables", "GLINT_LEASE_DIR=leases: ");
+    expect_with("GLINT_ISA", "mmx", problem, "variables", "GLINT_ISA=mmx: ");
+    expect_with("GLINT_GPU_MEMORY_LIMITS", "1GiB", warning, "variables", "knows no such variable");
+    expect_with("CUDA_VISIBLE_DEVICES", "", problem, "variables", "0 named, 0 to be seen");
+    expect_with("CUDA_VISIBLE_DEVICES", "1,7", warning, "variables", "2 named, 1 to be seen");
+    expect_with("CUDA_VISIBLE_DEVICES", "1", Health::ok, "variables", "CUDA_VISIBLE_DEVICES=\"1\"");
+    expect_with("CUDA_LAUNCH_BLOCKING", "1", warning, "variables", "CUDA_LAUNCH_BLOCKING");
+    expect_with("CUDA_MPS_PIPE_DIRECTORY", "/nowhere", warning, "variables", "no such directory");
+}
+
+TEST_F(DoctorCommand, finds_memory_of_zombies_and_of_the_stopped) {
+    const pid_t zombie = ::fork();
+    if (zombie == 0) ::_exit(0);
+    siginfo_t ended;
+    ASSERT_EQ(::waitid(P_PID, id_t(zombie), &ended, WEXITED | WNOWAIT), 0);
+    const std::string number = std::to_string(zombie);
+    expect_with("SIMGPU_STRANGERS", "0:1GiB:0:" + number, Health::warning, "processes",
+                "is a zombie that holds 1.0 GiB");
+    ::waitpid(zombie, nullptr, 0);
+
+    std::filesystem::remove(server / "state");
+    const auto stopped = start("500 1 alone hold"), holder = start("500 1 hold");
+    for (const auto& worker : {stopped.get(), holder.get()}) {
+        ASSERT_TRUE(worker->says("holding")) << worker->output;
+        worker->signal(SIGSTOP);
+        ASSERT_TRUE(worker->stopped());
+    }
+    const Findings findings = examine();
+    expect(findings, Health::warning, "processes", std::to_string(stopped->pid()) + " (lease_worker");
+    expect(findings, Health::warning, "leases", std::to_string(holder->pid()) + " of user");
+    EXPECT_FALSE(find(findings, "processes", std::to_string(holder->pid()) + " (")) << "once is enough";
+    for (const auto& worker : {stopped.get(), holder.get()}) worker->signal(SIGCONT);
+}
+
+TEST_F(DoctorCommand, finds_memory_that_nobody_here_explains) {
+    set("SIMGPU_STRANGERS", "0:3GiB");
+    const Findings findings = examine();
+    const Finding* gone = find(findings, "processes", "process 4000000 ");
+    ASSERT_TRUE(gone);
+    const bool first = std::filesystem::read_symlink("/proc/self/ns/pid") == "pid:[4026531836]";
+    EXPECT_EQ(gone->health, first ? Health::warning : Health::ok) << "in a container it may live in another one";
+    set("SIMGPU_HIDE_PIDS", "1");
+    expect(examine(), Health::warning, "processes", "3.0 GiB are taken by processes that NVML does not show");
+}
+
+TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
+    const std::filesystem::path kernels = bin.parent_path() / "simgpu" / "libsimgpu_fit_kernels.so";
+    if (!std::filesystem::exists(kernels)) GTEST_SKIP() << "no " << kernels;
+    set("SIMGPU_KERNELS", kernels.string());
+    expect(examine({"--test"}), Health::ok, "test", "copies are right");
+    EXPECT_FALSE(find(examine(), "test", ""));
+    set("SIMGPU_FAULT", "cuDevicePrimaryCtxRetain:1+:2");
+    expect(examine({"--test"}), Health::warning, "test", "no context could be made");
+    EXPECT_EQ(code, 0);
+    set("SIMGPU_FAULT", "cuMemcpyHtoDAsync:1~:700");
+    expect(examine({"--test"}), Health::problem, "test", "(700)");
+    EXPECT_EQ(code, 6);
+}
+
+}  // namespace
+}  // namespace glint::gpu::doctor
