@@ -10,6 +10,8 @@ struct Advice {
     const char* remedy;
 };
 
+/// Of a result of the CUDA driver; null for success and for codes that are not known.
+const Advice* cuda_advice(int result);
 /// Of a result of NVML; null for success and for codes that are not known.
 const Advice* nvml_advice(int result);
 

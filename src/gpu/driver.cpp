@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "glint/gpu/error.hpp"
+#include "gpu/advice.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu {
@@ -57,12 +58,12 @@ std::string why_not_initialized(const Driver& driver, cu::Result result) {
                                      " names; unset it, or give numbers or UUIDs that `nvidia-smi -L` prints";
     if (result == cu::invalid_device && !visible.empty())
         return "no device: " + visible + " names a GPU twice; name each once";
-    const char *name = nullptr, *words = nullptr;
+    const char* name = nullptr;
     driver.cuGetErrorName(result, &name);
-    driver.cuGetErrorString(result, &words);
+    const Advice* advice = cuda_advice(result);
     return text("the driver does not start: cuInit returned ", name ? name : "error", " (", result,
-                "): ", words ? words : "unknown", "; see whether `nvidia-smi` works",
-                visible.empty() ? "" : "; " + visible);
+                "): ", advice ? advice->meaning : "unknown", "; ",
+                advice ? advice->remedy : "see whether `nvidia-smi` works", visible.empty() ? "" : "; " + visible);
 }
 
 void find_functions(Driver& driver, const Finder& find) {
@@ -160,7 +161,10 @@ std::string describe(cu::Result result) {
     const Driver& table = loaded();
     const char *name = nullptr, *words = nullptr;
     if (table.cuGetErrorName) table.cuGetErrorName(result, &name);
-    if (table.cuGetErrorString) table.cuGetErrorString(result, &words);
+    if (const Advice* advice = cuda_advice(result))
+        words = advice->meaning;
+    else if (table.cuGetErrorString)
+        table.cuGetErrorString(result, &words);
     return text(name ? name : "CUDA error", " (", result, ")", words ? ": " : "", words ? words : "");
 }
 
@@ -177,7 +181,8 @@ void check(cu::Result result, const char* what) {
 }
 
 void fail(cu::Result result, const std::string& what) {
-    const std::string message = text(what, ": ", describe(result));
+    const Advice* advice = cuda_advice(result);
+    const std::string message = text(what, ": ", describe(result), advice ? "; " : "", advice ? advice->remedy : "");
     if (is_sticky(result))
         throw DeviceLost(result, message +
                                      "; this process cannot use that GPU again: restart it (its memory on the GPU "

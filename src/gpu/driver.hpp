@@ -31,11 +31,11 @@ bool context_is_there(int ordinal);
 /// CUDA_VISIBLE_DEVICES, quoted, when it is set; else empty.
 std::string visible_devices_note();
 
-/// "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
+/// "CUDA_ERROR_ILLEGAL_ADDRESS (700): a kernel touched memory that is not its own"
 std::string describe(cu::Result result);
 /// After such an error every call fails until the process ends.
 bool is_sticky(cu::Result result);
-/// Throws what `result` of `what` means: DeviceLost, OutOfMemory or GpuError; nothing on success.
+/// Throws what `result` of `what` means, with a remedy: DeviceLost, OutOfMemory or GpuError; nothing on success.
 void check(cu::Result result, const char* what);
 [[noreturn]] void fail(cu::Result result, const std::string& what);
 

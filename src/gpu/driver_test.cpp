@@ -5,6 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
+
+#include "gpu/advice.hpp"
 #include "gpu/context_state.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "gpu/nvml.hpp"
@@ -30,6 +33,33 @@ TEST(Driver, a_sticky_error_is_a_lost_device_and_others_are_not) {
         EXPECT_FALSE(is_sticky(result)) << result;
 }
 
+// What a user can meet; the simulated driver knows the names that a real one does.
+TEST(Driver, errors_have_a_meaning_and_a_remedy) {
+    std::vector<int> codes{1, 2, 3, 4, 34, 35, 36, 46, 100, 101, 200, 201, 205, 209, 214, 226, 400, 401, 500, 600, 999};
+    for (const auto& [first, last] : {std::pair(218, 223), {300, 304}, {700, 705}, {708, 720}, {800, 805}, {900, 912}})
+        for (int code = first; code <= last; ++code) codes.push_back(code);
+    for (const int code : codes) {
+        const Advice* advice = cuda_advice(code);
+        ASSERT_TRUE(advice) << code;
+        EXPECT_GT(std::strlen(advice->meaning), 10u) << code;
+        EXPECT_GT(std::strlen(advice->remedy), 6u) << code;
+    }
+    EXPECT_FALSE(cuda_advice(cu::success));
+    EXPECT_FALSE(cuda_advice(998));
+    for (const int code : {1, 2, 3, 4, 6, 9, 12, 15, 16, 17, 18, 19, 20, 23, 999}) {
+        ASSERT_TRUE(nvml_advice(code)) << code;
+        EXPECT_GT(std::strlen(nvml_advice(code)->remedy), 6u) << code;
+    }
+    EXPECT_FALSE(nvml_advice(0));
+}
+
+TEST(Driver, an_error_that_is_thrown_has_its_remedy) {
+    expect_error<GpuError>([] { check(803, "cuInit"); }, {"cuInit", "(803)", "different versions", "reboot"});
+    expect_error<OutOfMemory>([] { check(cu::out_of_memory, "cuMemAlloc"); }, {"no memory left", "glint top"});
+    expect_error<DeviceLost>([] { check(214, "cuStreamSynchronize"); }, {"could not correct", "restart it"});
+    expect_error<GpuError>([] { check(12345, "cuInit"); }, {"cuInit", "(12345)"});
+}
+
 TEST(Driver, nvml_is_there_or_says_why) {
     const bool found = nvml().nvmlDeviceGetCount_v2 != nullptr;
     EXPECT_TRUE(found || !nvml().why.empty());
@@ -40,6 +70,17 @@ using GpuDriver = GpuTest;
 TEST_F(GpuDriver, is_new_enough_and_complete) {
     EXPECT_GE(driver().version, 13000);
     EXPECT_NE(describe(cu::illegal_address).find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(GpuDriver, every_error_that_it_names_has_a_remedy) {
+    int named = 0;
+    for (int code = 1; code <= 999; ++code) {
+        const char* name = nullptr;
+        if (driver().cuGetErrorName(code, &name) != cu::success || !name) continue;
+        ++named;
+        EXPECT_TRUE(cuda_advice(code)) << name << " (" << code << ")";
+    }
+    EXPECT_GT(named, 90);
 }
 
 TEST_F(GpuDriver, a_forked_child_is_told_and_harms_nothing) {

@@ -4,20 +4,11 @@
 
 #include <dlfcn.h>
 
+#include "gpu/advice.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu {
 namespace {
-
-/// The errors that a start meets, in our words: nvmlErrorString returns a text, and the list says int of every function.
-std::string words(int result) {
-    switch (result) {
-        case 4: return "no permission to use the NVIDIA device files (4)";
-        case 9: return "the NVIDIA kernel module is not loaded (9)";
-        case 18: return "NVML and the kernel module are of different versions (18): reboot after a driver update";
-        default: return text("error ", result);
-    }
-}
 
 Nvml load() {
     Nvml table;
@@ -33,7 +24,11 @@ Nvml load() {
 #include "gpu/nvml_list.inc"
 #undef X
     if (!table.why.empty()) return table;
-    if (const int result = table.nvmlInit_v2()) table.why = "NVML does not start: " + words(result);
+    if (const int result = table.nvmlInit_v2()) {
+        const Advice* advice = nvml_advice(result);
+        table.why = text("NVML does not start: ", advice ? advice->meaning : "an error", " (", result, ")",
+                         advice ? text(": ", advice->remedy) : "");
+    }
     return table;
 }
 

@@ -38,28 +38,23 @@ cu::Result cuDriverGetVersion(int* version) {
     return cu::success;
 }
 
+/// As the real one: a null pointer and "invalid value" for a code that it does not know.
 cu::Result cuGetErrorName(cu::Result result, const char** name) {
     switch (result) {
         case cu::success: *name = "CUDA_SUCCESS"; break;
-        case cu::invalid_value: *name = "CUDA_ERROR_INVALID_VALUE"; break;
-        case cu::out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
-        case cu::no_device: *name = "CUDA_ERROR_NO_DEVICE"; break;
-        case cu::no_binary_for_gpu: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
-        case cu::illegal_address: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
-        case cu::launch_failed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
-        case cu::unknown: *name = "CUDA_ERROR_UNKNOWN"; break;
-        default: *name = "CUDA_ERROR_SIMULATED";
+#define X(code, words)                \
+    case code:                        \
+        *name = "CUDA_ERROR_" #words; \
+        break;
+#include "error_names.inc"
+#undef X
+        default: *name = nullptr; return cu::invalid_value;
     }
     return cu::success;
 }
 
 cu::Result cuGetErrorString(cu::Result result, const char** text) {
-    switch (result) {
-        case cu::success: *text = "no error"; break;
-        case cu::out_of_memory: *text = "out of memory"; break;
-        case cu::illegal_address: *text = "an illegal memory access was encountered"; break;
-        default: *text = "an error of the simulated driver";
-    }
+    *text = result == cu::success ? "no error" : "an error of the simulated driver";
     return cu::success;
 }
 
