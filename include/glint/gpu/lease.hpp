@@ -92,11 +92,11 @@ class Lease {
     std::unique_ptr<lease::LeaseState> state_;
 };
 
-/// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first served;
-/// whoever needs less may pass one that cannot run yet, a bounded number of times. Takes 1 ms where a GPU is free. Where
-/// the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the request's log is told, and NVML
-/// alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. Throws NoGpu;
-/// OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
+/// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first
+/// served; whoever needs less may pass one that cannot run yet, and get in its way a bounded number of times. Takes 1
+/// ms where a GPU is free. Where the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the
+/// request's log is told, and NVML alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases
+/// have at once. Throws NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
 Lease acquire(const LeaseRequest& request = {});
 
 // ---- Who shares what
