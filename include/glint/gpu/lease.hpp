@@ -103,11 +103,11 @@ class Lease {
 };
 
 /// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first served;
-/// whoever needs less may pass one that cannot run yet, a bounded number of times. Takes 1 ms where a GPU is free. Where
-/// the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the request's log is told, and NVML
-/// alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. In a program that runs
-/// under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs, and no more bytes() than it has. Throws
-/// NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
+/// whoever needs less may pass one that cannot run yet, and get in its way a bounded number of times. Takes 1 ms where a
+/// GPU is free. Where the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the request's log is
+/// told, and NVML alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. In a
+/// program that runs under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs, and no more bytes() than
+/// it has. Throws NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
 Lease acquire(const LeaseRequest& request = {});
 
 // ---- Who shares what

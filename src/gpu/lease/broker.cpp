@@ -90,7 +90,7 @@ class Waiting {
                         text(request_.gpus, " GPUs at once were asked for, and this process can use ", count));
         if (const int most = around_.rules.most_shares_per_user; most && request_.gpus > most)
             throw OptionError(text(request_.gpus, " GPUs at once were asked for, and GLINT_LEASES_PER_USER=", most));
-        ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0};
+        ticket_ = {std::uint32_t(::geteuid()), request_.bytes, request_.gpus, usable, 0, started_ns_};
         Snapshot empty;
         std::uint64_t largest = 0;
         for (const SeenGpu& seen : sight_.gpus) {
@@ -200,15 +200,17 @@ class Waiting {
 
     static bool is_head(const Decision& d) { return d.place == 0 && d.obstacle != Obstacle::user_limit; }
     bool is_head() const { return is_head(decision_); }
-    bool is_near() const { return decision_.place < around_.rules.window; }
+    bool is_near() const { return decision_.near; }
 
-    /// Those near the front see every change. The others see when the one leaves that is a window before them, so that a
-    /// change wakes a bounded number of processes however many wait.
+    /// Those near the front see every change. The others see when the one leaves that is a window before them among their
+    /// user's, so that a change wakes a bounded number of each user's processes however many wait.
     bool watch_where_it_matters() {
         if (!slot_ || !watch_) return false;
-        const std::size_t window = std::size_t(around_.rules.window);
-        const bool near = is_near() || *queue_.mine < window;
-        return watch_->narrow_to(near ? "" : queue_.ticket_names[*queue_.mine - window].text());
+        if (is_near()) return watch_->narrow_to("");
+        std::size_t at = *queue_.mine;
+        for (int before = around_.rules.window; before > 0;)
+            before -= queue_.ticket_names[--at].uid == slot_->name().uid;
+        return watch_->narrow_to(queue_.ticket_names[at].text());
     }
 
     // ---- Claiming

@@ -158,12 +158,22 @@ TEST_F(LeaseBroker, first_come_first_served) {
     acquire(60);
 }
 
-TEST_F(LeaseBroker, passes_a_large_one_a_bounded_number_of_times) {
+TEST_F(LeaseBroker, gets_in_the_way_of_a_large_one_a_bounded_number_of_times) {
     const Slot holder = participant(State::holding, 40), large = participant(State::waiting, 60);
     clock->advance(0.001);
-    for (int k = 0; k < around.rules.most_passes; ++k) acquire(10);
-    EXPECT_THROW(acquire(10), LeaseTimeout);
+    for (int k = 0; k < around.rules.most_passes; ++k) acquire(30);
+    EXPECT_THROW(acquire(30), LeaseTimeout);
     EXPECT_EQ(snapshot_in(around).waiters.at(0).passes, around.rules.most_passes);
+    const Lease beside = acquire(10);  // 60 and 10 will fit
+    EXPECT_THROW(acquire(10), LeaseTimeout) << "the first of them came after the large one";
+}
+
+TEST_F(LeaseBroker, who_is_far_from_the_front_sees_when_the_one_leaves_that_is_a_window_before) {
+    const Slot holder = participant(State::holding, 70);
+    std::vector<Slot> before;
+    for (int k = 0; k < around.rules.window; ++k) before.push_back(participant(State::waiting, 60, -0.5));
+    clock->at(3, [&] { before.front().give_back(); });
+    EXPECT_NEAR(acquire(5, 10).waited_s(), 3, 0.05);
 }
 
 TEST_F(LeaseBroker, a_stopped_waiter_holds_up_others_for_a_bounded_time) {

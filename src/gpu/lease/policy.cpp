@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <map>
+#include <utility>
 
 namespace glint::gpu::lease {
 namespace {
@@ -28,8 +30,10 @@ struct Room {
     int held_contexts = 0;        // of the holders
     bool strangers = false;       // somebody is here without a lease
     bool promised = false;        // to a ticket that has been passed often enough
+    std::uint64_t beside = 0;     // of a promised GPU: what others may have without being in that ticket's way
 
     int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
+    bool is_full() const { return contexts() + promised >= gpu->most_contexts; }
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
     /// The device's utilization may be that of the leases on it, and these are no strangers.
@@ -41,7 +45,7 @@ struct Room {
 class Plan {
   public:
     Plan(const Snapshot& snapshot, const Rules& rules)
-        : rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), most_gpus)) {
+        : snapshot_(snapshot), rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), most_gpus)) {
         for (int g = 0; g < count_; ++g) rooms_[g].gpu = &snapshot.gpus[g];
         for (const Reservation& r : snapshot.reservations) add(r);
         for (int g = 0; g < count_; ++g) settle(rooms_[g]);
@@ -50,18 +54,20 @@ class Plan {
     Decision decide(const Ticket& ticket) {
         Decision decision;
         decision.place = looked_at_;
+        decision.near = tickets_of_[ticket.uid]++ < rules_.window;
         if (over_user_limit(ticket)) {
             explain(ticket, decision);
             decision.obstacle = Obstacle::user_limit;
             return decision;
         }
-        if (looked_at_++ < rules_.window) decision.gpus = best(ticket);
+        looked_at_ += decision.near;
+        if (decision.near) decision.gpus = best(ticket);
         if (decision.gpus) {
             grant(ticket, decision.gpus);
             return decision;
         }
         explain(ticket, decision);
-        if (decision.place >= rules_.window)
+        if (!decision.near)
             decision.obstacle = Obstacle::others_first;
         else if (ticket.passes >= rules_.most_passes)
             promise(ticket);
@@ -73,9 +79,9 @@ class Plan {
         const std::uint64_t need = required(ticket, room);
         if (!is_candidate(ticket, g) || room.gpu->mode == ComputeMode::prohibited || need > room.gpu->total_bytes)
             return Obstacle::no_such_gpu;
-        if (room.promised) return Obstacle::others_first;
+        if (room.promised && (need > room.beside || room.is_full())) return Obstacle::others_first;
         if (room.one_at_a_time() && room.contexts() > 0) return Obstacle::exclusive;
-        if (room.contexts() >= room.gpu->most_contexts) return Obstacle::contexts;
+        if (room.is_full()) return Obstacle::contexts;
         if (room.free < need) return Obstacle::memory;
         if (contended(room, need, room.free)) return Obstacle::strangers;
         return Obstacle::none;
@@ -105,12 +111,15 @@ class Plan {
         if (gpu.processes == 0 && gpu.total_bytes - room.if_empty > unexplained_bytes) room.strangers = true;
     }
 
-    bool contended(const Room& room, std::uint64_t need, std::uint64_t free) const {
-        if (!room.strangers) return false;
+    /// What must be free for the need to be met: more where strangers are, who may come to want more themselves.
+    std::uint64_t ample(const Room& room, std::uint64_t need) const {
+        if (!room.strangers) return need;
         // Where even an empty GPU has not so many times the need, half of what it has beyond the need will do.
         const double total = double(room.gpu->total_bytes);
-        const double wanted = std::min(rules_.stranger_room * double(need), (double(need) + total) / 2);
-        return double(free) < wanted || room.strangers_are_busy(rules_);
+        return std::uint64_t(std::ceil(std::min(rules_.stranger_room * double(need), (double(need) + total) / 2)));
+    }
+    bool contended(const Room& room, std::uint64_t need, std::uint64_t free) const {
+        return free < ample(room, need) || room.strangers_are_busy(rules_);
     }
 
     bool over_user_limit(const Ticket& ticket) const {
@@ -148,13 +157,26 @@ class Plan {
 
     void grant(const Ticket& ticket, GpuSet gpus) {
         for (int g = 0; g < count_; ++g)
-            if (gpus >> g & 1) rooms_[g].free -= required(ticket, rooms_[g]), ++rooms_[g].coming;
+            if (gpus >> g & 1) {
+                const std::uint64_t need = required(ticket, rooms_[g]);
+                rooms_[g].free -= need, rooms_[g].beside = minus(rooms_[g].beside, need);
+                ++rooms_[g].coming;
+            }
         if (rules_.most_shares_per_user) shares_[ticket.uid] += ticket.gpus;
     }
 
-    /// Keeps everybody behind `ticket` off the GPUs that it will have first: those with the most free. Nobody comes there,
-    /// so the most that is free somewhere only grows until it runs. What only strangers hold up is kept for nobody.
+    /// Keeps everybody behind `ticket` out of its way on the GPUs that it will have first. They may have what it will not
+    /// need: once those are gone who came before it, it runs beside those who came later. Preferred are GPUs where these
+    /// leave it room already; among them, and among the rest, those that are most free but for them. What only strangers
+    /// hold up is kept for nobody.
     void promise(const Ticket& ticket) {
+        std::array<std::uint64_t, most_gpus> later{};
+        for (const Reservation& r : snapshot_.reservations)
+            if (r.gpu >= 0 && r.gpu < count_ && r.arrived_ns > ticket.arrived_ns)
+                later[r.gpu] = plus(later[r.gpu], std::max(r.reserved_bytes, r.held_bytes));
+        const auto beside = [&](const Room& room) {  // negative: they are in its way
+            return double(room.if_empty) - double(ample(room, required(ticket, room))) - double(later[index(room)]);
+        };
         const auto possible = [&](int g) {
             const Room& room = rooms_[g];
             const std::uint64_t need = required(ticket, room);
@@ -163,9 +185,17 @@ class Plan {
                    room.foreign_contexts() < (room.one_at_a_time() ? 1 : room.gpu->most_contexts) &&
                    !contended(room, need, room.if_empty);
         };
-        const GpuSet kept = choose(ticket, possible, [](const Room& room) { return room.free; });
-        for (int g = 0; g < count_; ++g) rooms_[g].promised |= kept >> g & 1;
+        const GpuSet kept = choose(ticket, possible, [&](const Room& room) {
+            const bool leave_room = beside(room) >= 0;
+            return std::pair(leave_room, plus(room.free, leave_room ? later[index(room)] : 0));
+        });
+        for (Room& room : rooms_)
+            if (kept >> index(room) & 1) {
+                room.promised = true;
+                room.beside = room.one_at_a_time() ? 0 : std::uint64_t(std::max(0.0, beside(room)));
+            }
     }
+    std::size_t index(const Room& room) const { return std::size_t(&room - rooms_.data()); }
 
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
@@ -181,10 +211,11 @@ class Plan {
         }
     }
 
+    const Snapshot& snapshot_;
     const Rules& rules_;
     int count_;
     std::array<Room, most_gpus> rooms_{};
-    std::map<std::uint32_t, int> shares_;
+    std::map<std::uint32_t, int> shares_, tickets_of_;  // by user
     int looked_at_ = 0;
 };
 

@@ -35,6 +35,7 @@ struct Reservation {
     std::uint64_t reserved_bytes = 0;
     std::uint64_t held_bytes = 0;  ///< of it, already taken from the GPU; 0: no context yet
     int more_contexts = 0;         ///< where there is one: those of further processes
+    std::uint64_t arrived_ns = 0;  ///< when its ticket came
 };
 
 /// A live request that waits.
@@ -44,6 +45,7 @@ struct Ticket {
     int gpus = 1;
     GpuSet candidates = every_gpu;  ///< those that its process can use
     int passes = 0;                 ///< how many that came later have run since it came
+    std::uint64_t arrived_ns = 0;
 };
 
 struct Snapshot {
@@ -53,8 +55,8 @@ struct Snapshot {
 };
 
 struct Rules {
-    int most_passes = 8;  ///< after these, the GPUs that a ticket waits for are kept free for it
-    int window = 16;      ///< how many tickets, from the first, are looked at
+    int most_passes = 8;  ///< after these, nobody who came later gets in a ticket's way on the GPUs that it waits for
+    int window = 16;      ///< how many tickets of each user, from the first, are looked at
     int most_shares_per_user =
         0;  ///< GPUs that one user's leases may have, a GPU shared counting each time; 0: any number
     /// The contention rule: where strangers are, so many times the need must be free, and the GPU be less busy than this.
@@ -71,7 +73,8 @@ struct Decision {
     /// once every lease has what it reserved.
     int gpu = -1;
     std::uint64_t required_bytes = 0, available_bytes = 0;
-    int place = 0;  ///< tickets before it that are looked at; 0: the head of the queue
+    int place = 0;     ///< tickets before it that are looked at; 0: the head of the queue
+    bool near = true;  ///< it is looked at itself: it is among the first of its user's
 };
 
 /// Decides for tickets 0 to `last`, each as if those before it that can run now did.

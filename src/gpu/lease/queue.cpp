@@ -64,13 +64,13 @@ void add_reservations(const StateDir::Scan& before, const SeenSlot& slot, const 
         const Share* earlier = share_before(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
         queue.snapshot.reservations.push_back({index_of(sight, now.gpu), slot.name.uid, share.reserved_bytes,
-                                               share.held_bytes, int(share.more_contexts)});
+                                               share.held_bytes, int(share.more_contexts), slot.record.arrived_ns});
         queue.reservation_names.push_back(slot.name);
     }
 }
 
 Ticket ticket_of(const SeenSlot& slot, const Sight& sight) {
-    Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0};
+    Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0, slot.record.arrived_ns};
     for (const Share& share : slot.record.used_shares())
         if (const int g = index_of(sight, share.gpu); g >= 0) ticket.candidates |= GpuSet(1) << g;
     return ticket;
@@ -78,7 +78,8 @@ Ticket ticket_of(const SeenSlot& slot, const Sight& sight) {
 
 void add_tickets(std::vector<const SeenSlot*>& waiting, const StateDir::Scan& scan, const Sight& sight,
                  const Self& self, Queue& queue) {
-    constexpr std::size_t near_the_front = 64;  // nobody looks at passes further behind
+    const int window = Rules().window;  // nobody looks at passes further behind
+    std::map<std::uint32_t, int> tickets_of;
     std::sort(waiting.begin(), waiting.end(), [](const SeenSlot* a, const SeenSlot* b) {
         return comes_before(a->record, a->name, b->record, b->name);
     });
@@ -86,8 +87,7 @@ void add_tickets(std::vector<const SeenSlot*>& waiting, const StateDir::Scan& sc
         if (slot->name == self.name) queue.mine = queue.snapshot.tickets.size();
         queue.snapshot.tickets.push_back(ticket_of(*slot, sight));
         queue.ticket_names.push_back(slot->name);
-        if (queue.ticket_names.size() <= near_the_front)
-            queue.snapshot.tickets.back().passes = passes_of(slot->record, scan);
+        if (tickets_of[slot->name.uid]++ < window) queue.snapshot.tickets.back().passes = passes_of(slot->record, scan);
     }
 }
 
