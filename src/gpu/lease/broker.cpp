@@ -66,10 +66,7 @@ class Waiting {
         if (request_.log) request_.log(words);
     }
 
-    bool can_use(const SeenGpu& seen) const {
-        return (request_.for_child ? seen.usable_by_child : seen.usable) &&
-               std::ranges::find(request_.avoid, seen.gpu.uuid) == request_.avoid.end();
-    }
+    bool can_use(const SeenGpu& seen) const { return will_do(seen, request_); }
 
     GpuSet candidates() const {
         GpuSet usable = 0;
@@ -450,6 +447,11 @@ void check(const LeaseRequest& request) {
     if (request.bytes == 0 || request.bytes > most_bytes)
         throw OptionError(text("a lease of ", request.bytes,
                                " bytes was asked for: expected more than nothing and no more than a GPU can have"));
+}
+
+bool will_do(const SeenGpu& seen, const LeaseRequest& request) {
+    return (request.for_child ? seen.usable_by_child : seen.usable) &&
+           std::ranges::find(request.avoid, seen.gpu.uuid) == request.avoid.end();
 }
 
 Admitted admit(const Surroundings& surroundings, const LeaseRequest& request) {

@@ -43,6 +43,9 @@ struct Admitted {
     double waited_s = 0;
 };
 
+/// Whether the request can be met by this GPU at all.
+bool will_do(const SeenGpu& seen, const LeaseRequest& request);
+
 /// Waits until the request may run. Throws what acquire() does.
 Admitted admit(const Surroundings& surroundings, const LeaseRequest& request);
 

@@ -29,7 +29,7 @@ std::vector<Offer> offers_of(const Record& lease, const Sight& sight, const Leas
     std::vector<Offer> offers;
     for (const Share& share : lease.used_shares())
         for (const SeenGpu& seen : sight.gpus)
-            if (seen.id == share.gpu && (request.for_child ? seen.usable_by_child : seen.usable))
+            if (seen.id == share.gpu && will_do(seen, request))
                 offers.push_back({seen, share.reserved_bytes - std::min(share.reserved_bytes, lease.need_bytes)});
     std::stable_sort(offers.begin(), offers.end(),
                      [](const Offer& a, const Offer& b) { return a.gpu.gpu.free_bytes > b.gpu.gpu.free_bytes; });
