@@ -15,8 +15,9 @@ BELOW = {
     "analysis": ["base", "data", "detect", "fit"],
     "render": ["base", "data"],
     "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpu"],
+    "sharing": ["base", "gpu", "io"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
-            "gpu"],
+            "gpu", "sharing"],
 }
 # The layer that each public header belongs to.
 HEADERS = {

@@ -1,14 +1,18 @@
-// `glint bench`: speed and accuracy on this machine.
+// `glint bench`: speed and accuracy on this machine, and policies of sharing GPUs.
 // SPDX-License-Identifier: MIT
 #include "cli/bench.hpp"
 
 namespace glint::cli {
 
 Command add_bench(CLI::App& program) {
-    CLI::App* app = program.add_subcommand("bench", "Measure speed and accuracy on this machine");
+    CLI::App* app = program.add_subcommand("bench", "Measure speed and accuracy on this machine; simulate sharing");
     app->require_subcommand(1);
-    const Command fit = add_bench_fit(*app), localize = add_bench_localize(*app);
-    return {app, [fit, localize] { return fit.app->parsed() ? fit.run() : localize.run(); }};
+    const Command commands[] = {add_bench_fit(*app), add_bench_localize(*app), add_bench_sharing(*app)};
+    return {app, [=] {
+                for (const Command& command : commands)
+                    if (command.app->parsed()) return command.run();
+                return int(exit_options);
+            }};
 }
 
 }  // namespace glint::cli

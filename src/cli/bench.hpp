@@ -12,4 +12,7 @@ Command add_bench_fit(CLI::App& bench);
 /// `glint bench localize`: frames per second from a file to a file.
 Command add_bench_localize(CLI::App& bench);
 
+/// `glint bench sharing`: policies of sharing GPUs, simulated.
+Command add_bench_sharing(CLI::App& bench);
+
 }  // namespace glint::cli

@@ -119,15 +119,16 @@ void Console::show(std::int64_t done, std::int64_t total, std::int64_t localizat
 
 std::string Console::line(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const {
     const std::string left = rate > 0 ? clock_text(double(total - done) / rate) : "?";
-    return fmt::format("{}: {} of {} {} ({:.0f} %), {} {}/s, {} localizations, {} left", title_, with_commas(done),
-                       with_commas(total), unit_, percent(done, total), with_commas(std::int64_t(rate)), unit_,
-                       with_commas(localizations), left);
+    const std::string found = localizations < 0 ? "" : with_commas(localizations) + " localizations, ";
+    return fmt::format("{}: {} of {} {} ({:.0f} %), {} {}/s, {}{} left", title_, with_commas(done), with_commas(total),
+                       unit_, percent(done, total), with_commas(std::int64_t(rate)), unit_, found, left);
 }
 
 std::string Console::bar(std::int64_t done, std::int64_t total, std::int64_t localizations, double rate) const {
     const std::string left = rate > 0 ? clock_text(double(total - done) / rate) : "?";
-    const std::string facts = fmt::format(" {:3.0f} %  {} {}/s  {} localizations  {} left", percent(done, total),
-                                          with_commas(std::int64_t(rate)), unit_, with_commas(localizations), left);
+    const std::string found = localizations < 0 ? "" : with_commas(localizations) + " localizations  ";
+    const std::string facts = fmt::format(" {:3.0f} %  {} {}/s  {}{} left", percent(done, total),
+                                          with_commas(std::int64_t(rate)), unit_, found, left);
     const int columns = terminal_width() - 1;
     const std::string name = int(title_.size()) > columns / 3 ? title_.substr(0, std::size_t(columns / 3)) : title_;
     const int room = std::clamp(columns - int(name.size()) - int(facts.size()) - 3, 0, 40);

@@ -58,11 +58,14 @@ toml::table parse_toml(const fs::path& path) {
             fmt::format("{} has {} bytes: this is no such file (limit {})", path.string(), bytes, largest_file_bytes));
     std::ifstream in(path, std::ios::binary);
     if (!in) throw InputError(fmt::format("{} cannot be opened: may you read it?", path.string()));
-    const std::string text(std::istreambuf_iterator<char>(in), {});
+    return parse_toml(std::string(std::istreambuf_iterator<char>(in), {}), path);
+}
+
+toml::table parse_toml(std::string_view text, const fs::path& name) {
     try {
-        return toml::parse(text, path.string());
+        return toml::parse(text, name.string());
     } catch (const toml::parse_error& error) {
-        throw InputError(fmt::format("{}: {}", place(path, error.source()), error.description()));
+        throw InputError(fmt::format("{}: {}", place(name, error.source()), error.description()));
     }
 }
 
@@ -76,7 +79,7 @@ TomlSection::TomlSection(const toml::table& table, fs::path path, const std::vec
 
 void TomlSection::refuse(std::string_view key, const std::string& why) const {
     const toml::node* node = table_.get(key);
-    throw InputError(fmt::format("{}: {} {}", node ? place(path_, node->source()) : path_.string(), key, why));
+    throw InputError(fmt::format("{}: {} {}", place(path_, node ? node->source() : table_.source()), key, why));
 }
 
 std::optional<double> TomlSection::number(std::string_view key, double low, double high) const {
@@ -90,8 +93,33 @@ std::optional<double> TomlSection::number(std::string_view key, double low, doub
 
 double TomlSection::required_number(std::string_view key, double low, double high) const {
     const auto value = number(key, low, high);
-    if (!value) throw InputError(fmt::format("{}: {} is missing", path_.string(), key));
+    if (!value) refuse(key, "is missing");
     return *value;
+}
+
+std::optional<std::pair<double, double>> TomlSection::range(std::string_view key, double low, double high) const {
+    if (!has(key)) return {};
+    const toml::array* array = table_.get(key)->as_array();
+    std::vector<double> ends;
+    if (const auto one = table_.get(key)->value<double>())
+        ends = {*one, *one};
+    else if (array)
+        for (const toml::node& node : *array)
+            if (const auto end = node.value<double>()) ends.push_back(*end);
+    if (ends.size() != 2 || (array && array->size() != 2))
+        refuse(key, fmt::format("must be a number, or two in brackets, as in {} = [1, 8]", key));
+    for (const double end : ends)
+        if (!(end >= low && end <= high)) refuse(key, fmt::format("has {}, outside {} to {}", end, low, high));
+    if (ends[0] > ends[1])
+        refuse(key, fmt::format("goes from {} down to {}: the smaller one is first", ends[0], ends[1]));
+    return std::pair(ends[0], ends[1]);
+}
+
+std::optional<bool> TomlSection::yes_or_no(std::string_view key) const {
+    if (!has(key)) return {};
+    const auto* value = table_.get(key)->as_boolean();
+    if (!value) refuse(key, "must be true or false");
+    return value->get();
 }
 
 std::optional<std::string> TomlSection::text(std::string_view key) const {

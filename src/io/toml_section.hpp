@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <toml++/toml.h>
@@ -14,6 +15,8 @@ namespace glint {
 
 /// Parses a file of at most 1 MiB. Throws InputError with line and column.
 toml::table parse_toml(const std::filesystem::path& path);
+/// Parses `text`; errors call it `name`.
+toml::table parse_toml(std::string_view text, const std::filesystem::path& name);
 
 /// A table of which only the keys asked for are allowed.
 class TomlSection {
@@ -26,12 +29,15 @@ class TomlSection {
     /// A finite number within [low, high], integer or not.
     std::optional<double> number(std::string_view key, double low, double high) const;
     double required_number(std::string_view key, double low, double high) const;
+    /// From `low` to `high`: two numbers in brackets, the first no larger than the second; or one, which is both.
+    std::optional<std::pair<double, double>> range(std::string_view key, double low, double high) const;
+    std::optional<bool> yes_or_no(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;
     /// An array of exactly `count` integers within [low, high].
     std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::size_t count, std::int64_t low,
                                                       std::int64_t high) const;
 
-    /// Throws InputError: `file:line:column: key why`.
+    /// Throws InputError: `file:line:column: key why`; the place is the table's where it has no such key.
     [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
 
   private:

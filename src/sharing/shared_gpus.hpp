@@ -1,0 +1,74 @@
+// GPUs whose memory is taken and given back, and whose time all who compute on them share.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gpu/lease/policy.hpp"
+
+namespace glint::sharing {
+
+using gpu::lease::GpuSet;
+
+struct SharedGpu {
+    std::uint64_t total_bytes = 0, free_bytes = 0;
+    int contexts = 0;  ///< of jobs and strangers
+    int creating = 0;  ///< contexts that are being created
+    int computing = 0, computing_strangers = 0;
+
+    bool is_busy() const { return computing + computing_strangers > 0; }
+};
+
+/// Whoever computes on several GPUs goes on everywhere at the pace of the slowest; what that leaves of the others goes to
+/// those beside it (max-min fair shares). Time never goes back: each `now_s` is the last one or later.
+class SharedGpus {
+  public:
+    SharedGpus(int gpus, std::uint64_t bytes_each);
+
+    const std::vector<SharedGpu>& gpus() const { return gpus_; }
+
+    /// False: there is no room, and nothing was taken.
+    bool take(int gpu, std::uint64_t bytes);
+    void give(int gpu, std::uint64_t bytes);
+    bool take_context(double now_s, int gpu);
+    void give_context(double now_s, int gpu);
+
+    void begin_creation(double now_s, int job, int gpu);
+    void begin_computing(double now_s, int job, GpuSet on, double seconds);
+    void stranger_computes(double now_s, int gpu, int change);
+
+    struct Ending {
+        double at_s;
+        int job;
+    };
+    /// Of what was begun, what ends first unless something changes before.
+    std::optional<Ending> next();
+    void end(double now_s, int job);
+
+    /// Added up over GPUs: nobody computed there.
+    double idle_s(double now_s) {
+        advance(now_s);
+        return idle_s_;
+    }
+
+  private:
+    struct Activity {
+        int job;
+        GpuSet on;
+        bool creates;      // a context, or else it computes
+        double remaining;  // of a context, or in seconds of computing alone
+        double rate;
+    };
+    void advance(double now_s);
+    void set_rates();
+    void share_computing_time();
+
+    std::vector<SharedGpu> gpus_;
+    std::vector<Activity> active_;
+    double now_s_ = 0, idle_s_ = 0;
+    bool rates_hold_ = true;
+};
+
+}  // namespace glint::sharing

@@ -1,0 +1,56 @@
+// For tests of simulated sharing: servers and jobs in a few words.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sharing/context_costs.hpp"
+#include "sharing/random_numbers.hpp"
+#include "sharing/simulation.hpp"
+
+namespace glint::sharing::test {
+
+constexpr std::uint64_t gib = std::uint64_t(1) << 30;
+
+inline Job job(double arrives_s, std::uint64_t gibibytes, double compute_s, int gpus = 1, int user = 0) {
+    return {user, arrives_s, gpus, gibibytes * gib, compute_s};
+}
+
+/// GPUs of 140 GiB, and two users.
+inline Workload server(int gpus, std::vector<Job> jobs, std::vector<Stranger> strangers = {}) {
+    Workload w;
+    w.name = "test";
+    w.gpus = gpus;
+    w.gpu_bytes = 140 * gib;
+    w.users = {"a", "b"};
+    w.jobs = std::move(jobs);
+    w.strangers = std::move(strangers);
+    return w;
+}
+
+/// Jobs that come at random moments, `mean_s` apart.
+inline std::vector<Job> arrivals(RandomNumbers& random, int count, double mean_s) {
+    std::vector<Job> jobs(static_cast<std::size_t>(count));
+    double now_s = 0;
+    for (Job& j : jobs) j.arrives_s = now_s += -mean_s * std::log1p(-random.uniform());
+    return jobs;
+}
+
+/// Of all sorts, on one GPU or several, with strangers.
+inline Workload random_workload(std::uint64_t seed) {
+    RandomNumbers random(seed);
+    const int gpus = 1 + int(random.uniform(0, 8));
+    Workload w = server(gpus, arrivals(random, 150, random.log_uniform(0.1, 60)));
+    for (Job& j : w.jobs) {
+        j.user = int(random.uniform(0, 2));
+        j.gpus = random.uniform() < 0.8 ? 1 : 1 + int(random.uniform(0, gpus));
+        j.bytes = std::uint64_t(random.log_uniform(0.1, 139) * double(gib));
+        j.compute_s = random.log_uniform(0.1, 300);
+    }
+    for (int k = 0; k < 10; ++k) {
+        const double comes_s = random.uniform(0, w.jobs.back().arrives_s);
+        w.strangers.push_back({comes_s, comes_s + random.log_uniform(1, 1000), int(random.uniform(0, gpus)),
+                               std::uint64_t(random.uniform(0, 140) * double(gib)), random.uniform() < 0.5});
+    }
+    return w;
+}
+
+}  // namespace glint::sharing::test
