@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "gpu/lease/pace.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/lease/words.hpp"
 #include "gpu/text.hpp"
@@ -18,12 +19,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they see whether
-// the head is awake, and now and then look at everything, in case a notice was lost.
-constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16, full_look_every_s = 64;
-constexpr double first_look_after_s = 0.004;  // after a change: the kernel still takes a dead process apart
-constexpr double stopped_within_s = 0.25, told_every_s = 0.5;  // near the front; others wake up more rarely
-constexpr double far_stopped_within_s = 1, far_told_every_s = 1;
+constexpr double told_at_most_every_s = 0.5;
 constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;
 constexpr int cuda_no_device = 100, cuda_out_of_memory = 2;
 
@@ -33,7 +29,7 @@ class Waiting {
         : around_(surroundings),
           request_(request),
           started_ns_(now()),
-          jitter_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {}
+          pace_(started_ns_ ^ std::uint64_t(::getpid()) << 32) {}
 
     Admitted run() {
         sight_ = around_.eyes->look();
@@ -198,6 +194,7 @@ class Waiting {
     static bool is_head(const Decision& d) { return d.place == 0 && d.obstacle != Obstacle::user_limit; }
     bool is_head() const { return is_head(decision_); }
     bool is_near() const { return decision_.near; }
+    Place place() const { return is_head() ? Place::head : is_near() ? Place::near : Place::far; }
 
     /// Those near the front see every change. The others see when the one leaves that is a window before them among their
     /// user's, so that a change wakes a bounded number of each user's processes however many wait.
@@ -280,7 +277,7 @@ class Waiting {
         slot_->record.since_ns = started_ns_;
         wait_again();
         slot_->ring();  // who saw the claim may have waited for it
-        quick_s_ = first_look_after_s;
+        pace_.hurry();
         return false;
     }
 
@@ -323,13 +320,12 @@ class Waiting {
             return true;
         }
         around_.at("sleep");
-        const bool head = !slot_ || is_head();
-        if (head && std::exchange(freed_, false) && slot_) slot_->ring();
+        if (is_head() && std::exchange(freed_, false) && slot_) slot_->ring();
         do {
-            if (wait_for_notice(next_look_s(head))) return is_near();
+            if (wait_for_notice(pace_.next_look_s(place(), wake() >= 0))) return is_near();
             if ((request_.stop && request_.stop->load()) || elapsed() >= request_.timeout_s) return true;
         } while (others_care());
-        return head || wake() < 0;
+        return is_head() || wake() < 0;
     }
 
     /// True: something happened. False: it took so long, or shall end.
@@ -339,37 +335,17 @@ class Waiting {
             if ((request_.stop && request_.stop->load()) || elapsed() >= request_.timeout_s) return false;
             double wait_s = std::min(until_s - elapsed(), request_.timeout_s - elapsed());
             if (slot_) wait_s = std::min(wait_s, std::max(0.0, beat_every_s - since(slot_->record.beat_ns)));
-            if (request_.stop) wait_s = std::min(wait_s, is_near() ? stopped_within_s : far_stopped_within_s);
-            if (request_.on_wait) wait_s = std::min(wait_s, is_near() ? told_every_s : far_told_every_s);
+            if (request_.stop) wait_s = std::min(wait_s, stop_every_s(place()));
+            if (request_.on_wait) wait_s = std::min(wait_s, tell_every_s(place()));
             around_.clock->wait(wake(), wait_s);
             if (watch_ && watch_->clear()) {
-                quick_s_ = first_look_after_s;
+                pace_.hurry();
                 return true;
             }
             if (slot_ && since(slot_->record.beat_ns) >= beat_every_s) beat();
             tell();
         }
         return false;
-    }
-
-    double next_look_s(bool head) {
-        const double jitter = 0.75 + 0.5 * random();
-        if (head) {
-            // A change is often followed by others: memory comes back after its owner has gone.
-            const double every_s = std::min(quick_s_, head_polls_every_s);
-            quick_s_ = std::min(2 * quick_s_, head_polls_every_s);
-            return every_s * jitter;
-        }
-        const double every_s = is_near() ? near_polls_every_s : far_polls_every_s;
-        return jitter * (wake() >= 0 ? every_s : every_s / 4);
-    }
-
-    /// splitmix64: so that those who wait do not all look at once.
-    double random() {
-        std::uint64_t z = jitter_ += 0x9e3779b97f4a7c15;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-        z = (z ^ z >> 27) * 0x94d049bb133111eb;
-        return double((z ^ z >> 31) >> 11) * 0x1p-53;
     }
 
     std::string why() const { return why_waiting(queue_, sight_, scan_, ticket_, decision_, now()); }
@@ -379,7 +355,7 @@ class Waiting {
             told_ = decision_.obstacle;
             if (request_.log) log("waiting for a GPU: " + why());
         }
-        if (!request_.on_wait || (told_ns_ && since(told_ns_) < told_every_s)) return;
+        if (!request_.on_wait || (told_ns_ && since(told_ns_) < told_at_most_every_s)) return;
         told_ns_ = now();
         request_.on_wait(elapsed(), decision_.available_bytes, decision_.required_bytes);
     }
@@ -399,7 +375,8 @@ class Waiting {
 
     const Surroundings& around_;
     const LeaseRequest& request_;
-    std::uint64_t started_ns_, jitter_;
+    std::uint64_t started_ns_;
+    Pace pace_;
     Ticket ticket_;
     std::optional<Slot> slot_;
     bool alone_ = false;
@@ -414,7 +391,6 @@ class Waiting {
     std::uint64_t looked_ns_ = 0;
     GpuSet taken_ = 0;
     bool freed_ = false;  // by somebody who did not tell
-    double quick_s_ = head_polls_every_s;
     Obstacle told_ = Obstacle::none;
     std::uint64_t told_ns_ = 0;
 };
