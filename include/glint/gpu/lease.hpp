@@ -105,6 +105,8 @@ struct LeaseHolder {
     std::uint32_t uid = 0, pid = 0;  ///< pid as the holder knows it: in a container it is another
     std::uint64_t reserved_bytes = 0, held_bytes = 0;
     double since_s = 0;  ///< seconds
+    bool stopped =
+        false;  ///< by a signal or a debugger, as far as /proc shows: it keeps its lease until it goes on or ends
 };
 
 struct LeaseGpu {

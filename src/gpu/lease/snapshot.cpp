@@ -4,6 +4,7 @@
 
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/queue.hpp"
+#include "gpu/lease/stopped.hpp"
 
 namespace glint::gpu {
 namespace lease {
@@ -18,7 +19,8 @@ void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, 
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (sight.gpus[g].id == share.gpu)
                 gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
-                                           seconds_between(slot.record.since_ns, now_ns)});
+                                           seconds_between(slot.record.since_ns, now_ns),
+                                           is_stopped(slot.record.pid, slot.name.uid)});
 }
 
 void finish(LeaseGpu& gpu) {
