@@ -35,8 +35,9 @@ void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
                               : holder.contexts == 1
                                   ? amount(holder.held_bytes) + " held"
                                   : fmt::format("{} held by {} processes", amount(holder.held_bytes), holder.contexts);
-    lines.push_back(fmt::format("  {:<12} pid {:<8} {} reserved, {}, {}", user_name(holder.uid), holder.pid,
-                                amount(holder.reserved_bytes), taken, since(holder.since_s)));
+    lines.push_back(fmt::format("  {:<12} pid {:<8} {} reserved, {}, {}{}", user_name(holder.uid), holder.pid,
+                                amount(holder.reserved_bytes), taken, since(holder.since_s),
+                                holder.stopped ? ", stopped" : ""));
 }
 
 void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {

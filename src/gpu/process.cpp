@@ -34,6 +34,11 @@ std::optional<ProcessInfo> process_info(unsigned pid) {
     return info;
 }
 
+bool is_stopped(unsigned pid, std::uint32_t uid) {
+    const auto info = process_info(pid);
+    return info && info->uid == uid && (info->state == 'T' || info->state == 't');
+}
+
 std::vector<unsigned> lineage(unsigned pid) {
     constexpr std::size_t most_generations = 256;  // who is reparented meanwhile makes no circle that lasts
     std::vector<unsigned> pids;

@@ -117,6 +117,8 @@ struct LeaseHolder {
     std::uint64_t reserved_bytes = 0, held_bytes = 0;
     int contexts = 0;    ///< processes with a context; 0: it has not begun
     double since_s = 0;  ///< seconds
+    /// By a signal or a debugger, as far as /proc shows: it keeps its lease until it goes on or ends.
+    bool stopped = false;
 };
 
 struct LeaseGpu {

@@ -94,10 +94,9 @@ Findings check_leases(const LeaseSnapshot& leases) {
     for (const LeaseGpu& gpu : leases.gpus)
         for (const LeaseHolder& holder : gpu.holders) {
             ++holders;
-            const auto info = process_info(holder.pid);
             const std::string who = text("the lease of process ", holder.pid, " of user ", holder.uid, " over ",
                                          bytes_text(holder.reserved_bytes));
-            if (info && info->uid == holder.uid && info->state == 'T')
+            if (holder.stopped)
                 findings.push_back({Health::warning, "leases", gpu.uuid, who + ": the process is stopped, and keeps it",
                                     text("let it go on (kill -CONT ", holder.pid, ") or end it")});
             else if (holder.contexts == 0 && holder.since_s > long_s)

@@ -3,10 +3,13 @@
 #include "gpu/lease/broker.hpp"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <csignal>
 #include <thread>
 
 #include "gpu/lease/creation_turn.hpp"
+#include "gpu/process.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/lease_fixture.hpp"
 
@@ -74,6 +77,29 @@ TEST_F(LeaseBroker, the_message_says_what_was_needed_what_was_free_and_who_held_
         EXPECT_EQ(timeout.required_bytes, 40 * gib + context_bytes);
         EXPECT_EQ(timeout.available_bytes, 20 * gib - context_bytes);
     }
+}
+
+TEST_F(LeaseBroker, a_stopped_holder_is_said_to_be_stopped) {
+    Slot holder = participant(State::holding, 60);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::raise(SIGSTOP);
+        ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+    holder.record.pid = std::uint32_t(child);
+    holder.publish();
+    EXPECT_TRUE(snapshot_in(around).gpus[0].holders.at(0).stopped);
+    expect_error<LeaseTimeout>([&] { acquire(40); }, {"; stopped, so it keeps them: kill -CONT ", "lets it go on)"});
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+    for (const auto other : {std::uint32_t(::getpid()), std::uint32_t(child)}) {
+        holder.record.pid = other;
+        holder.publish();
+        EXPECT_FALSE(snapshot_in(around).gpus[0].holders.at(0).stopped) << "goes on, or has ended";
+    }
+    EXPECT_FALSE(is_stopped(::getpid(), ::geteuid() + 1));
 }
 
 TEST_F(LeaseBroker, tells_how_it_waits) {

@@ -21,7 +21,8 @@ void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, 
             if (sight.gpus[g].id == share.gpu)
                 gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
                                            share.held_bytes ? 1 + int(share.more_contexts) : 0,
-                                           seconds_between(slot.record.since_ns, now_ns)});
+                                           seconds_between(slot.record.since_ns, now_ns),
+                                           is_stopped(slot.record.pid, slot.name.uid)});
 }
 
 std::vector<std::string> candidates_of(const Record& ticket, const Sight& sight) {

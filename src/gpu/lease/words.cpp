@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
@@ -36,8 +37,11 @@ std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, 
         const SeenSlot* slot = r.gpu == gpu ? find(scan, queue.reservation_names[k]) : nullptr;
         if (!slot || ++count > most_named) continue;
         const double for_s = now_ns > slot->record.since_ns ? double(now_ns - slot->record.since_ns) / 1e9 : 0;
-        words += text(words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
-                      bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s)");
+        const bool stopped = is_stopped(slot->record.pid, r.uid);
+        words += text(
+            words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
+            bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
+            stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " lets it go on") : "", ")");
     }
     if (count > most_named) words += text(" and ", count - most_named, " more");
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
