@@ -29,10 +29,15 @@ double best_seconds(int repeats, const Call& call) {
     return best;
 }
 
-/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU.
+/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU in every pixel, whatever the
+/// pixel's response and the EM gain, which are divided out.
 Camera counting(Camera camera) {
     camera.offset_adu = {offset_adu, {}};
-    camera.gain_e_per_adu = {gain * float(camera.em_gain), {}};
+    camera.gain_e_per_adu = camera.relative_qe;
+    const float divided_out = gain * float(camera.em_gain);
+    camera.gain_e_per_adu.scalar *= divided_out;
+    for (float& response : camera.gain_e_per_adu.map) response *= divided_out;
+    camera.roi_x = camera.roi_y = 0;  // the corners of the ROIs are those on the sensor
     return camera;
 }
 
@@ -122,6 +127,8 @@ double link_seconds(const gpu::Context& context, std::byte* from, std::size_t up
     for (int k = 0; k < 4; ++k) {
         const gpu::Stream stream(context);
         lanes.push_back({stream, {stream, up_piece}, {stream, down_piece}});
+        gpu::fill(stream, lanes.back().down, 0);  // what is downloaded shall have been written
+        stream.synchronize();
     }
     return best_seconds(repeats + 1, [&] {
         for (std::size_t k = 0; k < pieces; ++k) {

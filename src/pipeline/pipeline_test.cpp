@@ -100,6 +100,16 @@ class Pipeline : public ::testing::Test {
         return "";
     }
 
+    /// A run of one thread that is stopped when it reads this frame.
+    LocalizeResult stopped_at(std::int64_t frame, const std::filesystem::path& out) {
+        StopFlag stop{false};
+        LocalizeOptions how = options(1);
+        how.memory_bytes = 4 * width * height * 2;
+        how.stop = &stop;
+        TroubledMovie stopping(frame, &stop);
+        return localize(stopping, camera(), out, how);
+    }
+
     test::TemporaryFolder folder_;
 };
 
@@ -135,12 +145,7 @@ TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
 TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
     const std::string expected = reference();
     const auto out = folder_ / "out.csv";
-    StopFlag stop{false};
-    LocalizeOptions how = options(1);
-    how.memory_bytes = 4 * width * height * 2;
-    how.stop = &stop;
-    TroubledMovie stopping(20, &stop);
-    const LocalizeResult part = localize(stopping, camera(), out, how);
+    const LocalizeResult part = stopped_at(20, out);
     EXPECT_FALSE(part.complete);
     EXPECT_GT(part.frames, 0);
     EXPECT_LT(part.frames, frames);
@@ -148,7 +153,7 @@ TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
     EXPECT_EQ(std::int64_t(read_localizations(part.written, {}, 100).size()), part.localizations);
     EXPECT_FALSE(std::filesystem::exists(out));
 
-    how = options();
+    LocalizeOptions how = options();
     EXPECT_NE(message_of(how, "out.csv").find("--resume"), std::string::npos) << "finished work must not be lost";
     how.resume = true;
     const LocalizeResult whole = localize(*movie(), camera(), out, how);
@@ -162,14 +167,9 @@ TEST_F(Pipeline, stopped_it_leaves_a_valid_part_and_resumes_to_the_same_bytes) {
 TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
     const std::string expected = reference();
     const auto out = folder_ / "out.csv";
-    StopFlag stop{false};
-    LocalizeOptions how = options(1);
-    how.memory_bytes = 4 * width * height * 2;
-    how.stop = &stop;
-    TroubledMovie stopping(40, &stop);
-    localize(stopping, camera(), out, how);
+    stopped_at(40, out);
     const std::string journal = read_bytes(journal_path(out));
-    how = options();
+    LocalizeOptions how = options();
     how.resume = how.overwrite = true;
     for (std::size_t cut : {std::size_t(0), std::size_t(5), std::size_t(100), journal.size() / 2,
                             journal.size() / 2 + 1, journal.size() - 1, journal.size()}) {
@@ -181,13 +181,8 @@ TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
 
 TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {
     const auto out = folder_ / "out.csv";
-    StopFlag stop{false};
-    LocalizeOptions how = options(1);
-    how.memory_bytes = 4 * width * height * 2;
-    how.stop = &stop;
-    TroubledMovie stopping(20, &stop);
-    localize(stopping, camera(), out, how);
-    how = options();
+    stopped_at(20, out);
+    LocalizeOptions how = options();
     how.resume = true;
     how.threshold = 7;
     const std::string message = message_of(how, "out.csv");
