@@ -19,8 +19,8 @@ using gpu::doctor::Health;
 
 constexpr std::uint64_t test_bytes = std::uint64_t(64) << 20;
 
-bool copies_well(int ordinal) {
-    const gpu::Context context(ordinal, {.limit_bytes = test_bytes});
+bool copies_well(const gpu::Lease& lease) {
+    const gpu::Context context = lease.create_context();
     const gpu::Stream stream(context);
     std::vector<unsigned> sent(1 << 20), returned(sent.size());
     std::iota(sent.begin(), sent.end(), 1u);
@@ -30,8 +30,16 @@ bool copies_well(int ordinal) {
     return sent == returned;
 }
 
+/// Of this GPU and no other.
+gpu::Lease lease_of(const gpu::Device& device) {
+    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10};
+    for (const gpu::Device& other : gpu::inventory().devices)
+        if (other.uuid != device.uuid) request.avoid.push_back(other.uuid);
+    return gpu::acquire(request);
+}
+
 /// The farthest that a GPU's position is from the CPU's, in px.
-double fits_apart_px(int ordinal) {
+double fits_apart_px(gpu::Lease lease) {
     constexpr double pixel_size_um = 0.1;
     Psf psf;
     psf.sigma_um = 0.13;
@@ -42,7 +50,7 @@ double fits_apart_px(int ordinal) {
     const Fits expected = fit(rois, psf, pixel_size_um);
     Fits fits;
     fits.resize(psf.model, rois.count());
-    GpuFitter fitter({.ordinal = ordinal, .memory_bytes = test_bytes});
+    GpuFitter fitter(std::move(lease));
     fitter.fit(view(rois), psf, pixel_size_um, {}, view(fits));
     double apart_px = 0;
     for (std::size_t k = 0; k < rois.count(); ++k)
@@ -59,12 +67,15 @@ Finding try_gpu(const gpu::Device& device) {
     };
     const char* faulty = "reset the GPU when nobody uses it; if it comes again, have it replaced";
     try {
-        if (!copies_well(device.ordinal)) return say(Health::problem, "what was sent came back changed", faulty);
+        gpu::Lease lease = lease_of(device);
+        if (!copies_well(lease)) return say(Health::problem, "what was sent came back changed", faulty);
         if (!has_gpu_kernels()) return say(Health::ok, "copies are right; there are no kernels to be tried", "");
-        const double apart_px = fits_apart_px(device.ordinal);
+        const double apart_px = fits_apart_px(std::move(lease));
         if (apart_px > most_apart_px)
             return say(Health::problem, fmt::format("fits are {:.3f} px from those of the CPU", apart_px), faulty);
         return say(Health::ok, "copies are right, and fits are those of the CPU", "");
+    } catch (const gpu::LeaseTimeout& error) {
+        return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
     } catch (const gpu::OutOfMemory& error) {
         return say(Health::warning, error.what(), "others use it now: `glint top`; try again later");
     } catch (const gpu::GpuError& error) {
