@@ -209,7 +209,7 @@ TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
     expect_with("GLINT_GPU_MEMORY_LIMIT", "lots", problem, "variables", "GLINT_GPU_MEMORY_LIMIT=lots: expected");
     expect_with("GLINT_GPU_MEMORY_LIMIT", "25%", Health::ok, "variables", "GLINT_GPU_MEMORY_LIMIT=25%");
     expect_with("GLINT_GPU_EARLY_RECLAIM", "no", problem, "variables", "GLINT_GPU_EARLY_RECLAIM=no: only 0");
-    expect_with("GLINT_LEASES_PER_USER", "none", problem, "variables", "GLINT_LEASES_PER_USER=none: expected");
+    expect_with("GLINT_LEASES_PER_USER", "3x", problem, "variables", "GLINT_LEASES_PER_USER=3x: expected");
     expect_with("GLINT_LEASE_DIR", "leases", problem, "variables", "GLINT_LEASE_DIR=leases: ");
     expect_with("GLINT_ISA", "mmx", problem, "variables", "GLINT_ISA=mmx: ");
     expect_with("GLINT_GPU_MEMORY_LIMITS", "1GiB", warning, "variables", "knows no such variable");

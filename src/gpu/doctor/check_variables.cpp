@@ -35,7 +35,7 @@ std::vector<Variable> known_variables() {
                  if (value != "0" && value != "1" && !value.empty())
                      throw OptionError("GLINT_GPU_EARLY_RECLAIM=" + value + ": only 0 switches it off");
              }},
-            {"GLINT_LEASES_PER_USER", [](const Inventory&) { lease::machine_surroundings(); }},
+            {"GLINT_LEASES_PER_USER", [](const Inventory&) { lease::leases_per_user(); }},
             {"GLINT_LEASE_DIR",
              [](const Inventory&) {
                  const std::string value = std::getenv("GLINT_LEASE_DIR");

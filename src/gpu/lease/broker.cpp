@@ -8,8 +8,10 @@
 #include "gpu/lease/broker.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "gpu/lease/pace.hpp"
 #include "gpu/lease/queue.hpp"
@@ -395,14 +397,6 @@ class Waiting {
     std::uint64_t told_ns_ = 0;
 };
 
-int per_user_limit() {
-    const char* value = std::getenv("GLINT_LEASES_PER_USER");
-    if (!value || !*value) return 0;
-    const int limit = std::atoi(value);
-    if (limit < 1) throw OptionError(text("GLINT_LEASES_PER_USER=", value, ": expected a number of at least 1"));
-    return limit;
-}
-
 }  // namespace
 
 Surroundings machine_surroundings() {
@@ -410,9 +404,20 @@ Surroundings machine_surroundings() {
     around.directory = std::make_shared<StateDir>(StateDir::default_path());
     around.eyes = std::make_shared<NvmlEyes>();
     around.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
-    around.rules.most_shares_per_user = per_user_limit();
+    around.rules.most_shares_per_user = leases_per_user();
     if (const char* inherited = std::getenv("GLINT_LEASE")) around.inherited = inherited;
     return around;
+}
+
+int leases_per_user() {
+    const char* value = std::getenv("GLINT_LEASES_PER_USER");
+    if (!value || !*value) return 0;
+    int limit = 0;
+    const char* end = value + std::strlen(value);
+    const auto [rest, error] = std::from_chars(value, end, limit);
+    if (error != std::errc() || rest != end || limit < 1)
+        throw OptionError(text("GLINT_LEASES_PER_USER=", value, ": expected a number of at least 1"));
+    return limit;
 }
 
 void check(const LeaseRequest& request) {
