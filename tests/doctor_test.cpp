@@ -4,8 +4,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gpu/driver.hpp"
 #include "gpu/lease/slot.hpp"
 #include "tests/lease_processes.hpp"
 
@@ -130,9 +132,11 @@ struct DoctorCommand : LeaseProcesses {
                                 : f["health"] == "warning" ? Health::warning
                                                            : Health::problem,
                                 f["check"], f["gpu"], f["found"], f["remedy"]});
+        const auto is_problem = [](const Finding& finding) { return finding.health == Health::problem; };
+        EXPECT_EQ(code, std::any_of(findings.begin(), findings.end(), is_problem) ? 6 : 0);
         return findings;
     }
-    /// With this in the environment it finds that, and ends with 6 if it is a problem.
+    /// With this in the environment it finds that.
     void expect_with(const char* variable, const std::string& value, Health health, const char* check,
                      const char* words) {
         SCOPED_TRACE(std::string(variable) + "=" + value);
@@ -141,7 +145,6 @@ struct DoctorCommand : LeaseProcesses {
         const std::optional<std::string> old = before ? std::optional<std::string>(before) : std::nullopt;
         set(variable, value);
         expect(examine(), health, check, words);
-        EXPECT_EQ(code, health == Health::problem ? 6 : 0);
         set(variable, old);
     }
 };
@@ -186,6 +189,7 @@ TEST_F(DoctorCommand, finds_what_is_wrong_with_a_gpu) {
     expect_with("SIMGPU_COMPUTE_MODE", "3", warning, "compute mode", "one process");
     expect_with("SIMGPU_COMPUTE_MODE", "2", problem, "usable", "prohibited");
     expect_with("SIMGPU_DRIVER", "12040", problem, "driver", "too old");
+    if (driver().version > 0) return;  // this machine has a real one
     expect_with("LD_LIBRARY_PATH", "/nowhere", problem, "driver", "no NVIDIA driver");
     expect_with("LD_LIBRARY_PATH", "/nowhere", problem, "nvml", "no NVML");
 }
@@ -263,10 +267,8 @@ TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
     EXPECT_FALSE(find(examine(), "test", ""));
     set("SIMGPU_FAULT", "cuDevicePrimaryCtxRetain:1+:2");
     expect(examine({"--test"}), Health::warning, "test", "no context could be made");
-    EXPECT_EQ(code, 0);
     set("SIMGPU_FAULT", "cuMemcpyHtoDAsync:1~:700");
     expect(examine({"--test"}), Health::problem, "test", "(700)");
-    EXPECT_EQ(code, 6);
 }
 
 }  // namespace
