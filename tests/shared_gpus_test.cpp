@@ -23,7 +23,7 @@ constexpr int count = 64;
 #endif
 constexpr int gpus = 4, gpu_mib = 8192;
 
-class SharedGpus : public ::testing::Test {
+class SharedServer : public ::testing::Test {
   protected:
     void SetUp() override {
         if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
@@ -86,7 +86,7 @@ class SharedGpus : public ::testing::Test {
 
 }  // namespace
 
-TEST_F(SharedGpus, everybody_finishes_whoever_is_killed_and_whatever_strangers_do) {
+TEST_F(SharedServer, everybody_finishes_whoever_is_killed_and_whatever_strangers_do) {
     const Ended alone = run(server_, variables_ + localize("1GiB"));
     ASSERT_EQ(alone.exit_code, 0) << alone.err;
     const std::string undisturbed = read_bytes(server_ / "o.csv");

@@ -102,7 +102,7 @@ class Leases final : public SharingPolicy {
                 if (h.on >> g & 1) {
                     const Job& job = stage_.job(h.job);
                     snapshot_.reservations.push_back({g, std::uint32_t(job.user), job.bytes + context_bytes,
-                                                      stage_.held_bytes(h.job, g), h.arrived});
+                                                      stage_.held_bytes(h.job, g), 0, h.arrived});
                 }
         snapshot_.tickets.clear();
         for (const Waiter& w : waiters_) {

@@ -280,7 +280,7 @@ TEST(LeasePolicy, who_has_been_passed_often_enough_waits_for_nobody_who_came_lat
         int earlier_until = 0, passed = 0, now = 0;
         std::uint64_t held = 0;
         for (std::uint64_t bytes = 0; (bytes = (5 + random() % 15) * gib) + held <= 80 * gib; held += bytes) {
-            running.push_back({1 + int(random() % 40), {0, me, bytes, bytes, 1}});
+            running.push_back({1 + int(random() % 40), {0, me, bytes, bytes, 0, 1}});
             earlier_until = std::max(earlier_until, running.back().until);
         }
         for (bool begun = false; !begun; ++now) {
@@ -295,7 +295,7 @@ TEST(LeasePolicy, who_has_been_passed_often_enough_waits_for_nobody_who_came_lat
             for (std::size_t t = 1; t < d.size(); ++t)
                 if (d[t].gpus) {
                     const std::uint64_t bytes = s.tickets[t].need_bytes + context;
-                    running.push_back({now + 5 + int(random() % 90), {0, somebody, bytes, bytes, 3}}), ++passed;
+                    running.push_back({now + 5 + int(random() % 90), {0, somebody, bytes, bytes, 0, 3}}), ++passed;
                 }
         }
         EXPECT_LE(now - 1, earlier_until) << "round " << round;
