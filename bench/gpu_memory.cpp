@@ -65,9 +65,9 @@ Json host_iteration(const Options& options) {
     return {{"elements", n}, {"managed", of_managed}, {"vector", host_walk(ordinary, times)}};
 }
 
-/// A training run's way with memory: a data set stays, each batch takes its rows and two results and drops them. The host
-/// waits at the end of an epoch; batches are on several streams, so that what one dropped is not free for the next at once.
-/// `tight`: the data set alone takes four fifths of the limit.
+/// A training run's way with memory: a data set stays, each batch takes its rows and two results and drops them. The
+/// host waits at the end of an epoch; batches are on several streams, so that what one dropped is not free for the next
+/// at once. `tight`: the data set alone takes four fifths of the limit.
 Json epochs(const Options& options, bool tight, bool early_reclaim) {
     const std::size_t rows = options.small ? 3000 : 300000, features = 1000, batches = 147;
     const std::size_t batch_rows = (rows + batches - 1) / batches;

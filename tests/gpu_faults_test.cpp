@@ -1,5 +1,5 @@
-// The program on a GPU, simulated or behind the shim, on which everything goes wrong in turn: its result is complete, or
-// there is none and a clear error; nothing stays on the GPU. Each run is a process of its own, as faults are.
+// The program on a GPU, simulated or behind the shim, on which everything goes wrong in turn: its result is complete,
+// or there is none and a clear error; nothing stays on the GPU. Each run is a process of its own, as faults are.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -102,8 +102,8 @@ class FaultyGpu : public ::testing::Test {
         EXPECT_GT(functions.size(), 20u);
         return functions;
     }
-    /// Such a call is not repeated when it fails: it may report an earlier error and have done its work, and to give back
-    /// twice is worse than to leave it to the process's end.
+    /// Such a call is not repeated when it fails: it may report an earlier error and have done its work, and to give
+    /// back twice is worse than to leave it to the process's end.
     static bool gives_back(const std::string& function) {
         return function == "cuDevicePrimaryCtxRelease" || function == "cuMemPoolDestroy" ||
                function == "cuMemHostUnregister" || function == "cuMemFreeAsync";

@@ -1,5 +1,5 @@
-// `glint lease -- CMD` among real processes on the simulated server: what the program is told, what happens to signals and
-// exit codes, and who has the lease however the two end.
+// `glint lease -- CMD` among real processes on the simulated server: what the program is told, what happens to signals
+// and exit codes, and who has the lease however the two end.
 // SPDX-License-Identifier: MIT
 #include <pty.h>
 #include <sys/stat.h>

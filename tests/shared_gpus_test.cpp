@@ -1,5 +1,5 @@
-// Many localizations at once on a few simulated GPUs that hold one or two of them, while strangers come and go and some are
-// killed: all results are complete and those of an undisturbed run, and nothing is left on the GPUs.
+// Many localizations at once on a few simulated GPUs that hold one or two of them, while strangers come and go and some
+// are killed: all results are complete and those of an undisturbed run, and nothing is left on the GPUs.
 // GLINT_SHARED_SEEDS=20 runs as many seeds; ordinarily one.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>

@@ -22,8 +22,8 @@ namespace glint {
 /// Where to fit: `automatic` waits for a GPU where there is one, and finishes on the CPU when none comes or all fail.
 enum class Backend { automatic, cpu, gpu };
 
-/// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and bytes
-/// required there, with the context.
+/// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
+/// bytes required there, with the context.
 using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
 
 struct FitOptions {
@@ -73,15 +73,15 @@ struct FitInfo {
 /// Fits every ROI. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
 /// The result is the same, bit for bit, for any number of threads and any order or grouping of the ROIs; a CPU's and a
 /// GPU's agree as GpuFitter::fit says.
-/// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have a
-/// result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU.
-/// Thread-safe. Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns
-/// whose lengths disagree; where Backend::gpu cannot, gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
+/// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have
+/// a result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU. Thread-safe.
+/// Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns whose
+/// lengths disagree; where Backend::gpu cannot, gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// fit() for stack after stack: keeps the GPU from one to the next, until it is destroyed, or others wait and no more is
-/// coming. Once the CPU has had to take over it is asked at once. Thread-safe; on a GPU calls wait for each other.
+/// fit() for stack after stack: keeps the GPU from one to the next, until it is destroyed, or others wait and no more
+/// is coming. Once the CPU has had to take over it is asked at once. Thread-safe; on a GPU calls wait for each other.
 class Fitter {
   public:
     Fitter();

@@ -12,13 +12,13 @@
 
 namespace glint {
 
-/// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its end.
-/// Use one from one thread at a time. What goes wrong on the GPU it throws: Fitter (glint/fit.hpp) tries again, finds
-/// another GPU, or takes the CPU.
+/// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its
+/// end. Use one from one thread at a time. What goes wrong on the GPU it throws: Fitter (glint/fit.hpp) tries again,
+/// finds another GPU, or takes the CPU.
 class GpuFitter {
   public:
-    /// On the lease's first GPU. Takes 0.2 s. `batch_size`: ROIs sent at once; 0: as few as reach the link's speed. Throws
-    /// gpu::NoGpu (no GPU, or a glint built without CUDA), gpu::OutOfMemory, gpu::GpuError.
+    /// On the lease's first GPU. Takes 0.2 s. `batch_size`: ROIs sent at once; 0: as few as reach the link's speed.
+    /// Throws gpu::NoGpu (no GPU, or a glint built without CUDA), gpu::OutOfMemory, gpu::GpuError.
     explicit GpuFitter(gpu::Lease lease, std::int64_t batch_size = 0);
     /// Waits for a lease first; throws what gpu::acquire() does.
     explicit GpuFitter(const gpu::LeaseRequest& request = {}, std::int64_t batch_size = 0);
@@ -27,10 +27,10 @@ class GpuFitter {
 
     /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB, but
     /// where one more iteration was taken. Pixels are sent as they are and become photoelectrons on the GPU; uploads,
-    /// kernels and downloads overlap. From gpu::Pinned memory it runs at the link's speed. Rows are final in order: from
-    /// `finished`, when given, it goes on, and there it says how many are, also when it throws. A lack of memory makes
-    /// smaller batches, and later larger ones again, before it throws gpu::OutOfMemory. Between batches others who wait
-    /// for this GPU get what of the lease is not needed. Else as fit(), and gpu::GpuError.
+    /// kernels and downloads overlap. From gpu::Pinned memory it runs at the link's speed. Rows are final in order:
+    /// from `finished`, when given, it goes on, and there it says how many are, also when it throws. A lack of memory
+    /// makes smaller batches, and later larger ones again, before it throws gpu::OutOfMemory. Between batches others
+    /// who wait for this GPU get what of the lease is not needed. Else as fit(), and gpu::GpuError.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
 

@@ -24,8 +24,8 @@ double to_px(Length length, double pixel_size_nm);
 /// In nanometres. `pixel_size_nm` must be greater than 0 when the unit is pixels (else OptionError).
 double to_nm(Length length, double pixel_size_nm);
 
-/// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError, naming
-/// `what` (for example "--timeout"), for anything else.
+/// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError,
+/// naming `what` (for example "--timeout"), for anything else.
 double parse_seconds(std::string_view text, std::string_view what);
 
 }  // namespace glint

@@ -29,8 +29,8 @@ double best_seconds(int repeats, const Call& call) {
     return best;
 }
 
-/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU in every pixel, whatever the
-/// pixel's response and the EM gain, which are divided out.
+/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU in every pixel, whatever
+/// the pixel's response and the EM gain, which are divided out.
 Camera counting(Camera camera) {
     camera.offset_adu = {offset_adu, {}};
     camera.gain_e_per_adu = camera.relative_qe;

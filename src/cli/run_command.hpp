@@ -12,8 +12,8 @@
 
 namespace glint::cli {
 
-/// From its making to the end of the process, signals that end, stop or inform a command wait until they are asked for, so
-/// that none is lost. Those that are ignored (nohup) stay ignored. To be made before any thread is started.
+/// From its making to the end of the process, signals that end, stop or inform a command wait until they are asked for,
+/// so that none is lost. Those that are ignored (nohup) stay ignored. To be made before any thread is started.
 class HeldSignals {
   public:
     HeldSignals();

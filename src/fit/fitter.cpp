@@ -1,7 +1,7 @@
 // Fits stack after stack: on a GPU that others use too, as long as one can be had, or on the CPU.
 //
-// What goes wrong on a GPU costs only the rows without a result. They are tried again, on the same GPU or another, until
-// for some time nothing has been achieved: then the CPU does them, or the caller learns why not.
+// What goes wrong on a GPU costs only the rows without a result. They are tried again, on the same GPU or another,
+// until for some time nothing has been achieved: then the CPU does them, or the caller learns why not.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -143,7 +143,8 @@ class Fitter::State::OneStack {
         return true;
     }
 
-    /// Somebody has what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999 too.
+    /// Somebody has what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999
+    /// too.
     static bool is_full(const gpu::GpuError& error, bool opening) {
         const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
         if (opening) return memory || error.code == cuda_unknown;

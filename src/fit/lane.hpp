@@ -1,6 +1,6 @@
 // A lane: the number type of the kernel, one fit per element. On the CPU a SIMD register of the instruction set that
-// this file is compiled for (GLINT_ISA); in a GPU thread, and where that is simulated, a plain float (GLINT_SCALAR_LANE).
-// The operators are the compiler's own, but for a mask's "not".
+// this file is compiled for (GLINT_ISA); in a GPU thread, and where that is simulated, a plain float
+// (GLINT_SCALAR_LANE). The operators are the compiler's own, but for a mask's "not".
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,5 @@
-// The special functions of the kernel, for any lane: 2^x, log1p, the deviance, erf at pixel edges, the upper gamma function.
+// The special functions of the kernel, for any lane: 2^x, log1p, the deviance, erf at pixel edges, the upper gamma
+// function.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -64,7 +65,8 @@ GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 
 constexpr float sqrt_log2_e = 1.20112241f;
 
-/// 0.5 erf(u) and exp(-u^2) from one power of 2 (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7), at v = u sqrt(log2 e).
+/// 0.5 erf(u) and exp(-u^2) from one power of 2 (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7), at v = u sqrt(log2
+/// e).
 GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
     const Lane t = reciprocal(abs(v) * (0.3275911f / sqrt_log2_e) + 1.0f);
     gauss = exp2_negative(-v * v);

@@ -186,8 +186,8 @@ Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*
     relax();
 }
 
-/// While any stream is captured in the global mode, the driver lets no thread wait, query or free, for fear that it did so
-/// unaware. glint looks at each stream itself.
+/// While any stream is captured in the global mode, the driver lets no thread wait, query or free, for fear that it did
+/// so unaware. glint looks at each stream itself.
 void Current::relax() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
 
 Current::~Current() {

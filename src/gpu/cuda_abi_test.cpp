@@ -1,4 +1,5 @@
-// Compares our declarations of the driver with cuda.h and cudaTypedefs.h; compiled where CMake finds a toolkit's headers.
+// Compares our declarations of the driver with cuda.h and cudaTypedefs.h; compiled where CMake finds a toolkit's
+// headers.
 // SPDX-License-Identifier: MIT
 #include "gpu/cuda_abi.hpp"
 

@@ -1,5 +1,5 @@
-// How a kernel is declared, so that one .cu compiles twice: nvcc makes the GPU's code of it, and the host's compiler makes
-// the library that the simulated GPU server (tests/simgpu) runs.
+// How a kernel is declared, so that one .cu compiles twice: nvcc makes the GPU's code of it, and the host's compiler
+// makes the library that the simulated GPU server (tests/simgpu) runs.
 //
 // A kernel is a struct of static functions, every parameter but the first one passed to cuLaunchKernel:
 //
@@ -11,9 +11,9 @@
 //     };
 //     GLINT_KERNEL(axpy, 4, Axpy)  // name for cuModuleGetFunction, number of parameters, type (may be a template)
 //
-// A kernel that needs the block's dynamic shared memory takes `Scratch` after the index, and may have a first phase: all
-// threads of a block run stage(), then (__syncthreads) all run compute(), with the same parameters. There is no other
-// barrier, so that the host can run one thread after the other.
+// A kernel that needs the block's dynamic shared memory takes `Scratch` after the index, and may have a first phase:
+// all threads of a block run stage(), then (__syncthreads) all run compute(), with the same parameters. There is no
+// other barrier, so that the host can run one thread after the other.
 //
 //     static GLINT_DEVICE void stage(Index index, Scratch scratch, float* y, ...);
 //     static GLINT_DEVICE void compute(Index index, Scratch scratch, float* y, ...);

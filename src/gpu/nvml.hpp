@@ -23,8 +23,8 @@ struct Nvml {
 /// NVML, loaded and initialized at the first call (14 ms). Never throws.
 const Nvml& nvml();
 
-/// The processes with a context on a device; none where NVML hides them (a container), nothing where it cannot tell. Their
-/// memory is 0 where NVML does not know it.
+/// The processes with a context on a device; none where NVML hides them (a container), nothing where it cannot tell.
+/// Their memory is 0 where NVML does not know it.
 std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device);
 
 }  // namespace glint::gpu

@@ -12,7 +12,8 @@ enum class Reach { no, yes, untried };
 /// as long as there is no room to try. Throws DeviceLost.
 Reach reach(ContextState& from, ContextState& home);
 
-/// Throws a GpuError that names both GPUs, or OutOfMemory where it could not be tried, when a kernel on `stream` cannot reach the memory.
+/// Throws a GpuError that names both GPUs, or OutOfMemory where it could not be tried, when a kernel on `stream` cannot
+/// reach the memory.
 void require_reach(const Allocation& allocation, const Stream& stream);
 
 }  // namespace glint::gpu::detail

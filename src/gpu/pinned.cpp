@@ -1,5 +1,5 @@
-// Our own pages, registered with the driver. Memory from cuMemHostAlloc would vanish with the context, under the feet of
-// a host that still reads it.
+// Our own pages, registered with the driver. Memory from cuMemHostAlloc would vanish with the context, under the feet
+// of a host that still reads it.
 // SPDX-License-Identifier: MIT
 #include "gpu/pinned.hpp"
 
@@ -63,7 +63,8 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
         home.driver->cuMemHostUnregister(memory);  // waits for the device
         home.counters.pinned -= size;
     }
-    // For a lost GPU the driver still has these pages: what was mapped here later could not be page-locked for another one.
+    // For a lost GPU the driver still has these pages: what was mapped here later could not be page-locked for another
+    // one.
     if (lost_note(home.ordinal).empty()) munmap(memory, size);
 }
 

@@ -1,4 +1,5 @@
-// A TIFF movie: plain frames go straight from the file to the block, others through libtiff's decoders, a frame a thread.
+// A TIFF movie: plain frames go straight from the file to the block, others through libtiff's decoders, a frame a
+// thread.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>

@@ -74,8 +74,8 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     crowded.y_start.push_back(rois.y_start[k]);
 }
 
-/// Which spots reach into which ROI, and in which turn of a round each is fitted: neighbours in different turns, so that
-/// each sees the others' latest parameters and the fits settle instead of swinging.
+/// Which spots reach into which ROI, and in which turn of a round each is fitted: neighbours in different turns, so
+/// that each sees the others' latest parameters and the fits settle instead of swinging.
 struct Crowd {
     std::vector<std::vector<std::size_t>> neighbors;  // per spot
     std::vector<int> turn;                            // per spot; -1: alone

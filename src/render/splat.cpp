@@ -33,7 +33,8 @@ class NormalCdf {
     std::array<float, 2 * limit * steps + 1> table_{};
 };
 
-/// The pixels of one axis that a dot touches, and its share in each; shares sum to 1 but for what the picture's edge cuts off.
+/// The pixels of one axis that a dot touches, and its share in each; shares sum to 1 but for what the picture's edge
+/// cuts off.
 struct Profile {
     int first = 0;
     std::vector<float> shares;

@@ -11,8 +11,8 @@ namespace {
 
 namespace lease = gpu::lease;
 
-// Measured: a free GPU is leased 1 ms after the call, and whoever waits looks 0.2 ms after a release. Strangers do not tell:
-// the head of the queue polls.
+// Measured: a free GPU is leased 1 ms after the call, and whoever waits looks 0.2 ms after a release. Strangers do not
+// tell: the head of the queue polls.
 constexpr double first_look_s = 0.001, wake_s = 0.0002, head_polls_every_s = 0.5;
 
 class Leases final : public SharingPolicy {

@@ -21,8 +21,8 @@ struct SharedGpu {
     bool is_busy() const { return computing + computing_strangers > 0; }
 };
 
-/// Whoever computes on several GPUs goes on everywhere at the pace of the slowest; what that leaves of the others goes to
-/// those beside it (max-min fair shares). Time never goes back: each `now_s` is the last one or later.
+/// Whoever computes on several GPUs goes on everywhere at the pace of the slowest; what that leaves of the others goes
+/// to those beside it (max-min fair shares). Time never goes back: each `now_s` is the last one or later.
 class SharedGpus {
   public:
     SharedGpus(int gpus, std::uint64_t bytes_each);

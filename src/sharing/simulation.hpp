@@ -32,8 +32,8 @@ struct Outcome {
     double idle_s = 0;         ///< until then nobody computed, not even a stranger; added up over GPUs
 };
 
-/// The same for the same arguments; `seed` is that of the moments when somebody polls and of GPUs taken blindly. `progress`
-/// counts jobs. Throws OptionError for a job that the server has no room for.
+/// The same for the same arguments; `seed` is that of the moments when somebody polls and of GPUs taken blindly.
+/// `progress` counts jobs. Throws OptionError for a job that the server has no room for.
 Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress = {});
 
 }  // namespace glint::sharing

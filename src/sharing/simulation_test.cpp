@@ -27,8 +27,8 @@ int failures(const Outcome& outcome) {
     return count;
 }
 
-/// The mean, and how far it may be from the truth: four standard errors, from means of batches, which hardly depend on each
-/// other.
+/// The mean, and how far it may be from the truth: four standard errors, from means of batches, which hardly depend on
+/// each other.
 struct Mean {
     double value = 0, error = 0;
     explicit Mean(const std::vector<double>& values) {
@@ -207,8 +207,8 @@ TEST(SharingSimulation, everybody_has_a_result_in_the_end_unless_naive) {
     }
 }
 
-// Small jobs keep the GPU full for hours. Eight pass the large one, at one every 20 s; then it waits at most for the work of
-// those that are there, 17 times 20 s.
+// Small jobs keep the GPU full for hours. Eight pass the large one, at one every 20 s; then it waits at most for the
+// work of those that are there, 17 times 20 s.
 TEST(SharingSimulation, a_large_job_does_not_starve_beside_leases) {
     std::vector<Job> jobs;
     for (int k = 0; k < 1000; ++k) jobs.push_back(job(k, 8, 20, 1, 1));

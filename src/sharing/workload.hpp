@@ -44,8 +44,8 @@ struct ServerOptions {
     std::optional<std::uint64_t> gpu_bytes;
 };
 
-/// Draws the jobs of one of builtin_workloads(), or of a file (docs/sharing-policies.md has the format); the same for the
-/// same seed on any machine. Throws OptionError for a name that is neither, InputError with the place in the file.
+/// Draws the jobs of one of builtin_workloads(), or of a file (docs/sharing-policies.md has the format); the same for
+/// the same seed on any machine. Throws OptionError for a name that is neither, InputError with the place in the file.
 Workload draw_workload(const std::string& name_or_path, std::uint64_t seed, const ServerOptions& server = {});
 
 struct BuiltinWorkload {

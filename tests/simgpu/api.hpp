@@ -1,4 +1,5 @@
-// The driver's functions, as glint's list declares them: the compiler checks the definitions, the linker that none lacks.
+// The driver's functions, as glint's list declares them: the compiler checks the definitions, the linker that none
+// lacks.
 // SPDX-License-Identifier: MIT
 #pragma once
 

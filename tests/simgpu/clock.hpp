@@ -32,8 +32,8 @@ class UseLog {
     std::vector<Access> accesses_;
 
   public:
-    /// Notes that the operation last put into `stream` uses the range. Ends the program when another stream's use of it,
-    /// of which one writes, is not ordered before: such a program works by luck.
+    /// Notes that the operation last put into `stream` uses the range. Ends the program when another stream's use of
+    /// it, of which one writes, is not ordered before: such a program works by luck.
     void note(const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end, bool write);
 };
 

@@ -11,8 +11,8 @@ constexpr cu::Result invalid_handle = 400, capture_merge = 902, capture_isolatio
 Stream& get(cu::Stream handle) { return process().streams.get(handle); }
 Event& get(cu::Event handle) { return process().events.get(handle); }
 
-/// Seen on an H200: whoever waits for a captured event joins its capture; what two captures, or one and the world outside,
-/// would have in common spoils them.
+/// Seen on an H200: whoever waits for a captured event joins its capture; what two captures, or one and the world
+/// outside, would have in common spoils them.
 cu::Result join_capture(Stream& stream, std::uint64_t other) {
     if (stream.capture == other) return cu::success;
     if (!stream.capture) {

@@ -12,8 +12,8 @@ namespace simgpu {
 constexpr char simulated_image[] = "SIMGPU IMAGE 1\n";
 static_assert(sizeof simulated_image == 16);
 
-/// The code in the image that would run on this compute capability (90: 9.0), as bytes to search for names; nothing when
-/// there is none. A simulated image gives an empty text.
+/// The code in the image that would run on this compute capability (90: 9.0), as bytes to search for names; nothing
+/// when there is none. A simulated image gives an empty text.
 std::optional<std::string> code_for(const void* image, int capability);
 
 /// Whether the code holds a kernel of this name. Compressed code cannot be searched: then yes.

@@ -82,7 +82,8 @@ EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int util
     d.stranger_utilization = utilization_percent;
 }
 
-/// Pretends that somebody captures this stream into a graph, in a capture of that number; 0 ends the one that it is part of.
+/// Pretends that somebody captures this stream into a graph, in a capture of that number; 0 ends the one that it is
+/// part of.
 EXPORTED void simgpu_set_capturing(void* handle, int number) {
     const std::lock_guard lock(simgpu::driver_mutex());
     simgpu::Stream& stream = simgpu::process().streams.get(handle);

@@ -164,8 +164,8 @@ Pool& pool_of(cu::MemPool handle) {
     return *pool;
 }
 
-/// With live allocations it stays until they are freed; measured: released with the context, they stay until the process
-/// ends.
+/// With live allocations it stays until they are freed; measured: released with the context, they stay until the
+/// process ends.
 void destroy_pool(Pool& pool) {
     pool.destroyed = true;
     pool.release_threshold = 0;

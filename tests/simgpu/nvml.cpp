@@ -22,8 +22,8 @@ enum : int { success = 0, uninitialized = 1, invalid = 2, unsupported = 3, not_f
 
 bool initialized = false;
 
-/// SIMGPU_NVML_FAULT="nvmlDeviceGetUUID:3,*@1:15": what this function returns instead, for every device or for device 1;
-/// * is any function that has one.
+/// SIMGPU_NVML_FAULT="nvmlDeviceGetUUID:3,*@1:15": what this function returns instead, for every device or for device
+/// 1; * is any function that has one.
 int planned(std::string_view function, int device = -1) {
     static const auto faults = simgpu::split(simgpu::setting("SIMGPU_NVML_FAULT"), ',');
     for (const std::string& fault : faults) {

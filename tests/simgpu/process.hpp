@@ -48,8 +48,8 @@ struct Function {
     int max_dynamic_shared = 48 * 1024;
 };
 
-/// Handles of one kind that are valid now. Using another one ends the program: a real driver may crash, or worse. Objects
-/// are never freed, so that no later one gets the address of a handle that is stale.
+/// Handles of one kind that are valid now. Using another one ends the program: a real driver may crash, or worse.
+/// Objects are never freed, so that no later one gets the address of a handle that is stale.
 template <class T>
 class Handles {
     std::set<T*> live_, dead_;

@@ -81,7 +81,8 @@ void add_devices(Server& s) {
     }
 }
 
-/// SIMGPU_STRANGERS="0:6GiB:95:4711": 6 GiB of device 0 are taken by somebody unknown, process 4711, who keeps it 95 % busy.
+/// SIMGPU_STRANGERS="0:6GiB:95:4711": 6 GiB of device 0 are taken by somebody unknown, process 4711, who keeps it 95 %
+/// busy.
 void add_strangers(Server& s) {
     for (const std::string& stranger : split(setting("SIMGPU_STRANGERS"), ',')) {
         const auto parts = split(stranger, ':');

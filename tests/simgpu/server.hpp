@@ -1,9 +1,9 @@
 // The simulated server: what all processes on it share, in one mapped file (SIMGPU_STATE).
 //
-// There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that a
-// kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the file,
-// which the kernel drops when the process dies, however it dies; a forked child that keeps the file open keeps the
-// memory, as it does on a real server.
+// There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that
+// a kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the
+// file, which the kernel drops when the process dies, however it dies; a forked child that keeps the file open keeps
+// the memory, as it does on a real server.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,8 +1,9 @@
 // A program that shares the GPUs by leases, for tests: lease_worker MIB ROUNDS [COMMAND...]. Each round takes a lease,
-// fills the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth N
-// kill": at the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it has
-// to, and why; "within S": waits no longer; "alone": without a lease, as a program does that knows nothing of them. Without
-// arguments it prints what is left, with "who" what each lease has, and with "signals" each SIGINT until SIGUSR1 comes.
+// fills the GPU to it, and gives it back. Commands: "at POINT stop", "at POINT kill": at a point of the protocol; "nth
+// N kill": at the Nth point; "hold": says "holding" and waits for the end of its input; "say": says "waiting" when it
+// has to, and why; "within S": waits no longer; "alone": without a lease, as a program does that knows nothing of them.
+// Without arguments it prints what is left, with "who" what each lease has, and with "signals" each SIGINT until
+// SIGUSR1 comes.
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 #include <unistd.h>

@@ -80,8 +80,8 @@ class Buffer {
         part.offset_ += first, part.size_ = n;
         return part;
     }
-    /// The address to hand to a kernel on `stream`. Throws GpuError where that stream's GPU cannot reach it: the message
-    /// names both GPUs and the two remedies.
+    /// The address to hand to a kernel on `stream`. Throws GpuError where that stream's GPU cannot reach it: the
+    /// message names both GPUs and the two remedies.
     std::uint64_t read_on(const Stream& stream) const {
         return detail::use(detail::required(allocation_), stream, false) + offset_ * sizeof(T);
     }

@@ -50,25 +50,27 @@ struct ContextOptions {
 };
 
 /// Holds the primary context of one GPU, and one pool of memory capped at a limit. Copies share it; when the last copy
-/// is gone, everything is freed, the pool destroyed, and the context released, in that order, so that the process leaves
-/// nothing on the GPU. Streams, events, modules and buffers do not hold it: used after it, they throw a GpuError, and
-/// Pinned memory becomes ordinary memory. So does what context() of a buffer or stream returns, and a copy of that.
-/// Creating one takes 0.2 s and some 500 MiB of the GPU. The caller's current context is never changed. Thread-safe, but
-/// for destroying the last copy while others still use what belongs to it. A forked child may not use it.
+/// is gone, everything is freed, the pool destroyed, and the context released, in that order, so that the process
+/// leaves nothing on the GPU. Streams, events, modules and buffers do not hold it: used after it, they throw a
+/// GpuError, and Pinned memory becomes ordinary memory. So does what context() of a buffer or stream returns, and a
+/// copy of that. Creating one takes 0.2 s and some 500 MiB of the GPU. The caller's current context is never changed.
+/// Thread-safe, but for destroying the last copy while others still use what belongs to it. A forked child may not use
+/// it.
 class Context {
   public:
-    /// Throws NoGpu, OutOfMemory, or GpuError; OptionError for a limit that is none; DeviceLost on a GPU that this process
-    /// has lost before.
+    /// Throws NoGpu, OutOfMemory, or GpuError; OptionError for a limit that is none; DeviceLost on a GPU that this
+    /// process has lost before.
     explicit Context(int ordinal, const ContextOptions& options = {});
 
     int ordinal() const;
     const std::string& name() const;  ///< of the device
     int multiprocessors() const;
     int shared_bytes_per_block() const;  ///< most that a block may have
-    /// Waits for all streams of this Context. Throws what went wrong on them; GpuError, before it waits, where one is being
-    /// captured.
+    /// Waits for all streams of this Context. Throws what went wrong on them; GpuError, before it waits, where one is
+    /// being captured.
     void synchronize() const;
-    /// Gives the pool's unused memory back to the device. What was freed in a stream is unused when the device has come by.
+    /// Gives the pool's unused memory back to the device. What was freed in a stream is unused when the device has come
+    /// by.
     void trim() const;
     /// Makes the limit smaller, for good; more than it is: no change. What buffers have beyond it they keep.
     void lower_limit(std::uint64_t bytes) const;
@@ -76,9 +78,9 @@ class Context {
     MemoryStatistics statistics() const;
     /// All memory that buffers hold now, in no order.
     std::vector<MemoryRecord> snapshot() const;
-    /// Called, before an allocation fails, to free what the caller can spare; returns the bytes freed. From any thread that
-    /// allocates; it stays until the context goes, cannot be removed, and is not asked when it allocates itself. It must not
-    /// hold this Context, which would then never go.
+    /// Called, before an allocation fails, to free what the caller can spare; returns the bytes freed. From any thread
+    /// that allocates; it stays until the context goes, cannot be removed, and is not asked when it allocates itself.
+    /// It must not hold this Context, which would then never go.
     void on_pressure(std::function<std::uint64_t()> callback) const;
 
     detail::ContextState& state() const { return *state_; }

@@ -34,8 +34,8 @@ struct LeaseRequest {
     int gpus = 1;                                                ///< different ones, all at once
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: now or not at all
     std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs that will not do
-    /// Told about twice a second while waiting, once a second far behind: seconds since the call, bytes free where the most
-    /// are, bytes required there with the context. From the calling thread.
+    /// Told about twice a second while waiting, once a second far behind: seconds since the call, bytes free where the
+    /// most are, bytes required there with the context. From the calling thread.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
     bool for_child = false;                            ///< for a program to be started: any MIG instance will do
     const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within a second
@@ -49,11 +49,11 @@ struct LeasedDevice {
     std::uint64_t context_bytes = 0;  ///< what the lease has beyond bytes(), for the context
 };
 
-/// The right to use bytes() and one context on each of devices(). Others that ask through glint keep off it, for as long as
-/// this object or, after keep_for_child(), a process with its descriptor lives; however these end. Nothing enforces it: give
-/// the context bytes() as its limit, or use create_context(). Destroy what lives on the GPUs before the lease. A forked
-/// child keeps the lease alive until it ends or executes another program, and cannot change or give it back. Movable;
-/// thread-safe but for moving and destroying.
+/// The right to use bytes() and one context on each of devices(). Others that ask through glint keep off it, for as
+/// long as this object or, after keep_for_child(), a process with its descriptor lives; however these end. Nothing
+/// enforces it: give the context bytes() as its limit, or use create_context(). Destroy what lives on the GPUs before
+/// the lease. A forked child keeps the lease alive until it ends or executes another program, and cannot change or give
+/// it back. Movable; thread-safe but for moving and destroying.
 ///
 ///     const glint::gpu::Lease lease = glint::gpu::acquire({.bytes = 4ull << 30, .timeout_s = 60});
 ///     const glint::gpu::Context context = lease.create_context();
@@ -80,7 +80,8 @@ class Lease {
     Turn turn_to_create(std::size_t device = 0) const;
 
     /// Tells others how much of the lease is already taken from the GPU, beyond the context, which must be there. To be
-    /// called after allocating and before freeing; others then do not count it twice. create_context() tells of the context.
+    /// called after allocating and before freeing; others then do not count it twice. create_context() tells of the
+    /// context.
     void publish_held(std::uint64_t bytes, std::size_t device = 0) const;
     /// Makes the lease smaller, for good: `bytes` beyond the context on each device. More than it has: no change.
     void shrink(std::uint64_t bytes);
@@ -88,26 +89,29 @@ class Lease {
     /// most ten times a second, 0.2 ms each, and answers from memory in between.
     bool others_wait() const;
 
-    /// For a program that runs under this lease (a PyTorch script, another fitter), before it is started: a descriptor that
-    /// survives exec. While any process has it the lease lives, and this object no longer gives it back. -1 where others do not
-    /// see the lease, or this process runs under one itself. The descriptor stays this object's: do not close it.
+    /// For a program that runs under this lease (a PyTorch script, another fitter), before it is started: a descriptor
+    /// that survives exec. While any process has it the lease lives, and this object no longer gives it back. -1 where
+    /// others do not see the lease, or this process runs under one itself. The descriptor stays this object's: do not
+    /// close it.
     int keep_for_child();
-    /// The variables with which it keeps to the lease: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE, by which
-    /// acquire() there gives part of this lease.
+    /// The variables with which it keeps to the lease: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE,
+    /// by which acquire() there gives part of this lease.
     std::vector<std::pair<std::string, std::string>> child_environment() const;
-    /// publish_held() for it and its children, by what NVML shows of them. To be called about once a second while it runs.
+    /// publish_held() for it and its children, by what NVML shows of them. To be called about once a second while it
+    /// runs.
     void publish_held_by_child(int pid) const;
 
   private:
     std::unique_ptr<lease::LeaseState> state_;
 };
 
-/// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first served;
-/// whoever needs less may pass one that cannot run yet, and get in its way a bounded number of times. Takes 1 ms where a
-/// GPU is free. Where the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the request's log is
-/// told, and NVML alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases have at once. In a
-/// program that runs under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs, and no more bytes() than
-/// it has. Throws NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError.
+/// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first
+/// served; whoever needs less may pass one that cannot run yet, and get in its way a bounded number of times. Takes 1
+/// ms where a GPU is free. Where the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the
+/// request's log is told, and NVML alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases
+/// have at once. In a program that runs under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs,
+/// and no more bytes() than it has. Throws NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled;
+/// OptionError.
 Lease acquire(const LeaseRequest& request = {});
 
 // ---- Who shares what

@@ -7,7 +7,8 @@
 
 namespace glint::gpu {
 
-/// Bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". OptionError, which names `what`, for anything else.
+/// Bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". OptionError, which names `what`, for anything
+/// else.
 std::uint64_t parse_limit(const std::string& value, std::uint64_t total_bytes, const std::string& what);
 
 }  // namespace glint::gpu

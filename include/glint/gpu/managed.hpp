@@ -26,8 +26,8 @@ void prefetch(Allocation& allocation, const Stream& stream, bool to_host);
 ///     launch(... sums.write_on(stream) ...);
 ///     const float total = std::accumulate(sums.begin(), sums.end(), 0.0f);
 ///
-/// Copies share the memory. Use one from one thread at a time. Counts against the context's limit. When the context goes
-/// the memory does, and with it what begin() gave.
+/// Copies share the memory. Use one from one thread at a time. Counts against the context's limit. When the context
+/// goes the memory does, and with it what begin() gave.
 template <class T>
 class Managed {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -17,9 +17,10 @@ struct EventState;
 struct ModuleState;
 }  // namespace detail
 
-/// A queue of work on one GPU; what is put in one runs in order. Copies share it. Use one from one thread at a time. When
-/// the last copy goes, work in it goes on. Waiting throws what went wrong on the GPU before; on a stream that is being
-/// captured into a graph, a GpuError. All throw a GpuError after the context was released, DeviceLost on a lost GPU.
+/// A queue of work on one GPU; what is put in one runs in order. Copies share it. Use one from one thread at a time.
+/// When the last copy goes, work in it goes on. Waiting throws what went wrong on the GPU before; on a stream that is
+/// being captured into a graph, a GpuError. All throw a GpuError after the context was released, DeviceLost on a lost
+/// GPU.
 class Stream {
   public:
     explicit Stream(const Context& context);
@@ -43,8 +44,8 @@ class Event {
   public:
     explicit Event(const Context& context, bool timing = false);
     void record(const Stream& stream);  ///< of the same GPU
-    /// What is put into `stream` from now on runs after this point. Where the point is in a capture, `stream` joins it; a
-    /// stream in another capture gets a GpuError, and neither capture is spoilt.
+    /// What is put into `stream` from now on runs after this point. Where the point is in a capture, `stream` joins it;
+    /// a stream in another capture gets a GpuError, and neither capture is spoilt.
     void wait_on(const Stream& stream) const;
     void synchronize() const;  ///< the host waits
     bool done() const;
@@ -74,10 +75,10 @@ class Module {
     std::shared_ptr<detail::ModuleState> state_;
 };
 
-/// Puts a kernel into a stream: so many blocks of so many threads, `shared_bytes` of dynamic shared memory for each block;
-/// `arguments` point to its parameters, as cuLaunchKernel takes them, and are read before it returns. GpuError where the
-/// driver refuses that many, the kernel is another GPU's, or its context was released; OptionError for an empty Kernel. What
-/// goes wrong while it runs shows at a later wait.
+/// Puts a kernel into a stream: so many blocks of so many threads, `shared_bytes` of dynamic shared memory for each
+/// block; `arguments` point to its parameters, as cuLaunchKernel takes them, and are read before it returns. GpuError
+/// where the driver refuses that many, the kernel is another GPU's, or its context was released; OptionError for an
+/// empty Kernel. What goes wrong while it runs shows at a later wait.
 void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigned threads, unsigned shared_bytes,
             void** arguments);
 

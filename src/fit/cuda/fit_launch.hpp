@@ -34,7 +34,8 @@ constexpr unsigned char gpu_outside_maps = 255;
 constexpr int gpu_fixed_sizes[] = {5, 7, 9, 11, 13, 15};
 constexpr unsigned gpu_block_threads = 128;
 
-/// Floats of shared memory between one thread's ROI and the next one's: odd, so that a warp's threads meet no bank twice.
+/// Floats of shared memory between one thread's ROI and the next one's: odd, so that a warp's threads meet no bank
+/// twice.
 constexpr int shared_stride(int size) { return size * size | 1; }
 
 }  // namespace glint

@@ -37,8 +37,8 @@ class FitSlot {
 
     /// Room for such a batch; keeps what is large enough. Throws gpu::OutOfMemory.
     void reserve(const BatchLayout& layout);
-    /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts that
-    /// are not page-locked pass through memory of the slot's own.
+    /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts
+    /// that are not page-locked pass through memory of the slot's own.
     void run(const gpu::Kernel& kernel, FitLaunch launch, unsigned threads, unsigned shared_bytes,
              const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
              std::vector<Part> down);

@@ -12,8 +12,8 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// None where a variable is wrong, which a check of its own says, or where nobody has had a lease: looking would make the
-/// directory.
+/// None where a variable is wrong, which a check of its own says, or where nobody has had a lease: looking would make
+/// the directory.
 LeaseSnapshot leases_seen() {
     if (::access(lease::StateDir::default_path().c_str(), F_OK) != 0) return {};
     try {

@@ -1,9 +1,9 @@
 // Waits for a turn and takes it.
 //
 // There is no process that decides: each decides for itself, by the same rules, from what all have published. Two who
-// decide at once are told apart by claims. A claim is published first and looked at after, so of two that cannot both be
-// met at least one sees the other; the one that came later withdraws. No lock is held while anybody decides, so a process
-// that is stopped anywhere holds up others only until its ticket counts as asleep or its claim as stale.
+// decide at once are told apart by claims. A claim is published first and looked at after, so of two that cannot both
+// be met at least one sees the other; the one that came later withdraws. No lock is held while anybody decides, so a
+// process that is stopped anywhere holds up others only until its ticket counts as asleep or its claim as stale.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/broker.hpp"
 
@@ -198,8 +198,8 @@ class Waiting {
     bool is_near() const { return decision_.near; }
     Place place() const { return is_head() ? Place::head : is_near() ? Place::near : Place::far; }
 
-    /// Those near the front see every change. The others see when the one leaves that is a window before them among their
-    /// user's, so that a change wakes a bounded number of each user's processes however many wait.
+    /// Those near the front see every change. The others see when the one leaves that is a window before them among
+    /// their user's, so that a change wakes a bounded number of each user's processes however many wait.
     bool watch_where_it_matters() {
         if (!slot_ || !watch_) return false;
         if (is_near()) return watch_->narrow_to("");
@@ -248,7 +248,8 @@ class Waiting {
     bool confirm(GpuSet gpus) {
         const std::uint64_t began_ns = now();
         while (!fits(gpus, Claims::all)) {
-            // A later claim is withdrawn as soon as its owner sees ours; or was confirmed before ours, and then it holds.
+            // A later claim is withdrawn as soon as its owner sees ours; or was confirmed before ours, and then it
+            // holds.
             if (!queue_.others_claim_later || !fits(gpus, Claims::of_earlier_tickets)) return false;
             if (since(began_ns) > 2 * claim_patience_s) return false;
             around_.clock->wait(-1, 0.001);

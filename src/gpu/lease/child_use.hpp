@@ -18,8 +18,8 @@ struct ChildUse {
     int contexts = 0;
 };
 
-/// By the processes of the program, where NVML shows them. Where it hides them, as in a container, `grown_bytes` is taken for
-/// the program's: by how much more is unexplained than when it was started.
+/// By the processes of the program, where NVML shows them. Where it hides them, as in a container, `grown_bytes` is
+/// taken for the program's: by how much more is unexplained than when it was started.
 ChildUse use_by_child(const SeenGpu& seen, const std::function<bool(unsigned pid)>& is_its, std::uint64_t grown_bytes);
 
 }  // namespace glint::gpu::lease

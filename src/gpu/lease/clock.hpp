@@ -11,7 +11,8 @@ class Clock {
     virtual ~Clock() = default;
     /// Of one clock for the whole machine, since some instant in the past.
     virtual std::uint64_t now_ns() = 0;
-    /// Waits until something can be read from the descriptor `wake` (-1: nothing can), a signal comes, or the time is up.
+    /// Waits until something can be read from the descriptor `wake` (-1: nothing can), a signal comes, or the time is
+    /// up.
     virtual void wait(int wake, double seconds) = 0;
 };
 

@@ -15,7 +15,8 @@ constexpr double turn_patience_s = 5;
 /// Where hands change all the time, one does not wait for longer than this.
 constexpr double turn_wait_s = 120;
 
-/// Waits for the turn on a GPU; it ends with the last copy. Null where there is no lock to be had: that only costs time.
+/// Waits for the turn on a GPU; it ends with the last copy. Null where there is no lock to be had: that only costs
+/// time.
 std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId& gpu, Clock& clock);
 
 }  // namespace glint::gpu::lease

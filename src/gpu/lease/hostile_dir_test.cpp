@@ -1,5 +1,5 @@
-// A state directory full of what an attacker, or a broken disk, may put there: no crash, no hang, and nothing granted that
-// an honest holder has. GLINT_LEASE_FUZZ sets how many states are tried, GLINT_LEASE_SEED the first of them.
+// A state directory full of what an attacker, or a broken disk, may put there: no crash, no hang, and nothing granted
+// that an honest holder has. GLINT_LEASE_FUZZ sets how many states are tried, GLINT_LEASE_SEED the first of them.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 

@@ -72,7 +72,8 @@ TEST_F(LeaseProcesses, killed_while_it_waits_leaves_nothing) {
     EXPECT_EQ(state(), empty_8_gib);
 }
 
-// Whoever is refused a context on a GPU that has memory enough tells this user's other processes by its slot, dead or alive.
+// Whoever is refused a context on a GPU that has memory enough tells this user's other processes by its slot, dead or
+// alive.
 TEST_F(LeaseProcesses, learn_how_many_contexts_a_gpu_holds) {
     gpus("1x80GiB");
     set("SIMGPU_CONTEXTS", "16");

@@ -14,10 +14,11 @@ constexpr std::uint32_t least_most_contexts = 16;
 class ContextMeasurement {
   public:
     ContextMeasurement(int ordinal, const std::string& uuid);
-    /// What this process takes of the GPU now that its context is there and nothing else; 0: not known, because the context
-    /// was there before, or because NVML does not show this process (a container).
+    /// What this process takes of the GPU now that its context is there and nothing else; 0: not known, because the
+    /// context was there before, or because NVML does not show this process (a container).
     std::uint64_t context_bytes() const;
-    /// How many processes the GPU has when it refused one more though it has memory for it; 0: it was full, or nearly empty.
+    /// How many processes the GPU has when it refused one more though it has memory for it; 0: it was full, or nearly
+    /// empty.
     int contexts_when_full() const;
 
   private:

@@ -7,8 +7,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they see whether
-// the head is awake.
+// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they see
+// whether the head is awake.
 constexpr double head_polls_every_s = 0.5, near_polls_every_s = 4, far_polls_every_s = 16;
 constexpr double first_look_after_s = 0.004;  // after a change: the kernel still takes a dead process apart
 

@@ -12,8 +12,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-// NVML may hide the processes (a container): then memory that no lease explains betrays a stranger. What the driver itself
-// takes of an empty GPU is less.
+// NVML may hide the processes (a container): then memory that no lease explains betrays a stranger. What the driver
+// itself takes of an empty GPU is less.
 constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
 
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
@@ -165,10 +165,10 @@ class Plan {
         if (rules_.most_shares_per_user) shares_[ticket.uid] += ticket.gpus;
     }
 
-    /// Keeps everybody behind `ticket` out of its way on the GPUs that it will have first. They may have what it will not
-    /// need: once those are gone who came before it, it runs beside those who came later. Preferred are GPUs where these
-    /// leave it room already; among them, and among the rest, those that are most free but for them. What only strangers
-    /// hold up is kept for nobody.
+    /// Keeps everybody behind `ticket` out of its way on the GPUs that it will have first. They may have what it will
+    /// not need: once those are gone who came before it, it runs beside those who came later. Preferred are GPUs where
+    /// these leave it room already; among them, and among the rest, those that are most free but for them. What only
+    /// strangers hold up is kept for nobody.
     void promise(const Ticket& ticket) {
         std::array<std::uint64_t, most_gpus> later{};
         for (const Reservation& r : snapshot_.reservations)

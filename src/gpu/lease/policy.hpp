@@ -1,5 +1,5 @@
-// Who may run now, and on which GPUs: the decision alone, from a snapshot, without a clock, a file or a driver. The broker
-// runs it, and so can a simulator of policies.
+// Who may run now, and on which GPUs: the decision alone, from a snapshot, without a clock, a file or a driver. The
+// broker runs it, and so can a simulator of policies.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -59,7 +59,8 @@ struct Rules {
     int window = 16;      ///< how many tickets of each user, from the first, are looked at
     int most_shares_per_user =
         0;  ///< GPUs that one user's leases may have, a GPU shared counting each time; 0: any number
-    /// The contention rule: where strangers are, so many times the need must be free, and the GPU be less busy than this.
+    /// The contention rule: where strangers are, so many times the need must be free, and the GPU be less busy than
+    /// this.
     double stranger_room = 1.5;
     int stranger_utilization_percent = 90;
 };
@@ -69,8 +70,8 @@ enum class Obstacle { none, memory, contexts, exclusive, strangers, user_limit, 
 struct Decision {
     GpuSet gpus = 0;  ///< to take now; 0: wait
     Obstacle obstacle = Obstacle::none;
-    /// Where the obstacle is least in the way (-1: nowhere), what is needed there with the context, and what is free there
-    /// once every lease has what it reserved.
+    /// Where the obstacle is least in the way (-1: nowhere), what is needed there with the context, and what is free
+    /// there once every lease has what it reserved.
     int gpu = -1;
     std::uint64_t required_bytes = 0, available_bytes = 0;
     int place = 0;     ///< tickets before it that are looked at; 0: the head of the queue

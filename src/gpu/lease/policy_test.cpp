@@ -219,8 +219,8 @@ TEST(LeasePolicy, keeps_nothing_free_for_whom_only_a_stranger_holds_up) {
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
-// Small requests arrive without end and would always fit; the large one runs all the same. Those that would be in its way
-// pass it a bounded number of times.
+// Small requests arrive without end and would always fit; the large one runs all the same. Those that would be in its
+// way pass it a bounded number of times.
 TEST(LeasePolicy, nobody_starves) {
     std::mt19937 random(1);
     int most_passed = 0;

@@ -35,8 +35,8 @@ bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
-/// Many contexts that are created at once fail as one too many does, so what was learned may be wrong: it is not believed
-/// where more are there now.
+/// Many contexts that are created at once fail as one too many does, so what was learned may be wrong: it is not
+/// believed where more are there now.
 bool is_credible(const Known& known, const Gpu& gpu) {
     return known.most_contexts >= least_most_contexts && known.most_contexts >= std::uint32_t(gpu.processes);
 }

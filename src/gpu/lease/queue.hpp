@@ -36,7 +36,8 @@ struct Queue {
     bool others_claim_later = false;          ///< there is a claim of a ticket behind ours
 };
 
-/// Who asks; what it has published itself is left out of the reservations, and its ticket is in whether it waits or claims.
+/// Who asks; what it has published itself is left out of the reservations, and its ticket is in whether it waits or
+/// claims.
 struct Self {
     SlotName name;
     const Record* record = nullptr;

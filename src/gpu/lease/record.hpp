@@ -60,7 +60,8 @@ struct Record {
     std::uint32_t pid = 0;       ///< for people only: containers number differently
     std::uint32_t gpus = 0;      ///< wanted
     std::uint32_t share_count = 0;
-    /// Counts who had this slot. Its owner locks the byte of this number, so that what a dead owner left never looks alive.
+    /// Counts who had this slot. Its owner locks the byte of this number, so that what a dead owner left never looks
+    /// alive.
     std::uint32_t occupancy = 0;
     std::uint64_t need_bytes = 0;                             ///< on each GPU, beyond the context
     std::uint64_t arrived_ns = 0, since_ns = 0, beat_ns = 0;  ///< of the ticket; of the state; the last sign of life

@@ -11,8 +11,8 @@
 
 namespace glint::gpu::lease {
 
-/// Takes effect for others with publish(). A forked child that has a copy neither writes nor gives back; it keeps the slot
-/// alive until it ends or executes another program. Not thread-safe.
+/// Takes effect for others with publish(). A forked child that has a copy neither writes nor gives back; it keeps the
+/// slot alive until it ends or executes another program. Not thread-safe.
 class Slot {
   public:
     /// The first free one of this user's; nothing, and why, when there is none or the directory refuses.

@@ -1,5 +1,5 @@
-// Tells a waiter that something changed in the state directory: a slot was closed, by its owner or by the kernel when its
-// owner died, or somebody rang.
+// Tells a waiter that something changed in the state directory: a slot was closed, by its owner or by the kernel when
+// its owner died, or somebody rang.
 // SPDX-License-Identifier: MIT
 #pragma once
 
