@@ -73,7 +73,7 @@ struct FitKernel {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
             const unsigned x = corners[k], y = corners[launch.count + k], width = launch.map_width;
             const unsigned index = (y + j) * width + x + i, end = width * unsigned(launch.map_height);
-            const GpuCameraPixel here = maps[index < end ? index : 0];  // outside_maps() tells
+            const GpuCameraPixel here = maps[index < end ? index : 0];  // mark_outside_maps() tells
             offset = here.offset, factor = here.factor, v = here.variance;
         }
         const float d = (count - offset) * factor;
@@ -96,8 +96,10 @@ struct FitKernel {
 
     static GLINT_INLINE void stage(gpu::Index index, gpu::Scratch scratch, FitLaunch launch,
                                    const unsigned char* counts, const GpuCameraPixel* maps, const int* corners,
-                                   const float* variance, const float* additive, const float*, float*, unsigned char*) {
+                                   const float* variance, const float* additive, const float*, float*,
+                                   unsigned char* results) {
         const int s = size(launch);
+        if (mapped && maps) mark_outside_maps(index, launch, corners, results);
         const SharedRois to = shared(scratch, index, s, additive != nullptr);
         const unsigned first = index.block * index.block_dim;
         const unsigned left = launch.count - first, pixels = s * s;
@@ -129,14 +131,20 @@ struct FitKernel {
         }
     }
 
-    static GLINT_INLINE bool outside_maps(const FitLaunch& launch, const int* corners, unsigned row) {
+    /// Every row's status is begun: 0, or what no status has where the ROI does not lie inside the camera's maps.
+    static GLINT_INLINE void mark_outside_maps(gpu::Index index, const FitLaunch& launch, const int* corners,
+                                               unsigned char* bytes) {
+        const unsigned row = index.global();
+        if (row >= launch.count) return;
         const unsigned x = corners[row], y = corners[launch.count + row];
-        return x > unsigned(launch.map_width - size(launch)) || y > unsigned(launch.map_height - size(launch));
+        const bool outside =
+            x > unsigned(launch.map_width - size(launch)) || y > unsigned(launch.map_height - size(launch));
+        bytes[std::size_t(launch.count) + row] = outside ? gpu_outside_maps : 0;
     }
 
     static GLINT_INLINE void compute(gpu::Index index, gpu::Scratch scratch, FitLaunch launch, const unsigned char*,
-                                     const GpuCameraPixel* maps, const int* corners, const float*,
-                                     const float* additive, const float* start, float* columns, unsigned char* bytes) {
+                                     const GpuCameraPixel* maps, const int*, const float*, const float* additive,
+                                     const float* start, float* columns, unsigned char* bytes) {
         const unsigned row = index.global();
         if (row >= launch.count) return;
         const int s = size(launch), pixels = s * s;
@@ -182,8 +190,9 @@ struct FitKernel {
         columns[2 * P * n + row] = bad ? 0.0f : -result.goodness.half_deviance;
         columns[(2 * P + 1) * n + row] = bad ? 0.0f : p_value(result.goodness, float(pixels), float(P));
         bytes[row] = static_cast<unsigned char>(result.iterations);
-        bytes[n + row] = mapped && maps && outside_maps(launch, corners, row) ? gpu_outside_maps
-                                                                              : static_cast<unsigned char>(status);
+        // What was begun is read here, not kept: a register less through the whole fit.
+        const unsigned char begun = mapped && maps ? bytes[n + row] : 0;
+        bytes[n + row] = static_cast<unsigned char>(begun | status);
     }
 
     static GLINT_INLINE void begin(GroupFit<Psf, fixed, mapped>& fit, const FitLaunch& launch, const float* start,
