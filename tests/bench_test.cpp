@@ -34,12 +34,13 @@ TEST(BenchFit, on_a_gpu_counts_as_the_camera_of_the_file_does) {
     if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
     TemporaryFolder folder;
     write_camera(folder);
-    const Ended ended = run(
-        folder, "unset CUDA_VISIBLE_DEVICES; export LD_LIBRARY_PATH=" + server.string() +
-                    "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SIMGPU_STATE=$PWD/state SIMGPU_KERNELS=" + server.string() +
-                    "/libsimgpu_fit_kernels.so; exec glint bench fit --model GaussianXYNB "
-                    "--camera sCMOS --camera-file camera.toml --roi 7 --count 200 --repeats 1 "
-                    "--threads 1 --gpu-bytes 1 --backend gpu --json");
+    const Ended ended = run(folder, "unset CUDA_VISIBLE_DEVICES; export LD_LIBRARY_PATH=" + server.string() +
+                                        "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SIMGPU_STATE=$PWD/state "
+                                        "GLINT_LEASE_DIR=$PWD/leases SIMGPU_KERNELS=" +
+                                        server.string() +
+                                        "/libsimgpu_fit_kernels.so; exec glint bench fit --model GaussianXYNB "
+                                        "--camera sCMOS --camera-file camera.toml --roi 7 --count 200 --repeats 1 "
+                                        "--threads 1 --gpu-bytes 1 --backend gpu --json");
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
     const auto rows = nlohmann::json::parse(ended.out);
     ASSERT_EQ(rows.size(), 3u) << "the CPU; the GPU from float32 and from uint16";
