@@ -15,6 +15,15 @@ struct TypeAt<0, Types<First, Rest...>> {
 template <class Kernel, int n>
 using Parameter = typename TypeAt<n, typename SignatureOf<Kernel>::Parameters>::type;
 
+/// Blocks that a multiprocessor shall hold, if the kernel says so: fewer leave each thread more registers.
+template <class Kernel>
+constexpr unsigned min_blocks = [] {
+    if constexpr (requires { Kernel::min_blocks; })
+        return Kernel::min_blocks;
+    else
+        return 0u;
+}();
+
 template <class Kernel, class... P>
 __device__ __forceinline__ void run_thread(P... parameters) {
     const Index index{blockIdx.x, threadIdx.x, blockDim.x, gridDim.x};
@@ -86,7 +95,8 @@ __device__ __forceinline__ void run_thread(P... parameters) {
 #define GLINT_KERNEL(name, number, ...)                                                                       \
     using name##_kernel = __VA_ARGS__;                                                                        \
     static_assert(::glint::gpu::detail::SignatureOf<name##_kernel>::count == number, "number of parameters"); \
-    extern "C" __global__ void __launch_bounds__(name##_kernel::max_threads)                                  \
+    extern "C" __global__ void __launch_bounds__(name##_kernel::max_threads,                                  \
+                                                 ::glint::gpu::detail::min_blocks<name##_kernel>)             \
         name(GLINT_PARAMETERS_##number(name##_kernel)) {                                                      \
         ::glint::gpu::detail::run_thread<name##_kernel>(GLINT_ARGUMENTS_##number);                            \
     }

@@ -37,6 +37,8 @@ struct SharedRois {
 template <class Psf, int fixed, bool mapped>
 struct FitKernel {
     static constexpr unsigned max_threads = gpu_block_threads;
+    /// Left to itself (0), the compiler aims at more blocks than shared memory has room for, and spills registers for it.
+    static constexpr unsigned min_blocks = !mapped ? 0 : fixed >= 13 ? 2 : fixed == 5 ? 4 : 0;
 
     static GLINT_INLINE int size(const FitLaunch& launch) {
         const int s = fixed ? fixed : launch.options.size;
