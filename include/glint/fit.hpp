@@ -80,8 +80,9 @@ struct FitInfo {
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// fit() for stack after stack: keeps the GPU from one to the next, until it is destroyed, or others wait and no more
-/// is coming. Once the CPU has had to take over it is asked at once. Thread-safe; on a GPU calls wait for each other.
+/// fit() for stack after stack: keeps its lease from one to the next, until it is destroyed; others who wait get what
+/// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
+/// once, Backend::gpu throws. Thread-safe; on a GPU calls wait for each other.
 class Fitter {
   public:
     Fitter();

@@ -35,7 +35,6 @@ class GpuFitter {
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
 
     const gpu::Context& context() const;
-    const gpu::LeasedDevice& device() const;
 
     /// Runs the kernel alone, on ROIs that lie on the GPU already: seconds a call, the best of `repeats`.
     double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,

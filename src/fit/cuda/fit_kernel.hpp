@@ -37,7 +37,8 @@ struct SharedRois {
 template <class Psf, int fixed, bool mapped>
 struct FitKernel {
     static constexpr unsigned max_threads = gpu_block_threads;
-    /// Left to itself (0), the compiler aims at more blocks than shared memory has room for, and spills registers for it.
+    /// Left to itself (0), the compiler spills a few registers of these for one block more. From 13 px on shared memory
+    /// has no room for that block.
     static constexpr unsigned min_blocks = !mapped ? 0 : fixed >= 13 ? 2 : fixed == 5 ? 4 : 0;
 
     static GLINT_INLINE int size(const FitLaunch& launch) {

@@ -196,8 +196,8 @@ struct GpuFitter::State {
     }
 
     /// Others see what of the lease is taken, and those who wait get what the batches do not need.
-    void share(bool all_slots_have_memory) {
-        if (all_slots_have_memory && lease.others_wait()) give_up_spare_memory();
+    void share(bool needs_no_more) {
+        if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         const std::uint64_t taken = context.statistics().reserved_bytes;
         if (taken != published) lease.publish_held(published = taken);
     }
@@ -268,7 +268,7 @@ struct GpuFitter::State {
                 const std::int64_t count = std::min<std::int64_t>(batch, n - first);
                 const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, count);
                 slot.reserve(layout);
-                share(turn > slot_count);
+                share(turn > slot_count || first + count == n);
                 p.launch.count = unsigned(count);
                 flights.push_back({first + count, &slot});
                 slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, maps,
@@ -299,7 +299,6 @@ GpuFitter::~GpuFitter() = default;
 GpuFitter::GpuFitter(GpuFitter&&) noexcept = default;
 
 const gpu::Context& GpuFitter::context() const { return state_->context; }
-const gpu::LeasedDevice& GpuFitter::device() const { return state_->lease.devices().front(); }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
