@@ -52,7 +52,10 @@ class FaultyGpu : public ::testing::Test {
     void SetUp() override {
         if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
         server_ = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "simgpu";
-        if (gpu::driver().why.empty()) server_ /= "shim", real_driver_ = path_of_real_driver();
+        if (gpu::driver().why.empty()) {
+            server_ /= "shim", real_driver_ = path_of_real_driver();
+            gpu_timeout_ = "5s";  // a context takes 0.3 s there
+        }
         if (!std::filesystem::exists(server_ / "libcuda.so.1")) GTEST_SKIP() << "no simulated server in " << server_;
         write_rois(folder_);
     }
@@ -67,8 +70,8 @@ class FaultyGpu : public ::testing::Test {
                        " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
                        "/libsimgpu_fit_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + variables +
                        "; exec glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 "
-                       "--json --overwrite --gpu-timeout 0.2s --auto-timeout " +
-                       auto_timeout_ + " " +
+                       "--json --overwrite --gpu-timeout " +
+                       gpu_timeout_ + " --auto-timeout " + auto_timeout_ + " " +
                        (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
     }
     /// The library that this process has loaded.
@@ -141,7 +144,7 @@ class FaultyGpu : public ::testing::Test {
 
     TemporaryFolder folder_;
     std::filesystem::path server_;
-    std::string auto_timeout_ = "0.2s";
+    std::string gpu_timeout_ = "0.2s", auto_timeout_ = "0.2s";
     std::string real_driver_;  // faults are injected in front of it; empty: the simulated server
 };
 

@@ -1,0 +1,90 @@
+// A program's use of CPU and GPU for operations that can run on either: decides, runs, measures, and survives a full GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "glint/gpu/lease.hpp"
+#include "glint/gpu/stream.hpp"
+#include "glint/offload/decision.hpp"
+#include "glint/offload/statistics.hpp"
+
+namespace glint::offload {
+
+enum class Choice { automatic, cpu, gpu };
+
+struct SessionOptions {
+    Choice choice = Choice::automatic;                ///< GLINT_BACKEND, where this is automatic
+    std::uint64_t gpu_memory_bytes = 0;               ///< to lease beyond the context; 0: half of what a GPU has
+    double gpu_timeout_s = 0;                         ///< to wait for a lease; automatic waits no longer than it pays
+    std::uint64_t least_bytes = 0;                    ///< operations on less stay on the CPU; 0: what was measured says
+    bool oom_safe = true;                             ///< what a GPU has no memory for is done on the CPU
+    int threads = 0;                                  ///< of the CPU; 0: GLINT_THREADS, or all that it may use
+    std::function<void(const std::string&)> log = {};  ///< told of what did not go as it should
+};
+
+/// Use one from one thread at a time. The GPU is leased, and a context made, when it is first chosen; both are held
+/// until close_gpu() or the end. The context is one of its own (ContextOptions::separate): cuBLAS and cuSOLVER hold a
+/// primary one for as long as the process lives.
+class Session {
+  public:
+    explicit Session(const SessionOptions& options = {});
+    ~Session();
+    Session(Session&&) noexcept;
+
+    /// Which side is done sooner, as things stand. Under 1 us while the GPU is open or there is none.
+    Decision decide(const Work& work) const;
+    /// As decide(), with flips_at.
+    Decision explain(const Work& work) const;
+
+    /// Does it on the side that is chosen, and remembers what it took. A lack of the GPU's memory, or a lost GPU, hands
+    /// it to the CPU (unless Choice::gpu; oom_safe), which is recorded. Returns what was decided.
+    template <class OnCpu, class OnGpu>
+    Side run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
+
+    bool gpu_open() const;
+    /// Opens it if need be. Throws gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
+    const gpu::Context& context();
+    const gpu::Stream& stream();
+    void close_gpu() noexcept;  ///< gives the lease back; device arrays of this session are gone with it
+    void synchronize();
+    void clean_up();  ///< gives back what the GPU holds unused: plans, workspaces, the pool's spare memory
+
+    int threads() const;
+    bool oom_safe() const;
+    void set_oom_safe(bool on);
+    Statistics statistics() const;
+    void reset_statistics();
+
+    /// What a layer above keeps with the session's GPU (library handles, plans): made on first use by `make(context,
+    /// stream)`, and gone before the context. T has drop_caches().
+    template <class T, class Make>
+    T& keep(const Make& make);
+
+  private:
+    struct State;
+    struct Kept {
+        virtual ~Kept() = default;
+        virtual void drop_caches() = 0;
+    };
+    Kept* kept(const void* key) const;
+    void keep_as(const void* key, std::unique_ptr<Kept> kept);
+
+    using Clock = std::chrono::steady_clock;
+    Decision choose(const Work& work);  ///< decide(), and opens the GPU if that is the choice
+    bool opened_for(const Decision& decision);
+    void done(const Decision& decision, Side side, Clock::time_point began);
+    bool survives(const Decision& decision, const std::exception& error);  ///< whether the CPU shall do it
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace glint::offload

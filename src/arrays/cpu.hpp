@@ -1,0 +1,35 @@
+// The operations of glint/arrays/operations.hpp on the CPU: shapes were checked before, and none is empty.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <complex>
+#include <span>
+
+#include "glint/arrays/array.hpp"
+#include "glint/arrays/operations.hpp"
+
+namespace glint::arrays::cpu {
+
+/// `threads`: 0: all that this process may use.
+template <class T>
+void matmul(const View<const T>& a, const View<const T>& b, const View<T>& c, int threads);
+template <class T>
+void fft(const View<const std::complex<T>>& in, const View<std::complex<T>>& out, const FftOptions& options,
+         int threads);
+template <class T>
+void rfft(const View<const T>& in, const View<std::complex<T>>& out, int rank, int threads);
+template <class T>
+void irfft(const View<const std::complex<T>>& in, const View<T>& out, int rank, int threads);
+/// u and vt both null: values only.
+template <class T>
+void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<T>* vt, int threads);
+template <class T>
+void map(const Program& program, std::span<const View<const T>> inputs, const View<T>& out, int threads);
+template <class T>
+double reduce(Reduction reduction, const Program& program, std::span<const View<const T>> inputs, const Shape& shape,
+              int threads);
+
+/// What is missing for some of these here ("libfftw3f.so.3: ..."), with the remedy; empty: nothing.
+std::string why_no_fft();
+
+}  // namespace glint::arrays::cpu
