@@ -6,7 +6,7 @@ set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
 install(TARGETS glint_gpu EXPORT glint-gpu-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS glint glint_program EXPORT glint-targets
+install(TARGETS glint_base glint_offload glint_arrays glint glint_program EXPORT glint-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -7,17 +7,19 @@ import sys
 BELOW = {
     "base": [],
     "gpu": ["base"],
+    "offload": ["base", "gpu"],
+    "arrays": ["base", "gpu", "offload"],
     "data": ["base"],
     "io": ["base", "data"],
     "detect": ["base", "data"],
-    "fit": ["base", "data", "gpu"],
+    "fit": ["base", "data", "gpu", "offload"],
     "simulate": ["base", "data"],
     "analysis": ["base", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpu"],
+    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpu", "offload"],
     "sharing": ["base", "gpu", "io"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
-            "gpu", "sharing"],
+            "gpu", "offload", "arrays", "sharing"],
 }
 # The layer that each public header belongs to.
 HEADERS = {
@@ -33,8 +35,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 def layer_of_include(include):
     parts = pathlib.PurePosixPath(include).parts
-    if parts[:2] == ("glint", "gpu"):
-        return "gpu"
+    if parts[0] == "glint" and len(parts) == 3:
+        return parts[1]
     if parts[0] == "glint":
         return HEADERS.get(pathlib.PurePosixPath(include).stem)
     return parts[0] if parts[0] in BELOW else None
@@ -43,7 +45,7 @@ def layer_of_include(include):
 def problems(root):
     files = [(p, p.relative_to(root / "src").parts[0]) for p in sorted((root / "src").rglob("*.[ch]pp"))]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
-    files += [(p, "gpu") for p in sorted((root / "include/glint/gpu").glob("*.hpp"))]
+    files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]
     for path, layer in files:
         name = path.relative_to(root)
         if layer not in BELOW:

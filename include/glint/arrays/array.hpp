@@ -46,11 +46,7 @@ struct View {
     View() = default;
     View(T* elements, const Shape& of) : data(elements), shape(of), strides(contiguous(of)) {}
     View(T* elements, const Shape& of, const Strides& apart) : data(elements), shape(of), strides(apart) {}
-    operator View<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {data, shape, strides};
-    }
+    operator View<const T>() const requires(!std::is_const_v<T>) { return {data, shape, strides}; }
     bool is_contiguous() const;
 };
 
@@ -69,16 +65,14 @@ class Operand {
     using Element = std::remove_const_t<T>;
     Operand() = default;  ///< nothing: for results that are not wanted
     Operand(const View<T>& view) : view_(view), given_(true) {}
-    Operand(const View<Element>& view)
-        requires std::is_const_v<T>
-        : view_(view), given_(true) {}
+    Operand(const View<Element>& view) requires std::is_const_v<T> : view_(view), given_(true) {}
     Operand(const DeviceArray<Element>& array) : device_(array), on_device_(true), given_(true) {}
 
     explicit operator bool() const { return given_; }
     bool on_device() const { return on_device_; }
     const Shape& shape() const { return on_device_ ? device_.shape : view_.shape; }
     std::uint64_t bytes() const { return std::uint64_t(shape().count()) * sizeof(Element); }
-    const View<T>& view() const { return view_; }                        ///< when not on a device
+    const View<T>& view() const { return view_; }                         ///< when not on a device
     const DeviceArray<Element>& device_array() const { return device_; }  ///< when on one
 
   private:

@@ -13,13 +13,51 @@ namespace glint::arrays {
 
 /// What one step does with its operands a, b, c.
 enum class Step : std::uint8_t {
-    constant, input,
-    add, subtract, multiply, divide, power, minimum, maximum, remainder, atan2, hypot,
-    negate, absolute, square, square_root, reciprocal, exp, log, log2, log10, log1p, expm1, sin, cos, tan, asin, acos, atan,
-    sinh, cosh, tanh, erf, floor, ceil, round, trunc, sign, is_nan,
-    less, less_equal, equal, not_equal,  // 1 or 0
-    select,                              // a != 0 ? b : c
-    fused_multiply_add,                  // a * b + c
+    constant,
+    input,
+    add,
+    subtract,
+    multiply,
+    divide,
+    power,
+    minimum,
+    maximum,
+    remainder,
+    atan2,
+    hypot,
+    negate,
+    absolute,
+    square,
+    square_root,
+    reciprocal,
+    exp,
+    log,
+    log2,
+    log10,
+    log1p,
+    expm1,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    tanh,
+    erf,
+    floor,
+    ceil,
+    round,
+    trunc,
+    sign,
+    is_nan,
+    less,
+    less_equal,
+    equal,
+    not_equal,           // 1 or 0
+    select,              // a != 0 ? b : c
+    fused_multiply_add,  // a * b + c
 };
 
 /// A step of a Program: its result replaces register `to`.
@@ -27,7 +65,7 @@ struct Instruction {
     Step step = Step::constant;
     std::uint8_t to = 0, a = 0, b = 0, c = 0;  ///< registers; `a` of an input: which
     std::uint8_t unused[3] = {};
-    double value = 0;                          ///< of a constant
+    double value = 0;  ///< of a constant
 };
 
 constexpr int max_instructions = 48, max_registers = 8, max_inputs = 6;

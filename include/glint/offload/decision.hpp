@@ -17,7 +17,7 @@ struct Operation {
         : name(operation), unit(size_unit), flops_power(flops_grow), bytes_power(bytes_grow), rule_size(rules_size) {
         for (const char letter : name) key = (key ^ std::uint64_t(static_cast<unsigned char>(letter))) * 0x100000001b3u;
     }
-    std::string_view name, unit;  ///< of static storage; unit: of Work::size, "rows", "elements", "fits"
+    std::string_view name, unit;      ///< of static storage; unit: of Work::size, "rows", "elements", "fits"
     double flops_power, bytes_power;  ///< flops grow as size^flops_power, bytes as size^bytes_power
     /// Where nothing was measured, the GPU gets what is larger than this; 0: by bytes alone.
     double rule_size;
@@ -27,22 +27,22 @@ struct Operation {
 /// One call of an operation. Bytes count what must cross the link if that side does it.
 struct Work {
     const Operation* operation = nullptr;
-    double size = 0;                                      ///< in the operation's unit
-    double flops = 0, bytes = 0;                          ///< computed; read and written in memory
-    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;   ///< of operands that lie on the host
+    double size = 0;                                       ///< in the operation's unit
+    double flops = 0, bytes = 0;                           ///< computed; read and written in memory
+    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;    ///< of operands that lie on the host
     std::uint64_t bytes_to_host = 0, bytes_to_return = 0;  ///< of operands that lie on the GPU, done on the CPU
-    std::uint64_t gpu_bytes = 0;                          ///< of the GPU's memory
-    bool pinned = false;                                  ///< the host's operands are page-locked
-    double expected_reuse = 1;  ///< operations that will use what is uploaded, this one included
-    int launches = 1;           ///< of kernels
+    std::uint64_t gpu_bytes = 0;                           ///< of the GPU's memory
+    bool pinned = false;                                   ///< the host's operands are page-locked
+    double expected_reuse = 1;      ///< operations that will use what is uploaded, this one included
+    int launches = 1;               ///< of kernels
     std::string_view library = {};  ///< that takes time at its first use: "cublas"; empty: none
 };
 
 /// Seconds of one side. Those that do not apply are 0.
 struct Terms {
-    double wait_s = 0;      ///< for a GPU that others use
-    double context_s = 0;   ///< to create one, when cold
-    double library_s = 0;   ///< to load what is needed, when cold
+    double wait_s = 0;     ///< for a GPU that others use
+    double context_s = 0;  ///< to create one, when cold
+    double library_s = 0;  ///< to load what is needed, when cold
     double upload_s = 0, launch_s = 0, compute_s = 0, download_s = 0;
     double total() const { return wait_s + context_s + library_s + upload_s + launch_s + compute_s + download_s; }
 };

@@ -11,7 +11,7 @@ namespace glint::offload {
 /// Of one operation on one side.
 struct SideStatistics {
     std::uint64_t calls = 0, timed_calls = 0;
-    double seconds = 0;                                  ///< of the timed calls; the mean is seconds / timed_calls
+    double seconds = 0;  ///< of the timed calls; the mean is seconds / timed_calls
     std::uint64_t bytes_up = 0, bytes_down = 0, transfers = 0;  ///< over the link, for all calls
 };
 

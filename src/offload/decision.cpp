@@ -1,0 +1,3 @@
+// A decision in words.
+// SPDX-License-Identifier: MIT
+#include "glint/offload/decision.hpp"
