@@ -130,7 +130,7 @@ class FaultyGpu : public ::testing::Test {
             EXPECT_FALSE(std::filesystem::exists(folder_ / "o.csv"));
             EXPECT_NE(strict.err.find("glint: "), std::string::npos) << strict.err;
         }
-        const Ended easy = fit_with(variables, "--backend auto");
+        const Ended easy = fit_with(variables, "--backend auto --always-gpu");
         expect_audited(easy);
         EXPECT_EQ(easy.exit_code, 0) << easy.err;
         EXPECT_TRUE(complete());
@@ -219,7 +219,7 @@ TEST_F(FaultyGpu, what_never_works_ends_in_time) {
     EXPECT_EQ(strict.exit_code, 5);
     EXPECT_NE(strict.err.find("asked for"), std::string::npos) << strict.err;
     auto_timeout_ = "3s";
-    const Ended easy = fit_with(always, "--backend auto");
+    const Ended easy = fit_with(always, "--backend auto --always-gpu");
     ASSERT_EQ(easy.exit_code, 0) << easy.err;
     const auto result = nlohmann::json::parse(easy.out);
     EXPECT_EQ(result["backend"], "cpu");
@@ -257,7 +257,7 @@ TEST_F(FaultyGpu, too_little_memory_for_a_batch_makes_smaller_ones) {
 TEST_F(FaultyGpu, a_lost_gpu_is_left_to_the_cpu) {
     for (const std::string fault : {"cuLaunchKernel:3~:700", "cuMemcpyHtoDAsync:4~:719", "cuLaunchKernel:1:700"}) {
         SCOPED_TRACE(fault);
-        const Ended easy = fit_with("SIMGPU_LEAKS=0 SIMGPU_FAULT=" + fault, "--backend auto");
+        const Ended easy = fit_with("SIMGPU_LEAKS=0 SIMGPU_FAULT=" + fault, "--backend auto --always-gpu");
         EXPECT_EQ(easy.exit_code, 0) << easy.err;
         EXPECT_TRUE(complete());
         const std::string code = fault.substr(fault.rfind(':') + 1);  // in CUDA_ERROR_LAUNCH_FAILED (719)
@@ -282,7 +282,7 @@ TEST_F(FaultyGpu, a_gpu_that_cannot_be_used_is_named_with_the_remedy) {
         const Ended strict = fit_with(c.variables, "--backend gpu");
         EXPECT_NE(strict.exit_code, 0);
         EXPECT_NE(strict.err.find(c.words), std::string::npos) << strict.err;
-        const Ended easy = fit_with(c.variables, "--backend auto");
+        const Ended easy = fit_with(c.variables, "--backend auto --always-gpu");
         EXPECT_EQ(easy.exit_code, 0) << easy.err;
         EXPECT_TRUE(complete());
         EXPECT_NE(easy.out.find(c.words), std::string::npos) << easy.out;

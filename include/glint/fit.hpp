@@ -19,7 +19,8 @@
 
 namespace glint {
 
-/// Where to fit: `automatic` waits for a GPU where there is one, and finishes on the CPU when none comes or all fail.
+/// Where to fit: `automatic` takes what is done sooner, by what was measured on this machine (glint/offload), with the
+/// time to wait for a GPU, and finishes on the CPU when none comes or all fail.
 enum class Backend { automatic, cpu, gpu };
 
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
@@ -34,8 +35,12 @@ struct FitOptions {
     double auto_timeout_s = 300, gpu_timeout_s = std::numeric_limits<double>::infinity();
     OnWait on_wait;                               ///< from the thread that waits
     std::function<void(const std::string&)> log;  ///< told of each FitEvent as it happens; likewise
-    bool restart_batches = false;                 ///< after a failure all batches anew, not only those without a result
-    int max_iterations = 50;                      ///< 1 to 255
+    /// False: `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no
+    /// longer than the GPU would save.
+    bool weigh = true;
+    std::function<void(const std::string&)> on_decision;  ///< told which side `automatic` takes, and why, as it changes
+    bool restart_batches = false;     ///< after a failure all batches anew, not only those without a result
+    int max_iterations = 50;          ///< 1 to 255
     float tolerance = 0.01f;          ///< converged when the Fisher-scaled step is below this fraction of the CRLB
     float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
     float min_sigma_px = 0.3f;        ///< bounds of free widths
@@ -67,6 +72,7 @@ struct FitInfo {
     double transfer_seconds = 0, kernel_seconds = 0;  ///< on the GPU; they overlap, so their sum may exceed `seconds`
     double waited_seconds = 0;                        ///< for GPUs
     int retries = 0;                                  ///< times that a GPU was asked for again after a failure
+    std::string decision;                             ///< of `automatic`, in words
     std::vector<FitEvent> events;                     ///< all of them, in order
 };
 

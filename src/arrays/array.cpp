@@ -47,9 +47,31 @@ bool View<T>::is_contiguous() const {
     return true;
 }
 
-#define GLINT_VIEW(T)        \
-    template struct View<T>; \
-    template struct View<const T>;
+template <class T>
+void copy_elements(const View<const T>& from, const View<T>& to) {
+    const int last = from.shape.dimensions - 1;
+    if (from.shape.count() == 0) return;
+    if (last < 0) {
+        *to.data = *from.data;
+        return;
+    }
+    std::array<std::int64_t, max_dimensions> at{};
+    for (;;) {
+        const T* source = from.data;
+        T* target = to.data;
+        for (int k = 0; k < last; ++k) source += at[k] * from.strides[k], target += at[k] * to.strides[k];
+        for (std::int64_t k = 0; k < from.shape[last]; ++k)
+            target[k * to.strides[last]] = source[k * from.strides[last]];
+        int k = last - 1;
+        while (k >= 0 && ++at[k] == from.shape[k]) at[k--] = 0;
+        if (k < 0) return;
+    }
+}
+
+#define GLINT_VIEW(T)              \
+    template struct View<T>;       \
+    template struct View<const T>; \
+    template void copy_elements<T>(const View<const T>&, const View<T>&);
 GLINT_VIEW(float)
 GLINT_VIEW(double)
 GLINT_VIEW(std::complex<float>)

@@ -74,7 +74,8 @@ void add_fit_flags(CLI::App& app, FitOptions& options) {
 }
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
-    app.add_option("--backend", flags.backend, "Where to fit: auto waits for a GPU where there is one")
+    app.add_option("--backend", flags.backend,
+                   "Where to fit: auto takes what is done sooner (GLINT_BACKEND, where this is not given)")
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
@@ -91,6 +92,10 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--gpu-timeout", flags.gpu_timeout, "The same of gpu, before it fails")
         ->capture_default_str()
         ->group("Fit");
+    app.add_flag("--always-gpu", flags.always_gpu,
+                 "auto takes a GPU wherever there is one, and waits for it, even where the CPU would be done sooner")
+        ->group("Fit");
+    app.add_flag("--explain", flags.explain, "Tell which side auto takes, and what it expects of both")->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
                  "After a failure on the GPU fit everything anew, not only what has no result")
         ->group("Fit");
@@ -107,6 +112,8 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
     options.restart_batches = flags.restart_batches;
     options.on_wait = console.waiter();
+    options.weigh = !flags.always_gpu;
+    if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
     if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
 }
 

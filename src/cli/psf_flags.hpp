@@ -30,6 +30,7 @@ void add_fit_flags(CLI::App& app, FitOptions& options);
 
 struct BackendFlags {
     std::string backend = "auto";
+    bool always_gpu = false, explain = false;
     std::string gpu_memory = "1GiB";
     std::string auto_timeout = "300s", gpu_timeout = "inf";
     std::int64_t batch_size = 0;

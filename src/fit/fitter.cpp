@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "fit/fit_setup.hpp"
+#include "fit/weigh.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
 #include "glint/gpu_fit.hpp"
@@ -27,18 +29,40 @@ constexpr int most_failures = 8;  // one after the other, though the GPU was not
 constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05;
 constexpr double notable_wait_s = 0.1;
 
+constexpr std::int64_t sample_of_each_thread = 512;  // ROIs
+constexpr double long_beside_loading_s = 0.1;        // kernels are loaded in less
+
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// GLINT_BACKEND decides where the caller leaves it open.
+Backend backend_of(const FitOptions& options) {
+    if (options.backend != Backend::automatic) return options.backend;
+    switch (environment::backend()) {
+        case environment::Backend::cpu: return Backend::cpu;
+        case environment::Backend::gpu: return Backend::gpu;
+        default: return Backend::automatic;
+    }
+}
+
+/// The CPU, though there is a GPU.
+bool is_by_choice(const std::optional<offload::Decision>& decision) {
+    return decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced;
+}
 
 }  // namespace
 
 struct Fitter::State {
     std::mutex mutex;  // for what follows: one call at a time is on the GPU
     std::optional<GpuFitter> gpu;
-    std::uint64_t memory_limit = 0;  // of `gpu` as it began
-    std::vector<std::string> avoid;  // UUIDs of GPUs that will not do
-    std::exception_ptr why_no_gpu;   // there is none to be had any more
-    std::string why_cpu(std::int64_t finished, std::int64_t count) const;
+    std::uint64_t memory_limit = 0;     // of `gpu` as it began
+    std::vector<std::string> avoid;     // UUIDs of GPUs that will not do
+    std::exception_ptr why_no_gpu;      // there is none to be had any more
+    Weighing weighing;                  // of Backend::automatic
+    std::optional<offload::Side> told;  // which side on_decision was told of last
+    std::string why_cpu(std::int64_t finished, const FitInfo& info) const;
+    offload::Decision weigh(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                            Fits& fits, FitInfo& info);
     class OneStack;
 };
 
@@ -64,6 +88,11 @@ class Fitter::State::OneStack {
                 fit_the_rest();
                 return true;
             } catch (const gpu::LeaseTimeout& timeout) {
+                if (pays_s_ < patience_s_) {  // a later stack may be worth more waiting
+                    tell(timeout.what());
+                    state_.weighing.in_vain();
+                    return false;
+                }
                 give_up(gpu::LeaseTimeout(after_failure(timeout), timeout.required_bytes, timeout.available_bytes));
             } catch (const gpu::NoGpu& none) {
                 give_up(gpu::NoGpu(none.code, state_.avoid.empty() ? none.what() : after_failure(none)));
@@ -77,6 +106,13 @@ class Fitter::State::OneStack {
         return false;
     }
     std::int64_t finished() const { return finished_; }
+    /// To wait for a GPU for longer than `seconds` does not pay.
+    void wait_at_most(double seconds) { pays_s_ = std::max(0.0, seconds); }
+    /// On the GPU, when nothing went wrong; 0: else.
+    double undisturbed_seconds() const {
+        if (info_.retries > 0 || (opened_ && on_gpu_s_ < long_beside_loading_s)) return 0;
+        return on_gpu_s_;
+    }
 
   private:
     void open() {
@@ -85,12 +121,13 @@ class Fitter::State::OneStack {
         const Clock::time_point asked = Clock::now();
         std::optional<gpu::Lease> lease;
         try {
-            lease = gpu::acquire({.bytes = options_.gpu_memory_bytes,
-                                  .timeout_s = std::max(0.0, patience_s_ - seconds_since(progressed_)),
-                                  .avoid = state_.avoid,
-                                  .on_wait = options_.on_wait,
-                                  .stop = options_.stop,
-                                  .log = [this](const std::string& words) { tell(words); }});
+            lease =
+                gpu::acquire({.bytes = options_.gpu_memory_bytes,
+                              .timeout_s = std::max(0.0, std::min(patience_s_, pays_s_) - seconds_since(progressed_)),
+                              .avoid = state_.avoid,
+                              .on_wait = options_.on_wait,
+                              .stop = options_.stop,
+                              .log = [this](const std::string& words) { tell(words); }});
         } catch (...) {
             info_.waited_seconds += seconds_since(asked);
             throw;
@@ -99,14 +136,20 @@ class Fitter::State::OneStack {
         info_.waited_seconds += lease->waited_s();
         if (lease->waited_s() > notable_wait_s)
             tell(fmt::format("waited {:.1f} s for {} ({})", lease->waited_s(), lease->devices().front().name, uuid_));
+        const Clock::time_point leased = Clock::now();
         state_.gpu.emplace(std::move(*lease), options_.gpu_batch_size);
+        opened_ = true;
+        if (options_.backend == Backend::automatic && options_.weigh)
+            state_.weighing.opened(uuid_, seconds_since(leased), state_.gpu->context());
         state_.memory_limit = state_.gpu->context().statistics().limit_bytes;
     }
 
     void fit_the_rest() {
         const std::int64_t before = finished_;
         FitInfo part;
+        const Clock::time_point began = Clock::now();
         const auto note = [&] {
+            on_gpu_s_ += seconds_since(began);
             add_gpu_part(info_, part);
             info_.backend = part.backend, info_.device = part.device;
             info_.batches += part.batches, info_.batch_size = std::max(info_.batch_size, part.batch_size);
@@ -188,6 +231,8 @@ class Fitter::State::OneStack {
     Fits& fits_;
     FitInfo& info_;
     const double patience_s_;
+    double pays_s_ = std::numeric_limits<double>::infinity(), on_gpu_s_ = 0;
+    bool opened_ = false;
     const Clock::time_point began_ = Clock::now();
     Clock::time_point progressed_ = began_;  // when a row was last finished
     std::int64_t finished_ = 0;
@@ -199,7 +244,9 @@ class Fitter::State::OneStack {
 Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
-Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& asked, FitInfo* info) {
+    FitOptions options = asked;
+    options.backend = backend_of(asked);
     const Clock::time_point begin = Clock::now();
     check(view(rois), psf, pixel_size_um, options);
     const std::size_t edge = std::size_t(rois.size);
@@ -217,14 +264,32 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
         if (info) *info = how;
     };
     try {
-        if (options.backend != Backend::cpu) {
+        const Backend backend = options.backend;
+        std::optional<offload::Decision> decision;
+        if (backend != Backend::cpu) {
             const std::lock_guard lock(state_->mutex);
             State::OneStack on_gpu(*state_, rois, psf, pixel_size_um, options, fits, how);
-            done = on_gpu.run();
-            finished = on_gpu.finished();
-            if (!done) how.note = state_->why_cpu(finished, how.fits);
+            if (backend == Backend::automatic && options.weigh && !state_->why_no_gpu && rois.count() > 0)
+                decision = state_->weigh(rois, psf, pixel_size_um, options, fits, how);
+            if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
+                on_gpu.wait_at_most(decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s));
+            if (!is_by_choice(decision)) {
+                done = on_gpu.run();
+                finished = on_gpu.finished();
+                if (decision && on_gpu.undisturbed_seconds() > 0)
+                    state_->weighing.learn(decision->work, offload::Side::gpu, on_gpu.undisturbed_seconds());
+            }
+            if (!done) how.note = is_by_choice(decision) ? decision->reason() : state_->why_cpu(finished, how);
         }
-        if (!done) fit_on_cpu(rois, psf, pixel_size_um, options, finished, fits, how);
+        if (!done) {
+            const Clock::time_point began = Clock::now();
+            fit_on_cpu(rois, psf, pixel_size_um, options, finished, fits, how);
+            if (decision && finished == 0) {
+                const std::lock_guard lock(state_->mutex);
+                state_->weighing.learn(decision->work, offload::Side::cpu, seconds_since(began));
+                if (is_by_choice(decision)) state_->weighing.forgo(*decision, seconds_since(began));
+            }
+        }
     } catch (...) {
         tell();
         throw;
@@ -233,7 +298,31 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
     return fits;
 }
 
-std::string Fitter::State::why_cpu(std::int64_t finished, std::int64_t count) const {
+/// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.
+offload::Decision Fitter::State::weigh(const Rois& rois, const Psf& psf, double pixel_size_um,
+                                       const FitOptions& options, Fits& fits, FitInfo& info) {
+    const RoiView all = view(rois);
+    const offload::Work work = fit_work(all, 0, psf.model, options);
+    offload::Decision decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
+    const std::int64_t count = std::int64_t(rois.count()), sample = sample_of_each_thread * environment::threads();
+    if (decision.basis != offload::Basis::forced && count > 2 * sample && !weighing.knows_cpu(work)) {
+        const Clock::time_point began = Clock::now();
+        FitInfo unused;
+        fit_on_cpu(rois, psf, pixel_size_um, options, count - sample, fits, unused);  // the last rows, not yet final
+        weighing.learn(fit_work(all, count - sample, psf.model, options), offload::Side::cpu, seconds_since(began));
+        decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
+    }
+    info.decision = decision.reason();
+    if (options.on_decision && told != decision.choice) options.on_decision(info.decision + '\n' + decision.table());
+    told = decision.choice;
+    return decision;
+}
+
+std::string Fitter::State::why_cpu(std::int64_t finished, const FitInfo& info) const {
+    if (!why_no_gpu)
+        return fmt::format("fitted on the CPU: to wait longer for a GPU does not pay: {}",
+                           info.events.empty() ? "it is taken" : info.events.back().what);
+    const std::int64_t count = info.fits;
     try {
         std::rethrow_exception(why_no_gpu);
     } catch (const gpu::GpuError& error) {

@@ -47,6 +47,7 @@ class GpuSharing : public gpu::test::GpuTest {
         rois = simulate_rois(s, psf, pixel_um, {}, truth);
         options.gpu_memory_bytes = 64 * mib;
         options.gpu_timeout_s = 60;  // a test that waits so long has failed
+        options.weigh = false;       // costs are not what is tested
     }
     Fits fit_with(Backend backend) {
         options.backend = backend;
@@ -106,7 +107,7 @@ TEST_F(GpuSharingWithStrangers, gives_up_when_the_time_is_over) {
 
 TEST_F(GpuSharingWithStrangers, does_not_ask_again_after_it_has_waited_in_vain) {
     Fitter fitter;
-    options.backend = Backend::automatic, options.auto_timeout_s = 0;
+    options.backend = Backend::automatic, options.auto_timeout_s = 0, options.weigh = false;
     {
         const Stranger stranger;
         fitter.fit(rois, psf, pixel_um, options, &info);

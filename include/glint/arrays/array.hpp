@@ -50,6 +50,10 @@ struct View {
     bool is_contiguous() const;
 };
 
+/// Of one shape, which may not overlap.
+template <class T>
+void copy_elements(const View<const T>& from, const View<T>& to);
+
 /// Elements on a GPU, without gaps, in C order. Copies share the memory.
 template <class T>
 struct DeviceArray {

@@ -35,6 +35,7 @@ struct Work {
     bool pinned = false;                                   ///< the host's operands are page-locked
     double expected_reuse = 1;      ///< operations that will use what is uploaded, this one included
     int launches = 1;               ///< of kernels
+    int cpu_threads = 0;  ///< that the CPU would use; 0: all
     std::string_view library = {};  ///< that takes time at its first use: "cublas"; empty: none
 };
 
@@ -59,11 +60,12 @@ struct Decision {
     double speedup = 1;     ///< of the choice over the other side
     double confidence = 0;  ///< 0 to 1: that the choice is the faster one
     Basis basis = Basis::rules;
-    const char* forced_by = "";
+    std::string forced_by;
     Terms cpu, gpu;
     Work work;
     double flips_at = 0;  ///< the size, else alike, at which the other side is chosen; 0: at none. By explain() alone
     std::string reason() const;  ///< one sentence
+    std::string table() const;   ///< all terms of both sides, a line each
 };
 
 }  // namespace glint::offload

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,8 +43,10 @@ class Session {
     /// As decide(), with flips_at.
     Decision explain(const Work& work) const;
 
-    /// Does it on the side that is chosen, and remembers what it took. A lack of the GPU's memory, or a lost GPU, hands
-    /// it to the CPU (unless Choice::gpu; oom_safe), which is recorded. Returns what was decided.
+    /// Does it on the side that is chosen, and remembers what it took. What the GPU has no memory for goes to the CPU
+    /// (oom_safe); with Choice::automatic what fails there for any other reason goes there too. Each time is recorded
+    /// as a Fallback. on_gpu() throws gpu::OutOfMemory or another gpu::GpuError before it has changed an operand.
+    /// Returns the side that did it.
     template <class OnCpu, class OnGpu>
     Side run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
@@ -76,15 +76,48 @@ class Session {
         virtual void drop_caches() = 0;
     };
     Kept* kept(const void* key) const;
-    void keep_as(const void* key, std::unique_ptr<Kept> kept);
+    Kept& keep_as(const void* key, std::unique_ptr<Kept> kept);
 
-    using Clock = std::chrono::steady_clock;
-    Decision choose(const Work& work);  ///< decide(), and opens the GPU if that is the choice
-    bool opened_for(const Decision& decision);
-    void done(const Decision& decision, Side side, Clock::time_point began);
-    bool survives(const Decision& decision, const std::exception& error);  ///< whether the CPU shall do it
+    Decision begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
+    void end(const Decision& decision, Side side);
+    bool survives(const Decision& decision, const gpu::GpuError& error);  ///< the CPU shall do it
 
     std::unique_ptr<State> state_;
 };
+
+// ---- Implementation of the templates
+
+template <class OnCpu, class OnGpu>
+Side Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu) {
+    const Decision decision = begin(work);
+    if (decision.choice == Side::gpu) try {
+            on_gpu();
+            end(decision, Side::gpu);
+            return Side::gpu;
+        } catch (const gpu::GpuError& error) {
+            if (!survives(decision, error)) throw;
+        }
+    on_cpu();
+    end(decision, Side::cpu);
+    return Side::cpu;
+}
+
+template <class T>
+inline constexpr char session_key = 0;  ///< its address stands for T
+
+template <class T, class Make>
+T& Session::keep(const Make& make) {
+    struct Holder : Kept {
+        Holder(const Make& how, const gpu::Context& on, const gpu::Stream& in) : value(how(on, in)) {}
+        void drop_caches() override { value.drop_caches(); }
+        T value;
+    };
+    Kept* found = kept(&session_key<T>);
+    if (!found) {
+        const gpu::Context& on = context();
+        found = &keep_as(&session_key<T>, std::make_unique<Holder>(make, on, stream()));
+    }
+    return static_cast<Holder*>(found)->value;
+}
 
 }  // namespace glint::offload

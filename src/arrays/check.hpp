@@ -1,0 +1,25 @@
+// Refusing operands that do not fit together.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "glint/arrays/array.hpp"
+#include "glint/arrays/work.hpp"
+
+namespace glint::arrays {
+
+std::string words(const Shape& shape);  ///< "(3, 4)"
+/// OptionError "WHAT: EXPECTED, not SHAPE".
+[[noreturn]] void refuse(const std::string& what, const std::string& expected, const Shape& shape);
+void require_shape(const std::string& what, const Shape& expected, const Shape& shape);
+
+template <class T>
+Residency residency(std::initializer_list<const Operand<const T>*> inputs, bool result_on_gpu) {
+    Residency at;
+    for (const Operand<const T>* input : inputs) at.inputs_on_gpu = at.inputs_on_gpu || input->on_device();
+    at.result_on_gpu = result_on_gpu;
+    return at;
+}
+
+}  // namespace glint::arrays

@@ -1,0 +1,140 @@
+// Counts of operations and bytes, after the textbooks.
+// SPDX-License-Identifier: MIT
+#include "glint/arrays/work.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
+
+namespace glint::arrays {
+namespace {
+
+using offload::Operation;
+
+// By fixed rules the GPU gets products of more than 1000 x 1000, transforms of more than 100,000 elements, and no
+// simple arithmetic.
+constexpr double large_matrix = 1000, large_transform = 1e5, never = std::numeric_limits<double>::infinity();
+
+constexpr Operation matmul32{"matmul float32", "rows", 3, 2, large_matrix};
+constexpr Operation matmul64{"matmul float64", "rows", 3, 2, large_matrix};
+constexpr Operation fft32{"fft complex64", "elements", 1, 1, large_transform};
+constexpr Operation fft64{"fft complex128", "elements", 1, 1, large_transform};
+constexpr Operation rfft32{"fft float32", "elements", 1, 1, large_transform};
+constexpr Operation rfft64{"fft float64", "elements", 1, 1, large_transform};
+constexpr Operation svd32{"svd float32", "rows", 3, 2, large_matrix};
+constexpr Operation svd64{"svd float64", "rows", 3, 2, large_matrix};
+constexpr Operation values32{"singular values float32", "rows", 3, 2, large_matrix};
+constexpr Operation values64{"singular values float64", "rows", 3, 2, large_matrix};
+constexpr Operation map32{"map float32", "elements", 1, 1, never};
+constexpr Operation map64{"map float64", "elements", 1, 1, never};
+constexpr Operation reduce32{"reduce float32", "elements", 1, 1, never};
+constexpr Operation reduce64{"reduce float64", "elements", 1, 1, never};
+
+template <class T>
+const Operation* either(const Operation& of_float, const Operation& of_double) {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+    return std::is_same_v<T, float> ? &of_float : &of_double;
+}
+
+void place(Work& work, std::uint64_t in, std::uint64_t out, const Residency& at) {
+    (at.inputs_on_gpu ? work.bytes_to_host : work.bytes_to_gpu) = in;
+    (at.result_on_gpu ? work.bytes_to_return : work.bytes_from_gpu) = out;
+    work.bytes = double(in + out), work.gpu_bytes = in + out;
+    work.expected_reuse = at.expected_reuse;
+}
+
+double batch_of(const Shape& shape, int rank) {
+    double n = 1;
+    for (int k = 0; k < shape.dimensions - rank; ++k) n *= double(shape[k]);
+    return n;
+}
+
+/// What a step costs, in additions: those that are not built in take a polynomial.
+double cost_of(Step step) {
+    switch (step) {
+        case Step::constant:
+        case Step::input: return 0;
+        case Step::divide:
+        case Step::square_root:
+        case Step::reciprocal: return 4;
+        default:
+            return step < Step::power ? 1 : step >= Step::exp && step <= Step::erf ? 20 : step == Step::power ? 40 : 1;
+    }
+}
+
+template <class T>
+Work elementwise(const Operation* operation, const Program& program, const Shape& shape, bool reduced,
+                 const Residency& at) {
+    Work work;
+    const double n = double(shape.count());
+    work.operation = operation, work.size = n;
+    double each = 0;
+    for (int k = 0; k < program.count; ++k) each += cost_of(program.instructions[k].step);
+    work.flops = n * each;
+    place(work, std::uint64_t(n) * std::uint64_t(program.inputs) * sizeof(T),
+          reduced ? sizeof(double) : std::uint64_t(n) * sizeof(T), at);
+    return work;
+}
+
+}  // namespace
+
+template <class T>
+Work matmul_work(const Shape& a, const Shape& b, const Residency& at) {
+    Work work;
+    const double m = double(a[a.dimensions - 2]), k = double(a[a.dimensions - 1]), n = double(b[b.dimensions - 1]);
+    const double batch = std::max(batch_of(a, 2), batch_of(b, 2));
+    work.operation = either<T>(matmul32, matmul64), work.library = "cublas";
+    work.size = std::cbrt(batch * m * n * k), work.flops = 2 * batch * m * n * k;
+    place(work, std::uint64_t(a.count() + b.count()) * sizeof(T), std::uint64_t(batch * m * n) * sizeof(T), at);
+    return work;
+}
+
+template <class T>
+Work fft_work(const Shape& shape, int rank, bool real, const Residency& at) {
+    Work work;
+    const double n = double(shape.count());
+    double transform = 1;
+    for (int k = std::max(0, shape.dimensions - rank); k < shape.dimensions; ++k) transform *= double(shape[k]);
+    work.operation = real ? either<T>(rfft32, rfft64) : either<T>(fft32, fft64), work.library = "cufft";
+    work.size = n, work.flops = (real ? 2.5 : 5) * n * std::log2(std::max(2.0, transform));
+    const std::uint64_t complex_bytes = std::uint64_t(n) * sizeof(std::complex<T>);
+    place(work, real ? complex_bytes / 2 : complex_bytes, complex_bytes, at);
+    work.launches = rank + 1;
+    return work;
+}
+
+template <class T>
+Work svd_work(const Shape& a, bool vectors, const Residency& at) {
+    Work work;
+    const double m = double(std::max(a[0], a[1])), n = double(std::min(a[0], a[1]));
+    work.operation = vectors ? either<T>(svd32, svd64) : either<T>(values32, values64), work.library = "cusolver";
+    work.size = std::cbrt(m * n * n);
+    work.flops = vectors ? 4 * m * n * n + 22 * n * n * n : 4 * m * n * n;
+    const double out = n + (vectors ? m * n + n * n : 0);
+    place(work, std::uint64_t(a.count()) * sizeof(T), std::uint64_t(out) * sizeof(T), at);
+    work.launches = int(std::min(1e6, 8 * n));  // column after column
+    return work;
+}
+
+template <class T>
+Work map_work(const Program& program, const Shape& shape, const Residency& at) {
+    return elementwise<T>(either<T>(map32, map64), program, shape, false, at);
+}
+
+template <class T>
+Work reduce_work(const Program& program, const Shape& shape, const Residency& at) {
+    return elementwise<T>(either<T>(reduce32, reduce64), program, shape, true, at);
+}
+
+#define GLINT_WORK(T)                                                           \
+    template Work matmul_work<T>(const Shape&, const Shape&, const Residency&); \
+    template Work fft_work<T>(const Shape&, int, bool, const Residency&);       \
+    template Work svd_work<T>(const Shape&, bool, const Residency&);            \
+    template Work map_work<T>(const Program&, const Shape&, const Residency&);  \
+    template Work reduce_work<T>(const Program&, const Shape&, const Residency&);
+GLINT_WORK(float)
+GLINT_WORK(double)
+
+}  // namespace glint::arrays

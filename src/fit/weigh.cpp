@@ -1,0 +1,98 @@
+// Counting a fit's work, and asking the cost model.
+// SPDX-License-Identifier: MIT
+#include "fit/weigh.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "glint/camera.hpp"
+#include "glint/environment.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/stream.hpp"
+#include "offload/decide.hpp"
+#include "offload/measure.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int largest_roi = 31;
+constexpr double by_rule = 10'000;  // fits; more go to a GPU where nothing was measured
+constexpr double look_again_s = 1;
+constexpr double iterations = 8, flops_of_a_pixel = 12;  // for each parameter; typical, and corrected by what runs take
+
+/// One for each kernel: model, size, and whether each pixel has a camera value of its own.
+const offload::Operation& operation_of(PsfModel model, int size, bool mapped) {
+    struct Table {
+        std::array<std::string, 4 * (largest_roi + 1) * 2> names;
+        std::vector<offload::Operation> operations;
+        Table() {
+            for (int k = 0; k < int(names.size()); ++k) {
+                const auto of = PsfModel(k / 2 / (largest_roi + 1));
+                names[k] =
+                    fmt::format("fit {} {} px{}", name_of(of), k / 2 % (largest_roi + 1), k % 2 ? " mapped" : "");
+                operations.emplace_back(names[k], "fits", 1, 1, by_rule);
+            }
+        }
+    };
+    static const Table table;
+    return table.operations[(std::size_t(model) * (largest_roi + 1) + size) * 2 + mapped];
+}
+
+}  // namespace
+
+offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, const FitOptions& options) {
+    const double n = double(std::int64_t(rois.count) - first), pixels = double(rois.size) * rois.size;
+    const bool maps = rois.camera && !rois.camera->uniform();
+    const int parameters = parameter_count(model);
+    const double planes = (rois.variance.empty() ? 0 : 4) + (rois.additive.empty() ? 0 : 4);
+    offload::Work work;
+    work.operation = &operation_of(model, rois.size, maps || planes > 0);
+    work.size = n, work.flops = n * pixels * iterations * flops_of_a_pixel * parameters;
+    work.bytes_to_gpu = std::uint64_t(n * (pixels * (double(bytes_of(rois.type)) + planes) + (maps ? 8 : 0)));
+    work.bytes_from_gpu = std::uint64_t(n * (4 * (2 * parameters + 2) + 2));
+    work.bytes = double(work.bytes_to_gpu + work.bytes_from_gpu);
+    work.cpu_threads = options.threads, work.library = "fit kernels";
+    return work;
+}
+
+offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open) {
+    using Clock = std::chrono::steady_clock;
+    if (!gpu_open && (!looked_ || std::chrono::duration<double>(Clock::now() - *looked_).count() > look_again_s)) {
+        seen_ = offload::look(gpu_memory_bytes);
+        looked_ = Clock::now();
+    }
+    if (!machine_ || (!gpu_open && !seen_.uuid.empty() && machine_->key().gpu_uuid != seen_.uuid))
+        machine_ = offload::machine_with(seen_.uuid, seen_.driver);
+    offload::Circumstances at;
+    at.context_open = gpu_open, at.library_loaded = gpu_open, at.forgone_s = forgone_s_;
+    at.threshold_bytes = environment::offload_threshold_bytes();
+    if (!gpu_open) {
+        if (!seen_.why_no_gpu.empty()) at.why_no_gpu = seen_.why_no_gpu.c_str();
+        at.wait_s = seen_.wait_s, at.contention = seen_.contention;
+    }
+    offload::Decision decision = offload::decide(*machine_, at, work);
+    if (decision.basis != offload::Basis::forced) decision.flips_at = offload::flip_size(*machine_, at, work);
+    return decision;
+}
+
+void Weighing::learn(const offload::Work& work, offload::Side side, double seconds) {
+    if (machine_) machine_->learn(work, side, seconds);
+}
+
+void Weighing::forgo(const offload::Decision& decision, double seconds) {
+    const offload::Terms& gpu = decision.gpu;
+    forgone_s_ += std::max(0.0, seconds - (gpu.total() - gpu.wait_s - gpu.context_s - gpu.library_s));
+}
+
+void Weighing::opened(const std::string& uuid, double seconds, const gpu::Context& context) {
+    machine_ = offload::machine_with(uuid, gpu::inventory().driver_version);
+    machine_->set_context(seconds);
+    forgone_s_ = 0;
+    if (offload::Constants constants = machine_->constants(); !constants.gpu_measured()) {
+        offload::measure_gpu(context, gpu::Stream(context), constants);
+        machine_->set(constants);
+    }
+}
+
+}  // namespace glint

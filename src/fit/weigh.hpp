@@ -1,0 +1,44 @@
+// Whether a stack of ROIs is fitted sooner on the CPU or on a GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "glint/fit.hpp"
+#include "glint/gpu/context.hpp"
+#include "glint/offload/decision.hpp"
+#include "glint/roi_view.hpp"
+#include "offload/machine.hpp"
+#include "offload/outlook.hpp"
+
+namespace glint {
+
+/// Rows [first, count) of `rois`, as the cost model sees them.
+offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, const FitOptions& options);
+
+/// What a Fitter knows of costs from stack to stack. Not thread-safe.
+class Weighing {
+  public:
+    /// `gpu_open`: it has a lease and a context.
+    offload::Decision decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open);
+    /// Whether nobody knows how fast the CPU is with such fits.
+    bool knows_cpu(const offload::Work& work) const { return machine_ && machine_->runs(work, offload::Side::cpu) > 0; }
+    /// What a stack took on one side, without waiting and opening.
+    void learn(const offload::Work& work, offload::Side side, double seconds);
+    /// What a GPU would have saved of a stack that the CPU fitted, by the decision for it.
+    void forgo(const offload::Decision& decision, double seconds);
+    /// A GPU was opened: its context took so long. Measures the link where that was never done.
+    void opened(const std::string& uuid, double seconds, const gpu::Context& context);
+    /// It could not be had in the time that pays: from now on savings add up anew.
+    void in_vain() { forgone_s_ = 0, looked_.reset(); }
+
+  private:
+    std::shared_ptr<offload::Machine> machine_;
+    offload::Outlook seen_;
+    std::optional<std::chrono::steady_clock::time_point> looked_;
+    double forgone_s_ = 0;
+};
+
+}  // namespace glint

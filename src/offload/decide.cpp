@@ -1,0 +1,107 @@
+// Comparing the two sides.
+// SPDX-License-Identifier: MIT
+#include "offload/decide.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace glint::offload {
+namespace {
+
+constexpr double close_octaves = 1.5;  // to what was measured, for an estimate to count as measured
+// Standard deviations of ln(time): of what was measured near by, of an estimate from rates, and for each octave off.
+constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, most_sigma = 2;
+constexpr double little_s = 1e-9;
+
+std::uint64_t bytes_of(const Work& work) {
+    const std::uint64_t moved = work.bytes_to_gpu + work.bytes_from_gpu + work.bytes_to_host + work.bytes_to_return;
+    return std::max(moved, std::uint64_t(std::max(0.0, work.bytes)));
+}
+
+bool lies_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
+
+double normal_cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
+
+Decision forced(Decision decision, Side side, const char* by) {
+    decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by, decision.confidence = 1;
+    const double chosen = (side == Side::gpu ? decision.gpu : decision.cpu).total();
+    const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
+    decision.speedup = chosen > 0 && other > 0 ? other / chosen : 1;
+    return decision;
+}
+
+Side by_rules(const Circumstances& at, const Work& work) {
+    if (lies_on_gpu(work)) return Side::gpu;
+    const double rule = work.operation->rule_size;
+    const bool large = rule > 0 ? work.size > rule : bytes_of(work) > at.threshold_bytes;
+    return large ? Side::gpu : Side::cpu;
+}
+
+}  // namespace
+
+Decision decide(const Machine& machine, const Circumstances& at, const Work& work) {
+    Decision decision;
+    decision.work = work;
+    const Machine::Estimate estimate = machine.estimate(work);
+    decision.cpu = estimate.cpu, decision.gpu = estimate.gpu;
+    Terms& gpu = decision.gpu;
+    gpu.launch_s *= at.contention, gpu.compute_s *= at.contention;
+    if (!at.context_open) gpu.context_s = estimate.context_s, gpu.wait_s = at.wait_s;
+    if (!at.library_loaded) gpu.library_s = estimate.library_s;
+
+    if (at.choice == Choice::cpu) return forced(decision, Side::cpu, "the CPU was asked for");
+    if (at.why_no_gpu) return forced(decision, Side::cpu, at.why_no_gpu);
+    if (at.choice == Choice::gpu) return forced(decision, Side::gpu, "the GPU was asked for");
+    if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !lies_on_gpu(work))
+        return forced(decision, Side::cpu, "it is smaller than the least size set for the GPU");
+
+    if (!estimate.gpu_measured) {
+        decision.basis = Basis::rules, decision.confidence = 0.5;
+        decision.choice = by_rules(at, work);
+        return decision;
+    }
+    const double on_cpu = std::max(decision.cpu.total(), little_s);
+    const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
+    const double on_gpu = std::max(gpu.total() - std::min(to_start, at.forgone_s), little_s);
+    decision.choice = on_gpu < on_cpu ? Side::gpu : Side::cpu;
+    decision.speedup = std::max(on_cpu / on_gpu, on_gpu / on_cpu);
+    decision.basis = estimate.distance <= close_octaves ? Basis::measured : Basis::estimated;
+    const double sigma = std::min(most_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
+                                                  sigma_octave * estimate.distance);
+    decision.confidence = normal_cdf(std::log(decision.speedup) / (M_SQRT2 * sigma));
+    return decision;
+}
+
+Work scaled(const Work& work, double factor) {
+    Work other = work;
+    const double bytes = std::pow(factor, work.operation->bytes_power);
+    const auto times = [&](std::uint64_t n) { return std::uint64_t(double(n) * bytes); };
+    other.size *= factor, other.flops *= std::pow(factor, work.operation->flops_power), other.bytes *= bytes;
+    other.bytes_to_gpu = times(work.bytes_to_gpu), other.bytes_from_gpu = times(work.bytes_from_gpu);
+    other.bytes_to_host = times(work.bytes_to_host), other.bytes_to_return = times(work.bytes_to_return);
+    other.gpu_bytes = times(work.gpu_bytes);
+    return other;
+}
+
+double flip_size(const Machine& machine, const Circumstances& at, const Work& work) {
+    constexpr int octaves = 40, halvings = 12;
+    if (work.size <= 0) return 0;
+    const Side now = decide(machine, at, work).choice;
+    const auto flipped = [&](double octave) {
+        return decide(machine, at, scaled(work, std::exp2(octave))).choice != now;
+    };
+    for (int k = 1; k <= octaves; ++k)
+        for (const int direction : {1, -1}) {
+            if (direction < 0 && work.size * std::exp2(-k) < 1) continue;
+            if (!flipped(direction * k)) continue;
+            double same = direction * (k - 1), other = direction * k;
+            for (int n = 0; n < halvings; ++n) {
+                const double middle = (same + other) / 2;
+                (flipped(middle) ? other : same) = middle;
+            }
+            return work.size * std::exp2(other);
+        }
+    return 0;
+}
+
+}  // namespace glint::offload

@@ -1,0 +1,289 @@
+// Estimates from what was measured, learning, and the file in between.
+// SPDX-License-Identifier: MIT
+#include "offload/machine.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "glint/version.hpp"
+
+namespace glint::offload {
+namespace {
+
+constexpr double least_share = 0.02;  // of a time that is computing, where transfers explain more than all of it
+
+// Where nothing better is known: one core's, with vectors; curves correct them.
+constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, most_cores_on_memory = 12;
+
+std::string readable(const std::string& text) {
+    std::string name;
+    for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
+    return name;
+}
+
+Constants of_threads(int threads) {
+    Constants constants;
+    constants.cpu_flops = threads * flops_of_a_core;
+    constants.cpu_bytes = std::min<double>(threads, most_cores_on_memory) * bytes_of_a_core;
+    return constants;
+}
+
+double seconds_for(std::uint64_t bytes, double bytes_per_s, double latency_s) {
+    return bytes == 0 || bytes_per_s <= 0 ? 0 : latency_s + double(bytes) / bytes_per_s;
+}
+
+nlohmann::json to_json(const Curve& curve) {
+    nlohmann::json points = nlohmann::json::array();
+    for (int k = 0; k < Curve::octaves; ++k)
+        if (const Curve::Point& p = curve.points()[k]; p.count)
+            points.push_back({k, p.log2_size, p.log_ratio, p.count});
+    return points;
+}
+
+void from_json(const nlohmann::json& points, Curve& curve) {
+    for (const auto& p : points) {
+        const int octave = p.at(0);
+        const Curve::Point point{p.at(1), p.at(2), p.at(3)};
+        if (octave >= 0 && octave < Curve::octaves && std::isfinite(point.log2_size) && std::isfinite(point.log_ratio))
+            curve.set(octave, point);
+    }
+}
+
+/// The members of Constants by name.
+template <class Do>
+void each_constant(Constants& c, const Do& act) {
+    act("up_pinned", c.up_pinned), act("down_pinned", c.down_pinned);
+    act("up_pageable", c.up_pageable), act("down_pageable", c.down_pageable);
+    act("transfer_s", c.transfer_s), act("launch_s", c.launch_s), act("context_s", c.context_s);
+    act("cpu_flops", c.cpu_flops), act("cpu_bytes", c.cpu_bytes);
+    act("gpu_flops", c.gpu_flops), act("gpu_bytes", c.gpu_bytes);
+}
+
+}  // namespace
+
+Machine::Machine(MachineKey key, std::filesystem::path folder)
+    : key_(std::move(key)), folder_(std::move(folder)), constants_(of_threads(key_.threads)) {
+    try {
+        load();
+    } catch (const std::exception&) {  // of another version, or cut off: measured anew
+        constants_ = of_threads(key_.threads), curves_.clear();
+    }
+}
+
+Machine::~Machine() { save(); }
+
+Constants Machine::constants() const {
+    const std::lock_guard lock(mutex_);
+    return constants_;
+}
+
+void Machine::set(const Constants& constants) {
+    const std::lock_guard lock(mutex_);
+    constants_ = constants, changed_ = true;
+}
+
+void Machine::set_library(const std::string& name, double seconds) {
+    const std::lock_guard lock(mutex_);
+    constants_.library_s[name] = seconds, changed_ = true;
+}
+
+void Machine::set_context(double seconds) {
+    const std::lock_guard lock(mutex_);
+    constants_.context_s = seconds, changed_ = true;
+}
+
+/// 0: nothing moves.
+int Machine::movement(const Work& work, Side side) {
+    if (side == Side::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
+    return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);
+}
+
+Terms Machine::terms(const Work& work, Side side, const Curves* curves, double& distance) const {
+    const Constants& c = constants_;
+    Terms terms;
+    const double up = work.pinned ? c.up_pinned : c.up_pageable, down = work.pinned ? c.down_pinned : c.down_pageable;
+    const double share = work.cpu_threads > 0 ? std::min(1.0, double(work.cpu_threads) / key_.threads) : 1;
+    double flops_per_s = c.cpu_flops * share, bytes_per_s = c.cpu_bytes * share;
+    if (side == Side::gpu) {
+        flops_per_s = c.gpu_flops, bytes_per_s = c.gpu_bytes;
+        terms.upload_s = seconds_for(work.bytes_to_gpu, up, c.transfer_s) / std::max(1.0, work.expected_reuse);
+        terms.download_s = seconds_for(work.bytes_from_gpu, down, c.transfer_s);
+        terms.launch_s = work.launches * c.launch_s;
+    } else {
+        terms.download_s = seconds_for(work.bytes_to_host, down, c.transfer_s);
+        terms.upload_s = seconds_for(work.bytes_to_return, up, c.transfer_s);
+    }
+    terms.compute_s =
+        std::max(flops_per_s > 0 ? work.flops / flops_per_s : 0, bytes_per_s > 0 ? work.bytes / bytes_per_s : 0);
+    const int moves = movement(work, side);
+    if (!curves) {
+        distance = Curve::octaves;
+        return terms;
+    }
+    const Curve& compute = curves->compute[int(side)];
+    terms.compute_s *= compute.ratio(work.size);
+    distance = compute.octaves_off(work.size);
+    if (!moves) return terms;
+    const Curve& moved = curves->moved[int(side)][moves];
+    const double ratio = moved.ratio(work.size);
+    terms.upload_s *= ratio, terms.download_s *= ratio, terms.launch_s *= ratio, terms.compute_s *= ratio;
+    distance = std::min(distance, moved.octaves_off(work.size));
+    return terms;
+}
+
+Machine::Estimate Machine::estimate(const Work& work) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = curves_.find(work.operation->key);
+    const Curves* curves = found == curves_.end() ? nullptr : &found->second;
+    double of_cpu = 0, of_gpu = 0;
+    Estimate estimate;
+    estimate.cpu = terms(work, Side::cpu, curves, of_cpu);
+    estimate.gpu = terms(work, Side::gpu, curves, of_gpu);
+    estimate.distance = std::max(of_cpu, of_gpu);
+    estimate.gpu_measured = constants_.gpu_measured();
+    estimate.context_s = constants_.context_s;
+    if (!work.library.empty())
+        if (const auto library = constants_.library_s.find(work.library); library != constants_.library_s.end())
+            estimate.library_s = library->second;
+    return estimate;
+}
+
+void Machine::learn(const Work& work, Side side, double seconds) {
+    const std::lock_guard lock(mutex_);
+    Curves& curves = curves_[work.operation->key];
+    if (curves.name.empty()) curves.name = work.operation->name;
+    double distance = 0;
+    const Terms expected = terms(work, side, &curves, distance);
+    if (expected.total() <= 0) return;
+    if (const int moves = movement(work, side)) {
+        Curve& moved = curves.moved[int(side)][moves];
+        moved.learn(work.size, seconds / expected.total() * moved.ratio(work.size));
+    } else if (expected.compute_s > 0) {
+        Curve& compute = curves.compute[int(side)];
+        const double computing = std::max(seconds - (expected.total() - expected.compute_s), least_share * seconds);
+        compute.learn(work.size, computing / expected.compute_s * compute.ratio(work.size));
+    }
+    changed_ = true;
+}
+
+std::uint32_t Machine::runs(const Work& work, Side side) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = curves_.find(work.operation->key);
+    if (found == curves_.end()) return 0;
+    const int moves = movement(work, side);
+    return (moves ? found->second.moved[int(side)][moves] : found->second.compute[int(side)]).count(work.size);
+}
+
+std::filesystem::path Machine::file() const {
+    if (folder_.empty()) return {};
+    return folder_ / fmt::format("offload-{}.json", key_.gpu_uuid.empty() ? "cpu" : readable(key_.gpu_uuid));
+}
+
+void Machine::load() {
+    std::ifstream in(file());
+    if (folder_.empty() || !in) return;
+    const nlohmann::json all = nlohmann::json::parse(in);
+    const nlohmann::json& of = all.at("machine");
+    const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
+    if (kept != key_) return;
+    Constants constants = of_threads(key_.threads);
+    each_constant(constants, [&](const char* name, double& value) {
+        value = all.at("constants").at(name);
+        if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant that is none");
+    });
+    constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
+    for (const auto& entry : all.at("operations")) {
+        Curves& curves = curves_[entry.at("key")];
+        curves.name = entry.at("name");
+        for (int side = 0; side < 2; ++side) {
+            from_json(entry.at("compute").at(side), curves.compute[side]);
+            for (int k = 0; k < 4; ++k) from_json(entry.at("moved").at(side).at(k), curves.moved[side][k]);
+        }
+    }
+    constants_ = constants;
+}
+
+bool Machine::save() const noexcept try {
+    const std::lock_guard lock(mutex_);
+    if (folder_.empty() || !changed_) return !changed_;
+    nlohmann::json all;
+    all["machine"] = {{"gpu_uuid", key_.gpu_uuid},
+                      {"driver", key_.driver},
+                      {"cpu", key_.cpu},
+                      {"threads", key_.threads},
+                      {"version", key_.version}};
+    Constants constants = constants_;
+    each_constant(constants, [&](const char* name, double& value) { all["constants"][name] = value; });
+    all["library_s"] = constants_.library_s;
+    all["operations"] = nlohmann::json::array();
+    for (const auto& [key, curves] : curves_) {
+        nlohmann::json entry{{"key", key}, {"name", curves.name}};
+        for (int side = 0; side < 2; ++side) {
+            entry["compute"].push_back(to_json(curves.compute[side]));
+            nlohmann::json moved;
+            for (const Curve& curve : curves.moved[side]) moved.push_back(to_json(curve));
+            entry["moved"].push_back(moved);
+        }
+        all["operations"].push_back(entry);
+    }
+    std::filesystem::create_directories(folder_);
+    const std::filesystem::path final_name = file();
+    const std::filesystem::path part = final_name.string() + fmt::format(".part-{}", ::getpid());
+    {
+        std::ofstream out(part);
+        out << all.dump(1) << '\n';
+        if (!out.flush()) {
+            std::error_code ignored;
+            std::filesystem::remove(part, ignored);
+            return false;
+        }
+    }
+    std::filesystem::rename(part, final_name);
+    changed_ = false;
+    return true;
+} catch (const std::exception&) {
+    return false;
+}
+
+void Machine::forget() {
+    const std::lock_guard lock(mutex_);
+    constants_ = of_threads(key_.threads), curves_.clear(), changed_ = true;
+}
+
+std::string cpu_model() {
+    std::ifstream in("/proc/cpuinfo");
+    for (std::string line; std::getline(in, line);)
+        if (line.rfind("model name", 0) == 0)
+            if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+    return "unknown";
+}
+
+std::filesystem::path cache_folder() {
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && cache[0] == '/')
+        return std::filesystem::path(cache) / "glint";
+    if (const char* home = std::getenv("HOME"); home && home[0] == '/')
+        return std::filesystem::path(home) / ".cache" / "glint";
+    return {};
+}
+
+std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver) {
+    static std::mutex mutex;
+    static std::map<std::string, std::shared_ptr<Machine>> known;
+    static const std::string cpu = cpu_model();
+    const std::lock_guard lock(mutex);
+    auto& machine = known[gpu_uuid];
+    if (!machine)
+        machine = std::make_shared<Machine>(MachineKey{gpu_uuid, driver, cpu, environment::threads(), version()},
+                                            cache_folder());
+    return machine;
+}
+
+}  // namespace glint::offload

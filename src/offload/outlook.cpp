@@ -1,0 +1,71 @@
+// Expectations from a snapshot of the leases.
+// SPDX-License-Identifier: MIT
+#include "offload/outlook.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace glint::offload {
+namespace {
+
+constexpr double least_hold_s = 0.1;     // a holder that has just come will not go at once
+constexpr double unknown_wait_s = 60;    // strangers: they say nothing of themselves
+constexpr double most_utilization = 95;  // percent
+
+/// Until there is room for `bytes`, if the holders go in the order in which they are expected to.
+double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
+    if (of.available_bytes >= bytes) return 0;
+    std::vector<const gpu::LeaseHolder*> holders;
+    for (const gpu::LeaseHolder& holder : of.holders) holders.push_back(&holder);
+    std::sort(holders.begin(), holders.end(), [](const auto* a, const auto* b) { return a->since_s < b->since_s; });
+    std::uint64_t room = of.available_bytes;
+    for (const gpu::LeaseHolder* holder : holders) {
+        room += holder->reserved_bytes;
+        if (room >= bytes) return std::max(holder->since_s, least_hold_s);
+    }
+    return unknown_wait_s;
+}
+
+double contention_on(const gpu::LeaseGpu& of) {
+    if (of.processes == 0 || of.utilization_percent <= 0) return 1;
+    return 1 / (1 - std::min<double>(of.utilization_percent, most_utilization) / 100);
+}
+
+}  // namespace
+
+Outlook outlook(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes) {
+    Outlook best;
+    best.driver = inventory.driver_version;
+    best.why_no_gpu = inventory.why_none;
+    best.wait_s = std::numeric_limits<double>::infinity();
+    for (const gpu::Device& device : inventory.devices) {
+        if (device.ordinal < 0 || (!device.why_not.empty() && !device.occupied)) continue;
+        const auto shared = std::find_if(leases.gpus.begin(), leases.gpus.end(),
+                                         [&](const gpu::LeaseGpu& of) { return of.uuid == device.uuid; });
+        const bool seen = shared != leases.gpus.end();
+        const double wait_s = seen ? wait_for_room(*shared, bytes) : 0;
+        const double contention = seen ? contention_on(*shared) : 1;
+        if (wait_s < best.wait_s || (wait_s == best.wait_s && contention < best.contention))
+            best.uuid = device.uuid, best.wait_s = wait_s, best.contention = contention;
+    }
+    if (!best.uuid.empty())
+        best.why_no_gpu.clear();
+    else if (best.why_no_gpu.empty())
+        best.why_no_gpu = "no GPU can be used";
+    if (best.uuid.empty()) best.wait_s = 0;
+    // Who waits already comes first, each for as long as the first.
+    int before = 0;
+    for (const gpu::LeaseWaiter& waiter : leases.waiters)
+        before += waiter.awake &&
+                  std::find(waiter.candidates.begin(), waiter.candidates.end(), best.uuid) != waiter.candidates.end();
+    if (before > 0) best.wait_s = std::max(best.wait_s, least_hold_s) * (1 + before);
+    return best;
+}
+
+Outlook look(std::uint64_t bytes) {
+    const gpu::Inventory inventory = gpu::inventory();
+    if (!inventory.why_none.empty()) return outlook(inventory, {}, bytes);
+    return outlook(inventory, gpu::snapshot_leases(), bytes);
+}
+
+}  // namespace glint::offload

@@ -1,0 +1,291 @@
+// A session: opening the GPU when it pays, timing what ran, recording what failed.
+// SPDX-License-Identifier: MIT
+#include "glint/offload/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "offload/decide.hpp"
+#include "offload/measure.hpp"
+#include "offload/outlook.hpp"
+
+namespace glint::offload {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
+constexpr double look_again_s = 1, first_rest_s = 1, longest_rest_s = 300;
+constexpr std::size_t most_fallbacks = 100;
+// Operations whose result stays on the GPU are over before they are done; every so many are waited for and timed.
+constexpr std::uint32_t timed_at_first = 3, timed_each = 64;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
+
+}  // namespace
+
+struct Session::State {
+    SessionOptions options;
+    bool oom_safe = true;
+    int threads = 1;
+    std::uint64_t threshold_bytes = 0;
+
+    std::shared_ptr<Machine> machine;
+    mutable Outlook seen;
+    mutable std::optional<Clock::time_point> looked;
+    std::string why_given_up;  // the GPU, until `rest_over`
+    Clock::time_point rest_over{};
+    double rest_s = first_rest_s, forgone_s = 0;
+
+    std::optional<gpu::Lease> lease;
+    std::optional<gpu::Context> context;
+    std::optional<gpu::Stream> stream;
+    std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
+    std::set<std::string, std::less<>> libraries;
+
+    Clock::time_point began;
+    bool timed = false;
+    std::uint32_t untimed = 0;
+    std::map<std::uint64_t, OperationStatistics> statistics;
+    std::uint64_t fallbacks = 0;
+    std::deque<Fallback> last_fallbacks;
+
+    void say(const std::string& words) const {
+        if (options.log) options.log(words);
+    }
+    std::uint64_t bytes_to_lease(const Work* work) const {
+        if (options.gpu_memory_bytes > 0) return options.gpu_memory_bytes;
+        return std::max(least_lease, work ? 4 * work->gpu_bytes : 0);
+    }
+    /// How things stand; looks at most once a second, and not while the GPU is open.
+    Circumstances circumstances(const Work& work) const {
+        Circumstances at;
+        at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
+        at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
+        at.context_open = context.has_value(), at.forgone_s = forgone_s;
+        if (at.context_open || at.choice == Choice::cpu) return at;
+        if (!why_given_up.empty() && Clock::now() < rest_over) {
+            at.why_no_gpu = why_given_up.c_str();
+            return at;
+        }
+        if (!looked || seconds_since(*looked) > look_again_s) {
+            seen = look(bytes_to_lease(&work));
+            looked = Clock::now();
+        }
+        if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
+        at.wait_s = seen.wait_s, at.contention = seen.contention;
+        return at;
+    }
+    const Machine& of_now() {
+        if (!context && !seen.uuid.empty() && machine->key().gpu_uuid != seen.uuid)
+            machine = machine_with(seen.uuid, seen.driver);
+        return *machine;
+    }
+
+    void open(const Work* work, double timeout_s) {
+        lease.emplace(gpu::acquire({.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .log = options.log}));
+        try {
+            machine = machine_with(lease->devices().front().uuid, gpu::inventory().driver_version);
+            const Clock::time_point asked = Clock::now();
+            context.emplace(lease->create_context(0, {.separate = true, .log = options.log}));
+            stream.emplace(*context);
+            machine->set_context(seconds_since(asked));
+            if (Constants constants = machine->constants(); !constants.gpu_measured()) {
+                measure_gpu(*context, *stream, constants);
+                machine->set(constants);
+            }
+        } catch (...) {
+            close();
+            throw;
+        }
+        why_given_up.clear(), rest_s = first_rest_s, forgone_s = 0;
+        publish();
+    }
+    void publish() const {
+        if (lease) lease->publish_held(context->statistics().reserved_bytes);
+    }
+    void close() noexcept {
+        while (!kept.empty()) kept.pop_back();
+        stream.reset(), context.reset(), lease.reset();
+        looked.reset();
+        machine->save();
+    }
+    /// No GPU for a while: the longer, the more often that happened.
+    void give_up(const std::string& why) {
+        why_given_up = why;
+        rest_over = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_s));
+        rest_s = std::min(longest_rest_s, rest_s * 2);
+    }
+    void record(const Work& work, const std::string& why, std::uint64_t asked, std::uint64_t free) {
+        ++fallbacks;
+        last_fallbacks.push_back({std::string(work.operation->name), why, asked, free});
+        if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
+        say(fmt::format("{}: done on the CPU: {}", work.operation->name, why));
+    }
+    OperationStatistics& of(const Work& work) {
+        OperationStatistics& of = statistics[work.operation->key];
+        if (of.name.empty()) of.name = work.operation->name;
+        return of;
+    }
+};
+
+Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
+    state_->options = options;
+    if (options.choice == Choice::automatic) {
+        const environment::Backend wanted = environment::backend();
+        if (wanted != environment::Backend::automatic)
+            state_->options.choice = wanted == environment::Backend::gpu ? Choice::gpu : Choice::cpu;
+    }
+    state_->oom_safe = options.oom_safe;
+    state_->threads = options.threads > 0 ? options.threads : environment::threads();
+    state_->threshold_bytes = environment::offload_threshold_bytes();
+    state_->machine = machine_with("", "");
+}
+
+Session::~Session() {
+    if (state_) state_->close();
+}
+Session::Session(Session&&) noexcept = default;
+
+Decision Session::decide(const Work& work) const {
+    const Circumstances at = state_->circumstances(work);
+    return offload::decide(state_->of_now(), at, work);
+}
+
+Decision Session::explain(const Work& work) const {
+    const Circumstances at = state_->circumstances(work);
+    Decision decision = offload::decide(state_->of_now(), at, work);
+    if (decision.basis != Basis::forced) decision.flips_at = flip_size(*state_->machine, at, work);
+    return decision;
+}
+
+Decision Session::begin(const Work& work) {
+    State& s = *state_;
+    Decision decision = decide(work);
+    if (decision.choice == Side::gpu && !s.context) try {
+            // To wait longer than it saves is to lose; no longer than that at most doubles the time.
+            const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
+            const bool may_leave = decision.basis != Basis::forced;
+            s.open(&work, may_leave && decision.basis != Basis::rules
+                              ? std::min(s.options.gpu_timeout_s, std::max(saves_s, 0.0))
+                              : (may_leave ? 0 : s.options.gpu_timeout_s));
+        } catch (const gpu::GpuError& error) {
+            if (s.options.choice == Choice::gpu) throw;
+            s.give_up(error.what());
+            s.record(work, error.what(), 0, 0);
+            decision.choice = Side::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
+        }
+    s.timed = decision.choice == Side::cpu || !stays_on_gpu(work) ||
+              s.machine->runs(work, Side::gpu) < timed_at_first || ++s.untimed % timed_each == 0;
+    if (s.timed && decision.choice == Side::gpu) s.stream->synchronize();
+    s.began = Clock::now();
+    return decision;
+}
+
+void Session::end(const Decision& decision, Side side) {
+    State& s = *state_;
+    const Work& work = decision.work;
+    OperationStatistics& of = s.of(work);
+    SideStatistics& here = side == Side::gpu ? of.gpu : of.cpu;
+    ++here.calls;
+    const std::uint64_t up = side == Side::gpu ? work.bytes_to_gpu : work.bytes_to_return;
+    const std::uint64_t down = side == Side::gpu ? work.bytes_from_gpu : work.bytes_to_host;
+    here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
+    if (!s.timed) return;
+    if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize();
+    const double seconds = seconds_since(s.began);
+    ++here.timed_calls, here.seconds += seconds;
+    if (side != decision.choice) return;  // it was tried elsewhere before
+    if (side == Side::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
+        s.machine->set_library(std::string(work.library),
+                               std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.library_s)));
+        return;
+    }
+    s.machine->learn(work, side, seconds);
+    if (side == Side::cpu && decision.basis != Basis::forced && !s.context)
+        s.forgone_s += std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
+                                                decision.gpu.library_s));
+    if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
+    const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
+    ++(seconds <= other ? of.right : of.wrong);
+}
+
+bool Session::survives(const Decision& decision, const gpu::GpuError& error) {
+    State& s = *state_;
+    const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
+    if (memory ? !s.oom_safe : s.options.choice == Choice::gpu) return false;
+    s.record(decision.work, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
+    try {
+        if (memory) clean_up();
+    } catch (const gpu::GpuError&) {
+        // The GPU is not to be used any more; the CPU is.
+    }
+    if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
+        s.close();
+        s.give_up(error.what());
+    }
+    s.began = Clock::now();
+    return true;
+}
+
+bool Session::gpu_open() const { return state_->context.has_value(); }
+
+const gpu::Context& Session::context() {
+    if (!state_->context) state_->open(nullptr, state_->options.gpu_timeout_s);
+    return *state_->context;
+}
+const gpu::Stream& Session::stream() {
+    context();
+    return *state_->stream;
+}
+void Session::close_gpu() noexcept { state_->close(); }
+
+void Session::synchronize() {
+    if (state_->stream) state_->stream->synchronize();
+}
+
+void Session::clean_up() {
+    if (!state_->context) return;
+    for (const auto& [key, kept] : state_->kept) kept->drop_caches();
+    state_->stream->synchronize();
+    state_->context->trim();
+    state_->publish();
+}
+
+int Session::threads() const { return state_->threads; }
+bool Session::oom_safe() const { return state_->oom_safe; }
+void Session::set_oom_safe(bool on) { state_->oom_safe = on; }
+
+Statistics Session::statistics() const {
+    Statistics all;
+    for (const auto& [key, of] : state_->statistics) all.operations.push_back(of);
+    std::sort(all.operations.begin(), all.operations.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+    all.fallbacks = state_->fallbacks;
+    all.last_fallbacks.assign(state_->last_fallbacks.begin(), state_->last_fallbacks.end());
+    return all;
+}
+
+void Session::reset_statistics() { state_->statistics.clear(), state_->last_fallbacks.clear(), state_->fallbacks = 0; }
+
+Session::Kept* Session::kept(const void* key) const {
+    for (const auto& [known, kept] : state_->kept)
+        if (known == key) return kept.get();
+    return nullptr;
+}
+
+Session::Kept& Session::keep_as(const void* key, std::unique_ptr<Kept> kept) {
+    return *state_->kept.emplace_back(key, std::move(kept)).second;
+}
+
+}  // namespace glint::offload
