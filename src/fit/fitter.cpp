@@ -54,7 +54,8 @@ class Fitter::State::OneStack {
           options_(options),
           fits_(fits),
           info_(info),
-          patience_s_(options.backend == Backend::gpu ? options.gpu_timeout_s : options.auto_timeout_s) {}
+          strict_(chosen(options.backend) == Backend::gpu),
+          patience_s_(strict_ ? options.gpu_timeout_s : options.auto_timeout_s) {}
 
     /// True: every row is final. False: those from finished() on are for the CPU. Throws what nothing helps against.
     bool run() {
@@ -73,7 +74,7 @@ class Fitter::State::OneStack {
                 if (!try_again(error)) state_.why_no_gpu = std::current_exception();
             }
         }
-        if (options_.backend == Backend::gpu) std::rethrow_exception(state_.why_no_gpu);
+        if (strict_) std::rethrow_exception(state_.why_no_gpu);
         return false;
     }
     std::int64_t finished() const { return finished_; }
@@ -187,6 +188,7 @@ class Fitter::State::OneStack {
     const FitOptions& options_;
     Fits& fits_;
     FitInfo& info_;
+    const bool strict_;  // the CPU will not do
     const double patience_s_;
     const Clock::time_point began_ = Clock::now();
     Clock::time_point progressed_ = began_;  // when a row was last finished
@@ -217,7 +219,7 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
         if (info) *info = how;
     };
     try {
-        if (options.backend != Backend::cpu) {
+        if (chosen(options.backend) != Backend::cpu) {
             const std::lock_guard lock(state_->mutex);
             State::OneStack on_gpu(*state_, rois, psf, pixel_size_um, options, fits, how);
             done = on_gpu.run();
