@@ -3,10 +3,10 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/glint)
 
-install(TARGETS glint_gpu EXPORT glint-gpu-targets
+install(TARGETS glint_base glint_gpu EXPORT glint-gpu-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS glint_base glint_offload glint_arrays glint glint_program EXPORT glint-targets
+install(TARGETS glint_offload glint_arrays glint glint_program EXPORT glint-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

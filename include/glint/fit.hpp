@@ -19,8 +19,8 @@
 
 namespace glint {
 
-/// Where to fit: `automatic` takes what is done sooner, by what was measured on this machine (glint/offload), with the
-/// time to wait for a GPU, and finishes on the CPU when none comes or all fail.
+/// Where to fit: `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this
+/// machine (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
 enum class Backend { automatic, cpu, gpu };
 
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
@@ -45,7 +45,7 @@ struct FitOptions {
     float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
     float min_sigma_px = 0.3f;        ///< bounds of free widths
     float max_sigma_px = 0;           ///< 0: the ROI's size
-    int threads = 0;                  ///< 0: all cores
+    int threads = 0;                  ///< 0: GLINT_THREADS, or all that may be used
     /// Start values, n columns as in Fits::theta for each parameter, or all empty: the position from
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};

@@ -26,7 +26,7 @@ struct LocalizeOptions {
     FitOptions fit;
     /// Times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0: never.
     int neighbor_rounds = 3;
-    int threads = 0;                                    ///< 0: all cores
+    int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
     bool resume = false;     ///< continue the journal of a stopped run with the same input and options

@@ -1,7 +1,8 @@
-// Lengths and times with their units, as a person writes them: "130nm", "1.3px"; "60s", "5min".
+// Lengths, times and amounts of memory with their units, as a person writes them: "130nm", "1.3px"; "5min"; "4GiB".
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 namespace glint {
@@ -27,5 +28,9 @@ double to_nm(Length length, double pixel_size_nm);
 /// Seconds: a number of 0 or more followed by `s`, `min` or `h`, or alone (seconds), or `inf`. Throws OptionError,
 /// naming `what` (for example "--timeout"), for anything else.
 double parse_seconds(std::string_view text, std::string_view what);
+
+/// Bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB"; where there are
+/// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else, and for less than a byte.
+std::uint64_t parse_bytes(std::string_view text, std::string_view what, std::uint64_t whole_bytes = 0);
 
 }  // namespace glint

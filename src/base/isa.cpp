@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/isa.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <cstdlib>
-
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
 
@@ -39,11 +35,12 @@ constexpr Entry entries[] = {{"neon", Isa::neon, [] { return true; }}};
 #endif
 
 Isa choose() {
-    const char* forced = std::getenv("GLINT_ISA");
+    const std::string forced = environment::isa();
     for (const Entry& entry : entries)
-        if (entry.runs_here() && (!forced || !*forced || std::string(forced) == entry.name)) return entry.id;
-    throw OptionError(fmt::format("GLINT_ISA={}: this CPU runs {}; unset it to take the best", forced,
-                                  fmt::join(available_isas(), ", ")));
+        if (entry.runs_here() && (forced.empty() || forced == entry.name)) return entry.id;
+    std::string names;
+    for (const std::string& name : available_isas()) names += (names.empty() ? "" : ", ") + name;
+    throw OptionError("GLINT_ISA=" + forced + ": this CPU runs " + names + "; unset it to take the best");
 }
 
 }  // namespace

@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "glint/units.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "glint/error.hpp"
 
 namespace glint {
 namespace {
+
+[[noreturn]] void refuse(std::string_view what, std::string_view text, const char* because) {
+    throw OptionError(std::string(what) + ' ' + std::string(text) + ": " + because);
+}
 
 void require_pixel_size(double pixel_size_nm) {
     if (!(pixel_size_nm > 0))
@@ -33,10 +36,8 @@ Length parse_length(std::string_view text, std::string_view what) {
     else
         known = unit == "nm";
     if (error != std::errc() || !known)
-        throw OptionError(
-            fmt::format("{} {}: expected a number with its unit, as in 130nm, 0.13um or 1.3px", what, text));
-    if (!std::isfinite(value) || value <= 0)
-        throw OptionError(fmt::format("{} {}: a length must be greater than zero", what, text));
+        refuse(what, text, "expected a number with its unit, as in 130nm, 0.13um or 1.3px");
+    if (!std::isfinite(value) || value <= 0) refuse(what, text, "a length must be greater than zero");
     return length;
 }
 
@@ -59,7 +60,7 @@ double parse_seconds(std::string_view text, std::string_view what) {
     const std::string_view unit(rest, text.data() + text.size() - rest);
     const double scale = unit.empty() || unit == "s" ? 1 : unit == "min" ? 60 : unit == "h" ? 3600 : 0;
     if (error != std::errc() || scale == 0 || !std::isfinite(value) || value < 0)
-        throw OptionError(fmt::format("{} {}: expected a time of 0 or more, as in 30s, 5min, 1h or inf", what, text));
+        refuse(what, text, "expected a time of 0 or more, as in 30s, 5min, 1h or inf");
     return value * scale;
 }
 

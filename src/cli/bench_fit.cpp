@@ -176,11 +176,11 @@ void print_row(const nlohmann::ordered_json& row) {
 
 /// Null where the CPU alone is measured.
 std::unique_ptr<GpuBench> open_gpu(const BenchFitFlags& flags) {
-    if (flags.backend.backend == "cpu") return nullptr;
+    if (backend_of(flags.backend) == Backend::cpu) return nullptr;
     try {
         return std::make_unique<GpuBench>(flags);
     } catch (const gpu::GpuError& error) {
-        if (flags.backend.backend == "gpu") throw;
+        if (backend_of(flags.backend) == Backend::gpu) throw;
         fmt::print(stderr, "glint: the CPU alone: {}\n", error.what());
         return nullptr;
     }

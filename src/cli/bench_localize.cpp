@@ -136,7 +136,7 @@ Command add_bench_localize(CLI::App& bench) {
     app->add_option("--size", flags->size, "Width and height of a frame, px")->capture_default_str();
     app->add_option("--spots", flags->spots, "Molecules that are on in a frame")->capture_default_str();
     app->add_option("--repeats", flags->repeats, "Runs of which the best counts")->capture_default_str();
-    app->add_option("--threads", flags->threads, "0: all cores")->capture_default_str();
+    app->add_option("--threads", flags->threads, "0: GLINT_THREADS, or all that may be used")->capture_default_str();
     app->add_option("--folder", flags->folder, "Where the temporary folder is made")->capture_default_str();
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

@@ -9,9 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/try_gpu.hpp"
-#include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
-#include "glint/isa.hpp"
 
 namespace glint::cli {
 namespace {
@@ -46,19 +44,9 @@ Finding check_kernels() {
             "build it where nvcc is found (./dev setup gpu)"};
 }
 
-Findings check_instruction_set() {
-    try {
-        active_isa();
-        return {};
-    } catch (const OptionError& error) {
-        return {{Health::problem, "variables", "", error.what(), "unset it"}};
-    }
-}
-
 Findings examine(const DoctorFlags& flags) {
-    Findings findings = gpu::doctor::examine({"GLINT_ISA", "GLINT_DATA"});
+    Findings findings = gpu::doctor::examine({"GLINT_DATA", "GLINT_SHARED_SEEDS"});
     findings.insert(findings.begin() + 1, check_kernels());
-    for (Finding& finding : check_instruction_set()) findings.push_back(std::move(finding));
     if (flags.test)
         for (const gpu::Device& device : gpu::inventory().devices)
             if (device.why_not.empty()) findings.push_back(try_gpu(device));

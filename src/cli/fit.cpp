@@ -134,7 +134,8 @@ Command add_fit(CLI::App& program) {
     add_fit_flags(*app, flags->options);
     add_backend_flags(*app, flags->backend);
     app->add_flag("--keep-failed", flags->keep_failed, "Keep fits that did not converge (column status)")->group("Fit");
-    app->add_option("--threads", flags->options.threads, "Threads (default: all cores)")->check(CLI::Range(1, 4096));
+    app->add_option("--threads", flags->options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
+        ->check(CLI::Range(1, 4096));
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

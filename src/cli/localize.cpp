@@ -213,7 +213,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                  "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")
         ->group("Fit");
     app.add_option("--frames", flags.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
-    app.add_option("--threads", options.threads, "Threads (default: all cores)")
+    app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096))
         ->group("Run");
     app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/stop.hpp"
+#include "fit/fit_setup.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -75,7 +76,7 @@ void add_fit_flags(CLI::App& app, FitOptions& options) {
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
-                   "Where to fit: auto takes what is done sooner (GLINT_BACKEND, where this is not given)")
+                   "Where to fit: auto does what GLINT_BACKEND says, else it takes what is done sooner")
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
@@ -102,10 +103,12 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
 }
 
+Backend backend_of(const BackendFlags& flags) {
+    return chosen(flags.backend == "cpu" ? Backend::cpu : flags.backend == "gpu" ? Backend::gpu : Backend::automatic);
+}
+
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
-    options.backend = flags.backend == "cpu"   ? Backend::cpu
-                      : flags.backend == "gpu" ? Backend::gpu
-                                               : Backend::automatic;
+    options.backend = backend_of(flags);
     options.gpu_memory_bytes = gpu_memory_bytes(flags);
     options.gpu_batch_size = flags.batch_size;
     options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
@@ -118,7 +121,7 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
 }
 
 gpu::LeaseRequest lease_request(const BackendFlags& flags) {
-    const bool strict = flags.backend == "gpu";
+    const bool strict = backend_of(flags) == Backend::gpu;
     return {.bytes = gpu_memory_bytes(flags),
             .timeout_s = strict ? parse_seconds(flags.gpu_timeout, "--gpu-timeout")
                                 : parse_seconds(flags.auto_timeout, "--auto-timeout"),

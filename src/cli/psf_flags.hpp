@@ -41,6 +41,8 @@ struct BackendFlags {
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
 /// The console is told of waits and, with --gpu-log, of everything that befalls a fit on a GPU.
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
+/// --backend, or GLINT_BACKEND where that is auto.
+Backend backend_of(const BackendFlags& flags);
 /// What a program asks for that fits on a GPU or not at all.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
 /// Says why it was not the GPU, or not to the end: a warning where one was there.

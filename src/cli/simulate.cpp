@@ -3,7 +3,6 @@
 #include "glint/simulate.hpp"
 
 #include <fmt/format.h>
-#include <tbb/task_arena.h>
 
 #include <filesystem>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "cli/output.hpp"
 #include "cli/psf_flags.hpp"
 #include "cli/stop.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
@@ -92,7 +92,7 @@ void write_movie(const Simulation& simulation, const SimulateFlags& flags, const
         std::int64_t first = 0;
         FrameBlock frames;
     };
-    const int threads = flags.threads > 0 ? flags.threads : tbb::this_task_arena::max_concurrency();
+    const int threads = flags.threads > 0 ? flags.threads : environment::threads();
     in_order(
         threads, std::vector<Block>(std::size_t(2 * threads)),
         [&](Block& block) {
@@ -187,7 +187,8 @@ Command add_simulate(CLI::App& program) {
     app->add_option("--z-range", flags->z_range, "z is uniform within plus and minus this (AstigmaticXYZNB)")
         ->capture_default_str();
     app->add_option("--seed", options.seed, "Random seed")->capture_default_str();
-    app->add_option("--threads", flags->threads, "Threads (default: all cores)")->check(CLI::Range(1, 4096));
+    app->add_option("--threads", flags->threads, "Threads (default: GLINT_THREADS, or all that may be used)")
+        ->check(CLI::Range(1, 4096));
     add_psf_flags(*app, flags->psf);
     add_camera_flags(*app, flags->camera);
     add_overwrite_flag(*app, flags->overwrite);

@@ -8,6 +8,7 @@
 
 #include "fit/fit_setup.hpp"
 #include "fit/kernel_batch.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
 
@@ -56,8 +57,8 @@ void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const Fi
         const KernelOutput out = output_part(fits, begin);
         GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
     };
-    const int cores = tbb::this_task_arena::max_concurrency();
-    const int threads = options.threads > 0 ? std::min(options.threads, cores) : cores;
+    const int wanted = options.threads > 0 ? options.threads : environment::threads();
+    const int threads = std::min(wanted, tbb::this_task_arena::max_concurrency());
     if (threads == 1 || batches <= 1) {
         for (std::int64_t batch = 0; batch < batches; ++batch) fit_one(batch);
     } else {

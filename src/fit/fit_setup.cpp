@@ -3,6 +3,8 @@
 #include "fit/fit_setup.hpp"
 
 #include <fmt/format.h>
+
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -21,6 +23,14 @@ void check_camera(const RoiView& rois, const Require& require) {
 }
 
 }  // namespace
+
+Backend chosen(Backend backend) {
+    if (backend != Backend::automatic) return backend;
+    const environment::Backend preset = environment::backend();
+    return preset == environment::Backend::cpu   ? Backend::cpu
+           : preset == environment::Backend::gpu ? Backend::gpu
+                                                 : Backend::automatic;
+}
 
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) {
     if (!rois.camera || rois.camera->uniform()) return;

@@ -24,6 +24,9 @@ struct Starts {
 };
 Starts starts_of(const RoiView& rois, const FitOptions& options);
 
+/// What GLINT_BACKEND says, where the choice is left open.
+Backend chosen(Backend backend);
+
 /// The CPU's way: rows [first, end), by `options.threads`. Throws Cancelled.
 void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
                 Fits& fits, FitInfo& info);

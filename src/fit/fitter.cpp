@@ -35,16 +35,6 @@ constexpr double long_beside_loading_s = 0.1;        // kernels are loaded in le
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// GLINT_BACKEND decides where the caller leaves it open.
-Backend backend_of(const FitOptions& options) {
-    if (options.backend != Backend::automatic) return options.backend;
-    switch (environment::backend()) {
-        case environment::Backend::cpu: return Backend::cpu;
-        case environment::Backend::gpu: return Backend::gpu;
-        default: return Backend::automatic;
-    }
-}
-
 /// The CPU, though there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
     return decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced;
@@ -78,7 +68,8 @@ class Fitter::State::OneStack {
           options_(options),
           fits_(fits),
           info_(info),
-          patience_s_(options.backend == Backend::gpu ? options.gpu_timeout_s : options.auto_timeout_s) {}
+          strict_(chosen(options.backend) == Backend::gpu),
+          patience_s_(strict_ ? options.gpu_timeout_s : options.auto_timeout_s) {}
 
     /// True: every row is final. False: those from finished() on are for the CPU. Throws what nothing helps against.
     bool run() {
@@ -102,7 +93,7 @@ class Fitter::State::OneStack {
                 if (!try_again(error)) state_.why_no_gpu = std::current_exception();
             }
         }
-        if (options_.backend == Backend::gpu) std::rethrow_exception(state_.why_no_gpu);
+        if (strict_) std::rethrow_exception(state_.why_no_gpu);
         return false;
     }
     std::int64_t finished() const { return finished_; }
@@ -139,8 +130,7 @@ class Fitter::State::OneStack {
         const Clock::time_point leased = Clock::now();
         state_.gpu.emplace(std::move(*lease), options_.gpu_batch_size);
         opened_ = true;
-        if (options_.backend == Backend::automatic && options_.weigh)
-            state_.weighing.opened(uuid_, seconds_since(leased), state_.gpu->context());
+        if (!strict_ && options_.weigh) state_.weighing.opened(uuid_, seconds_since(leased), state_.gpu->context());
         state_.memory_limit = state_.gpu->context().statistics().limit_bytes;
     }
 
@@ -230,6 +220,7 @@ class Fitter::State::OneStack {
     const FitOptions& options_;
     Fits& fits_;
     FitInfo& info_;
+    const bool strict_;  // the CPU will not do
     const double patience_s_;
     double pays_s_ = std::numeric_limits<double>::infinity(), on_gpu_s_ = 0;
     bool opened_ = false;
@@ -244,9 +235,7 @@ class Fitter::State::OneStack {
 Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
-Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& asked, FitInfo* info) {
-    FitOptions options = asked;
-    options.backend = backend_of(asked);
+Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
     const Clock::time_point begin = Clock::now();
     check(view(rois), psf, pixel_size_um, options);
     const std::size_t edge = std::size_t(rois.size);
@@ -264,7 +253,7 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
         if (info) *info = how;
     };
     try {
-        const Backend backend = options.backend;
+        const Backend backend = chosen(options.backend);
         std::optional<offload::Decision> decision;
         if (backend != Backend::cpu) {
             const std::lock_guard lock(state_->mutex);

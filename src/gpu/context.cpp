@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 
+#include "glint/environment.hpp"
 #include "gpu/allocation.hpp"
 #include "gpu/context_state.hpp"
 #include "gpu/limit.hpp"
@@ -27,11 +26,6 @@ int attribute(const Driver& driver, cu::Device device, int which) {
     int value = 0;
     check(driver.cuDeviceGetAttribute(&value, which, device), "cuDeviceGetAttribute");
     return value;
-}
-
-bool early_reclaim_allowed() {
-    const char* value = std::getenv("GLINT_GPU_EARLY_RECLAIM");
-    return !value || std::strcmp(value, "0") != 0;
 }
 
 std::string with_note(const std::string& note) { return note.empty() ? "" : " (" + note + ")"; }
@@ -92,8 +86,8 @@ void ContextState::open(int wanted, const ContextOptions& options) {
 
     std::size_t total = 0;
     gpu::check(driver->cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
-    limit = smaller_limit(options.limit_bytes, limit_of_environment(total));
-    early_reclaim = options.early_reclaim && early_reclaim_allowed();
+    limit = smaller_limit(options.limit_bytes, environment::gpu_memory_limit_bytes(total));
+    early_reclaim = options.early_reclaim && environment::gpu_early_reclaim();
     log = options.log;
     multiprocessors = attribute(*driver, device, cu::multiprocessor_count);
     shared_bytes_per_block = attribute(*driver, device, cu::max_shared_memory_per_block_optin);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "glint/environment.hpp"
 #include "glint/gpu/error.hpp"
 #include "gpu/advice.hpp"
 #include "gpu/text.hpp"
@@ -89,8 +90,17 @@ void start(Driver& driver) {
     if (result || count == 0) driver.why = why_not_initialized(driver, result ? result : cu::no_device);
 }
 
+std::string read_switch() {
+    try {
+        return environment::gpu_enabled() ? "" : "GPUs are switched off by GLINT_GPU_ENABLED=false: unset it";
+    } catch (const OptionError& error) {
+        return error.what();
+    }
+}
+
 Driver load() {
     Driver driver;
+    if (driver.why = why_switched_off(); !driver.why.empty()) return driver;
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads would fall into a hole
     if (!library) {
         const char* error = dlerror();
@@ -123,6 +133,11 @@ constexpr const char* fork_message =
 
 }  // namespace
 
+const std::string& why_switched_off() {
+    static const std::string why = read_switch();
+    return why;
+}
+
 const Driver& driver() {
     const Driver& ours = loaded();
     if (!forked()) return ours;
@@ -137,6 +152,7 @@ const Driver& driver() {
 const Driver& usable_driver() {
     if (forked()) throw GpuError(cu::not_initialized, fork_message);
     const Driver& found = loaded();
+    if (!why_switched_off().empty()) environment::gpu_enabled();  // throws for a value that will not do
     if (!found.why.empty()) throw NoGpu(cu::no_device, found.why);
     return found;
 }

@@ -16,6 +16,10 @@ struct Driver {
     std::string why;  // why it cannot be used, with the remedy; empty when it can
 };
 
+/// Why this process shall see no GPU, with the remedy: GLINT_GPU_ENABLED; empty: it may. Looked up once, at the first
+/// call, so that nothing changes under what is open.
+const std::string& why_switched_off();
+
 /// The driver, loaded and initialized at the first call. Never throws for lack of one: look at `why`, which a forked
 /// child finds set when its parent had started the driver.
 const Driver& driver();

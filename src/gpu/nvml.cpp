@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "gpu/advice.hpp"
+#include "gpu/driver.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu {
@@ -12,6 +13,7 @@ namespace {
 
 Nvml load() {
     Nvml table;
+    if (table.why = why_switched_off(); !table.why.empty()) return table;
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char* error = dlerror();

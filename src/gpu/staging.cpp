@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
+#include "glint/environment.hpp"
 #include "gpu/pinned.hpp"
 #include "gpu/stream_state.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t least_chunk = std::size_t(512) << 10;
 
-int thread_count() { return std::clamp(int(std::thread::hardware_concurrency()), 1, most_threads); }
+int thread_count() { return std::clamp(environment::threads(), 1, most_threads); }
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include <tbb/info.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
 
@@ -91,7 +91,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         CameraView(camera, movie.width, movie.height), options, checked_range(movie, options.frames), {}, 0, 0, 0, 1};
     job.pixel_size_um = pixel_size_um;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
-    job.threads = options.threads > 0 ? options.threads : tbb::info::default_concurrency();
+    job.threads = options.threads > 0 ? options.threads : environment::threads();
     const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
     job.duplicate_radius_px = 0.5 * sigma_px;
     job.stay_px = float(std::max(stay_widths * width_um(options.psf) / pixel_size_um, half_diagonal_px));

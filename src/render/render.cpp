@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "render/canvas.hpp"
 #include "render/colormap.hpp"
@@ -42,11 +43,13 @@ RgbPicture paint(const Picture& density, Color color) {
     picture.width = density.width, picture.height = density.height;
     picture.pixel_size_nm = density.pixel_size_nm;
     picture.rgb.resize(3 * density.values.size());
-    tbb::parallel_for(0, density.height, [&](int y) {
-        for (int x = 0; x < density.width; ++x) {
-            const Rgb rgb = color(std::size_t(y) * density.width + x);
-            std::copy(rgb.begin(), rgb.end(), picture.at(x, y));
-        }
+    in_own_arena([&] {
+        tbb::parallel_for(0, density.height, [&](int y) {
+            for (int x = 0; x < density.width; ++x) {
+                const Rgb rgb = color(std::size_t(y) * density.width + x);
+                std::copy(rgb.begin(), rgb.end(), picture.at(x, y));
+            }
+        });
     });
     return picture;
 }

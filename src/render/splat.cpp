@@ -9,6 +9,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/arena.hpp"
+
 namespace glint {
 namespace {
 
@@ -99,13 +101,15 @@ void add(const Dot& dot, float weight, int first_row, int end_row, const Canvas&
 std::vector<float> splat(const Canvas& canvas, std::span<const float> weights) {
     std::vector<float> image(std::size_t(canvas.width()) * canvas.height(), 0.0f);
     const Bands bands(canvas);
-    tbb::parallel_for(std::size_t{0}, bands.begin.size() - 1, [&](std::size_t band) {
-        const int first_row = int(band) * band_rows;
-        for (std::size_t d = bands.begin[band]; d < bands.begin[band + 1]; ++d) {
-            const std::size_t k = bands.dots[d];
-            const float weight = weights.empty() ? 1 : weights[k];
-            if (std::isfinite(weight)) add(*canvas.dot(k), weight, first_row, first_row + band_rows, canvas, image);
-        }
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t{0}, bands.begin.size() - 1, [&](std::size_t band) {
+            const int first_row = int(band) * band_rows;
+            for (std::size_t d = bands.begin[band]; d < bands.begin[band + 1]; ++d) {
+                const std::size_t k = bands.dots[d];
+                const float weight = weights.empty() ? 1 : weights[k];
+                if (std::isfinite(weight)) add(*canvas.dot(k), weight, first_row, first_row + band_rows, canvas, image);
+            }
+        });
     });
     return image;
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "simulate/sensor.hpp"
@@ -129,8 +130,10 @@ Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_si
     const RoiMaker maker(options, psf, pixel_size_um, camera);
     Rois rois;
     maker.allocate(rois, truth);
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, options.count, 256), [&](const auto& range) {
-        for (std::size_t k = range.begin(); k != range.end(); ++k) maker.make(k, rois, truth);
+    in_own_arena([&] {
+        tbb::parallel_for(tbb::blocked_range<std::size_t>(0, options.count, 256), [&](const auto& range) {
+            for (std::size_t k = range.begin(); k != range.end(); ++k) maker.make(k, rois, truth);
+        });
     });
     return rois;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "simulate/blinking.hpp"
@@ -94,8 +95,11 @@ void Simulation::read(std::int64_t first, int count, FrameBlock& block) const {
     block.type = PixelType::uint16;
     block.bytes.resize(block.frame_bytes() * std::size_t(count));
     auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
-    tbb::parallel_for(
-        0, count, [&](int k) { state_->expose(first + k, on, counts + std::size_t(k) * block.width * block.height); });
+    const std::size_t frame_pixels = std::size_t(block.width) * block.height;
+    in_own_arena([&] {
+        tbb::parallel_for(0, count,
+                          [&](int k) { state_->expose(first + k, on, counts + std::size_t(k) * frame_pixels); });
+    });
 }
 
 Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {

@@ -59,6 +59,8 @@ std::vector<std::filesystem::path> device_files(const std::string& folder) {
 }  // namespace
 
 Findings check_driver(const std::string& dev_folder) {
+    if (!why_switched_off().empty())
+        return {{Health::warning, "driver", "", why_switched_off(), "unset it, and glint looks for GPUs again"}};
     Findings findings{driver_finding(), nvml_finding()};
     const auto files = device_files(dev_folder);
     const std::string where = dev_folder + "/nvidia*";

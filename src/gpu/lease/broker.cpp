@@ -8,11 +8,9 @@
 #include "gpu/lease/broker.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 
+#include "glint/environment.hpp"
 #include "gpu/lease/pace.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/lease/words.hpp"
@@ -402,23 +400,12 @@ class Waiting {
 
 Surroundings machine_surroundings() {
     Surroundings around;
-    around.directory = std::make_shared<StateDir>(StateDir::default_path());
+    around.directory = std::make_shared<StateDir>(environment::lease_directory());
     around.eyes = std::make_shared<NvmlEyes>();
     around.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
-    around.rules.most_shares_per_user = leases_per_user();
-    if (const char* inherited = std::getenv("GLINT_LEASE")) around.inherited = inherited;
+    around.rules.most_shares_per_user = environment::leases_per_user();
+    around.inherited = environment::inherited_lease();
     return around;
-}
-
-int leases_per_user() {
-    const char* value = std::getenv("GLINT_LEASES_PER_USER");
-    if (!value || !*value) return 0;
-    int limit = 0;
-    const char* end = value + std::strlen(value);
-    const auto [rest, error] = std::from_chars(value, end, limit);
-    if (error != std::errc() || rest != end || limit < 1)
-        throw OptionError(text("GLINT_LEASES_PER_USER=", value, ": expected a number of at least 1"));
-    return limit;
 }
 
 void check(const LeaseRequest& request) {

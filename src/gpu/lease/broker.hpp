@@ -31,9 +31,6 @@ struct Surroundings {
 /// The machine's: GLINT_LEASE_DIR, NVML, the kernel's clock, GLINT_LEASES_PER_USER.
 Surroundings machine_surroundings();
 
-/// GLINT_LEASES_PER_USER; 0: not set. OptionError for what is no number.
-int leases_per_user();
-
 /// Throws OptionError for what nobody can be given.
 void check(const LeaseRequest& request);
 

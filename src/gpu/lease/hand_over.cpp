@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "glint/environment.hpp"
 #include "gpu/limit.hpp"
 #include "gpu/text.hpp"
 
@@ -77,7 +78,8 @@ std::vector<std::pair<std::string, std::string>> child_environment(const LeaseSt
     for (const LeasedDevice& device : state.devices) {
         visible += (visible.empty() ? "" : ",") + device.uuid;
         for (const SeenGpu& seen : sight.gpus)
-            if (seen.gpu.uuid == device.uuid) limit = smaller_limit(limit, limit_of_environment(seen.gpu.total_bytes));
+            if (seen.gpu.uuid == device.uuid)
+                limit = smaller_limit(limit, environment::gpu_memory_limit_bytes(seen.gpu.total_bytes));
     }
     std::vector<std::pair<std::string, std::string>> variables{{"CUDA_VISIBLE_DEVICES", visible},
                                                                {"GLINT_GPU_MEMORY_LIMIT", std::to_string(limit)}};

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "glint/gpu/device.hpp"
+#include "gpu/driver.hpp"
 #include "gpu/lease/creation_turn.hpp"
 #include "gpu/lease/hand_over.hpp"
 #include "gpu/lease/lease_state.hpp"
@@ -111,6 +112,7 @@ void Lease::publish_held_by_child(int pid) const {
 
 Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
+    if (!why_switched_off().empty()) usable_driver();             // throws
     if (!there.why_none.empty()) throw NoGpu(0, there.why_none);  // and no directory is made
     return lease::acquire_in(lease::machine_surroundings(), request);
 }

@@ -70,11 +70,6 @@ std::string trouble(const struct stat& status) {
 
 std::string SlotName::text() const { return prefix + std::to_string(uid) + '.' + std::to_string(number); }
 
-std::string StateDir::default_path() {
-    const char* value = std::getenv("GLINT_LEASE_DIR");
-    return value && *value ? value : "/dev/shm/glint-lease";
-}
-
 StateDir::StateDir(const std::string& path) : path_(path) {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     constexpr mode_t for_all = 01777;

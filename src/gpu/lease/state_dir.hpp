@@ -32,8 +32,6 @@ struct SeenSlot {
 
 class StateDir {
   public:
-    /// GLINT_LEASE_DIR, or /dev/shm/glint-lease.
-    static std::string default_path();
     /// Opens the directory, and makes it where it is missing. Never throws for what it finds: see why_not().
     explicit StateDir(const std::string& path);
 

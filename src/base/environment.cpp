@@ -1,0 +1,155 @@
+// Reads and checks the variables.
+// SPDX-License-Identifier: MIT
+#include "glint/environment.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <initializer_list>
+
+#include "glint/error.hpp"
+#include "glint/isa.hpp"
+#include "glint/units.hpp"
+
+namespace glint::environment {
+namespace {
+
+constexpr std::uint64_t default_threshold_bytes = 10'000'000;
+constexpr const char* default_lease_directory = "/dev/shm/glint-lease";
+
+std::string value_of(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+[[noreturn]] void refuse(const char* name, const std::string& value, const std::string& expected) {
+    throw OptionError(std::string(name) + "=" + value + ": expected " + expected);
+}
+
+bool is_one_of(const std::string& value, std::initializer_list<const char*> words) {
+    return std::find(words.begin(), words.end(), value) != words.end();
+}
+
+bool is_on(const char* name, bool by_default) {
+    const std::string value = value_of(name);
+    if (value.empty()) return by_default;
+    if (is_one_of(value, {"true", "1", "yes", "on"})) return true;
+    if (is_one_of(value, {"false", "0", "no", "off"})) return false;
+    refuse(name, value, "true or false (also 1 or 0, yes or no, on or off)");
+}
+
+/// 0 where it is not set.
+int number_of(const char* name, int most, const char* expected) {
+    const std::string value = value_of(name);
+    if (value.empty()) return 0;
+    int number = 0;
+    const char* end = value.data() + value.size();
+    const auto [rest, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc() || rest != end || number < 1 || number > most) refuse(name, value, expected);
+    return number;
+}
+
+std::string words(bool on) { return on ? "true" : "false"; }
+
+std::string words(Backend backend) {
+    return backend == Backend::cpu ? "cpu" : backend == Backend::gpu ? "gpu" : "auto";
+}
+
+std::string number_or(int number, const char* otherwise) { return number ? std::to_string(number) : otherwise; }
+
+/// The value as it was written, once it has been checked; else the default.
+template <class Check>
+std::string written(const char* name, const char* otherwise, const Check& check) {
+    check();
+    const std::string value = value_of(name);
+    return value.empty() ? otherwise : value;
+}
+
+struct Variable {
+    const char* name;
+    std::string (*in_force)();  ///< throws OptionError
+};
+
+constexpr Variable variables[] = {
+    {"GLINT_BACKEND", [] { return words(backend()); }},
+    {"GLINT_THREADS", [] { return std::to_string(threads()); }},
+    {"GLINT_ISA", [] { return active_isa(); }},
+    {"GLINT_OFFLOAD_THRESHOLD",
+     [] { return written("GLINT_OFFLOAD_THRESHOLD", "10MB", [] { offload_threshold_bytes(); }); }},
+    {"GLINT_GPU_ENABLED", [] { return words(gpu_enabled()); }},
+    {"GLINT_GPU_MEMORY_LIMIT",
+     [] {
+         constexpr std::uint64_t of_any_gpu = std::uint64_t(1) << 40;
+         return written("GLINT_GPU_MEMORY_LIMIT", "auto", [] { gpu_memory_limit_bytes(of_any_gpu); });
+     }},
+    {"GLINT_GPU_EARLY_RECLAIM", [] { return words(gpu_early_reclaim()); }},
+    {"GLINT_LEASE_DIR", [] { return lease_directory(); }},
+    {"GLINT_LEASES_PER_USER", [] { return number_or(leases_per_user(), "any number"); }},
+    {"GLINT_LEASE", [] { return inherited_lease().empty() ? "none" : inherited_lease(); }},
+};
+
+}  // namespace
+
+bool gpu_enabled() { return is_on("GLINT_GPU_ENABLED", true); }
+
+std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes) {
+    constexpr const char* name = "GLINT_GPU_MEMORY_LIMIT";
+    const std::string value = value_of(name);
+    return value.empty() || value == "auto" ? 0 : parse_bytes(value, name, total_bytes);
+}
+
+bool gpu_early_reclaim() { return is_on("GLINT_GPU_EARLY_RECLAIM", true); }
+
+std::uint64_t offload_threshold_bytes() {
+    constexpr const char* name = "GLINT_OFFLOAD_THRESHOLD";
+    const std::string value = value_of(name);
+    if (value == "0") return 0;
+    return value.empty() ? default_threshold_bytes : parse_bytes(value, name);
+}
+
+Backend backend() {
+    constexpr const char* name = "GLINT_BACKEND";
+    const std::string value = value_of(name);
+    if (value.empty() || value == "auto") return Backend::automatic;
+    if (value == "cpu") return Backend::cpu;
+    if (value == "gpu" || value == "cuda") return Backend::gpu;
+    refuse(name, value, "auto, cpu or gpu (also cuda)");
+}
+
+int threads() {
+    const int asked = number_of("GLINT_THREADS", 4096, "a number of threads from 1 to 4096");
+    if (asked) return asked;
+    static const int usable = usable_threads();
+    return usable;
+}
+
+int leases_per_user() { return number_of("GLINT_LEASES_PER_USER", 1 << 30, "a number of at least 1"); }
+
+std::string lease_directory() {
+    constexpr const char* name = "GLINT_LEASE_DIR";
+    const std::string value = value_of(name);
+    if (value.empty()) return default_lease_directory;
+    if (value[0] != '/')
+        refuse(name, value, "a directory written from the root on, or it is another one in each folder");
+    return value;
+}
+
+std::string inherited_lease() { return value_of("GLINT_LEASE"); }
+std::string isa() { return value_of("GLINT_ISA"); }
+
+std::vector<Setting> settings() {
+    std::vector<Setting> all;
+    for (const Variable& variable : variables) {
+        Setting setting{variable.name, value_of(variable.name), false, ""};
+        setting.is_set = !setting.value.empty();
+        try {
+            setting.value = variable.in_force();
+        } catch (const OptionError& error) {
+            setting.problem = error.what();
+        }
+        all.push_back(std::move(setting));
+    }
+    return all;
+}
+
+}  // namespace glint::environment
