@@ -76,7 +76,12 @@ void ContextState::close() noexcept {
         if (pool) driver->cuMemPoolDestroy(pool);
         counters.live = 0, counters.managed = 0, counters.pinned = 0;
     }
-    driver->cuDevicePrimaryCtxRelease(device);
+    if (separate) {
+        note_separate_context(ordinal, -1);
+        driver->cuCtxDestroy(context);
+    } else {
+        driver->cuDevicePrimaryCtxRelease(device);
+    }
 }
 
 void ContextState::drop_finished_streams() noexcept {

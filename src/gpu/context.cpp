@@ -38,6 +38,16 @@ void require_ordinal(const Driver& driver, int wanted) {
                                         ", counted from 0", with_note(visible_devices_note())));
 }
 
+/// cuCtxCreate makes the new one current, on top of the caller's, which comes back.
+cu::Result create_separate(ContextState& state) {
+    const Driver& driver = *state.driver;
+    const cu::Result result = driver.cuCtxCreate(&state.context, 0, state.device);
+    if (result != cu::success) return result;
+    note_separate_context(state.ordinal, 1);
+    cu::Context popped = nullptr;
+    return driver.cuCtxPopCurrent(&popped);
+}
+
 void retain(ContextState& state) {
     constexpr int prohibited = 2;
     if (attribute(*state.driver, state.device, cu::compute_mode) == prohibited)
@@ -46,9 +56,10 @@ void retain(ContextState& state) {
                                        "with nvidia-smi -c DEFAULT");
     if (!attribute(*state.driver, state.device, cu::memory_pools_supported))
         throw NoGpu(cu::not_supported, state.label() + ": it has no memory pools (a virtual GPU, or an older one)");
-    const cu::Result result = state.driver->cuDevicePrimaryCtxRetain(&state.context, state.device);
+    const cu::Result result =
+        state.separate ? create_separate(state) : state.driver->cuDevicePrimaryCtxRetain(&state.context, state.device);
     if (result == cu::success) return;
-    state.context = nullptr;
+    if (!state.separate) state.context = nullptr;
     constexpr cu::Result device_unavailable = 46;
     if (result == device_unavailable)
         throw GpuError(result, text(state.label(),
@@ -87,6 +98,7 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     std::size_t total = 0;
     gpu::check(driver->cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
     limit = smaller_limit(options.limit_bytes, environment::gpu_memory_limit_bytes(total));
+    separate = options.separate;
     early_reclaim = options.early_reclaim && environment::gpu_early_reclaim();
     log = options.log;
     multiprocessors = attribute(*driver, device, cu::multiprocessor_count);

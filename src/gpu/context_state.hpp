@@ -64,7 +64,7 @@ struct ContextState {
     cu::MemPool pool = nullptr;
     std::atomic<std::uint64_t> limit{0};
     std::uint64_t free_at_start = 0;
-    bool concurrent_managed = false, early_reclaim = true;
+    bool concurrent_managed = false, early_reclaim = true, separate = false;
     std::function<void(const std::string&)> log;
 
     std::atomic<bool> released{false};

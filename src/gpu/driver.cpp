@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <iterator>
@@ -26,6 +27,7 @@ using GetProcAddressV1 = cu::Result (*)(const char*, void**, int, unsigned long 
 using GetProcAddressV2 = cu::Result (*)(const char*, void**, int, unsigned long long, int*);
 
 std::atomic<bool> started{false}, in_forked_child{false};
+std::array<std::atomic<int>, 256> separate_contexts{};  // of ours, by ordinal
 
 std::string cuda_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
 
@@ -165,7 +167,12 @@ bool context_is_there(int ordinal) {
     unsigned flags = 0;
     int active = 0;
     return table.why.empty() && table.cuDeviceGet(&device, ordinal) == cu::success &&
-           table.cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::success && active;
+           table.cuDevicePrimaryCtxGetState(device, &flags, &active) == cu::success &&
+           (active || separate_contexts[unsigned(ordinal) % separate_contexts.size()] > 0);
+}
+
+void note_separate_context(int ordinal, int change) noexcept {
+    separate_contexts[unsigned(ordinal) % separate_contexts.size()] += change;
 }
 
 std::string visible_devices_note() {

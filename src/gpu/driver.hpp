@@ -29,8 +29,10 @@ const Driver& usable_driver();
 /// True in a child of a process that had started the driver. What it inherited must not be touched, nor freed.
 bool forked();
 
-/// Whether this process has a primary context on the GPU, whichever library made it.
+/// Whether this process has a context on the GPU: the primary one, whichever library made it, or a separate one of ours.
 bool context_is_there(int ordinal);
+/// One more, or one less, that context_is_there() knows of.
+void note_separate_context(int ordinal, int change) noexcept;
 
 /// CUDA_VISIBLE_DEVICES, quoted, when it is set; else empty.
 std::string visible_devices_note();

@@ -71,9 +71,13 @@ void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigne
     if (!kernel.module) throw OptionError("a launch of a Kernel that is none: Module::kernel() makes them");
     const detail::ContextState& of = kernel.module->context.state();
     of.require_usable(kernel.name.c_str());
-    if (of.ordinal != home.ordinal)
-        throw GpuError(cu::invalid_context, text(kernel.name, " is a kernel of ", of.label(), ", and the stream is of ",
-                                                 home.label(), ": load a Module on each GPU"));
+    if (&of != &home && of.context != home.context)
+        throw GpuError(cu::invalid_context,
+                       of.ordinal == home.ordinal
+                           ? text(kernel.name, " is a kernel of another context of ", of.label(),
+                                  " than the stream: load a Module in each context")
+                           : text(kernel.name, " is a kernel of ", of.label(), ", and the stream is of ", home.label(),
+                                  ": load a Module on each GPU"));
     const detail::Current current(home);
     const cu::Result result =
         home.driver->cuLaunchKernel(static_cast<cu::Function>(kernel.function), blocks, 1, 1, threads, 1, 1,

@@ -31,6 +31,8 @@ void audit_devices() {
         if (context.lost) continue;  // nothing can be given back any more
         const Use& use = own_use(i);
         if (context.references) leak("gpu " + std::to_string(i) + ": the context");
+        if (const int n = separate_count(i))
+            leak("gpu " + std::to_string(i) + ": separate contexts: " + std::to_string(n));
         if (use.managed_bytes + use.pool_bytes)
             leak("gpu " + std::to_string(i) + ": " + std::to_string(use.managed_bytes / mebibyte) + " MiB managed, " +
                  std::to_string(use.pool_bytes / mebibyte) + " MiB in pools");

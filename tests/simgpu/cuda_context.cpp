@@ -1,4 +1,4 @@
-// Primary contexts: what they cost, how many there can be, and what stays when one is released.
+// Contexts, primary and separate ones: what they cost, how many there can be, and what stays when one is released.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -31,11 +31,12 @@ cu::Result begin_creation(int device, bool* crowded) {
     const Device& d = server().devices[device];
     const int alive = context_count(device);
     if (d.compute_mode == prohibited) return device_unavailable;
-    if (d.compute_mode == exclusive_process && (alive > 0 || d.stranger_bytes)) return device_unavailable;
+    const bool others = alive > int(own_use(device).contexts) || d.stranger_bytes;
+    if (d.compute_mode == exclusive_process && others) return device_unavailable;
     if (alive >= setting_number("SIMGPU_CONTEXTS", most_contexts)) return cu::out_of_memory;
     if (free_bytes(device) < context_bytes()) return no_room();
-    own_use(device).context_bytes = context_bytes();
-    own_use(device).creating = 1;
+    own_use(device).context_bytes += context_bytes();
+    ++own_use(device).contexts, ++own_use(device).creating;
     return cu::success;
 }
 
@@ -54,14 +55,20 @@ void wait_for_creation(int device) {
     }
 }
 
+/// Under a ServerLock.
+void give_back(int device) {
+    own_use(device).context_bytes -= context_bytes();
+    --own_use(device).contexts;
+}
+
 cu::Result create(Context& context) {
     bool crowded = false;
     if (const cu::Result refused = begin_creation(context.device, &crowded)) return refused;
     wait_for_creation(context.device);
     ServerLock locked;
-    own_use(context.device).creating = 0;
+    --own_use(context.device).creating;
     if (!crowded) return cu::success;
-    own_use(context.device).context_bytes = 0;
+    give_back(context.device);
     return cu::out_of_memory;
 }
 
@@ -71,7 +78,7 @@ void destroy(Context& context) {
     synchronize_all();
     std::vector<std::uintptr_t> managed;
     for (const auto& [begin, a] : allocations())
-        if (a.managed && a.device == context.device) managed.push_back(begin);
+        if (a.managed && a.context == &context) managed.push_back(begin);
     if (!context.lost)
         for (const std::uintptr_t begin : managed) release(begin);
     p.streams.remove_of(context);
@@ -83,7 +90,7 @@ void destroy(Context& context) {
     context.pending = cu::success;
     if (context.lost) return;
     ServerLock locked;
-    own_use(context.device).context_bytes = 0;
+    give_back(context.device);
 }
 
 }  // namespace
@@ -116,6 +123,49 @@ cu::Result cuDevicePrimaryCtxGetState(cu::Device device, unsigned* flags, int* a
     if (index < 0) return invalid_device;
     *flags = 0;
     *active = process().contexts[index].references > 0;
+    return cu::success;
+}
+
+/// Costs what a primary one does, and becomes current on top of what was.
+cu::Result cuCtxCreate(cu::Context* handle, unsigned flags, cu::Device device) {
+    const int index = device_of(device);
+    if (index < 0) return invalid_device;
+    if (flags != 0) bug("flags %u of a context are not simulated", flags);
+    if (const cu::Result lost = process().contexts[index].lost) return lost;
+    auto* context = new Context;
+    context->device = index;
+    context->separate = true;
+    if (const cu::Result failed = create(*context)) {
+        delete context;
+        return failed;
+    }
+    context->references = 1;
+    process().separate.push_back(context);
+    below_current().push_back(current());
+    current() = context;
+    *handle = reinterpret_cast<cu::Context>(context);
+    return cu::success;
+}
+
+/// Memory of pools stays: they are the device's. On this thread the context is popped; on others it dangles.
+cu::Result cuCtxDestroy(cu::Context handle) {
+    auto* context = reinterpret_cast<Context*>(handle);
+    if (!context || !context->separate || !context->references)
+        bug("a context is destroyed that is none, or was before");
+    destroy(*context);
+    context->references = 0;
+    cu::Context popped = nullptr;
+    if (current() == context) cuCtxPopCurrent(&popped);
+    return context->lost;
+}
+
+cu::Result cuCtxPopCurrent(cu::Context* handle) {
+    if (!current()) return cu::invalid_context;
+    *handle = reinterpret_cast<cu::Context>(current());
+    current() = nullptr;
+    if (below_current().empty()) return cu::success;
+    current() = below_current().back();
+    below_current().pop_back();
     return cu::success;
 }
 

@@ -22,7 +22,9 @@ cu::Result cuMemGetInfo(size_t* free, size_t* total) {
 
 cu::Result cuMemAllocManaged(cu::DevicePtr* address, size_t bytes, unsigned flags) {
     if (bytes == 0 || flags != cu::attach_global) return cu::invalid_value;
-    return allocate_managed(current()->device, bytes, address);
+    const cu::Result result = allocate_managed(current()->device, bytes, address);
+    if (result == cu::success) find_allocation(*address)->context = current();
+    return result;
 }
 
 /// Waits for everything, as the driver does.

@@ -40,7 +40,9 @@ constexpr bool needs_init(std::string_view name) {
 
 /// Those that work on the thread's current context. Memory pools belong to devices; destroying finds its own context.
 constexpr bool needs_context(std::string_view name) {
-    if (name == "cuCtxSetCurrent" || name == "cuCtxGetCurrent" || name.starts_with("cuMemPool")) return false;
+    for (std::string_view one : {"cuCtxSetCurrent", "cuCtxGetCurrent", "cuCtxPopCurrent", "cuCtxCreate"})
+        if (name == one) return false;
+    if (name.starts_with("cuMemPool")) return false;
     if (name.ends_with("Destroy")) return false;
     for (std::string_view group :
          {"cuCtx", "cuStream", "cuEvent", "cuMem", "cuModule", "cuFunc", "cuLaunch", "cuPointer"})

@@ -21,11 +21,11 @@ cu::Result before(const char* name, const Fault& fault) {
     if (fault && fault.at_execution) {
         fail_next_operation([=]() -> cu::Result {
             if (fault.kill) kill_this_process();
-            if (fault.sticky && context) context->lost = fault.result;
+            if (fault.sticky && context) lose(context->device, fault.result);
             return fault.result;
         });
     } else if (fault) {
-        if (fault.sticky && context) context->lost = fault.result;
+        if (fault.sticky && context) lose(context->device, fault.result);
         return fault.result;
     }
     if (needs_init(name) && !p.initialized) return cu::not_initialized;

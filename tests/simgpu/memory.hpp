@@ -33,7 +33,8 @@ struct Allocation {
     int device = -1;
     Pool* pool = nullptr;
     bool managed = false;
-    bool freed = false;  // cuMemFreeAsync was called; it is gone when that has run
+    const void* context = nullptr;  // that managed memory goes with
+    bool freed = false;             // cuMemFreeAsync was called; it is gone when that has run
     UseLog uses;
 
     std::uintptr_t end() const { return begin + bytes; }

@@ -50,7 +50,10 @@ int find_by_index(const std::string& name) {
 
 void Context::note_error(cu::Result result) {
     if (result == cu::success) return;
-    (is_sticky(result) ? lost : pending) = result;
+    if (is_sticky(result))
+        lose(device, result);
+    else
+        pending = result;
 }
 
 cu::Result Context::take_error() { return lost ? lost : std::exchange(pending, cu::success); }
@@ -70,6 +73,23 @@ void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t i
 Context*& current() {
     static thread_local Context* context = nullptr;
     return context;
+}
+
+std::vector<Context*>& below_current() {
+    static thread_local std::vector<Context*> below;
+    return below;
+}
+
+void lose(int device, cu::Result result) {
+    process().contexts[device].lost = result;
+    for (Context* context : process().separate)
+        if (context->device == device) context->lost = result;
+}
+
+int separate_count(int device) {
+    return int(std::ranges::count_if(process().separate, [=](const Context* context) {
+        return context->device == device && context->references > 0;
+    }));
 }
 
 int device_of(cu::Device ordinal) {

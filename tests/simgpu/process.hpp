@@ -17,10 +17,11 @@
 
 namespace simgpu {
 
-/// The primary context of one device.
+/// The primary context of one device, or one of cuCtxCreate.
 struct Context {
-    int device = -1;  // the server's number, not the ordinal
-    int references = 0;
+    int device = -1;     // the server's number, not the ordinal
+    int references = 0;  // of a separate one: 1 until it is destroyed
+    bool separate = false;
     cu::Result lost = cu::success;  // after a sticky error: what everything returns, for as long as the process lives
     cu::Result pending = cu::success;  // of an operation, not sticky: what the next synchronisation returns
     std::set<int> peers;
@@ -91,8 +92,9 @@ class Handles {
 /// Everything of this process. Never destroyed, so that calls in a program's last destructors find it.
 struct Process {
     bool initialized = false, forked = false;
-    std::vector<int> visible;  // ordinal -> the server's number
-    Context contexts[max_devices];
+    std::vector<int> visible;        // ordinal -> the server's number
+    Context contexts[max_devices];   // primary
+    std::vector<Context*> separate;  // destroyed ones too, so that no later one gets the address of a stale handle
     Handles<Stream> streams{"stream"};
     Handles<Event> events{"event"};
     Handles<Module> modules{"module"};
@@ -103,8 +105,14 @@ Process& process();
 /// Ends captures (0) or spoils them (spoilt_capture), on all streams that are part of them.
 void change_captures(std::initializer_list<std::uint64_t> which, std::uint64_t into);
 
-/// This thread's context; null: none.
+/// This thread's context; null: none. Those below it come back when it is popped.
 Context*& current();
+std::vector<Context*>& below_current();
+
+/// After a sticky error: all contexts of this process on the device are useless.
+void lose(int device, cu::Result result);
+/// Its separate contexts that are not destroyed.
+int separate_count(int device);
 
 /// The server's number of a device, or -1.
 int device_of(cu::Device ordinal);

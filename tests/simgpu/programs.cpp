@@ -162,6 +162,31 @@ int destroy_pool_in_use(const Arguments&) {
     return 0;
 }
 
+/// Two separate contexts beside the primary one: what each takes, which is current, and what stays of a destroyed one.
+int separate(const Arguments& arguments) {
+    Session session;
+    const std::size_t before = free_mebibytes();
+    cu::Context first, second, popped, now;
+    CHECK_CALL(cuCtxCreate, &first, 0, 0);
+    CHECK_CALL(cuCtxCreate, &second, 0, 0);
+    cu::Stream stream;
+    CHECK_CALL(cuStreamCreate, &stream, cu::stream_non_blocking);
+    const std::size_t taken = before - free_mebibytes();
+    CHECK_CALL(cuCtxPopCurrent, &popped);
+    CHECK_CALL(cuCtxGetCurrent, &now);
+    std::printf("took %zu MiB, %s", taken, popped == second && now == first ? "one on the other; " : "wrong order; ");
+    CHECK_CALL(cuCtxDestroy, second);
+    if (arguments.at(0) == "use") return driver().cuStreamSynchronize(stream);
+    if (arguments.at(0) == "twice") return driver().cuCtxDestroy(second);
+    if (arguments.at(0) == "leak") return 0;
+    CHECK_CALL(cuCtxDestroy, first);
+    CHECK_CALL(cuCtxGetCurrent, &now);
+    std::printf("then %s", now == session.context ? "the primary one; " : "another; ");
+    std::printf("left %zu MiB\n", before - free_mebibytes());
+    session.close();
+    return 0;
+}
+
 int managed(const Arguments&) {
     Session session;
     const std::size_t before = free_mebibytes();
@@ -448,6 +473,7 @@ int run_program(const Arguments& arguments) {
         {"hoard", hoard},
         {"destroy_pool_in_use", destroy_pool_in_use},
         {"managed", managed},
+        {"separate", separate},
         {"two_phases", two_phases},
         {"read_beyond", read_beyond},
         {"fresh_memory", fresh_memory},

@@ -19,7 +19,7 @@
 namespace simgpu {
 namespace {
 
-constexpr std::uint64_t this_magic = 0x51a9b00f0005;
+constexpr std::uint64_t this_magic = 0x51a9b00f0006;
 int file = -1;
 int own_slot = -1;
 Server* mapped = nullptr;
@@ -181,11 +181,17 @@ std::uint64_t free_bytes(int device) {
 }
 
 int context_count(int device) {
-    return count_slots([=](const Slot& slot) { return slot.use[device].context_bytes != 0; });
+    int sum = 0;
+    for (const Slot& slot : mapped->slots)
+        if (slot.used) sum += int(slot.use[device].contexts);
+    return sum;
 }
 
 int creating_count(int device) {
-    return count_slots([=](const Slot& slot) { return slot.use[device].creating != 0; });
+    int sum = 0;
+    for (const Slot& slot : mapped->slots)
+        if (slot.used) sum += int(slot.use[device].creating);
+    return sum;
 }
 
 int utilization_percent(int device) {

@@ -33,7 +33,8 @@ struct Device {
 /// What one process takes on one device.
 struct Use {
     std::uint64_t context_bytes, managed_bytes, pool_bytes;
-    std::uint32_t creating;       // its context is being created
+    std::uint32_t contexts;       // made, or being made
+    std::uint32_t creating;       // so many of them are being made
     std::uint64_t busy_until_ns;  // operations have run lately; what NVML's utilization is made of
 
     std::uint64_t bytes() const { return context_bytes + managed_bytes + pool_bytes; }

@@ -167,6 +167,18 @@ TEST(Contexts, OneProcessWhereTheModeSaysSo) {
     EXPECT_EQ(server.run({"context"}).output, "FAILED cuDevicePrimaryCtxRetain 46\n");
 }
 
+TEST(Contexts, SeparateOnesStandBesideThePrimaryOne) {
+    for (const Environment& mode : {Environment{}, Environment{{"SIMGPU_COMPUTE_MODE", "3"}}})
+        EXPECT_EQ(run({"separate", "well"}, mode + Environment{{"SIMGPU_LEAKS", "1"}}).output,
+                  "took 1054 MiB, one on the other; then the primary one; left 0 MiB\n");
+    EXPECT_EQ(run({"separate", "use"}).exit_code, exit_bug);
+    EXPECT_EQ(run({"separate", "twice"}).exit_code, exit_bug);
+    EXPECT_TRUE(run({"separate", "leak"}, {{"SIMGPU_LEAKS", "1"}}).says("LEAK: gpu 0: separate contexts: 1"));
+    const Environment full = {{"SIMGPU_DEVICES", "1x80GiB"}, {"SIMGPU_CONTEXTS", "2"}};
+    EXPECT_EQ(run({"separate", "well"}, full).output, "FAILED cuCtxCreate 2\n");
+    EXPECT_EQ(run({"separate", "well"}, {{"SIMGPU_FAULT", "cuCtxCreate:2:999"}}).output, "FAILED cuCtxCreate 999\n");
+}
+
 // ---- Kernels
 
 TEST(Kernels, RunInTwoPhases) { EXPECT_EQ(run({"two_phases"}).output, "0 wrong; 64 KiB without asking first: 1\n"); }

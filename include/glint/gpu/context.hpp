@@ -45,11 +45,14 @@ struct ContextOptions {
     /// Most that buffers may take, in bytes; 0: all that is free. GLINT_GPU_MEMORY_LIMIT ("4GiB", "25%"), where it is
     /// smaller, holds instead.
     std::uint64_t limit_bytes = 0;
+    /// A context of its own, instead of the GPU's primary one, which all libraries of a process share. What other
+    /// libraries put into it goes with it: cuBLAS and cuSOLVER hold a primary context until the process ends.
+    bool separate = false;
     bool early_reclaim = true;                         ///< GLINT_GPU_EARLY_RECLAIM=0 switches it off too
     std::function<void(const std::string&)> log = {};  ///< told of reclaims, retries and trims; from any thread
 };
 
-/// Holds the primary context of one GPU, and one pool of memory capped at a limit. Copies share it; when the last copy
+/// Holds the primary context of one GPU, or a separate one, and one pool of memory capped at a limit. Copies share it; when the last copy
 /// is gone, everything is freed, the pool destroyed, and the context released, in that order, so that the process
 /// leaves nothing on the GPU. Streams, events, modules and buffers do not hold it: used after it, they throw a
 /// GpuError, and Pinned memory becomes ordinary memory. So does what context() of a buffer or stream returns, and a
