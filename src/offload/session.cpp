@@ -126,11 +126,11 @@ struct Session::State {
         rest_over = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_s));
         rest_s = std::min(longest_rest_s, rest_s * 2);
     }
-    void record(const Work& work, const std::string& why, std::uint64_t asked, std::uint64_t free) {
+    void record(std::string_view operation, const std::string& why, std::uint64_t asked, std::uint64_t free) {
         ++fallbacks;
-        last_fallbacks.push_back({std::string(work.operation->name), why, asked, free});
+        last_fallbacks.push_back({std::string(operation), why, asked, free});
         if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
-        say(fmt::format("{}: done on the CPU: {}", work.operation->name, why));
+        say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
     OperationStatistics& of(const Work& work) {
         OperationStatistics& of = statistics[work.operation->key];
@@ -182,7 +182,7 @@ Decision Session::begin(const Work& work) {
         } catch (const gpu::GpuError& error) {
             if (s.options.choice == Choice::gpu) throw;
             s.give_up(error.what());
-            s.record(work, error.what(), 0, 0);
+            s.record(work.operation->name, error.what(), 0, 0);
             decision.choice = Side::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
     s.timed = decision.choice == Side::cpu || !stays_on_gpu(work) ||
@@ -220,11 +220,11 @@ void Session::end(const Decision& decision, Side side) {
     ++(seconds <= other ? of.right : of.wrong);
 }
 
-bool Session::survives(const Decision& decision, const gpu::GpuError& error) {
+bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     State& s = *state_;
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
     if (memory ? !s.oom_safe : s.options.choice == Choice::gpu) return false;
-    s.record(decision.work, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
+    s.record(operation, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
     try {
         if (memory) clean_up();
     } catch (const gpu::GpuError&) {

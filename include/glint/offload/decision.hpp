@@ -35,7 +35,7 @@ struct Work {
     bool pinned = false;                                   ///< the host's operands are page-locked
     double expected_reuse = 1;      ///< operations that will use what is uploaded, this one included
     int launches = 1;               ///< of kernels
-    int cpu_threads = 0;  ///< that the CPU would use; 0: all
+    int cpu_threads = 0;            ///< that the CPU would use; 0: all
     std::string_view library = {};  ///< that takes time at its first use: "cublas"; empty: none
 };
 

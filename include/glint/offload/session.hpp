@@ -58,6 +58,10 @@ class Session {
     void synchronize();
     void clean_up();  ///< gives back what the GPU holds unused: plans, workspaces, the pool's spare memory
 
+    /// After a failure of `operation` on the GPU: cleans up and records it, and tells whether the CPU may do it instead
+    /// (a lack of memory: oom_safe(); anything else: unless Choice::gpu).
+    bool recover(std::string_view operation, const gpu::GpuError& error);
+
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);
@@ -80,7 +84,6 @@ class Session {
 
     Decision begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
     void end(const Decision& decision, Side side);
-    bool survives(const Decision& decision, const gpu::GpuError& error);  ///< the CPU shall do it
 
     std::unique_ptr<State> state_;
 };
@@ -95,7 +98,7 @@ Side Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu) {
             end(decision, Side::gpu);
             return Side::gpu;
         } catch (const gpu::GpuError& error) {
-            if (!survives(decision, error)) throw;
+            if (!recover(decision.work.operation->name, error)) throw;
         }
     on_cpu();
     end(decision, Side::cpu);

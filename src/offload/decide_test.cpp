@@ -1,0 +1,243 @@
+// Decisions from made-up machines, and what curves learn.
+// SPDX-License-Identifier: MIT
+#include "offload/decide.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "offload/outlook.hpp"
+
+namespace glint::offload {
+namespace {
+
+constexpr Operation product{"test product", "rows", 3, 2, 1000};
+constexpr Operation sum{"test sum", "elements", 1, 1, 0};
+constexpr double gigabyte = 1e9;
+
+Work product_of(double n) {
+    Work work;
+    work.operation = &product, work.size = n, work.flops = 2 * n * n * n, work.bytes = 12 * n * n;
+    work.bytes_to_gpu = std::uint64_t(8 * n * n), work.bytes_from_gpu = std::uint64_t(4 * n * n);
+    return work;
+}
+
+Work on_gpu(Work work) {
+    std::swap(work.bytes_to_gpu, work.bytes_to_host), std::swap(work.bytes_from_gpu, work.bytes_to_return);
+    return work;
+}
+
+/// A GPU a hundred times as fast as the CPU, behind a link of 10 GB/s.
+Constants typical() {
+    Constants c;
+    c.up_pinned = c.down_pinned = 10 * gigabyte, c.up_pageable = c.down_pageable = 5 * gigabyte;
+    c.transfer_s = 10e-6, c.launch_s = 5e-6, c.context_s = 0.2;
+    c.cpu_flops = 1e11, c.cpu_bytes = 50 * gigabyte, c.gpu_flops = 1e13, c.gpu_bytes = 2000 * gigabyte;
+    c.library_s["blas"] = 0.1;
+    return c;
+}
+
+struct OffloadDecision : ::testing::Test {
+    OffloadDecision() : machine({"GPU-1", "580", "a CPU", 8, "1"}, "") {
+        machine.set(typical());
+        warm.context_open = warm.library_loaded = true;
+    }
+    Machine machine;
+    Circumstances warm, cold;
+};
+
+TEST_F(OffloadDecision, large_products_go_to_the_gpu_and_small_ones_do_not) {
+    EXPECT_EQ(decide(machine, warm, product_of(64)).choice, Side::cpu);
+    const Decision large = decide(machine, warm, product_of(8192));
+    EXPECT_EQ(large.choice, Side::gpu);
+    // 2 n^3 / 1e11 against 2 n^3 / 1e13 and 12 n^2 / 5e9, and latencies
+    const double n = 8192, by_cpu = 2 * n * n * n / 1e11, by_gpu = 2 * n * n * n / 1e13 + 12 * n * n / 5e9;
+    EXPECT_NEAR(large.speedup, by_cpu / by_gpu, 0.01 * by_cpu / by_gpu);
+    EXPECT_NEAR(large.cpu.total(), by_cpu, 1e-9);
+}
+
+TEST_F(OffloadDecision, a_cold_context_and_library_count_until_they_have_paid_off) {
+    Work work = product_of(1024);  // 21 ms on the CPU
+    work.library = "blas";
+    EXPECT_EQ(decide(machine, warm, work).choice, Side::gpu);
+    const Decision at_first = decide(machine, cold, work);
+    EXPECT_EQ(at_first.choice, Side::cpu);
+    EXPECT_DOUBLE_EQ(at_first.gpu.context_s, 0.2);
+    EXPECT_DOUBLE_EQ(at_first.gpu.library_s, 0.1);
+    cold.forgone_s = 0.3;
+    EXPECT_EQ(decide(machine, cold, work).choice, Side::gpu);
+}
+
+TEST_F(OffloadDecision, what_lies_on_the_gpu_stays_there) {
+    const Work work = product_of(100);
+    EXPECT_EQ(decide(machine, warm, work).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, warm, on_gpu(work)).choice, Side::gpu);
+}
+
+TEST_F(OffloadDecision, an_upload_is_shared_among_those_who_use_it) {
+    Work work = product_of(512);
+    const double once = decide(machine, warm, work).gpu.upload_s;
+    work.expected_reuse = 10;
+    EXPECT_NEAR(decide(machine, warm, work).gpu.upload_s, once / 10, 1e-9);
+}
+
+TEST_F(OffloadDecision, waiting_and_contention_are_terms) {
+    const Work work = product_of(4096);  // 1.4 s on the CPU
+    cold.wait_s = 0.5;
+    EXPECT_EQ(decide(machine, cold, work).choice, Side::gpu);
+    cold.wait_s = 5;
+    EXPECT_EQ(decide(machine, cold, work).choice, Side::cpu);
+    cold.wait_s = 0, cold.contention = 1000;
+    EXPECT_EQ(decide(machine, cold, work).choice, Side::cpu);
+}
+
+TEST_F(OffloadDecision, the_size_at_which_it_flips_is_where_both_take_as_long) {
+    for (const double n : {64.0, 8192.0}) {
+        const double at = flip_size(machine, warm, product_of(n));
+        ASSERT_GT(at, 0);
+        const Decision there = decide(machine, warm, scaled(product_of(n), at / n));
+        EXPECT_NEAR(there.speedup, 1, 0.02) << "from " << n << " rows, at " << at;
+    }
+    warm.choice = Choice::cpu;
+    EXPECT_EQ(flip_size(machine, warm, product_of(64)), 0);
+}
+
+TEST_F(OffloadDecision, without_measurements_it_goes_by_fixed_rules) {
+    const Machine unknown({"GPU-1", "580", "a CPU", 8, "1"}, "");
+    cold.threshold_bytes = 10'000'000;
+    EXPECT_EQ(decide(unknown, cold, product_of(1000)).choice, Side::cpu);
+    EXPECT_EQ(decide(unknown, cold, product_of(1001)).choice, Side::gpu);
+    Work work;
+    work.operation = &sum, work.size = 1e6, work.bytes_to_gpu = 10'000'000;
+    EXPECT_EQ(decide(unknown, cold, work).choice, Side::cpu);
+    work.bytes_to_gpu += 1;
+    const Decision large = decide(unknown, cold, work);
+    EXPECT_EQ(large.choice, Side::gpu);
+    EXPECT_EQ(large.basis, Basis::rules);
+    EXPECT_NE(large.reason().find("by a fixed rule"), std::string::npos) << large.reason();
+}
+
+TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
+    warm.choice = Choice::gpu;
+    EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Side::gpu);
+    warm.choice = Choice::automatic, warm.why_no_gpu = "it is away";
+    const Decision away = decide(machine, warm, product_of(8192));
+    EXPECT_EQ(away.choice, Side::cpu);
+    EXPECT_NE(away.reason().find("it is away"), std::string::npos);
+    warm.why_no_gpu = nullptr, warm.least_bytes = std::uint64_t(1) << 40;
+    EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, warm, on_gpu(product_of(8192))).choice, Side::gpu) << "it lies there";
+}
+
+// A CPU that is in truth ten times slower than estimated: after a few runs that is known, also at sizes near by.
+TEST_F(OffloadDecision, runs_teach_it) {
+    const Work work = product_of(100);
+    EXPECT_EQ(decide(machine, warm, work).choice, Side::cpu);
+    const double truth = 10 * decide(machine, warm, work).cpu.total();
+    for (int k = 0; k < 20; ++k) machine.learn(work, Side::cpu, truth);
+    const Decision taught = decide(machine, warm, work);
+    EXPECT_NEAR(taught.cpu.total(), truth, 0.01 * truth);
+    EXPECT_EQ(taught.choice, Side::gpu);
+    EXPECT_NEAR(decide(machine, warm, product_of(110)).cpu.total(), truth * std::pow(1.1, 3), 0.05 * truth);
+}
+
+TEST_F(OffloadDecision, transfers_are_learned_apart_from_computing) {
+    const Work moved = product_of(1000), resident = on_gpu(moved);
+    const double computing = decide(machine, warm, resident).gpu.total();
+    for (int k = 0; k < 20; ++k) machine.learn(moved, Side::gpu, 2 * decide(machine, warm, moved).gpu.total());
+    EXPECT_DOUBLE_EQ(decide(machine, warm, resident).gpu.total(), computing);
+    EXPECT_GT(decide(machine, warm, moved).gpu.total(), 10 * computing);
+}
+
+TEST_F(OffloadDecision, one_run_that_was_held_up_does_not_turn_it_around) {
+    const Work work = product_of(2000);
+    for (int k = 0; k < 50; ++k) machine.learn(work, Side::gpu, decide(machine, warm, work).gpu.total());
+    const double before = decide(machine, warm, work).gpu.total();
+    machine.learn(work, Side::gpu, 1000 * before);
+    EXPECT_LT(decide(machine, warm, work).gpu.total(), 2 * before);
+}
+
+TEST(OffloadMachine, keeps_what_was_measured_for_the_same_machine_only) {
+    const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "glint-offload-cache";
+    std::filesystem::remove_all(folder);
+    const MachineKey key{"GPU-1", "580", "a CPU", 8, "1"};
+    double learned = 0;
+    {
+        Machine machine(key, folder);
+        machine.set(typical());
+        machine.learn(product_of(100), Side::cpu, 1);
+        learned = machine.estimate(product_of(100)).cpu.total();
+        EXPECT_TRUE(machine.save());
+    }
+    EXPECT_DOUBLE_EQ(Machine(key, folder).estimate(product_of(100)).cpu.total(), learned);
+    EXPECT_DOUBLE_EQ(Machine(key, folder).constants().library_s.at("blas"), 0.1);
+    for (MachineKey other : {MachineKey{"GPU-1", "581", "a CPU", 8, "1"}, MachineKey{"GPU-1", "580", "b CPU", 8, "1"},
+                             MachineKey{"GPU-1", "580", "a CPU", 4, "1"}, MachineKey{"GPU-1", "580", "a CPU", 8, "2"}})
+        EXPECT_FALSE(Machine(other, folder).constants().gpu_measured());
+
+    const std::filesystem::path file = Machine(key, folder).file();
+    const auto size = std::filesystem::file_size(file);
+    for (const std::uintmax_t cut : {size - 2, size / 2, std::uintmax_t(1), std::uintmax_t(0)}) {
+        std::filesystem::resize_file(file, cut);
+        EXPECT_FALSE(Machine(key, folder).constants().gpu_measured()) << "cut off at " << cut;
+    }
+    std::filesystem::remove_all(folder);
+    std::ofstream(folder) << "a file where the folder should be";
+    Machine nowhere(key, folder);
+    nowhere.set(typical());
+    EXPECT_FALSE(nowhere.save());
+    EXPECT_TRUE(nowhere.constants().gpu_measured());
+    std::filesystem::remove(folder);
+}
+
+TEST(OffloadCurve, interpolates_between_what_it_knows) {
+    Curve curve;
+    EXPECT_DOUBLE_EQ(curve.ratio(1000), 1);
+    EXPECT_TRUE(std::isinf(curve.octaves_off(1000)));
+    curve.learn(1 << 10, 2);
+    curve.learn(1 << 14, 8);
+    EXPECT_NEAR(curve.ratio(1 << 12), 4, 1e-5);
+    EXPECT_NEAR(curve.ratio(1 << 5), 2, 1e-5);
+    EXPECT_NEAR(curve.ratio(1 << 20), 8, 1e-5);
+    EXPECT_NEAR(curve.octaves_off(1 << 12), 2, 1e-5);
+    curve.learn(1 << 10, 0);
+    curve.learn(1 << 10, NAN);
+    EXPECT_NEAR(curve.ratio(1 << 10), 2, 1e-5) << "no time is none";
+}
+
+gpu::LeaseGpu gpu_with(std::uint64_t available, std::vector<std::pair<std::uint64_t, double>> holders) {
+    gpu::LeaseGpu of;
+    of.uuid = "GPU-1", of.available_bytes = available;
+    for (const auto& [bytes, since_s] : holders) {
+        gpu::LeaseHolder holder;
+        holder.reserved_bytes = bytes, holder.since_s = since_s;
+        of.holders.push_back(holder);
+    }
+    return of;
+}
+
+TEST(OffloadOutlook, expects_holders_to_stay_as_long_again) {
+    gpu::Inventory inventory;
+    gpu::Device device;
+    device.uuid = "GPU-1", device.ordinal = 0;
+    inventory.devices = {device};
+    gpu::LeaseSnapshot leases;
+    leases.gpus = {gpu_with(100, {{50, 7}})};
+    EXPECT_EQ(outlook(inventory, leases, 100).wait_s, 0);
+    leases.gpus = {gpu_with(10, {{50, 7}, {60, 20}})};
+    EXPECT_EQ(outlook(inventory, leases, 60).wait_s, 7);
+    EXPECT_EQ(outlook(inventory, leases, 120).wait_s, 20);
+    EXPECT_GE(outlook(inventory, leases, 1000).wait_s, 60) << "strangers have it";
+    gpu::LeaseWaiter waiter;
+    waiter.candidates = {"GPU-1"}, waiter.awake = true;
+    leases.waiters = {waiter, waiter};
+    EXPECT_EQ(outlook(inventory, leases, 60).wait_s, 21) << "two come before";
+    inventory.devices[0].why_not = "it is broken";
+    EXPECT_FALSE(outlook(inventory, leases, 60).why_no_gpu.empty());
+}
+
+}  // namespace
+}  // namespace glint::offload
