@@ -260,6 +260,22 @@ TEST_F(SimulatedDevices, that_nvml_does_not_tell_apart_are_not_guessed_at) {
     expect_in("memory unknown", table("SIMGPU_MIG=1:2 SIMGPU_NVML_FAULT=nvmlDeviceGetMemoryInfo:3"));
 }
 
+TEST_F(SimulatedDevices, are_not_looked_for_when_gpus_are_switched_off) {
+    const char* words = "GPUs are switched off by GLINT_GPU_ENABLED=false: unset it";
+    const json none = devices("GLINT_GPU_ENABLED=no");
+    EXPECT_TRUE(none["devices"].empty());
+    expect_in(words, none["why_none"]);
+    EXPECT_EQ(none["cpu"]["usable"], true);
+    EXPECT_EQ(devices("GLINT_GPU_ENABLED=yes")["usable"], true);
+    const Ended lease = on_server("GLINT_GPU_ENABLED=0", "glint lease --timeout 0 -- true");
+    EXPECT_EQ(lease.exit_code, 5);
+    expect_in(words, lease.err);
+    const Ended wrong = on_server("GLINT_GPU_ENABLED=maybe", "glint lease --timeout 0 -- true");
+    EXPECT_EQ(wrong.exit_code, 2) << wrong.err;
+    expect_in("GLINT_GPU_ENABLED=maybe: expected true or false", wrong.err);
+    expect_in("GLINT_GPU_ENABLED=maybe: expected true or false", table("GLINT_GPU_ENABLED=maybe"));
+}
+
 TEST_F(SimulatedDevices, that_are_lost_are_named) {
     const std::string lost = "CUDA_VISIBLE_DEVICES=0 SIMGPU_NVML_FAULT=";
     const json gone = devices(lost + "nvmlDeviceGetHandleByIndex_v2@1:15");

@@ -175,6 +175,7 @@ TEST_F(DoctorCommand, gpus_with_which_all_is_well_share_a_line) {
     EXPECT_NE(table->output.find("\nwarning  persistence      GPU-22232425-2627-2829-2a2b-2c2d2e2f3031: off: "),
               std::string::npos);
     EXPECT_NE(table->output.find("\nok       persistence      2 GPUs\n"), std::string::npos) << table->output;
+    EXPECT_NE(table->output.find("\noverall: "), std::string::npos) << table->output;
 }
 
 TEST_F(DoctorCommand, finds_what_is_wrong_with_a_gpu) {
@@ -211,10 +212,15 @@ TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
     gpus("2x8GiB");
     constexpr Health warning = Health::warning, problem = Health::problem;
     expect_with("GLINT_GPU_MEMORY_LIMIT", "lots", problem, "variables", "GLINT_GPU_MEMORY_LIMIT=lots: expected");
-    expect_with("GLINT_GPU_MEMORY_LIMIT", "25%", Health::ok, "variables", "GLINT_GPU_MEMORY_LIMIT=25%");
-    expect_with("GLINT_GPU_EARLY_RECLAIM", "no", problem, "variables", "GLINT_GPU_EARLY_RECLAIM=no: only 0");
+    expect_with("GLINT_GPU_MEMORY_LIMIT", "25%", Health::ok, "variables", "GLINT_GPU_MEMORY_LIMIT = 25% (environment)");
+    expect_with("GLINT_GPU_EARLY_RECLAIM", "rarely", problem, "variables",
+                "GLINT_GPU_EARLY_RECLAIM=rarely: expected true");
     expect_with("GLINT_LEASES_PER_USER", "3x", problem, "variables", "GLINT_LEASES_PER_USER=3x: expected");
     expect_with("GLINT_LEASE_DIR", "leases", problem, "variables", "GLINT_LEASE_DIR=leases: ");
+    expect_with("GLINT_THREADS", "0", problem, "variables", "GLINT_THREADS=0: expected a number of threads");
+    expect_with("GLINT_BACKEND", "rocm", problem, "variables", "GLINT_BACKEND=rocm: expected auto, cpu or gpu");
+    expect_with("GLINT_OFFLOAD_THRESHOLD", "big", problem, "variables", "GLINT_OFFLOAD_THRESHOLD=big: expected");
+    expect_with("GLINT_GPU_ENABLED", "maybe", problem, "variables", "GLINT_GPU_ENABLED=maybe: expected true");
     expect_with("GLINT_ISA", "mmx", problem, "variables", "GLINT_ISA=mmx: ");
     expect_with("GLINT_GPU_MEMORY_LIMITS", "1GiB", warning, "variables", "knows no such variable");
     expect_with("CUDA_VISIBLE_DEVICES", "", problem, "variables", "0 named, 0 to be seen");
@@ -222,6 +228,61 @@ TEST_F(DoctorCommand, finds_variables_that_will_not_do) {
     expect_with("CUDA_VISIBLE_DEVICES", "1", Health::ok, "variables", "CUDA_VISIBLE_DEVICES=\"1\"");
     expect_with("CUDA_LAUNCH_BLOCKING", "1", warning, "variables", "CUDA_LAUNCH_BLOCKING");
     expect_with("CUDA_MPS_PIPE_DIRECTORY", "/nowhere", warning, "variables", "no such directory");
+}
+
+TEST_F(DoctorCommand, lists_every_variable_with_its_value_and_its_origin) {
+    set("GLINT_THREADS", "8");
+    set("GLINT_BACKEND", {});
+    const Findings findings = examine();
+    expect(findings, Health::ok, "variables", "GLINT_THREADS = 8 (environment)");
+    expect(findings, Health::ok, "variables", "GLINT_BACKEND = auto (default)");
+    expect(findings, Health::ok, "variables", "GLINT_LEASE_DIR = " + (server / "leases").string() + " (environment)");
+}
+
+TEST_F(DoctorCommand, says_that_gpus_are_switched_off) {
+    set("GLINT_GPU_ENABLED", "off");
+    const Findings findings = examine();
+    expect(findings, Health::warning, "driver", "GPUs are switched off by GLINT_GPU_ENABLED=false: unset it");
+    expect(findings, Health::ok, "variables", "GLINT_GPU_ENABLED = false (environment)");
+    EXPECT_FALSE(find(findings, "usable", "")) << "no GPU is looked at";
+    EXPECT_EQ(code, 0);
+}
+
+TEST_F(DoctorCommand, ends_with_the_sum_of_it_all) {
+    ASSERT_EQ(::mkdir((server / "leases").c_str(), 0700), 0);
+    ASSERT_EQ(::chmod((server / "leases").c_str(), 01777), 0);
+    const auto overall = [&](const std::vector<std::string>& flags) {
+        std::filesystem::remove(server / "state");
+        std::vector<std::string> words{"glint", "doctor"};
+        words.insert(words.end(), flags.begin(), flags.end());
+        const auto command = start_program(words);
+        command->finish();
+        return command->output;
+    };
+    const json before = json::parse(overall({"--json"}));
+    set("GLINT_BACKEND", "none"), set("GLINT_THREADS", "0"), set("SIMGPU_SICK", "0:persistence-off");
+    const json after = json::parse(overall({"--json"}));
+    EXPECT_EQ(int(after["problems"]), int(before["problems"]) + 2) << after;
+    EXPECT_EQ(int(after["warnings"]), int(before["warnings"]) + 1) << after;
+    const std::string words = overall({}), line = "\noverall: " + after["overall"].get<std::string>() + '\n';
+    EXPECT_TRUE(words.ends_with(line)) << words;
+    EXPECT_NE(line.find(" problems, "), std::string::npos) << line;
+}
+
+TEST_F(DoctorCommand, guides_to_what_is_missing) {
+    const auto table = start_program({"glint", "doctor", "--guide"});
+    EXPECT_EQ(table->finish(), 0);
+    EXPECT_EQ(table->output.find("\ndriver: "), std::string::npos) << "the simulated one is there\n" << table->output;
+    const auto command = start_program({"glint", "doctor", "--guide", "--json"});
+    EXPECT_EQ(command->finish(), 0);
+    const json guide = json::parse(command->output);
+    EXPECT_EQ(table->output.find(guide["system"].get<std::string>()), 0u) << table->output;
+    EXPECT_EQ(guide["missing"].empty(), table->output.find("nothing is missing") != std::string::npos);
+    for (const json& part : guide["missing"]) EXPECT_FALSE(part["how"].empty()) << part;
+    set("GLINT_GPU_ENABLED", "false");
+    const auto off = start_program({"glint", "doctor", "--guide"});
+    EXPECT_EQ(off->finish(), 0);
+    EXPECT_NE(off->output.find("    unset GLINT_GPU_ENABLED\n"), std::string::npos) << off->output;
 }
 
 TEST_F(DoctorCommand, finds_memory_of_zombies_and_of_the_stopped) {

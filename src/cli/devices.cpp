@@ -1,4 +1,4 @@
-// `glint devices`: what GPUs there are, and why one cannot be used.
+// `glint devices`: what GPUs there are, why one cannot be used, and what the CPU can do.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "glint/gpu/device.hpp"
+#include "glint/offload/backends.hpp"
 
 namespace glint::cli {
 namespace {
@@ -18,7 +19,7 @@ Examples:
   CUDA_VISIBLE_DEVICES=1 glint devices
 
 The number in front is CUDA's in this process, "-" where the process cannot use the GPU. Nothing is put on any GPU. Without
-a GPU the reason is printed, and the exit code is 0.)";
+a GPU the reason is printed, and the exit code is 0. The last lines are the CPU: instruction sets, threads, memory.)";
 
 nlohmann::ordered_json as_json(const gpu::Device& d) {
     nlohmann::ordered_json processes = nlohmann::ordered_json::array();
@@ -57,6 +58,24 @@ nlohmann::ordered_json as_json(const gpu::Inventory& inventory) {
             {"devices", devices}};
 }
 
+offload::BackendInfo cpu_backend() {
+    for (offload::BackendInfo& info : offload::detect_backends())
+        if (info.kind == offload::BackendKind::cpu) return std::move(info);
+    return {};
+}
+
+nlohmann::ordered_json as_json(const offload::BackendInfo& cpu) {
+    const offload::BackendDevice device = cpu.usable() ? cpu.devices.front() : offload::BackendDevice();
+    return {{"name", device.name},
+            {"usable", cpu.usable()},
+            {"why_not", cpu.why_not},
+            {"instruction_set", cpu.instruction_set},
+            {"instruction_sets", cpu.instruction_sets},
+            {"threads", cpu.threads},
+            {"total_bytes", device.total_bytes},
+            {"free_bytes", device.free_bytes}};
+}
+
 std::string memory_text(const gpu::Device& d) {
     constexpr double gib = 1024.0 * 1024 * 1024;
     const double total = double(d.total_bytes) / gib;
@@ -91,19 +110,32 @@ void print_table(const gpu::Inventory& inventory) {
     if (!inventory.why_none.empty()) fmt::print("no GPU can be used: {}\n", inventory.why_none);
 }
 
+void print_cpu(const offload::BackendInfo& cpu) {
+    constexpr double gib = 1024.0 * 1024 * 1024;
+    if (!cpu.usable()) return fmt::print("the CPU cannot be used: {}\n", cpu.why_not);
+    const offload::BackendDevice& device = cpu.devices.front();
+    fmt::print("CPU {}\n    {}, {:.1f} of {:.1f} GiB free\n", printable(device.name), cpu.detail,
+               double(device.free_bytes) / gib, double(device.total_bytes) / gib);
+}
+
 int run(const ConsoleFlags& flags) {
     const gpu::Inventory inventory = gpu::inventory();
-    if (flags.json)
-        print_json(as_json(inventory));
-    else
+    const offload::BackendInfo cpu = cpu_backend();
+    if (flags.json) {
+        nlohmann::ordered_json all = as_json(inventory);
+        all["cpu"] = as_json(cpu);
+        print_json(all);
+    } else {
         print_table(inventory);
+        print_cpu(cpu);
+    }
     return exit_ok;
 }
 
 }  // namespace
 
 Command add_devices(CLI::App& program) {
-    CLI::App* app = program.add_subcommand("devices", "What GPUs there are, and why one cannot be used.");
+    CLI::App* app = program.add_subcommand("devices", "What GPUs there are, why one cannot be used, and the CPU.");
     const auto flags = std::make_shared<ConsoleFlags>();
     add_console_flags(*app, *flags);
     app->footer(help_footer);

@@ -1,4 +1,5 @@
-// `glint doctor`: what is wrong with this machine's GPUs and their sharing, with one line of remedy each.
+// `glint doctor`: what is wrong with this machine's GPUs and their sharing, with one line of remedy each, and what is
+// missing.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/doctor.hpp"
 
@@ -10,6 +11,7 @@
 #include "cli/console.hpp"
 #include "cli/try_gpu.hpp"
 #include "glint/gpu_fit.hpp"
+#include "gpu/doctor/guide.hpp"
 
 namespace glint::cli {
 namespace {
@@ -22,15 +24,17 @@ constexpr const char* help_footer = R"(
 Examples:
   glint doctor
   glint doctor --test
+  glint doctor --guide
   glint doctor --json | jq '.findings[] | select(.health != "ok")'
 
 Checks the driver, NVML, device files and their permissions, each GPU's modes and health, processes that hold memory without
 living, the directory of leases and who sees it, leases that go nowhere, and environment variables. Nothing is put on any
-GPU but with --test. The exit code is 0 when all is well or there are only warnings, and 6 when there is a problem: a GPU that
+GPU but with --test. --guide prints what is missing instead (driver, libraries for array operations), with the commands that
+install it on this distribution. The exit code is 0 when all is well or there are only warnings, and 6 when there is a problem: a GPU that
 cannot be used, or not be shared.)";
 
 struct DoctorFlags {
-    bool test = false, verbose = false;
+    bool test = false, verbose = false, guide = false;
     ConsoleFlags console;
 };
 
@@ -57,6 +61,17 @@ Health worst(const Findings& findings) {
     Health health = Health::ok;
     for (const Finding& finding : findings) health = std::max(health, finding.health);
     return health;
+}
+
+int count(const Findings& findings, Health health) {
+    return int(std::count_if(findings.begin(), findings.end(), [=](const Finding& f) { return f.health == health; }));
+}
+
+/// "ok, 1 warning"; "2 problems, 1 warning"
+std::string overall(const Findings& findings) {
+    const auto number = [](int n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+    const int problems = count(findings, Health::problem), warnings = count(findings, Health::warning);
+    return (problems ? number(problems, "problem") : "ok") + (warnings ? ", " + number(warnings, "warning") : "");
 }
 
 void print_line(const Finding& finding) {
@@ -91,16 +106,35 @@ nlohmann::ordered_json as_json(const Findings& findings, int code) {
                        {"gpu", finding.gpu},
                        {"found", finding.found},
                        {"remedy", finding.remedy}});
-    return {{"health", name_of(worst(findings))}, {"exit_code", code}, {"findings", all}};
+    return {{"health", name_of(worst(findings))},
+            {"overall", overall(findings)},
+            {"problems", count(findings, Health::problem)},
+            {"warnings", count(findings, Health::warning)},
+            {"exit_code", code},
+            {"findings", all}};
+}
+
+int print_guide(const DoctorFlags& flags) {
+    const gpu::doctor::Machine machine = gpu::doctor::this_machine(has_gpu_kernels());
+    if (!flags.console.json) {
+        fmt::print("{}", gpu::doctor::installation_guide(machine));
+        return exit_ok;
+    }
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (const gpu::doctor::Missing& part : gpu::doctor::missing_parts(machine))
+        all.push_back({{"part", part.part}, {"why", part.why}, {"how", part.how}});
+    print_json({{"system", gpu::doctor::system_name(machine)}, {"missing", all}});
+    return exit_ok;
 }
 
 int run(const DoctorFlags& flags) {
+    if (flags.guide) return print_guide(flags);
     const Findings findings = examine(flags);
     const int code = worst(findings) == Health::problem ? exit_unwell : exit_ok;
     if (flags.console.json)
         print_json(as_json(findings, code));
     else
-        print(findings, flags.verbose);
+        print(findings, flags.verbose), fmt::print("overall: {}\n", overall(findings));
     return code;
 }
 
@@ -110,6 +144,7 @@ Command add_doctor(CLI::App& program) {
     const auto flags = std::make_shared<DoctorFlags>();
     CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and how to mend it");
     app->add_flag("--test", flags->test, "Also use each GPU for a moment: a context, a copy, a few fits");
+    app->add_flag("--guide", flags->guide, "Only what is missing on this machine, and how to get it there");
     app->add_flag("-v,--verbose", flags->verbose, "A line for each GPU also where all is well");
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

@@ -111,6 +111,7 @@ constexpr Advice of_nvml[] = {
     {1, 3, "NVML refuses the question", report_it},
     {4, 4, "this user may not use the NVIDIA device files",
      "ask for the group that /dev/nvidia* belongs to, or in a container for the device"},
+    {5, 5, "NVML was started twice", report_it},
     {6, 6, "there is no such GPU", "see `nvidia-smi -L`; in a container ask for all GPUs (--gpus all)"},
     {7, 7, "NVML's answer is too long", report_it},
     {8, 8, "a GPU gets too little power", "connect its power cable"},
@@ -126,7 +127,11 @@ constexpr Advice of_nvml[] = {
     {18, 18, "NVML and the kernel module are of different versions", "reboot after a driver update"},
     {19, 19, "another program is changing the GPU", "try again later"},
     {20, 23, "NVML lacks memory or data for an answer", "try again later"},
+    {24, 24, "a GPU does not run at this clock rate", "`nvidia-smi -q -d SUPPORTED_CLOCKS` lists those it has"},
+    {25, 26, "NVML no longer answers, or not yet, in this way",
+     "install driver 580 or newer, all parts of one version"},
     {27, 29, "a GPU is not ready, or in a state that does not allow it", "try again later; reboot if it stays so"},
+    {30, 30, "a GPU cannot be reset in this way", "reboot instead"},
     {999, 999, "NVML failed for a reason it does not know", "see `dmesg | grep -i nvrm`; reboot if it stays so"},
 };
 

@@ -29,7 +29,12 @@ TEST(Inventory, the_command_ends_well_without_a_gpu) {
     EXPECT_NE(table.out.find("no GPU can be used: "), std::string::npos) << table.out;
     const Ended json = run(folder, "export CUDA_VISIBLE_DEVICES=; exec glint devices --json");
     EXPECT_EQ(json.exit_code, 0) << json.err;
-    EXPECT_EQ(nlohmann::json::parse(json.out)["usable"], false);
+    const auto all = nlohmann::json::parse(json.out);
+    EXPECT_EQ(all["usable"], false);
+    EXPECT_EQ(all["cpu"]["usable"], true);
+    EXPECT_GE(all["cpu"]["threads"], 1);
+    const std::string set = all["cpu"]["instruction_set"];
+    EXPECT_NE(table.out.find("\n    " + set), std::string::npos) << table.out;
 }
 
 using GpuInventory = GpuTest;

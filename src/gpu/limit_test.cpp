@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "glint/gpu/error.hpp"
 #include "tests/expect_error.hpp"
 
@@ -43,14 +41,4 @@ TEST(MemoryLimit, of_two_the_smaller_one_holds) {
     EXPECT_EQ(smaller_limit(0, 3), 3u);
     EXPECT_EQ(smaller_limit(2, 0), 2u);
     EXPECT_EQ(smaller_limit(0, 0), 0u);
-}
-
-TEST(MemoryLimit, comes_from_the_environment) {
-    unsetenv("GLINT_GPU_MEMORY_LIMIT");
-    EXPECT_EQ(limit_of_environment(total), 0u);
-    setenv("GLINT_GPU_MEMORY_LIMIT", "10%", 1);
-    EXPECT_EQ(limit_of_environment(total), std::uint64_t(10) << 30);
-    setenv("GLINT_GPU_MEMORY_LIMIT", "", 1);
-    EXPECT_EQ(limit_of_environment(total), 0u);
-    unsetenv("GLINT_GPU_MEMORY_LIMIT");
 }

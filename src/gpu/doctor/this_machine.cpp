@@ -1,0 +1,92 @@
+// Looks at the machine for the guide.
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "gpu/doctor/guide.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/nvml.hpp"
+
+namespace glint::gpu::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int oldest_cuda = 13000;
+
+std::string content(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool exists(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+
+/// The kernel's words hold "microsoft", in whatever case.
+bool is_wsl(const std::string& root) {
+    std::string version = content(root + "/proc/version");
+    std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return std::tolower(c); });
+    return version.find("microsoft") != version.npos;
+}
+
+bool is_container(const std::string& root) {
+    for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
+        if (exists(root + mark)) return true;
+    return root.empty() && std::getenv("container");
+}
+
+bool is_nvidia_on_bus(const std::string& root) {
+    std::error_code ignored;
+    for (const auto& device : fs::directory_iterator(root + "/sys/bus/pci/devices", ignored))
+        if (content(device.path() / "vendor").starts_with("0x10de")) return true;
+    return false;
+}
+
+bool is_in_path(const std::string& program) {
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(std::string(path ? path : "") + ":/usr/local/cuda/bin");
+    for (std::string folder; std::getline(folders, folder, ':');)
+        if (!folder.empty() && exists(fs::path(folder) / program)) return true;
+    return false;
+}
+
+/// And stays loaded: one that has begun something must not go.
+bool can_be_loaded(const std::string& file) { return ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr; }
+
+std::string processor() {
+    utsname names{};
+    return ::uname(&names) == 0 ? names.machine : "x86_64";
+}
+
+}  // namespace
+
+Machine this_machine(bool kernels, const std::string& root) {
+    Machine machine;
+    machine.os_release = content(root + "/etc/os-release");
+    if (machine.os_release.empty()) machine.os_release = content(root + "/usr/lib/os-release");
+    machine.processor = processor();
+    machine.wsl = is_wsl(root);
+    machine.container = is_container(root);
+    machine.nvidia_on_bus = is_nvidia_on_bus(root);
+    machine.switched_off = why_switched_off();
+    machine.driver_fits = driver().version >= oldest_cuda;
+    machine.why_no_driver = driver().why;
+    machine.why_no_nvml = nvml().why;
+    machine.device_files = exists(root + "/dev/nvidiactl") && exists(root + "/dev/nvidia-uvm");
+    machine.kernels = kernels;
+    machine.nvcc = is_in_path("nvcc");
+    machine.has_library = can_be_loaded;
+    return machine;
+}
+
+}  // namespace glint::gpu::doctor

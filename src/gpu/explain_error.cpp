@@ -1,0 +1,87 @@
+// Puts what an exception knows into words: the tables of codes, and the numbers it carries.
+// SPDX-License-Identifier: MIT
+#include <new>
+
+#include "glint/gpu/advice.hpp"
+#include "glint/gpu/error.hpp"
+#include "glint/gpu/lease.hpp"
+#include "gpu/advice.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu {
+namespace {
+
+constexpr const char* look = "see what `glint doctor` finds";
+
+/// Messages of failed calls end with the table's remedy, which has a place of its own here.
+std::string without_remedy(const GpuError& error) {
+    const std::string words = error.what();
+    const Advice* advice = cuda_advice(error.code);
+    return advice ? words.substr(0, words.find(text("; ", advice->remedy))) : words;
+}
+
+std::string remedy_of(int code) {
+    const Advice* advice = cuda_advice(code);
+    return advice ? advice->remedy : look;
+}
+
+std::string suggestion(const LeaseTimeout& error) {
+    return text(bytes_text(error.required_bytes), " were needed on one GPU, context included, and at most ",
+                bytes_text(error.available_bytes),
+                " were free: `glint top` shows who has the rest; wait longer (--gpu-timeout), ask for less "
+                "(--gpu-memory), or let the CPU do it (--backend cpu)");
+}
+
+std::string suggestion(const OutOfMemory& error) {
+    const std::string asked = error.asked_bytes ? bytes_text(error.asked_bytes) : "a context";
+    if (error.beyond_limit)
+        return text(asked,
+                    " did not fit into this program's own limit: raise it (--gpu-memory, GLINT_GPU_MEMORY_LIMIT, the "
+                    "lease), or work on less at once; waiting for others does not help");
+    const std::string free = error.free_bytes ? text(", ", bytes_text(error.free_bytes), " were free") : "";
+    return text(asked, error.asked_bytes ? " were asked for" : " was asked for", free,
+                ": work on less at once, wait for those whom `glint top` shows, or take another GPU");
+}
+
+std::string suggestion(const NoGpu&) {
+    if (!why_switched_off().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
+    return "`glint doctor` says what is wrong and `glint doctor --guide` what to install; meanwhile the CPU does the "
+           "same work (--backend cpu)";
+}
+
+std::string suggestion(const DeviceLost& error) {
+    return text("start the program anew, for this process cannot use that GPU again; ", remedy_of(error.code));
+}
+
+/// Of those that no GPU is to blame for.
+std::string general_suggestion(const std::exception& error) {
+    if (dynamic_cast<const OptionError*>(&error)) return "correct what the message names, and call again";
+    if (dynamic_cast<const InputError*>(&error)) return "give another input, or mend this one";
+    if (dynamic_cast<const OutputError*>(&error)) return "make room, see to the permissions, or write elsewhere";
+    if (dynamic_cast<const Cancelled*>(&error)) return "nothing is wrong: call again to go on";
+    if (dynamic_cast<const std::bad_alloc*>(&error)) return "the machine's memory is full: work on less at once";
+    return "report it, with this message: no such error is known";
+}
+
+FriendlyError explain_code(const char* whose, const Advice* advice, int code) {
+    if (!advice) return {text(whose, " reports ", code, ", which is not known"), look};
+    return {text(advice->meaning, " (", whose, " ", code, ")"), advice->remedy};
+}
+
+}  // namespace
+
+FriendlyError explain_error(const std::exception& error) {
+    if (const auto* timeout = dynamic_cast<const LeaseTimeout*>(&error)) return {timeout->what(), suggestion(*timeout)};
+    if (const auto* full = dynamic_cast<const OutOfMemory*>(&error)) return {without_remedy(*full), suggestion(*full)};
+    if (const auto* none = dynamic_cast<const NoGpu*>(&error)) return {none->what(), suggestion(*none)};
+    if (const auto* lost = dynamic_cast<const DeviceLost*>(&error)) return {without_remedy(*lost), suggestion(*lost)};
+    if (const auto* failed = dynamic_cast<const GpuError*>(&error))
+        return {without_remedy(*failed), remedy_of(failed->code)};
+    return {error.what(), general_suggestion(error)};
+}
+
+FriendlyError explain_cuda_code(int code) { return explain_code("CUDA", cuda_advice(code), code); }
+FriendlyError explain_nvml_code(int code) { return explain_code("NVML", nvml_advice(code), code); }
+
+}  // namespace glint::gpu

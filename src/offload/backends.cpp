@@ -1,0 +1,111 @@
+// The table of backends, and how each is found.
+// SPDX-License-Identifier: MIT
+#include "glint/offload/backends.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/error.hpp"
+#include "glint/isa.hpp"
+
+namespace glint::offload {
+namespace {
+
+/// Of the first line of a file of /proc that begins so, what follows the colon; else empty.
+std::string entry_of(const char* path, const std::string& name) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with(name)) continue;
+        const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
+        return value == line.npos ? "" : line.substr(value);
+    }
+    return "";
+}
+
+/// "MemTotal:       16384 kB"
+std::uint64_t memory_bytes(const char* name) {
+    const std::string kib = entry_of("/proc/meminfo", name);
+    return kib.empty() ? 0 : std::strtoull(kib.c_str(), nullptr, 10) * 1024;
+}
+
+void detect_cuda(BackendInfo& info) {
+    const gpu::Inventory found = gpu::inventory();
+    if (found.cuda_version)
+        info.detail = fmt::format("driver {}, CUDA {}.{}", found.driver_version, found.cuda_version / 1000,
+                                  found.cuda_version % 1000 / 10);
+    info.why_not = found.why_none;
+    for (const gpu::Device& device : found.devices)
+        if (device.why_not.empty()) info.devices.push_back({device.name, device.total_bytes, device.free_bytes});
+}
+
+void describe_cpu(BackendInfo& info) {
+    info.instruction_sets = available_isas();
+    info.instruction_set = active_isa();
+    info.threads = environment::threads();
+    std::vector<std::string> others = info.instruction_sets;
+    std::erase(others, info.instruction_set);
+    info.detail = fmt::format("{}{}, {} thread{}", info.instruction_set,
+                              others.empty() ? "" : fmt::format(" (also {})", fmt::join(others, ", ")), info.threads,
+                              info.threads == 1 ? "" : "s");
+}
+
+void detect_cpu(BackendInfo& info) {
+    const std::string name = entry_of("/proc/cpuinfo", "model name");  // Arm gives none
+    info.devices = {{name.empty() ? "CPU" : name, memory_bytes("MemTotal"), memory_bytes("MemAvailable")}};
+    try {
+        describe_cpu(info);
+    } catch (const OptionError& error) {  // GLINT_ISA, GLINT_THREADS
+        info.why_not = error.what();
+        info.devices.clear();
+    }
+}
+
+struct Backend {
+    BackendKind kind;
+    const char* name;
+    void (*detect)(BackendInfo&);  ///< fills in all but kind and name
+};
+
+/// The best one first. A new backend is a line here: docs/offload.md, "Adding a backend".
+constexpr Backend backends[] = {
+    {BackendKind::cuda, "cuda", detect_cuda},
+    {BackendKind::cpu, "cpu", detect_cpu},
+};
+
+bool is_allowed(BackendKind kind, environment::Backend choice) {
+    return choice == environment::Backend::automatic ||
+           (kind == BackendKind::cpu) == (choice == environment::Backend::cpu);
+}
+
+}  // namespace
+
+std::vector<BackendInfo> detect_backends() {
+    std::vector<BackendInfo> all;
+    for (const Backend& backend : backends) {
+        BackendInfo& info = all.emplace_back();
+        info.kind = backend.kind;
+        info.name = backend.name;
+        backend.detect(info);
+    }
+    return all;
+}
+
+BackendInfo best_backend() {
+    const environment::Backend choice = environment::backend();
+    std::string why_not;
+    for (const BackendInfo& info : detect_backends()) {
+        if (!is_allowed(info.kind, choice)) continue;
+        if (info.usable()) return info;
+        why_not = info.why_not;
+    }
+    if (choice == environment::Backend::gpu) throw gpu::NoGpu(100, "GLINT_BACKEND=gpu: " + why_not);
+    throw OptionError(why_not);
+}
+
+}  // namespace glint::offload
