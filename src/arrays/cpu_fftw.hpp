@@ -1,0 +1,41 @@
+// FFTW 3, opened where it is installed, and plans of it that are kept.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace glint::arrays::cpu {
+
+enum class Transform { forward, backward, from_real, to_real };
+
+/// `count` transforms of n elements (of the real side), each without gaps, `apart` elements from one to the next.
+struct Lines {
+    Transform transform;
+    std::int64_t n, count, in_apart, out_apart;
+    int threads;  // that one transform is shared out to
+    bool operator==(const Lines&) const = default;
+};
+
+/// Of elements of type T. Does not overwrite `in`, unless it is `out`.
+template <class T>
+class FftPlan {
+  public:
+    /// For these arrays, and those that are aligned as they are; does not touch them. Throws OptionError with
+    /// why_no_fft() where there is no FFTW.
+    static FftPlan make(const Lines& lines, const void* in, void* out);
+    bool fits(const Lines& lines, const void* in, const void* out) const;
+    void run(const void* in, void* out) const;
+
+  private:
+    struct Made;
+    std::shared_ptr<const Made> made_;
+};
+
+/// Whether one transform can be shared out to threads.
+template <class T>
+bool fft_has_threads();
+
+}  // namespace glint::arrays::cpu

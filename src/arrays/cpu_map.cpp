@@ -1,0 +1,115 @@
+// Element-wise arithmetic and reductions on the CPU.
+// SPDX-License-Identifier: MIT
+#include <limits>
+#include <vector>
+
+#include "arrays/cpu.hpp"
+#include "arrays/cpu_blocks.hpp"
+#include "arrays/cpu_parallel.hpp"
+
+namespace glint::arrays::cpu {
+namespace {
+
+// One thread's share: a fixed number of elements, so that a sum does not depend on the number of threads.
+constexpr std::int64_t chunk_elements = 1 << 16;
+
+// Additions; waking others takes as long as some of these.
+constexpr std::int64_t least_parallel_work = 1 << 19;
+
+/// About what a step takes, in additions.
+int cost(Step step) {
+    switch (step) {
+        case Step::divide:
+        case Step::square_root:
+        case Step::reciprocal: return 3;
+        case Step::remainder: return 60;
+        case Step::power:
+        case Step::atan2: return 30;
+        default: return step >= Step::exp && step <= Step::erf ? 12 : 1;
+    }
+}
+
+/// Whether so little is to do that other threads would wake up too late.
+bool is_small(const Program& program, std::int64_t n) {
+    std::int64_t each = 2;
+    for (int i = 0; i < program.count; ++i) each += cost(program.instructions[i].step);
+    return n * each < least_parallel_work;
+}
+
+std::int64_t chunks_of(std::int64_t n) { return (n + chunk_elements - 1) / chunk_elements; }
+
+/// body(blocks, first, n) for each block of a chunk.
+template <class T, class Body>
+void for_each_block(const Job<T>& job, std::int64_t chunk, const Body& body) {
+    Blocks<T> blocks(job);
+    const std::int64_t end = std::min(job.walk.count, (chunk + 1) * chunk_elements);
+    for (std::int64_t first = chunk * chunk_elements; first < end; first += block_elements<T>)
+        body(blocks, first, std::min(block_elements<T>, end - first));
+}
+
+template <class T>
+void write(const Job<T>& job, const T* values, std::int64_t first, std::int64_t n) {
+    T* const out = job.out->data;
+    if (job.walk.contiguous(0)) {
+        if (values != out + first) std::copy_n(values, n, out + first);
+        return;
+    }
+    job.walk.for_each_run(0, first, n, [&](auto at, auto offset, auto apart, auto length) {
+        for (std::int64_t i = 0; i < length; ++i) out[offset + i * apart] = values[at + i];
+    });
+}
+
+template <class T>
+double reduced(Reduction reduction, const T* values, std::int64_t n) {
+    const StepLoops<T> loops = step_loops<T>();
+    switch (reduction) {
+        case Reduction::minimum: return loops.least(values, n);
+        case Reduction::maximum: return loops.greatest(values, n);
+        default: return loops.sum(values, n);
+    }
+}
+
+double joined(Reduction reduction, double a, double b) {
+    return reduction == Reduction::minimum ? least(a, b) : reduction == Reduction::maximum ? greatest(a, b) : a + b;
+}
+
+}  // namespace
+
+template <class T>
+void map(const Program& program, std::span<const View<const T>> inputs, const View<T>& out, int threads) {
+    const Job<T> job(program, inputs, out.shape, &out);
+    const std::int64_t n = job.walk.count;
+    parallel(is_small(program, n) ? 1 : threads, chunks_of(n), [&](std::int64_t chunk) {
+        for_each_block(job, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
+            T* const direct = job.walk.contiguous(0) ? out.data + first : nullptr;
+            write(job, blocks.run(first, size, direct), first, size);
+        });
+    });
+}
+
+template <class T>
+double reduce(Reduction reduction, const Program& program, std::span<const View<const T>> inputs, const Shape& shape,
+              int threads) {
+    const Job<T> job(program, inputs, shape, nullptr);
+    const std::int64_t n = job.walk.count;
+    std::vector<double> parts(chunks_of(n));
+    parallel(is_small(program, n) ? 1 : threads, std::int64_t(parts.size()), [&](std::int64_t chunk) {
+        bool begun = false;
+        for_each_block(job, chunk, [&](Blocks<T>& blocks, std::int64_t first, std::int64_t size) {
+            const double part = reduced(reduction, blocks.run(first, size, nullptr), size);
+            parts[chunk] = begun ? joined(reduction, parts[chunk], part) : part;
+            begun = true;
+        });
+    });
+    double all = parts[0];
+    for (std::size_t k = 1; k < parts.size(); ++k) all = joined(reduction, all, parts[k]);
+    return reduction == Reduction::mean ? all / double(n) : all;
+}
+
+#define GLINT_MAP(T)                                                                        \
+    template void map(const Program&, std::span<const View<const T>>, const View<T>&, int); \
+    template double reduce(Reduction, const Program&, std::span<const View<const T>>, const Shape&, int);
+GLINT_MAP(float)
+GLINT_MAP(double)
+
+}  // namespace glint::arrays::cpu

@@ -1,0 +1,33 @@
+// Loops over several threads of the CPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstdint>
+
+namespace glint::arrays::cpu {
+
+/// `threads` as the functions of cpu.hpp take it, as a number of threads.
+inline int thread_count(int threads) {
+    static const int all = tbb::info::default_concurrency();
+    return threads > 0 ? threads : all;
+}
+
+/// body(k) for k from 0 to n - 1. While it waits, the caller takes on no other work of the program's: it may hold a lock.
+template <class Body>
+void parallel(int threads, std::int64_t n, const Body& body) {
+    if (n <= 1 || thread_count(threads) == 1) {
+        for (std::int64_t k = 0; k < n; ++k) body(k);
+        return;
+    }
+    const auto loop = [&] { tbb::parallel_for(std::int64_t(0), n, body); };
+    if (threads == 0 || threads == tbb::this_task_arena::max_concurrency())
+        tbb::this_task_arena::isolate(loop);
+    else
+        tbb::task_arena(threads).execute(loop);
+}
+
+}  // namespace glint::arrays::cpu

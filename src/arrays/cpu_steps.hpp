@@ -1,0 +1,37 @@
+// The inner loops of map and reduce, compiled once per instruction set.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/isa.hpp"
+#include "glint/arrays/expression.hpp"
+
+namespace glint {
+
+/// Elements are stepped in multiples of this, so that every element goes through the same vector code: its result does
+/// not depend on where it lies.
+constexpr std::int64_t step_group = 16;
+
+template <class T>
+struct StepLoops {
+    /// to[i] = step of a[i], b[i], c[i]; `to` may be one of them. n: a multiple of step_group.
+    void (*step)(const arrays::Instruction& step, T* to, const T* a, const T* b, const T* c, std::int64_t n);
+    double (*sum)(const T* values, std::int64_t n);  // in double precision
+    T (*least)(const T* values, std::int64_t n);     // NaN where one is
+    T (*greatest)(const T* values, std::int64_t n);
+    void (*scale)(T* values, T by, std::int64_t n);
+};
+
+GLINT_PER_ISA(StepLoops<float> float_loops(); StepLoops<double> double_loops();)
+
+template <class T>
+StepLoops<T> step_loops() {
+    if constexpr (std::is_same_v<T, float>)
+        return GLINT_PICK(float_loops)();
+    else
+        return GLINT_PICK(double_loops)();
+}
+
+}  // namespace glint

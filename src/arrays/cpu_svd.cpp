@@ -1,0 +1,106 @@
+// Singular values and vectors on the CPU, by LAPACK's gesdd (divide and conquer) in OpenBLAS.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "arrays/cpu.hpp"
+#include "arrays/cpu_blas.hpp"
+#include "arrays/cpu_copy.hpp"
+
+extern "C" {
+void sgesdd_(const char* job, const blasint* m, const blasint* n, float* a, const blasint* lda, float* s, float* u,
+             const blasint* ldu, float* vt, const blasint* ldvt, float* work, const blasint* work_size,
+             blasint* int_work, blasint* info, std::size_t job_length);
+void dgesdd_(const char* job, const blasint* m, const blasint* n, double* a, const blasint* lda, double* s, double* u,
+             const blasint* ldu, double* vt, const blasint* ldvt, double* work, const blasint* work_size,
+             blasint* int_work, blasint* info, std::size_t job_length);
+}
+
+namespace glint::arrays::cpu {
+namespace {
+
+template <class T>
+constexpr auto gesdd = nullptr;
+template <>
+constexpr auto gesdd<float> = &sgesdd_;
+template <>
+constexpr auto gesdd<double> = &dgesdd_;
+
+std::string text(std::int64_t m, std::int64_t n) {
+    return "the matrix (" + std::to_string(m) + ", " + std::to_string(n) + ")";
+}
+
+template <class T>
+void check_finite(const std::vector<T>& a, std::int64_t m, std::int64_t n) {
+    const auto bad = std::find_if(a.begin(), a.end(), [](T x) { return !std::isfinite(x); });
+    if (bad == a.end()) return;
+    const std::int64_t at = bad - a.begin();
+    throw OptionError("the singular values of " + text(m, n) + ": it has " + (std::isnan(*bad) ? "NaN" : "infinity") +
+                      " at [" + std::to_string(at / n) + ", " + std::to_string(at % n) + "]");
+}
+
+/// Room for a result without gaps: the caller's, or a copy that is handed over by finish().
+template <class T>
+class Result {
+  public:
+    explicit Result(const View<T>* view) : view_(view) {
+        if (view && !view->is_contiguous()) copy_.resize(view->shape.count());
+    }
+    T* data() { return !view_ ? nullptr : copy_.empty() ? view_->data : copy_.data(); }
+    void finish() const {
+        if (!copy_.empty()) scatter(copy_.data(), *view_);
+    }
+
+  private:
+    const View<T>* view_;
+    std::vector<T> copy_;
+};
+
+/// A float's work size may have been rounded down.
+template <class T>
+std::int64_t work_size_of(T optimum) {
+    return std::int64_t(std::ceil(std::nextafter(optimum, std::numeric_limits<T>::infinity())));
+}
+
+}  // namespace
+
+template <class T>
+void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<T>* vt, int threads) {
+    const std::int64_t m = a.shape[0], n = a.shape[1], k = std::min(m, n);
+    if (std::max(m, n) > blas_limit) throw OptionError("the singular values of " + text(m, n) + ": it is too large");
+    std::vector<T> matrix(m * n);  // LAPACK overwrites it
+    gather(a, matrix.data());
+    check_finite(matrix, m, n);
+
+    // In C order a matrix is what LAPACK takes for its transpose, whose u is our vt, and the other way round.
+    Result<T> values(&s), our_u(u), our_vt(vt);
+    const char job = u ? 'S' : 'N';
+    const blasint rows = blasint(n), columns = blasint(m), least = blasint(k);
+    std::vector<blasint> int_work(8 * k);
+    blasint info = 0;
+    T unused = 0;
+    const auto run = [&](T* work, blasint work_size) {
+        gesdd<T>(&job, &rows, &columns, matrix.data(), &rows, values.data(), u ? our_vt.data() : &unused, &rows,
+                 u ? our_u.data() : &unused, &least, work, &work_size, int_work.data(), &info, 1);
+    };
+    const BlasThreads blas(threads);
+    T optimum = 0;
+    run(&optimum, -1);
+    const std::int64_t size = work_size_of(optimum);
+    if (info != 0 || size > blas_limit)
+        throw OptionError("the singular values of " + text(m, n) + ": LAPACK cannot work on one so large");
+    std::vector<T> work(size);
+    run(work.data(), blasint(size));
+    if (info != 0)
+        throw NotConverged("the singular values of " + text(m, n) +
+                           " did not converge (LAPACK's gesdd: " + std::to_string(info) + ")");
+    values.finish(), our_u.finish(), our_vt.finish();
+}
+
+template void svd(const View<const float>&, const View<float>&, const View<float>*, const View<float>*, int);
+template void svd(const View<const double>&, const View<double>&, const View<double>*, const View<double>*, int);
+
+}  // namespace glint::arrays::cpu
