@@ -262,6 +262,9 @@ void Session::clean_up() {
     state_->publish();
 }
 
+bool Session::save() const noexcept { return state_->machine->save(); }
+Choice Session::choice() const { return state_->options.choice; }
+void Session::set_choice(Choice choice) { state_->options.choice = choice; }
 int Session::threads() const { return state_->threads; }
 bool Session::oom_safe() const { return state_->oom_safe; }
 void Session::set_oom_safe(bool on) { state_->oom_safe = on; }

@@ -62,6 +62,10 @@ class Session {
     /// (a lack of memory: oom_safe(); anything else: unless Choice::gpu).
     bool recover(std::string_view operation, const gpu::GpuError& error);
 
+    /// Keeps what was learned for programs to come; the end of the session does so too. False: it could not be written.
+    bool save() const noexcept;
+    Choice choice() const;
+    void set_choice(Choice choice);  ///< from the next operation on
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);

@@ -1,0 +1,104 @@
+// A few sizes of everything, on both sides.
+// SPDX-License-Identifier: MIT
+#include "glint/arrays/calibrate.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "arrays/samples.hpp"
+#include "glint/error.hpp"
+
+namespace glint::arrays {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using offload::Choice;
+
+constexpr int repeats = 3;              // after one that loads and plans
+constexpr double long_enough_s = 0.05;  // what takes longer is run once
+
+struct Sizes {
+    Kind kind;
+    std::vector<std::int64_t> n;
+};
+const std::vector<Sizes>& sizes() {
+    static const std::vector<Sizes> all{{Kind::matmul, {64, 256, 1024}},
+                                        {Kind::fft, {1 << 10, 1 << 15, 1 << 20}},
+                                        {Kind::svd, {32, 128, 384}},
+                                        {Kind::map, {1 << 10, 1 << 16, 1 << 22}},
+                                        {Kind::reduce, {1 << 10, 1 << 16, 1 << 22}}};
+    return all;
+}
+
+double best_seconds(const Sample& sample) {
+    double best = std::numeric_limits<double>::infinity();
+    for (int k = 0; k <= repeats; ++k) {
+        const Clock::time_point began = Clock::now();
+        sample.run();
+        const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+        if (k > 0 || seconds > long_enough_s) best = std::min(best, seconds);
+        if (k > 0 && seconds > long_enough_s) break;
+    }
+    return best;
+}
+
+/// Restores what the session does with a lack of memory, and where.
+class Forced {
+  public:
+    explicit Forced(Session& session) : session_(session), choice_(session.choice()), oom_safe_(session.oom_safe()) {
+        session_.set_oom_safe(false);
+    }
+    ~Forced() { session_.set_choice(choice_), session_.set_oom_safe(oom_safe_); }
+    void to(Choice choice) { session_.set_choice(choice); }
+
+  private:
+    Session& session_;
+    Choice choice_;
+    bool oom_safe_;
+};
+
+template <class T>
+void calibrate_kind(Session& session, const Sizes& of, bool with_gpu, Forced& forced,
+                    std::vector<CalibrationRow>& rows) {
+    for (const std::int64_t n : of.n) {
+        CalibrationRow row;
+        forced.to(Choice::cpu);
+        const Sample on_host = sample<T>(session, of.kind, n, false);
+        row.operation = on_host.work.operation->name, row.unit = on_host.work.operation->unit;
+        row.size = on_host.work.size;
+        try {
+            row.cpu_s = best_seconds(on_host);
+        } catch (const Error&) {  // a library that is not there: the doctor's guide says which
+        }
+        if (with_gpu) try {
+                forced.to(Choice::gpu);
+                row.gpu_resident_s = best_seconds(sample<T>(session, of.kind, n, true));
+                row.gpu_s = best_seconds(on_host);
+            } catch (const Error&) {  // likewise, or no memory for it
+            }
+        rows.push_back(row);
+    }
+}
+
+}  // namespace
+
+std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu) {
+    Forced forced(session);
+    bool with_gpu = true;
+    try {
+        session.context();
+    } catch (const gpu::GpuError& error) {
+        with_gpu = false;
+        if (why_no_gpu) *why_no_gpu = error.what();
+    }
+    std::vector<CalibrationRow> rows;
+    for (const Sizes& of : sizes()) {
+        calibrate_kind<float>(session, of, with_gpu, forced, rows);
+        calibrate_kind<double>(session, of, with_gpu, forced, rows);
+    }
+    session.save();
+    return rows;
+}
+
+}  // namespace glint::arrays

@@ -1,0 +1,29 @@
+// Operations of given sizes on random data, for calibration and benchmarks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/arrays/operations.hpp"
+#include "glint/arrays/work.hpp"
+
+namespace glint::arrays {
+
+/// One operation, ready to run.
+struct Sample {
+    Work work;                  ///< as it is, with operands on the host or on the GPU
+    std::function<void()> run;  ///< in the session, complete when it returns
+};
+
+enum class Kind { matmul, fft, svd, map, reduce };
+constexpr Kind all_kinds[] = {Kind::matmul, Kind::fft, Kind::svd, Kind::map, Kind::reduce};
+
+/// T: float or double. `n`: rows of a matrix, elements of an array. `resident`: operands and result on the GPU, which is
+/// opened for it.
+template <class T>
+Sample sample(Session& session, Kind kind, std::int64_t n, bool resident);
+
+}  // namespace glint::arrays

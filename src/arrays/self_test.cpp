@@ -1,0 +1,141 @@
+// Small problems on every backend, and plain loops to judge them.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "glint/arrays/calibrate.hpp"
+#include "glint/arrays/operations.hpp"
+#include "glint/error.hpp"
+
+namespace glint::arrays {
+namespace {
+
+using offload::Choice;
+
+constexpr std::int64_t rows = 37, inner = 29, columns = 23, transform = 90;
+constexpr double roundings = 100;  // of the result's size, in units of the precision: none of these loses more
+
+template <class T>
+std::vector<T> random_values(std::int64_t n) {
+    static std::mt19937 random{1};
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<T> values;
+    for (std::int64_t k = 0; k < n; ++k) values.push_back(T(uniform(random)));
+    return values;
+}
+
+/// The largest difference between `found` and what at(k) says, relative to the largest value.
+template <class T, class At>
+double error_of(const std::vector<T>& found, const At& at) {
+    double largest = 0, difference = 0;
+    for (std::size_t k = 0; k < found.size(); ++k) {
+        const auto expected = at(std::int64_t(k));
+        largest = std::max(largest, double(std::abs(expected)));
+        const double off = double(std::abs(std::complex<double>(found[k]) - std::complex<double>(expected)));
+        difference = std::isnan(off) ? std::numeric_limits<double>::infinity() : std::max(difference, off);
+    }
+    return difference / largest;
+}
+
+template <class T>
+double product_error(Session& session) {
+    const auto a = random_values<T>(rows * inner), b = random_values<T>(inner * columns);
+    std::vector<T> c(rows * columns);
+    matmul<T>(session, View<const T>(a.data(), {rows, inner}), View<const T>(b.data(), {inner, columns}),
+              View<T>(c.data(), {rows, columns}));
+    return error_of(c, [&](std::int64_t k) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < inner; ++i)
+            sum += double(a[k / columns * inner + i]) * double(b[i * columns + k % columns]);
+        return sum;
+    });
+}
+
+template <class T>
+double transform_error(Session& session) {
+    const auto parts = random_values<T>(2 * transform);
+    std::vector<std::complex<T>> in, out(transform);
+    for (std::int64_t k = 0; k < transform; ++k) in.emplace_back(parts[2 * k], parts[2 * k + 1]);
+    fft<T>(session, View<const std::complex<T>>(in.data(), {transform}),
+           View<std::complex<T>>(out.data(), {transform}));
+    return error_of(out, [&](std::int64_t k) {
+        std::complex<double> sum = 0;
+        for (std::int64_t i = 0; i < transform; ++i)
+            sum += std::complex<double>(in[i]) * std::polar(1.0, -2 * M_PI * double(k * i % transform) / transform);
+        return sum;
+    });
+}
+
+/// Of u diag(s) vt against what was decomposed; values that do not descend are an error too.
+template <class T>
+double decomposition_error(Session& session) {
+    const auto a = random_values<T>(rows * columns);
+    std::vector<T> s(columns), u(rows * columns), vt(columns * columns);
+    svd<T>(session, View<const T>(a.data(), {rows, columns}), View<T>(s.data(), {columns}),
+           View<T>(u.data(), {rows, columns}), View<T>(vt.data(), {columns, columns}));
+    if (!std::is_sorted(s.rbegin(), s.rend())) return std::numeric_limits<double>::infinity();
+    std::vector<double> product(rows * columns);
+    for (std::int64_t k = 0; k < rows * columns; ++k)
+        for (std::int64_t i = 0; i < columns; ++i)
+            product[k] += double(u[k / columns * columns + i]) * double(s[i]) * double(vt[i * columns + k % columns]);
+    return error_of(product, [&](std::int64_t k) { return double(a[k]); });
+}
+
+template <class T>
+double map_error(Session& session) {
+    const auto a = random_values<T>(rows * inner), b = random_values<T>(rows * inner);
+    std::vector<T> c(rows * inner);
+    const Expression x = input(0), y = input(1);
+    map<T>(session, sqrt(x * x + y * y) + exp(x),
+           {View<const T>(a.data(), {rows, inner}), View<const T>(b.data(), {rows, inner})},
+           View<T>(c.data(), {rows, inner}));
+    return error_of(c, [&](std::int64_t k) { return std::hypot(double(a[k]), double(b[k])) + std::exp(double(a[k])); });
+}
+
+template <class T>
+double sum_error(Session& session) {
+    const auto a = random_values<T>(rows * inner);
+    const double sum = reduce<T>(session, Reduction::sum, square(input(0)), {View<const T>(a.data(), {rows, inner})});
+    double expected = 0;
+    for (const T value : a) expected += double(value) * double(value);
+    return std::abs(sum - expected) / expected;
+}
+
+template <class T>
+void test(Session& session, const std::string& backend, const std::string& type, std::vector<SelfTestRow>& table) {
+    const std::pair<const char*, double (*)(Session&)> all[] = {{"matmul", product_error<T>},
+                                                                {"fft", transform_error<T>},
+                                                                {"svd", decomposition_error<T>},
+                                                                {"map", map_error<T>},
+                                                                {"reduce", sum_error<T>}};
+    for (const auto& [name, error] : all) {
+        SelfTestRow row{std::string(name) + " " + type, backend, 0, roundings * std::numeric_limits<T>::epsilon(), ""};
+        try {
+            row.error = error(session);
+        } catch (const Error& problem) {
+            row.why_not = problem.what();
+        }
+        table.push_back(row);
+    }
+}
+
+}  // namespace
+
+std::vector<SelfTestRow> self_test(Session& session) {
+    std::vector<SelfTestRow> table;
+    const Choice choice = session.choice();
+    const bool oom_safe = session.oom_safe();
+    session.set_oom_safe(false);  // what the GPU cannot do shall be seen
+    for (const bool on_gpu : {false, true}) {
+        session.set_choice(on_gpu ? Choice::gpu : Choice::cpu);
+        test<float>(session, on_gpu ? "cuda" : "cpu", "float32", table);
+        test<double>(session, on_gpu ? "cuda" : "cpu", "float64", table);
+    }
+    session.set_choice(choice), session.set_oom_safe(oom_safe);
+    return table;
+}
+
+}  // namespace glint::arrays
