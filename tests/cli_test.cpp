@@ -135,6 +135,26 @@ TEST_F(CommandLine, wrong_options_exit_with_2) {
     expect_fails("localize small.tif -o o.hdf5 --roi 9" + given, 2, "8x8");
 }
 
+TEST_F(CommandLine, variables_say_what_flags_leave_open) {
+    make_movie("m.tif", 4);
+    const auto localize = [&](const std::string& variables, const std::string& flags = "") {
+        return run(folder_, "export GLINT_GPU_ENABLED=0 " + variables + "; exec glint localize m.tif -o o.hdf5 " +
+                                "--overwrite --json -q" + given + flags);
+    };
+    const Ended three = localize("GLINT_THREADS=3 GLINT_BACKEND=cpu");
+    EXPECT_EQ(three.exit_code, 0) << three.err;
+    EXPECT_EQ(nlohmann::json::parse(three.out)["fit"]["threads"], 3);
+    EXPECT_EQ(nlohmann::json::parse(localize("GLINT_THREADS=3", " --threads 2").out)["fit"]["threads"], 2);
+    const Ended strict = localize("GLINT_BACKEND=gpu");
+    EXPECT_EQ(strict.exit_code, 5) << strict.err;
+    EXPECT_NE(strict.err.find("unset"), std::string::npos) << strict.err;
+    EXPECT_EQ(localize("GLINT_BACKEND=gpu", " --backend cpu").exit_code, 0);
+    const Ended wrong = localize("GLINT_BACKEND=abacus");
+    EXPECT_EQ(wrong.exit_code, 2);
+    EXPECT_NE(wrong.err.find("GLINT_BACKEND=abacus: expected auto, cpu or gpu"), std::string::npos) << wrong.err;
+    EXPECT_EQ(localize("GLINT_THREADS=some").exit_code, 2);
+}
+
 TEST_F(CommandLine, bad_input_exits_with_3) {
     expect_fails("localize nowhere.tif -o o.hdf5" + given, 3, "nowhere.tif");
     folder_.write("poem.tif", "the fog comes on little cat feet");

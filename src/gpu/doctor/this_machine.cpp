@@ -27,7 +27,7 @@ std::string content(const fs::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
     std::error_code ignored;
     return fs::exists(path, ignored);
 }
@@ -41,7 +41,7 @@ bool is_wsl(const std::string& root) {
 
 bool is_container(const std::string& root) {
     for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
-        if (exists(root + mark)) return true;
+        if (is_there(root + mark)) return true;
     return root.empty() && std::getenv("container");
 }
 
@@ -56,7 +56,7 @@ bool is_in_path(const std::string& program) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(std::string(path ? path : "") + ":/usr/local/cuda/bin");
     for (std::string folder; std::getline(folders, folder, ':');)
-        if (!folder.empty() && exists(fs::path(folder) / program)) return true;
+        if (!folder.empty() && is_there(fs::path(folder) / program)) return true;
     return false;
 }
 
@@ -82,7 +82,7 @@ Machine this_machine(bool kernels, const std::string& root) {
     machine.driver_fits = driver().version >= oldest_cuda;
     machine.why_no_driver = driver().why;
     machine.why_no_nvml = nvml().why;
-    machine.device_files = exists(root + "/dev/nvidiactl") && exists(root + "/dev/nvidia-uvm");
+    machine.device_files = is_there(root + "/dev/nvidiactl") && is_there(root + "/dev/nvidia-uvm");
     machine.kernels = kernels;
     machine.nvcc = is_in_path("nvcc");
     machine.has_library = can_be_loaded;
