@@ -13,14 +13,12 @@ namespace glint::arrays {
 namespace {
 
 template <class T>
-Program compiled_for(const Expression& expression, const std::vector<Operand<const T>>& inputs) {
-    const Program program = compile(expression);
+void require_number(const Program& program, const std::vector<Operand<const T>>& inputs) {
     if (program.inputs > int(inputs.size()))
         throw OptionError("the expression reads input " + std::to_string(program.inputs - 1) + ", and " +
                           std::to_string(inputs.size()) + " inputs were given");
     if (inputs.size() > max_inputs)
         throw OptionError(std::to_string(inputs.size()) + " inputs: at most " + std::to_string(max_inputs));
-    return program;
 }
 
 template <class T>
@@ -70,9 +68,8 @@ double of_nothing(Reduction reduction) {
 }  // namespace
 
 template <class T>
-void map(Session& session, const Expression& expression, const std::vector<Operand<const T>>& inputs,
-         const Operand<T>& out) {
-    const Program program = compiled_for(expression, inputs);
+void map(Session& session, const Program& program, const std::vector<Operand<const T>>& inputs, const Operand<T>& out) {
+    require_number(program, inputs);
     require_inputs(inputs, out.shape());
     if (out.shape().count() == 0) return;
     session.run(
@@ -87,9 +84,9 @@ void map(Session& session, const Expression& expression, const std::vector<Opera
 }
 
 template <class T>
-double reduce(Session& session, Reduction reduction, const Expression& expression,
+double reduce(Session& session, Reduction reduction, const Program& program,
               const std::vector<Operand<const T>>& inputs) {
-    const Program program = compiled_for(expression, inputs);
+    require_number(program, inputs);
     const Shape shape = common_shape(inputs);
     if (shape.count() == 0) return of_nothing(reduction);
     double result = 0;
@@ -141,9 +138,9 @@ void to_host(Session& session, const DeviceArray<T>& array, const View<T>& out) 
     template DeviceArray<T> empty_on_device<T>(Session&, const Shape&);   \
     template DeviceArray<T> to_device<T>(Session&, const View<const T>&); \
     template void to_host<T>(Session&, const DeviceArray<T>&, const View<T>&);
-#define GLINT_ELEMENTWISE(T)                                                                                    \
-    template void map<T>(Session&, const Expression&, const std::vector<Operand<const T>>&, const Operand<T>&); \
-    template double reduce<T>(Session&, Reduction, const Expression&, const std::vector<Operand<const T>>&);
+#define GLINT_ELEMENTWISE(T)                                                                                 \
+    template void map<T>(Session&, const Program&, const std::vector<Operand<const T>>&, const Operand<T>&); \
+    template double reduce<T>(Session&, Reduction, const Program&, const std::vector<Operand<const T>>&);
 GLINT_ELEMENTWISE(float)
 GLINT_ELEMENTWISE(double)
 GLINT_MOVES(float)

@@ -29,7 +29,7 @@ Shape product_shape(const Shape& a, const Shape& b) {
 
 template <class T>
 void fill_with_zeros(Session& session, const Operand<T>& c) {
-    map<T>(session, Expression(0.0), {}, c);
+    map<T>(session, compile(Expression(0.0)), {}, c);
 }
 
 }  // namespace

@@ -52,25 +52,38 @@ std::shared_ptr<Held<T>> held(Session& session, std::vector<T> values, const Sha
 }
 
 /// Two products and a root of each pair of elements.
-Expression length() { return sqrt(input(0) * input(0) + input(1) * input(1)); }
+const Program& length() {
+    static const Program program = compile(sqrt(input(0) * input(0) + input(1) * input(1)));
+    return program;
+}
 
 }  // namespace
 
 template <class T>
-Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
+Work work_of(Kind kind, std::int64_t n, bool resident) {
     const Residency at{resident, resident};
+    switch (kind) {
+        case Kind::matmul: return matmul_work<T>({n, n}, {n, n}, at);
+        case Kind::fft: return fft_work<T>({n}, 1, false, at);
+        case Kind::svd: return svd_work<T>({n, n}, true, at);
+        case Kind::map: return map_work<T>(length(), {n}, at);
+        default: return reduce_work<T>(length(), {n}, {resident, false});
+    }
+}
+
+template <class T>
+Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
     Sample made;
+    made.work = work_of<T>(kind, n, resident);
     std::function<void()> call;
     if (kind == Kind::matmul) {
         const Shape square{n, n};
         const auto a = held(session, random_values<T>(n * n), square, resident);
         const auto c = held(session, std::vector<T>(std::size_t(n * n)), square, resident);
-        made.work = matmul_work<T>(square, square, at);
         call = [&session, a, c] { matmul<T>(session, a->input(), a->input(), c->result()); };
     } else if (kind == Kind::fft) {
         const auto in = held(session, random_complex<T>(n), {n}, resident);
         const auto out = held(session, std::vector<std::complex<T>>(std::size_t(n)), {n}, resident);
-        made.work = fft_work<T>({n}, 1, false, at);
         call = [&session, in, out] { fft<T>(session, in->input(), out->result()); };
     } else if (kind == Kind::svd) {
         const Shape square{n, n};
@@ -78,7 +91,6 @@ Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
         const auto u = held(session, std::vector<T>(std::size_t(n * n)), square, resident);
         const auto vt = held(session, std::vector<T>(std::size_t(n * n)), square, resident);
         const auto s = held(session, std::vector<T>(std::size_t(n)), {n}, resident);
-        made.work = svd_work<T>(square, true, at);
         call = [&session, a, s, u, vt] { svd<T>(session, a->input(), s->result(), u->result(), vt->result()); };
     } else {
         const auto x = held(session, random_values<T>(n), {n}, resident);
@@ -86,10 +98,8 @@ Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
         const std::vector<Operand<const T>> inputs{x->input(), y->input()};
         if (kind == Kind::map) {
             const auto out = held(session, std::vector<T>(std::size_t(n)), {n}, resident);
-            made.work = map_work<T>(compile(length()), {n}, at);
             call = [&session, x, y, inputs, out] { map<T>(session, length(), inputs, out->result()); };
         } else {
-            made.work = reduce_work<T>(compile(length()), {n}, {resident, false});
             call = [&session, x, y, inputs] { reduce<T>(session, Reduction::sum, length(), inputs); };
         }
     }
@@ -100,6 +110,8 @@ Sample sample(Session& session, Kind kind, std::int64_t n, bool resident) {
     return made;
 }
 
+template Work work_of<float>(Kind, std::int64_t, bool);
+template Work work_of<double>(Kind, std::int64_t, bool);
 template Sample sample<float>(Session&, Kind, std::int64_t, bool);
 template Sample sample<double>(Session&, Kind, std::int64_t, bool);
 

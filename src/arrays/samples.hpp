@@ -21,6 +21,10 @@ struct Sample {
 enum class Kind { matmul, fft, svd, map, reduce };
 constexpr Kind all_kinds[] = {Kind::matmul, Kind::fft, Kind::svd, Kind::map, Kind::reduce};
 
+/// What sample() will be, without making it.
+template <class T>
+Work work_of(Kind kind, std::int64_t n, bool resident);
+
 /// T: float or double. `n`: rows of a matrix, elements of an array. `resident`: operands and result on the GPU, which is
 /// opened for it.
 template <class T>

@@ -15,4 +15,7 @@ Command add_bench_localize(CLI::App& bench);
 /// `glint bench sharing`: policies of sharing GPUs, simulated.
 Command add_bench_sharing(CLI::App& bench);
 
+/// `glint bench offload`: decisions between CPU and GPU.
+Command add_bench_offload(CLI::App& bench);
+
 }  // namespace glint::cli

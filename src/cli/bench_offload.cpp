@@ -100,9 +100,7 @@ class Model {
         warm_ = cold_;
         warm_.context_open = warm_.library_loaded = true;
     }
-    Side decide(const Case& of) const {
-        return offload::decide(*machine_, of.cold ? cold_ : warm_, of.work).choice;
-    }
+    Side decide(const Case& of) const { return offload::decide(*machine_, of.cold ? cold_ : warm_, of.work).choice; }
     Side by_rules(const Case& of) const {
         static const offload::Machine nothing_known({}, "");
         return offload::decide(nothing_known, of.cold ? cold_ : warm_, of.work).choice;
@@ -195,9 +193,8 @@ class Bench {
         for (const PsfModel model : fit_models()) {
             FitSample sample(model, flags_.quick ? 10'000 : std::int64_t(flags_.most_fits));
             for (double n = 100; n <= (flags_.quick ? 1e4 : flags_.most_fits); n *= 10, k += 2)
-                measure_case(k, [&](Side side) {
-                    return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); });
-                });
+                measure_case(
+                    k, [&](Side side) { return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); }); });
         }
     }
 

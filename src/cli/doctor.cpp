@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/doctor_arrays.hpp"
 #include "cli/try_gpu.hpp"
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
@@ -24,17 +25,18 @@ constexpr const char* help_footer = R"(
 Examples:
   glint doctor
   glint doctor --test
+  glint doctor --calibrate --verbose
   glint doctor --guide
   glint doctor --json | jq '.findings[] | select(.health != "ok")'
 
 Checks the driver, NVML, device files and their permissions, each GPU's modes and health, processes that hold memory without
 living, the directory of leases and who sees it, leases that go nowhere, and environment variables. Nothing is put on any
-GPU but with --test. --guide prints what is missing instead (driver, libraries for array operations), with the commands that
+GPU but with --test and --calibrate. --guide prints what is missing instead (driver, libraries for array operations), with the commands that
 install it on this distribution. The exit code is 0 when all is well or there are only warnings, and 6 when there is a problem: a GPU that
 cannot be used, or not be shared.)";
 
 struct DoctorFlags {
-    bool test = false, verbose = false, guide = false;
+    bool test = false, calibrate = false, verbose = false, guide = false;
     ConsoleFlags console;
 };
 
@@ -54,6 +56,9 @@ Findings examine(const DoctorFlags& flags) {
     if (flags.test)
         for (const gpu::Device& device : gpu::inventory().devices)
             if (device.why_not.empty()) findings.push_back(try_gpu(device));
+    const auto add = [&](const Findings& more) { findings.insert(findings.end(), more.begin(), more.end()); };
+    if (flags.test) add(test_arrays());
+    if (flags.calibrate) add(calibrate_arrays());
     return findings;
 }
 
@@ -143,7 +148,11 @@ int run(const DoctorFlags& flags) {
 Command add_doctor(CLI::App& program) {
     const auto flags = std::make_shared<DoctorFlags>();
     CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and how to mend it");
-    app->add_flag("--test", flags->test, "Also use each GPU for a moment: a context, a copy, a few fits");
+    app->add_flag(
+        "--test", flags->test,
+        "Also use each GPU for a moment: a context, a copy, a few fits; compute on every backend and compare");
+    app->add_flag("--calibrate", flags->calibrate,
+                  "Also measure CPU, GPU and the link between, for decisions to come (some seconds)");
     app->add_flag("--guide", flags->guide, "Only what is missing on this machine, and how to get it there");
     app->add_flag("-v,--verbose", flags->verbose, "A line for each GPU also where all is well");
     add_console_flags(*app, flags->console);

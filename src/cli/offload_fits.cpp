@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "cli/bench_fit.hpp"
 #include "fit/weigh.hpp"
 #include "glint/simulate.hpp"
 
@@ -13,15 +14,7 @@ namespace glint::cli {
 namespace {
 
 constexpr int size_px = 7;
-constexpr double pixel_um = 0.1, sigma_um = 0.13;
 constexpr std::int64_t different = 10'000;
-
-Psf psf_of(PsfModel model) {
-    Psf psf;
-    psf.model = model, psf.sigma_um = sigma_um;
-    if (model == PsfModel::AstigmaticXYZNB) psf.astigmatism = typical_astigmatism();
-    return psf;
-}
 
 }  // namespace
 
@@ -29,11 +22,11 @@ std::vector<PsfModel> fit_models() {
     return {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB};
 }
 
-FitSample::FitSample(PsfModel model, std::int64_t most) : psf_(psf_of(model)) {
+FitSample::FitSample(PsfModel model, std::int64_t most) : psf_(bench_psf(model)) {
     RoiSimulation simulation;
     simulation.size = size_px, simulation.count = std::min(most, different);
     std::array<std::vector<float>, max_parameters> truth;
-    all_ = simulate_rois(simulation, psf_, pixel_um, {}, truth);
+    all_ = simulate_rois(simulation, psf_, bench_pixel_um, {}, truth);
     const std::size_t wanted = std::size_t(most) * size_px * size_px, have = all_.pixels.size();
     all_.pixels.resize(std::max(wanted, have));
     for (std::size_t k = have; k < all_.pixels.size(); ++k) all_.pixels[k] = all_.pixels[k - have];
@@ -49,7 +42,7 @@ void FitSample::run(offload::Side side, std::int64_t n, offload::Machine& machin
         part_.pixels.assign(all_.pixels.begin(), all_.pixels.begin() + std::ptrdiff_t(n) * size_px * size_px);
     }
     const auto began = std::chrono::steady_clock::now();
-    fitter_.fit(part_, psf_, pixel_um, options);
+    fitter_.fit(part_, psf_, bench_pixel_um, options);
     machine.learn(work_of(psf_.model, n), side,
                   std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }

@@ -52,19 +52,28 @@ template <class T>
 void svd(Session& session, const Operand<const T>& a, const Operand<T>& s, const Operand<T>& u = {},
          const Operand<T>& vt = {});
 
-/// out = expression of the inputs, element by element. Inputs have out's shape, or one element. T: float or double.
+/// out = program of the inputs, element by element. Inputs have out's shape, or one element. T: float or double.
+template <class T>
+void map(Session& session, const Program& program, const std::vector<Operand<const T>>& inputs, const Operand<T>& out);
 template <class T>
 void map(Session& session, const Expression& expression, const std::vector<Operand<const T>>& inputs,
-         const Operand<T>& out);
+         const Operand<T>& out) {
+    map<T>(session, compile(expression), inputs, out);
+}
 
 enum class Reduction { sum, mean, minimum, maximum };
 
-/// The sum (in double precision), mean, least or greatest of expression over all elements of the inputs, which are of
+/// The sum (in double precision), mean, least or greatest of a program's value over all elements of the inputs, which are of
 /// one shape, or have one element. NaN where one is. Of no elements: 0, NaN, and an OptionError for the least and the
 /// greatest.
 template <class T>
-double reduce(Session& session, Reduction reduction, const Expression& expression,
+double reduce(Session& session, Reduction reduction, const Program& program,
               const std::vector<Operand<const T>>& inputs);
+template <class T>
+double reduce(Session& session, Reduction reduction, const Expression& expression,
+              const std::vector<Operand<const T>>& inputs) {
+    return reduce<T>(session, reduction, compile(expression), inputs);
+}
 
 /// To the session's GPU and back. to_device() throws gpu::NoGpu, gpu::OutOfMemory, as Session::gpu() does.
 template <class T>
