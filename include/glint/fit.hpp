@@ -19,7 +19,7 @@
 
 namespace glint {
 
-/// Where to fit: `automatic` does what GLINT_BACKEND says; else it waits for a GPU where there is one, or takes the CPU.
+/// `automatic` does what GLINT_BACKEND says; else it waits for a GPU where there is one, or ends on the CPU.
 enum class Backend { automatic, cpu, gpu };
 
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
