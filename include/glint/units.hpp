@@ -30,7 +30,7 @@ double to_nm(Length length, double pixel_size_nm);
 double parse_seconds(std::string_view text, std::string_view what);
 
 /// Bytes: a number alone or with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, as in "4GiB" or "500 MB"; where there are
-/// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else, and for less than a byte.
+/// `whole_bytes`, also percent of these. Throws OptionError, naming `what`, for anything else and for less than one.
 std::uint64_t parse_bytes(std::string_view text, std::string_view what, std::uint64_t whole_bytes = 0);
 
 }  // namespace glint

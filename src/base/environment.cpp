@@ -3,6 +3,7 @@
 #include "glint/environment.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <initializer_list>
@@ -22,6 +23,13 @@ std::string value_of(const char* name) {
     return value ? value : "";
 }
 
+/// Words count in any case: True, AUTO.
+std::string word_of(const char* name) {
+    std::string word = value_of(name);
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+    return word;
+}
+
 [[noreturn]] void refuse(const char* name, const std::string& value, const std::string& expected) {
     throw OptionError(std::string(name) + "=" + value + ": expected " + expected);
 }
@@ -31,11 +39,11 @@ bool is_one_of(const std::string& value, std::initializer_list<const char*> word
 }
 
 bool is_on(const char* name, bool by_default) {
-    const std::string value = value_of(name);
-    if (value.empty()) return by_default;
-    if (is_one_of(value, {"true", "1", "yes", "on"})) return true;
-    if (is_one_of(value, {"false", "0", "no", "off"})) return false;
-    refuse(name, value, "true or false (also 1 or 0, yes or no, on or off)");
+    const std::string word = word_of(name);
+    if (word.empty()) return by_default;
+    if (is_one_of(word, {"true", "1", "yes", "on"})) return true;
+    if (is_one_of(word, {"false", "0", "no", "off"})) return false;
+    refuse(name, value_of(name), "true or false (also 1 or 0, yes or no, on or off)");
 }
 
 /// 0 where it is not set.
@@ -95,7 +103,7 @@ bool gpu_enabled() { return is_on("GLINT_GPU_ENABLED", true); }
 std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes) {
     constexpr const char* name = "GLINT_GPU_MEMORY_LIMIT";
     const std::string value = value_of(name);
-    return value.empty() || value == "auto" ? 0 : parse_bytes(value, name, total_bytes);
+    return value.empty() || word_of(name) == "auto" ? 0 : parse_bytes(value, name, total_bytes);
 }
 
 bool gpu_early_reclaim() { return is_on("GLINT_GPU_EARLY_RECLAIM", true); }
@@ -109,11 +117,11 @@ std::uint64_t offload_threshold_bytes() {
 
 Backend backend() {
     constexpr const char* name = "GLINT_BACKEND";
-    const std::string value = value_of(name);
-    if (value.empty() || value == "auto") return Backend::automatic;
-    if (value == "cpu") return Backend::cpu;
-    if (value == "gpu" || value == "cuda") return Backend::gpu;
-    refuse(name, value, "auto, cpu or gpu (also cuda)");
+    const std::string word = word_of(name);
+    if (word.empty() || word == "auto") return Backend::automatic;
+    if (word == "cpu") return Backend::cpu;
+    if (word == "gpu" || word == "cuda") return Backend::gpu;
+    refuse(name, value_of(name), "auto, cpu or gpu (also cuda)");
 }
 
 int threads() {

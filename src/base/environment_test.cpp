@@ -49,11 +49,11 @@ void write(const TemporaryFolder& root, const std::string& path, const std::stri
 }  // namespace
 
 TEST(Environment, switches_are_written_in_many_ways) {
-    for (const char* value : {"true", "1", "yes", "on", ""}) {
+    for (const char* value : {"true", "True", "1", "yes", "on", ""}) {
         const Set variable("GLINT_GPU_EARLY_RECLAIM", value);
         EXPECT_TRUE(gpu_early_reclaim()) << value;
     }
-    for (const char* value : {"false", "0", "no", "off"}) {
+    for (const char* value : {"false", "FALSE", "0", "no", "off"}) {
         const Set variable("GLINT_GPU_EARLY_RECLAIM", value);
         EXPECT_FALSE(gpu_early_reclaim()) << value;
     }

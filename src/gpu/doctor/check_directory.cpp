@@ -29,14 +29,6 @@ std::string content(const char* path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool in_container() {
-    std::error_code ignored;
-    for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
-        if (std::filesystem::exists(mark, ignored)) return true;
-    return std::filesystem::read_symlink("/proc/self/ns/pid", ignored) != "pid:[4026531836]" ||
-           std::getenv("container");
-}
-
 /// Users of a namespace of their own have other numbers outside, where their files then seem to be somebody else's.
 bool has_own_users() {
     std::istringstream map(content("/proc/self/uid_map"));
@@ -146,6 +138,14 @@ class Check {
 };
 
 }  // namespace
+
+bool in_container(const std::string& root) {
+    std::error_code ignored;
+    for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
+        if (std::filesystem::exists(root + mark, ignored)) return true;
+    return root.empty() && (std::filesystem::read_symlink("/proc/self/ns/pid", ignored) != "pid:[4026531836]" ||
+                            std::getenv("container"));
+}
 
 std::string why_private(const std::string& mountinfo, const std::string& path) {
     // ID PARENT MAJOR:MINOR ROOT MOUNT-POINT OPTIONS... - TYPE SOURCE OPTIONS

@@ -42,6 +42,8 @@ Findings check_leases(const LeaseSnapshot& leases);
 /// The variables GLINT_* and CUDA's.
 Findings check_variables(const Inventory& inventory, const std::vector<std::string>& other_variables);
 
+/// By the marks that container programs leave below `root`, by the process namespace, by the variable `container`.
+bool in_container(const std::string& root = "");
 /// Why what lies at `path` is seen by this container alone, judged by the text of /proc/self/mountinfo; empty: it is
 /// not.
 std::string why_private(const std::string& mountinfo, const std::string& path);

@@ -22,7 +22,8 @@ constexpr HowTo table[] = {
     {Part::driver, System::debian, "sudo apt install nvidia-open\nsudo reboot"},
     {Part::driver, System::fedora, "sudo dnf install nvidia-open\nsudo reboot"},
     {Part::driver, System::rhel,
-     "sudo dnf module enable nvidia-driver:open-dkms\nsudo dnf install nvidia-open\nsudo reboot"},
+     "sudo dnf module enable nvidia-driver:open-dkms  # releases 8 and 9 only\nsudo dnf install nvidia-open\nsudo "
+     "reboot"},
     {Part::driver, System::suse, "sudo zypper install nvidia-open\nsudo reboot"},
     {Part::driver, System::arch, "sudo pacman -S nvidia-open nvidia-utils\nsudo reboot"},
     {Part::driver, System::wsl,

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "gpu/doctor/doctor.hpp"
 #include "gpu/doctor/guide.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/nvml.hpp"
@@ -37,12 +38,6 @@ bool is_wsl(const std::string& root) {
     std::string version = content(root + "/proc/version");
     std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return std::tolower(c); });
     return version.find("microsoft") != version.npos;
-}
-
-bool is_container(const std::string& root) {
-    for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
-        if (is_there(root + mark)) return true;
-    return root.empty() && std::getenv("container");
 }
 
 bool is_nvidia_on_bus(const std::string& root) {
@@ -76,7 +71,7 @@ Machine this_machine(bool kernels, const std::string& root) {
     if (machine.os_release.empty()) machine.os_release = content(root + "/usr/lib/os-release");
     machine.processor = processor();
     machine.wsl = is_wsl(root);
-    machine.container = is_container(root);
+    machine.container = in_container(root);
     machine.nvidia_on_bus = is_nvidia_on_bus(root);
     machine.switched_off = why_switched_off();
     machine.driver_fits = driver().version >= oldest_cuda;
