@@ -19,12 +19,8 @@
 
 namespace glint {
 
-<<<<<<< HEAD
 /// Where to fit: `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this
 /// machine (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
-=======
-/// `automatic` does what GLINT_BACKEND says; else it waits for a GPU where there is one, or ends on the CPU.
->>>>>>> doc
 enum class Backend { automatic, cpu, gpu };
 
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
