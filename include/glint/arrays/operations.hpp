@@ -12,6 +12,7 @@
 
 #include "glint/arrays/array.hpp"
 #include "glint/arrays/expression.hpp"
+#include "glint/error.hpp"
 #include "glint/offload/session.hpp"
 
 namespace glint::arrays {
@@ -38,6 +39,12 @@ void rfft(Session& session, const Operand<const T>& in, const Operand<std::compl
 /// Back: `out` has n elements in the last dimension where `in` has n / 2 + 1; divides as the inverse does.
 template <class T>
 void irfft(Session& session, const Operand<const std::complex<T>>& in, const Operand<T>& out, int rank = 1);
+
+/// An iteration did not come to its end.
+class NotConverged : public Error {
+  public:
+    using Error::Error;
+};
 
 /// a = u diag(s) vt: singular values in descending order, and with k = min(m, n) the vectors u (m, k) and vt (k, n),
 /// both or neither. T: float or double. Throws OptionError for a NaN or infinity in `a`, NotConverged.
