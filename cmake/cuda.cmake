@@ -11,8 +11,13 @@ find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/
   PATH_SUFFIXES bin)
 
 # glint_add_fatbins(TARGET FUNCTION sources.cu...): the namespace-level array of them, in that order, from
-# `std::span<const unsigned char> glint::FUNCTION(int k)`; empty spans without nvcc.
+# `std::span<const unsigned char> glint::FUNCTION(int k)`; empty spans without nvcc. GLINT_KERNEL_MATH, where the caller
+# sets it, are nvcc's options for arithmetic.
 function(glint_add_fatbins target function)
+  if(NOT DEFINED GLINT_KERNEL_MATH)
+    # Divisions and roots to 2 ulp; no other shortcut: NaN and infinity stay meaningful.
+    set(GLINT_KERNEL_MATH -prec-div=false -prec-sqrt=false -ftz=true)
+  endif()
   set(declarations "")
   set(spans "")
   set(k 0)
@@ -32,10 +37,9 @@ function(glint_add_fatbins target function)
     foreach(source ${ARGN})
       get_filename_component(name ${source} NAME_WE)
       set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
-      # Divisions and roots to 2 ulp; no other shortcut: NaN and infinity stay meaningful.
       add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
         COMMENT "Building CUDA kernels ${name}"
-        COMMAND ${GLINT_NVCC} -fatbin -std=c++20 -O3 --expt-relaxed-constexpr -prec-div=false -prec-sqrt=false -ftz=true
+        COMMAND ${GLINT_NVCC} -fatbin -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
         ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -MD -MF ${fatbin}.d -MT ${fatbin}
         -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
       file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[

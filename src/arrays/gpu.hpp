@@ -10,6 +10,7 @@
 #include <span>
 
 #include "glint/arrays/array.hpp"
+#include "glint/arrays/error.hpp"
 #include "glint/arrays/operations.hpp"
 #include "glint/gpu/stream.hpp"
 
@@ -40,8 +41,9 @@ class OnGpu {
     /// Gives cached plans, handles' workspaces and other spare memory back.
     void drop_caches();
 
-  private:
     struct State;
+
+  private:
     std::unique_ptr<State> state_;
 };
 

@@ -1,0 +1,256 @@
+// Matrix products on a GPU, by cuBLAS; in tiles where they do not fit.
+//
+// cuBLAS goes by columns: a row-major matrix is its transpose there, so that c = a b is asked for as c^T = b^T a^T.
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <tuple>
+
+#include "arrays/transfer.hpp"
+
+namespace glint::arrays {
+namespace {
+
+lib::Status gemm(lib::Blas handle, int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const float* a,
+                 std::int64_t lda, std::int64_t stride_a, const float* b, std::int64_t ldb, std::int64_t stride_b,
+                 float beta, float* c, std::int64_t ldc, std::int64_t stride_c, std::int64_t count) {
+    const float one = 1;
+    if (count == 1) return cublas().cublasSgemm_v2_64(handle, op_a, op_b, m, n, k, &one, a, lda, b, ldb, &beta, c, ldc);
+    return cublas().cublasSgemmStridedBatched_64(handle, op_a, op_b, m, n, k, &one, a, lda, stride_a, b, ldb, stride_b,
+                                                 &beta, c, ldc, stride_c, count);
+}
+lib::Status gemm(lib::Blas handle, int op_a, int op_b, std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
+                 std::int64_t lda, std::int64_t stride_a, const double* b, std::int64_t ldb, std::int64_t stride_b,
+                 double beta, double* c, std::int64_t ldc, std::int64_t stride_c, std::int64_t count) {
+    const double one = 1;
+    if (count == 1) return cublas().cublasDgemm_v2_64(handle, op_a, op_b, m, n, k, &one, a, lda, b, ldb, &beta, c, ldc);
+    return cublas().cublasDgemmStridedBatched_64(handle, op_a, op_b, m, n, k, &one, a, lda, stride_a, b, ldb, stride_b,
+                                                 &beta, c, ldc, stride_c, count);
+}
+
+/// A range along one dimension.
+struct Range {
+    std::int64_t first = 0, n = 0;
+    bool operator==(const Range&) const = default;
+};
+
+/// Which part of a stack of matrices: one index of the outer dimension, a range of the inner, of rows and columns.
+struct Part {
+    std::int64_t outer = 0;
+    Range inner, rows, columns;
+    bool operator==(const Part&) const = default;
+};
+
+/// What cuBLAS is told of an operand. Distances are in elements.
+struct Block {
+    std::uint64_t address = 0;
+    int op = lib::cublas::as_it_is;
+    std::int64_t leading = 0, apart = 0;
+};
+
+/// An operand as two nested stacks of matrices. T is const for what is read.
+template <class T>
+class Matrices {
+    using Element = std::remove_const_t<T>;
+
+  public:
+    /// `stack`: the extents of the result before its matrices. A distance of 0 is the same matrix again.
+    Matrices(const Operand<T>& operand, const std::array<std::int64_t, 2>& stack) : operand_(operand) {
+        const Shape& shape = operand.shape();
+        const Strides strides = operand.on_device() ? contiguous(shape) : operand.view().strides;
+        const int last = shape.dimensions - 1;
+        row_ = strides[last - 1], column_ = strides[last];
+        for (int k = 0; k < 2; ++k)
+            if (const int d = last - 3 + k; d >= 0 && shape[d] > 1 && stack[k] > 1) apart_[k] = strides[d];
+    }
+    bool on_device() const { return operand_.on_device(); }
+    /// Whether both stacks can be taken for one, of inner * outer matrices.
+    bool merges(const std::array<std::int64_t, 2>& stack) const { return apart_[0] == apart_[1] * stack[1]; }
+    void merge() { apart_[0] = 0; }
+    void swap_stacks() { std::swap(apart_[0], apart_[1]); }
+    bool repeats() const { return apart_[1] == 0; }  ///< along the inner dimension
+
+    /// Room for parts of the host's.
+    void reserve(const gpu::Stream& stream, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
+        if (on_device())
+            buffer_ = operand_.device_array().buffer;
+        else
+            buffer_ = gpu::Buffer<Element>(stream, std::size_t((repeats() ? 1 : matrices) * rows * columns));
+        loaded_ = {};
+    }
+
+    /// For cuBLAS, uploaded unless it was the last.
+    Block read(const gpu::Stream& stream, const Part& part) {
+        if (on_device()) return {buffer_.read_on(stream) + offset(part) * sizeof(T), block_.op, row_, apart_[1]};
+        if (!(part == loaded_)) {
+            const View<T> lying = view(part);
+            View<T> turned = lying;
+            std::swap(turned.shape.extent[1], turned.shape.extent[2]);
+            std::swap(turned.strides[1], turned.strides[2]);
+            const bool turn = !lying.is_contiguous() && turned.is_contiguous();
+            upload(stream, buffer_, View<const Element>(turn ? turned : lying), 0, lying.shape.count());
+            block_ = {0, turn ? lib::cublas::transposed : lib::cublas::as_it_is, turn ? part.rows.n : part.columns.n,
+                      repeats() ? 0 : part.rows.n * part.columns.n};
+            loaded_ = part;
+        }
+        Block block = block_;
+        block.address = buffer_.read_on(stream);
+        return block;
+    }
+
+    Block write(const gpu::Stream& stream, const Part& part) {
+        if (on_device()) return {buffer_.write_on(stream) + offset(part) * sizeof(T), 0, row_, apart_[1]};
+        return {buffer_.write_on(stream), 0, part.columns.n, part.rows.n * part.columns.n};
+    }
+    void finish(const gpu::Stream& stream, const Part& part) {
+        if (on_device()) return;
+        const View<T> to = view(part);
+        download(stream, to, buffer_, 0, to.shape.count());
+    }
+
+  private:
+    std::uint64_t offset(const Part& part) const {
+        return std::uint64_t(part.outer * apart_[0] + part.inner.first * apart_[1] + part.rows.first * row_ +
+                             part.columns.first * column_);
+    }
+    View<T> view(const Part& part) const {
+        return {operand_.view().data + std::int64_t(offset(part)),
+                {repeats() ? 1 : part.inner.n, part.rows.n, part.columns.n},
+                {apart_[1], row_, column_}};
+    }
+
+    Operand<T> operand_;
+    std::array<std::int64_t, 2> apart_{};
+    std::int64_t row_ = 0, column_ = 0;
+    gpu::Buffer<Element> buffer_;
+    Part loaded_;
+    Block block_;
+};
+
+/// How much is done at once.
+struct Tile {
+    std::int64_t matrices, rows, columns, depth;
+};
+
+template <class T>
+class Product {
+  public:
+    Product(OnGpu::State& state, const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c)
+        : state_(state), stack_(stack_of(c.shape())), a_(a, stack_), b_(b, stack_), c_(c, stack_) {
+        const Shape &of_a = a.shape(), &of_c = c.shape();
+        m_ = of_c[of_c.dimensions - 2], n_ = of_c[of_c.dimensions - 1], k_ = of_a[of_a.dimensions - 1];
+        if (a_.merges(stack_) && b_.merges(stack_) && c_.merges(stack_)) {
+            a_.merge(), b_.merge(), c_.merge();
+            stack_ = {1, stack_[0] * stack_[1]};
+        } else if (stack_[1] < stack_[0]) {  // the longer one goes to cuBLAS
+            a_.swap_stacks(), b_.swap_stacks(), c_.swap_stacks();
+            std::swap(stack_[0], stack_[1]);
+        }
+        waits_ = c_.on_device() && !(a_.on_device() && b_.on_device());
+    }
+
+    void run() {
+        const lib::Blas handle = state_.ready_blas();
+        Tile tile{stack_[1], m_, n_, k_};
+        while (bytes(tile) > std::int64_t(state_.room()))
+            if (!halve(tile)) break;
+        for (;;) try {
+                run_in(tile, handle);
+                if (waits_) state_.stream.synchronize();  // pinned inputs are the caller's again
+                return;
+            } catch (const gpu::OutOfMemory&) {
+                wait_quietly(state_);
+                if (!halve(tile)) throw;
+            } catch (...) {
+                wait_quietly(state_);
+                throw;
+            }
+    }
+
+  private:
+    static std::array<std::int64_t, 2> stack_of(const Shape& c) {
+        const int d = c.dimensions;
+        return {d > 3 ? c[d - 4] : 1, d > 2 ? c[d - 3] : 1};
+    }
+
+    std::int64_t bytes(const Tile& t) const {
+        std::int64_t elements = 0;
+        if (!a_.on_device()) elements += (a_.repeats() ? 1 : t.matrices) * t.rows * t.depth;
+        if (!b_.on_device()) elements += (b_.repeats() ? 1 : t.matrices) * t.depth * t.columns;
+        if (!c_.on_device()) elements += t.matrices * t.rows * t.columns;
+        return elements * std::int64_t(sizeof(T));
+    }
+
+    /// Fewer matrices, else the half of what saves most. False when it is as small as makes sense.
+    bool halve(Tile& tile) const {
+        constexpr std::int64_t smallest = 64;
+        if (tile.matrices > 1) {
+            tile.matrices = (tile.matrices + 1) / 2;
+            return true;
+        }
+        Tile best = tile;
+        // Of equals, rows: then b stays where it is.
+        for (std::int64_t Tile::*side : {&Tile::rows, &Tile::columns, &Tile::depth}) {
+            Tile other = tile;
+            if (tile.*side <= smallest) continue;
+            other.*side = (tile.*side + 1) / 2;
+            if (bytes(other) < bytes(best)) best = other;
+        }
+        const bool smaller = bytes(best) < bytes(tile);
+        tile = best;
+        return smaller;
+    }
+
+    void run_in(const Tile& tile, lib::Blas handle) {
+        const gpu::Stream& stream = state_.stream;
+        a_.reserve(stream, tile.matrices, tile.rows, tile.depth);
+        b_.reserve(stream, tile.matrices, tile.depth, tile.columns);
+        c_.reserve(stream, tile.matrices, tile.rows, tile.columns);
+        const auto each = [](std::int64_t total, std::int64_t step, const auto& action) {
+            for (std::int64_t first = 0; first < total; first += step)
+                action(Range{first, std::min(step, total - first)});
+        };
+        for (std::int64_t outer = 0; outer < stack_[0]; ++outer)
+            each(stack_[1], tile.matrices, [&](Range inner) {
+                each(n_, tile.columns, [&](Range columns) {
+                    each(m_, tile.rows, [&](Range rows) {
+                        const Part result{outer, inner, rows, columns};
+                        each(k_, tile.depth, [&](Range depth) {
+                            multiply(handle, {outer, inner, rows, depth}, {outer, inner, depth, columns}, result,
+                                     depth.first > 0);
+                        });
+                        c_.finish(stream, result);
+                    });
+                });
+            });
+    }
+
+    void multiply(lib::Blas handle, const Part& of_a, const Part& of_b, const Part& of_c, bool add) {
+        const gpu::Stream& stream = state_.stream;
+        const Block a = a_.read(stream, of_a), b = b_.read(stream, of_b), c = c_.write(stream, of_c);
+        const auto current = state_.current();
+        state_.check(
+            Library::cublas, "cublasXgemm",
+            gemm(handle, b.op, a.op, of_c.columns.n, of_c.rows.n, of_a.columns.n, reinterpret_cast<const T*>(b.address),
+                 b.leading, b.apart, reinterpret_cast<const T*>(a.address), a.leading, a.apart, T(add),
+                 reinterpret_cast<T*>(c.address), c.leading, c.apart, of_c.inner.n));
+    }
+
+    OnGpu::State& state_;
+    std::array<std::int64_t, 2> stack_;
+    Matrices<const T> a_, b_;
+    Matrices<T> c_;
+    std::int64_t m_ = 0, n_ = 0, k_ = 0;
+    bool waits_ = false;
+};
+
+}  // namespace
+
+template <class T>
+void OnGpu::matmul(const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& c) {
+    Product<T>(*state_, a, b, c).run();
+}
+
+template void OnGpu::matmul(const Operand<const float>&, const Operand<const float>&, const Operand<float>&);
+template void OnGpu::matmul(const Operand<const double>&, const Operand<const double>&, const Operand<double>&);
+
+}  // namespace glint::arrays

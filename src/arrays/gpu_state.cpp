@@ -1,0 +1,143 @@
+// Handles, plans and kernels: made on first use, given back in the end.
+// SPDX-License-Identifier: MIT
+#include "arrays/gpu_state.hpp"
+
+#include <algorithm>
+
+#include "arrays/cuda/fatbins.hpp"
+
+namespace glint::arrays {
+
+std::uint64_t OnGpu::State::room() const {
+    const gpu::MemoryStatistics memory = stream.context().statistics();
+    return memory.limit_bytes - std::min(memory.limit_bytes, memory.live_bytes);
+}
+
+const gpu::Stream& OnGpu::State::second() {
+    if (!second_stream) second_stream.emplace(stream.context());
+    return *second_stream;
+}
+
+lib::Blas OnGpu::State::ready_blas() {
+    const Cublas& library = cublas();
+    if (!blas) {
+        const gpu::detail::Current current(home());
+        lib::Blas made = nullptr;
+        check(Library::cublas, "cublasCreate", library.cublasCreate_v2(&made));
+        blas = made;
+        check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, stream.state().stream));
+        check(Library::cublas, "cublasSetMathMode", library.cublasSetMathMode(blas, lib::cublas::default_math));
+    }
+    if (!blas_workspace) {
+        // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
+        constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
+        std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
+        for (; !blas_workspace; bytes /= 2) try {
+                blas_workspace = gpu::Buffer<std::byte>(stream, bytes);
+            } catch (const gpu::OutOfMemory&) {
+                if (bytes <= least) throw;
+            }
+    }
+    const auto address = reinterpret_cast<void*>(blas_workspace.write_on(stream));
+    const gpu::detail::Current current(home());
+    check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, blas_workspace.bytes()));
+    return blas;
+}
+
+lib::Solver OnGpu::State::ready_solver() {
+    if (solver) return solver;
+    const Cusolver& library = cusolver();
+    const gpu::detail::Current current(home());
+    lib::Solver made = nullptr;
+    check(Library::cusolver, "cusolverDnCreate", library.cusolverDnCreate(&made));
+    solver = made;
+    check(Library::cusolver, "cusolverDnSetStream", library.cusolverDnSetStream(solver, stream.state().stream));
+    return solver;
+}
+
+const FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
+    const auto known =
+        std::find_if(plans.begin(), plans.end(), [&](const FftPlan& plan) { return plan.does_as(wanted); });
+    if (known != plans.end()) {
+        plans.splice(plans.begin(), plans, known);
+        return plans.front();
+    }
+    const Cufft& library = cufft();
+    const gpu::detail::Current current(home());
+    constexpr std::size_t most_plans = 8;
+    for (; plans.size() >= most_plans; plans.pop_back()) library.cufftDestroy(plans.back().plan);
+    check(Library::cufft, "cufftCreate", library.cufftCreate(&wanted.plan));
+    plans.push_front(wanted);
+    FftPlan& plan = plans.front();
+    try {
+        check(Library::cufft, "cufftSetAutoAllocation", library.cufftSetAutoAllocation(plan.plan, 0));
+        long long extent[2] = {plan.extent[0], plan.extent[1]};
+        check(Library::cufft, "cufftMakePlanMany64",
+              library.cufftMakePlanMany64(plan.plan, plan.rank, extent, nullptr, 1, 0, nullptr, 1, 0, plan.type,
+                                          plan.count, &plan.work_bytes));
+    } catch (...) {
+        library.cufftDestroy(plan.plan);
+        plans.pop_front();
+        throw;
+    }
+    return plan;
+}
+
+const gpu::Kernel& OnGpu::State::kernel_named(const std::string& name, int shared_bytes) {
+    const auto known = kernels.find(name);
+    if (known != kernels.end()) return known->second;
+    if (arrays_fatbin(0).empty())
+        throw gpu::NoGpu(cu::no_device,
+                         "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or take "
+                         "the CPU");
+    if (!module) module.emplace(stream.context(), arrays_fatbin(0));
+    return kernels.emplace(name, module->kernel(name, shared_bytes)).first->second;
+}
+
+void OnGpu::State::drop_plans() noexcept {
+    for (const FftPlan& plan : plans) cufft().cufftDestroy(plan.plan);
+    plans.clear();
+}
+
+/// What was begun must be over before the libraries' own memory goes.
+OnGpu::State::~State() {
+    if (gpu::forked() || home().released) return;
+    const gpu::detail::Current current(home(), std::nothrow);
+    home().driver->cuStreamSynchronize(stream.state().stream);
+    if (second_stream) home().driver->cuStreamSynchronize(second_stream->state().stream);
+    drop_plans();
+    if (solver) cusolver().cusolverDnDestroy(solver);
+    if (blas) cublas().cublasDestroy_v2(blas);
+}
+
+template <class T>
+void scale(OnGpu::State& state, const gpu::Stream& stream, std::uint64_t x, T factor, std::int64_t n) {
+    launch(stream, state.kernel<T>("arrays_scale"), (n + map_threads - 1) / map_threads, map_threads, 0, x, factor,
+           (long long)n);
+}
+template void scale(OnGpu::State&, const gpu::Stream&, std::uint64_t, float, std::int64_t);
+template void scale(OnGpu::State&, const gpu::Stream&, std::uint64_t, double, std::int64_t);
+
+template <class T>
+void transpose(OnGpu::State& state, std::uint64_t out, std::uint64_t in, std::int64_t rows, std::int64_t columns) {
+    constexpr unsigned side = transpose_side;
+    const std::int64_t blocks = ((rows + side - 1) / side) * ((columns + side - 1) / side);
+    launch(state.stream, state.kernel<T>("arrays_transpose"), blocks, transpose_threads,
+           side * (side + 1) * unsigned(sizeof(T)), out, in, (long long)rows, (long long)columns);
+}
+template void transpose<float>(OnGpu::State&, std::uint64_t, std::uint64_t, std::int64_t, std::int64_t);
+template void transpose<double>(OnGpu::State&, std::uint64_t, std::uint64_t, std::int64_t, std::int64_t);
+
+OnGpu::OnGpu(const gpu::Context&, const gpu::Stream& stream) : state_(std::make_unique<State>(stream)) {}
+OnGpu::~OnGpu() = default;
+
+void OnGpu::drop_caches() {
+    State& state = *state_;
+    state.stream.synchronize();
+    if (state.second_stream) state.second_stream->synchronize();
+    const auto current = state.current();
+    state.drop_plans();
+    state.blas_workspace = {};
+}
+
+}  // namespace glint::arrays

@@ -1,0 +1,85 @@
+// What stands behind OnGpu: streams, handles of the libraries, plans, kernels, and the ways of operands.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "arrays/cuda/elementwise.hpp"
+#include "arrays/gpu.hpp"
+#include "arrays/libraries.hpp"
+#include "glint/gpu/buffer.hpp"
+#include "gpu/stream_state.hpp"
+
+namespace glint::arrays {
+
+/// A plan of cuFFT and what it is for.
+struct FftPlan {
+    int type = 0, rank = 0;
+    std::int64_t extent[2] = {}, count = 0;
+    lib::Plan plan = 0;
+    std::size_t work_bytes = 0;
+
+    bool does_as(const FftPlan& other) const {
+        return type == other.type && rank == other.rank && extent[0] == other.extent[0] &&
+               extent[1] == other.extent[1] && count == other.count;
+    }
+};
+
+struct OnGpu::State {
+    explicit State(const gpu::Stream& of) : stream(of) {}
+    ~State();
+
+    gpu::Stream stream;
+    std::optional<gpu::Stream> second_stream;  // for what overlaps
+    std::optional<gpu::Module> module;
+    std::map<std::string, gpu::Kernel> kernels;
+    lib::Blas blas = nullptr;
+    gpu::Buffer<std::byte> blas_workspace;
+    lib::Solver solver = nullptr;
+    std::list<FftPlan> plans;  // used last first
+
+    gpu::detail::ContextState& home() const { return stream.context().state(); }
+    /// What the libraries are called under.
+    gpu::detail::Current current() const { return gpu::detail::Current(home()); }
+    void check(Library library, const char* call, lib::Status status) const {
+        arrays::check(home(), library, call, status);
+    }
+    /// Bytes that the context's limit leaves.
+    std::uint64_t room() const;
+    const gpu::Stream& second();
+
+    /// Bound to the stream, with a workspace of our own.
+    lib::Blas ready_blas();
+    lib::Solver ready_solver();
+    /// `wanted` with its plan: a known one, or a new one. Without a work area.
+    const FftPlan& plan_for(FftPlan wanted);
+
+    template <class T>
+    const gpu::Kernel& kernel(const char* name, int shared_bytes = 0) {
+        return kernel_named(std::string(name) + (sizeof(T) == sizeof(float) ? "_float" : "_double"), shared_bytes);
+    }
+    const gpu::Kernel& kernel_named(const std::string& name, int shared_bytes);
+
+    void drop_plans() noexcept;
+};
+
+/// Puts a kernel into a stream. Arguments have exactly the types of the kernel's parameters; addresses are uint64.
+template <class... P>
+void launch(const gpu::Stream& stream, const gpu::Kernel& kernel, std::int64_t blocks, unsigned threads,
+            unsigned shared_bytes, P... arguments) {
+    void* pointers[] = {&arguments...};
+    gpu::launch(stream, kernel, unsigned(blocks), threads, shared_bytes, pointers);
+}
+
+/// x *= factor, n numbers at that address.
+template <class T>
+void scale(OnGpu::State& state, const gpu::Stream& stream, std::uint64_t x, T factor, std::int64_t n);
+/// out (columns, rows) of in (rows, columns).
+template <class T>
+void transpose(OnGpu::State& state, std::uint64_t out, std::uint64_t in, std::int64_t rows, std::int64_t columns);
+
+}  // namespace glint::arrays

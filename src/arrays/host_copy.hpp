@@ -1,0 +1,17 @@
+// Parts of arrays of any strides to and from memory without gaps, for the way to a GPU and back.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "glint/arrays/array.hpp"
+
+namespace glint::arrays {
+
+/// Elements [first, first + n) in C order, by several threads. T: float, double, and complex numbers of them.
+template <class T>
+void gather(const View<const T>& from, std::int64_t first, std::int64_t n, T* to);
+template <class T>
+void scatter(const T* from, const View<T>& to, std::int64_t first, std::int64_t n);
+
+}  // namespace glint::arrays

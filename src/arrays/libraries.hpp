@@ -1,0 +1,45 @@
+// cuBLAS, cuFFT and cuSOLVER as tables of functions, found at run time: the same program runs where there are none.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "arrays/library_abi.hpp"
+#include "arrays/library_advice.hpp"
+#include "gpu/context_state.hpp"
+
+namespace glint::arrays {
+
+struct Cublas {
+#define X(name, parameters) lib::Status(*name) parameters = nullptr;
+#include "arrays/cublas_list.inc"
+#undef X
+};
+
+struct Cufft {
+#define X(name, parameters) lib::Status(*name) parameters = nullptr;
+#include "arrays/cufft_list.inc"
+#undef X
+};
+
+struct Cusolver {
+#define X(name, parameters) lib::Status(*name) parameters = nullptr;
+#include "arrays/cusolver_list.inc"
+#undef X
+};
+
+/// Loaded at the first call, and never unloaded. Throw LibraryMissing, and look anew at the next call.
+const Cublas& cublas();
+const Cufft& cufft();
+const Cusolver& cusolver();
+
+/// The first of these that can be loaded: what the process has loaded already, then what the system finds
+/// (LD_LIBRARY_PATH among it), then the usual folder of a toolkit. Throws LibraryMissing, which names `package` of pip
+/// and `apt` of apt-get.
+void* open_library(std::initializer_list<const char*> names, const char* package, const char* apt);
+
+/// Throws what `status` of `call` means: OutOfMemory, DeviceLost where that is what is behind it, or GpuError.
+void check(const gpu::detail::ContextState& home, Library library, const char* call, lib::Status status);
+
+}  // namespace glint::arrays

@@ -1,0 +1,31 @@
+// What a status of cuBLAS, cuFFT or cuSOLVER means to a user, and what to do about it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "arrays/library_abi.hpp"
+
+namespace glint::arrays {
+
+enum class Library { cublas, cufft, cusolver };
+
+const char* name_of(Library library);
+
+struct LibraryAdvice {
+    lib::Status status;
+    const char* name;  ///< CUBLAS_STATUS_ALLOC_FAILED
+    const char* meaning;
+    const char* remedy;
+};
+
+/// Null for success and for statuses that are not known.
+const LibraryAdvice* advice_on(Library library, lib::Status status);
+/// "cublasSgemm_v2: CUBLAS_STATUS_ALLOC_FAILED (3): the GPU has no memory left for this; ask for less"
+std::string describe(Library library, const char* call, lib::Status status);
+/// Whether it says that memory lacks.
+bool lacks_memory(Library library, lib::Status status);
+/// Whether it may mean that memory lacks, as those that say nothing in particular do.
+bool may_lack_memory(Library library, lib::Status status);
+
+}  // namespace glint::arrays
