@@ -70,7 +70,7 @@ class Pass {
         if (threads == 0)
             body();
         else
-            tbb::task_arena(threads).execute(body);
+            tbb::task_arena(thread_count(threads)).execute(body);
     }
 
     /// Whether elements are first brought together.
