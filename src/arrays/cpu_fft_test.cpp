@@ -20,11 +20,12 @@ using Wide = std::complex<long double>;
 /// The transform of one line; `sign` -1: forward.
 std::vector<Wide> defined(const std::vector<Wide>& x, int sign) {
     const std::size_t n = x.size();
-    std::vector<Wide> to(n);
+    std::vector<Wide> to(n), roots(n);
     for (std::size_t k = 0; k < n; ++k)
-        for (std::size_t j = 0; j < n; ++j)
-            to[k] += x[j] * std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> *
-                                                 static_cast<long double>(k * j % n) / static_cast<long double>(n));
+        roots[k] = std::polar(1.0L, sign * 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) /
+                                        static_cast<long double>(n));
+    for (std::size_t k = 0; k < n; ++k)
+        for (std::size_t j = 0; j < n; ++j) to[k] += x[j] * roots[k * j % n];
     return to;
 }
 
