@@ -13,8 +13,9 @@
 namespace glint::arrays::cpu {
 namespace {
 
-constexpr std::int64_t lines_at_once = 16;        // whose elements are brought together: two cache lines of them
-constexpr std::int64_t least_shared = 1 << 16;    // elements, of one transform by several threads
+constexpr std::int64_t lines_at_once = 16;      // whose elements are brought together: two cache lines of them
+constexpr std::int64_t longest_apart = 128;     // elements that need not be: their cache lines do not crowd each other
+constexpr std::int64_t least_shared = 1 << 16;  // elements, of one transform by several threads
 constexpr std::int64_t least_parallel = 1 << 14;  // elements, of all
 
 /// Transforms along one dimension of `in` and `out`, over all others.
@@ -55,7 +56,7 @@ class Pass {
             threads_each_ = count;
             return in_arena(threads, [&] { run_groups(1, lines, 1); });
         }
-        const bool gathers = in_apart_ != 1 || out_apart_ != 1;
+        const bool gathers = is_apart(in_apart_) || is_apart(out_apart_);
         std::int64_t size =
             gathers ? (n_ <= 1 << 14 ? lines_at_once : 4) : std::clamp<std::int64_t>(4096 / n_ / 4 * 4, 1, 64);
         const bool alone = lines * n_ < least_parallel || count == 1;
@@ -69,8 +70,11 @@ class Pass {
         if (threads == 0)
             body();
         else
-            tbb::task_arena(threads).execute(body);
+            tbb::task_arena(thread_count(threads)).execute(body);
     }
+
+    /// Whether elements are first brought together.
+    bool is_apart(std::int64_t apart) const { return apart == 0 || (apart != 1 && n_ > longest_apart); }
 
     /// Each thread's plans and room.
     struct Worker {
@@ -99,7 +103,7 @@ class Pass {
 
     void group(Worker& worker, const In* in, Out* out, std::int64_t count) const {
         const std::int64_t in_step = in_step_[dimensions_ - 1], out_step = out_step_[dimensions_ - 1];
-        const bool gathers = in_apart_ != 1 || (count > 1 && in_step == 0), scatters = out_apart_ != 1;
+        const bool gathers = is_apart(in_apart_) || (count > 1 && in_step == 0), scatters = is_apart(out_apart_);
         const In* from = in;
         Out* to = out;
         if (gathers) {
@@ -112,7 +116,13 @@ class Pass {
             worker.out.resize(lines_at_most(count, worker.out.size(), out_n_));
             to = worker.out.data();
         }
-        const Lines lines{transform_,   n_, count, gathers ? in_n_ : in_step, scatters ? out_n_ : out_step,
+        const Lines lines{transform_,
+                          n_,
+                          gathers ? 1 : in_apart_,
+                          scatters ? 1 : out_apart_,
+                          count,
+                          gathers ? in_n_ : in_step,
+                          scatters ? out_n_ : out_step,
                           threads_each_};
         transform(worker, lines, from, to);
         if (!scatters) return;
@@ -125,14 +135,19 @@ class Pass {
     }
 
     void transform(Worker& worker, Lines lines, const In* from, Out* to) const {
-        if (lines.count == 1) lines.in_apart = lines.out_apart = 0;  // the same plan, wherever it lies
+        if (lines.count == 1) lines.in_step = lines.out_step = 0;  // the same plan, wherever it lies
         FftPlan<T>& plan = worker.plans[lines.count == 1];
         if (!plan.fits(lines, from, to)) plan = FftPlan<T>::make(lines, from, to);
         plan.run(from, to);
         if (factor_ == 1) return;
-        const auto loops = step_loops<T>();
-        for (std::int64_t k = 0; k < lines.count; ++k)
-            loops.scale(reinterpret_cast<T*>(to + k * lines.out_apart), factor_, out_n_ * sizeof(Out) / sizeof(T));
+        if (lines.out_apart == 1) {
+            const auto loops = step_loops<T>();
+            for (std::int64_t k = 0; k < lines.count; ++k)
+                loops.scale(reinterpret_cast<T*>(to + k * lines.out_step), factor_, out_n_ * sizeof(Out) / sizeof(T));
+        } else {
+            for (std::int64_t i = 0; i < out_n_; ++i)
+                for (std::int64_t k = 0; k < lines.count; ++k) to[i * lines.out_apart + k * lines.out_step] *= factor_;
+        }
     }
 
     Transform transform_;

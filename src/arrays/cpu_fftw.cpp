@@ -142,7 +142,8 @@ struct FftPlan<T>::Made {
     void make_plan(void* in, void* out) {
         using Complex = std::complex<T>;
         Library<T>& library = Library<T>::get();
-        const Dimension line{lines.n, 1, 1}, many{lines.count, lines.in_apart, lines.out_apart};
+        const Dimension line{lines.n, lines.in_apart, lines.out_apart},
+            many{lines.count, lines.in_step, lines.out_step};
         const int rank = lines.count > 1 ? 1 : 0;
         const std::lock_guard lock(library.planner);
         if (library.plan_with_threads) library.plan_with_threads(lines.threads);

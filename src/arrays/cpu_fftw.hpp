@@ -11,10 +11,10 @@ namespace glint::arrays::cpu {
 
 enum class Transform { forward, backward, from_real, to_real };
 
-/// `count` transforms of n elements (of the real side), each without gaps, `apart` elements from one to the next.
+/// `count` transforms of n elements (of the real side): how far apart their elements are, and from one to the next.
 struct Lines {
     Transform transform;
-    std::int64_t n, count, in_apart, out_apart;
+    std::int64_t n, in_apart, out_apart, count, in_step, out_step;
     int threads;  // that one transform is shared out to
     bool operator==(const Lines&) const = default;
 };

@@ -6,14 +6,15 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace glint::arrays::cpu {
 
-/// `threads` as the functions of cpu.hpp take it, as a number of threads.
+/// `threads` as the functions of cpu.hpp take it, as a number of threads: no more than there are processors for.
 inline int thread_count(int threads) {
     static const int all = tbb::info::default_concurrency();
-    return threads > 0 ? threads : all;
+    return threads > 0 ? std::min(threads, all) : all;
 }
 
 /// body(k) for k from 0 to n - 1. While it waits, the caller takes on no other work of the program's: it may hold a lock.
@@ -24,10 +25,10 @@ void parallel(int threads, std::int64_t n, const Body& body) {
         return;
     }
     const auto loop = [&] { tbb::parallel_for(std::int64_t(0), n, body); };
-    if (threads == 0 || threads == tbb::this_task_arena::max_concurrency())
+    if (threads == 0 || thread_count(threads) == tbb::this_task_arena::max_concurrency())
         tbb::this_task_arena::isolate(loop);
     else
-        tbb::task_arena(threads).execute(loop);
+        tbb::task_arena(thread_count(threads)).execute(loop);
 }
 
 }  // namespace glint::arrays::cpu
