@@ -24,23 +24,27 @@ lib::Blas OnGpu::State::ready_blas() {
         const gpu::detail::Current current(home());
         lib::Blas made = nullptr;
         check(Library::cublas, "cublasCreate", library.cublasCreate_v2(&made));
+        lib::Status status = library.cublasSetStream_v2(made, stream.state().stream);
+        if (!status) status = library.cublasSetMathMode(made, lib::cublas::default_math);
+        if (status) library.cublasDestroy_v2(made);
+        check(Library::cublas, "cublasSetStream", status);
         blas = made;
-        check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, stream.state().stream));
-        check(Library::cublas, "cublasSetMathMode", library.cublasSetMathMode(blas, lib::cublas::default_math));
     }
     if (!blas_workspace) {
         // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
         constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
         std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
-        for (; !blas_workspace; bytes /= 2) try {
-                blas_workspace = gpu::Buffer<std::byte>(stream, bytes);
+        gpu::Buffer<std::byte> memory;
+        for (; !memory; bytes /= 2) try {
+                memory = gpu::Buffer<std::byte>(stream, bytes);
             } catch (const gpu::OutOfMemory&) {
                 if (bytes <= least) throw;
             }
+        const auto address = reinterpret_cast<void*>(memory.write_on(stream));
+        const gpu::detail::Current current(home());
+        check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, memory.bytes()));
+        blas_workspace = std::move(memory);
     }
-    const auto address = reinterpret_cast<void*>(blas_workspace.write_on(stream));
-    const gpu::detail::Current current(home());
-    check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, blas_workspace.bytes()));
     return blas;
 }
 
@@ -50,9 +54,10 @@ lib::Solver OnGpu::State::ready_solver() {
     const gpu::detail::Current current(home());
     lib::Solver made = nullptr;
     check(Library::cusolver, "cusolverDnCreate", library.cusolverDnCreate(&made));
-    solver = made;
-    check(Library::cusolver, "cusolverDnSetStream", library.cusolverDnSetStream(solver, stream.state().stream));
-    return solver;
+    const lib::Status status = library.cusolverDnSetStream(made, stream.state().stream);
+    if (status) library.cusolverDnDestroy(made);
+    check(Library::cusolver, "cusolverDnSetStream", status);
+    return solver = made;
 }
 
 const FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
