@@ -71,12 +71,13 @@ class Matrices {
 
     /// Room for parts of the host's.
     void reserve(const gpu::Stream& stream, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
+        release();
         if (on_device())
             buffer_ = operand_.device_array().buffer;
         else
             buffer_ = gpu::Buffer<Element>(stream, std::size_t((repeats() ? 1 : matrices) * rows * columns));
-        loaded_ = {};
     }
+    void release() { buffer_ = {}, loaded_ = {}; }
 
     /// For cuBLAS, uploaded unless it was the last.
     Block read(const gpu::Stream& stream, const Part& part) {
@@ -149,12 +150,17 @@ class Product {
     }
 
     void run() {
-        const lib::Blas handle = state_.ready_blas();
+        state_.ready_blas(state_.stream);  // its workspace is not to be had any more then
+        if (can_go_by_rows()) try {
+                return run_by_rows();
+            } catch (const gpu::OutOfMemory&) {
+                b_.release();
+            }
         Tile tile{stack_[1], m_, n_, k_};
         while (bytes(tile) > std::int64_t(state_.room()))
             if (!halve(tile)) break;
         for (;;) try {
-                run_in(tile, handle);
+                run_in(tile);
                 if (waits_) state_.stream.synchronize();  // pinned inputs are the caller's again
                 return;
             } catch (const gpu::OutOfMemory&) {
@@ -200,7 +206,42 @@ class Product {
         return smaller;
     }
 
-    void run_in(const Tile& tile, lib::Blas handle) {
+    /// Where the host waits for much, and b fits whole: some rows go up and others down while others are computed.
+    bool can_go_by_rows() const {
+        constexpr std::int64_t much = std::int64_t(32) << 20;
+        const Tile few{1, std::min(m_, row_granule), n_, k_}, all{1, m_, n_, k_};
+        return stack_[0] * stack_[1] == 1 && !c_.on_device() && bytes(all) > much &&
+               bytes(few) < std::int64_t(state_.room()) / 2;
+    }
+
+    void run_by_rows() {
+        struct Slot {
+            Matrices<const T> a;
+            Matrices<T> c;
+        };
+        b_.reserve(state_.stream, 1, k_, n_);
+        const Pieces pieces{.total = m_,
+                            .bytes_each = (n_ + (a_.on_device() ? 0 : k_)) * std::int64_t(sizeof(T)),
+                            .granule = row_granule,
+                            .overlap = true};
+        in_pieces(
+            state_, pieces,
+            [&](const gpu::Stream& stream, std::int64_t rows) {
+                Slot slot{a_, c_};
+                slot.a.reserve(stream, 1, rows, k_), slot.c.reserve(stream, 1, rows, n_);
+                return slot;
+            },
+            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+                const Range rows{first, n}, columns{0, n_}, depth{0, k_}, one{0, 1};
+                multiply(stream, slot.a, {0, one, rows, depth}, {0, one, depth, columns}, slot.c,
+                         {0, one, rows, columns}, false);
+            },
+            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+                slot.c.finish(stream, {0, {0, 1}, {first, n}, {0, n_}});
+            });
+    }
+
+    void run_in(const Tile& tile) {
         const gpu::Stream& stream = state_.stream;
         a_.reserve(stream, tile.matrices, tile.rows, tile.depth);
         b_.reserve(stream, tile.matrices, tile.depth, tile.columns);
@@ -215,8 +256,8 @@ class Product {
                     each(m_, tile.rows, [&](Range rows) {
                         const Part result{outer, inner, rows, columns};
                         each(k_, tile.depth, [&](Range depth) {
-                            multiply(handle, {outer, inner, rows, depth}, {outer, inner, depth, columns}, result,
-                                     depth.first > 0);
+                            multiply(stream, a_, {outer, inner, rows, depth}, {outer, inner, depth, columns}, c_,
+                                     result, depth.first > 0);
                         });
                         c_.finish(stream, result);
                     });
@@ -224,9 +265,10 @@ class Product {
             });
     }
 
-    void multiply(lib::Blas handle, const Part& of_a, const Part& of_b, const Part& of_c, bool add) {
-        const gpu::Stream& stream = state_.stream;
-        const Block a = a_.read(stream, of_a), b = b_.read(stream, of_b), c = c_.write(stream, of_c);
+    void multiply(const gpu::Stream& stream, Matrices<const T>& from, const Part& of_a, const Part& of_b,
+                  Matrices<T>& to, const Part& of_c, bool add) {
+        const Block a = from.read(stream, of_a), b = b_.read(stream, of_b), c = to.write(stream, of_c);
+        const lib::Blas handle = state_.ready_blas(stream);
         const auto current = state_.current();
         state_.check(
             Library::cublas, "cublasXgemm",
@@ -234,6 +276,8 @@ class Product {
                  b.leading, b.apart, reinterpret_cast<const T*>(a.address), a.leading, a.apart, T(add),
                  reinterpret_cast<T*>(c.address), c.leading, c.apart, of_c.inner.n));
     }
+
+    static constexpr std::int64_t row_granule = 128;
 
     OnGpu::State& state_;
     std::array<std::int64_t, 2> stack_;
