@@ -2,10 +2,7 @@
 //
 // cuBLAS goes by columns: a row-major matrix is its transpose there, so that c = a b is asked for as c^T = b^T a^T.
 // SPDX-License-Identifier: MIT
-#include <array>
-#include <tuple>
-
-#include "arrays/transfer.hpp"
+#include "arrays/gpu_matrices.hpp"
 
 namespace glint::arrays {
 namespace {
@@ -26,105 +23,6 @@ lib::Status gemm(lib::Blas handle, int op_a, int op_b, std::int64_t m, std::int6
     return cublas().cublasDgemmStridedBatched_64(handle, op_a, op_b, m, n, k, &one, a, lda, stride_a, b, ldb, stride_b,
                                                  &beta, c, ldc, stride_c, count);
 }
-
-/// A range along one dimension.
-struct Range {
-    std::int64_t first = 0, n = 0;
-    bool operator==(const Range&) const = default;
-};
-
-/// Which part of a stack of matrices: one index of the outer dimension, a range of the inner, of rows and columns.
-struct Part {
-    std::int64_t outer = 0;
-    Range inner, rows, columns;
-    bool operator==(const Part&) const = default;
-};
-
-/// What cuBLAS is told of an operand. Distances are in elements.
-struct Block {
-    std::uint64_t address = 0;
-    int op = lib::cublas::as_it_is;
-    std::int64_t leading = 0, apart = 0;
-};
-
-/// An operand as two nested stacks of matrices. T is const for what is read.
-template <class T>
-class Matrices {
-    using Element = std::remove_const_t<T>;
-
-  public:
-    /// `stack`: the extents of the result before its matrices. A distance of 0 is the same matrix again.
-    Matrices(const Operand<T>& operand, const std::array<std::int64_t, 2>& stack) : operand_(operand) {
-        const Shape& shape = operand.shape();
-        const Strides strides = operand.on_device() ? contiguous(shape) : operand.view().strides;
-        const int last = shape.dimensions - 1;
-        row_ = strides[last - 1], column_ = strides[last];
-        for (int k = 0; k < 2; ++k)
-            if (const int d = last - 3 + k; d >= 0 && shape[d] > 1 && stack[k] > 1) apart_[k] = strides[d];
-    }
-    bool on_device() const { return operand_.on_device(); }
-    /// Whether both stacks can be taken for one, of inner * outer matrices.
-    bool merges(const std::array<std::int64_t, 2>& stack) const { return apart_[0] == apart_[1] * stack[1]; }
-    void merge() { apart_[0] = 0; }
-    void swap_stacks() { std::swap(apart_[0], apart_[1]); }
-    bool repeats() const { return apart_[1] == 0; }  ///< along the inner dimension
-
-    /// Room for parts of the host's.
-    void reserve(const gpu::Stream& stream, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
-        if (on_device())
-            buffer_ = operand_.device_array().buffer;
-        else
-            buffer_ = gpu::Buffer<Element>(stream, std::size_t((repeats() ? 1 : matrices) * rows * columns));
-        loaded_ = {};
-    }
-
-    /// For cuBLAS, uploaded unless it was the last.
-    Block read(const gpu::Stream& stream, const Part& part) {
-        if (on_device()) return {buffer_.read_on(stream) + offset(part) * sizeof(T), block_.op, row_, apart_[1]};
-        if (!(part == loaded_)) {
-            const View<T> lying = view(part);
-            View<T> turned = lying;
-            std::swap(turned.shape.extent[1], turned.shape.extent[2]);
-            std::swap(turned.strides[1], turned.strides[2]);
-            const bool turn = !lying.is_contiguous() && turned.is_contiguous();
-            upload(stream, buffer_, View<const Element>(turn ? turned : lying), 0, lying.shape.count());
-            block_ = {0, turn ? lib::cublas::transposed : lib::cublas::as_it_is, turn ? part.rows.n : part.columns.n,
-                      repeats() ? 0 : part.rows.n * part.columns.n};
-            loaded_ = part;
-        }
-        Block block = block_;
-        block.address = buffer_.read_on(stream);
-        return block;
-    }
-
-    Block write(const gpu::Stream& stream, const Part& part) {
-        if (on_device()) return {buffer_.write_on(stream) + offset(part) * sizeof(T), 0, row_, apart_[1]};
-        return {buffer_.write_on(stream), 0, part.columns.n, part.rows.n * part.columns.n};
-    }
-    void finish(const gpu::Stream& stream, const Part& part) {
-        if (on_device()) return;
-        const View<T> to = view(part);
-        download(stream, to, buffer_, 0, to.shape.count());
-    }
-
-  private:
-    std::uint64_t offset(const Part& part) const {
-        return std::uint64_t(part.outer * apart_[0] + part.inner.first * apart_[1] + part.rows.first * row_ +
-                             part.columns.first * column_);
-    }
-    View<T> view(const Part& part) const {
-        return {operand_.view().data + std::int64_t(offset(part)),
-                {repeats() ? 1 : part.inner.n, part.rows.n, part.columns.n},
-                {apart_[1], row_, column_}};
-    }
-
-    Operand<T> operand_;
-    std::array<std::int64_t, 2> apart_{};
-    std::int64_t row_ = 0, column_ = 0;
-    gpu::Buffer<Element> buffer_;
-    Part loaded_;
-    Block block_;
-};
 
 /// How much is done at once.
 struct Tile {
@@ -149,12 +47,17 @@ class Product {
     }
 
     void run() {
-        const lib::Blas handle = state_.ready_blas();
+        state_.ready_blas(state_.stream);  // its workspace is not to be had any more then
+        if (can_go_by_rows()) try {
+                return run_by_rows();
+            } catch (const gpu::OutOfMemory&) {
+                b_.release();
+            }
         Tile tile{stack_[1], m_, n_, k_};
         while (bytes(tile) > std::int64_t(state_.room()))
             if (!halve(tile)) break;
         for (;;) try {
-                run_in(tile, handle);
+                run_in(tile);
                 if (waits_) state_.stream.synchronize();  // pinned inputs are the caller's again
                 return;
             } catch (const gpu::OutOfMemory&) {
@@ -200,7 +103,42 @@ class Product {
         return smaller;
     }
 
-    void run_in(const Tile& tile, lib::Blas handle) {
+    /// Where the host waits for much, and b fits whole: some rows go up and others down while others are computed.
+    bool can_go_by_rows() const {
+        constexpr std::int64_t much = std::int64_t(32) << 20;
+        const Tile few{1, std::min(m_, row_granule), n_, k_}, all{1, m_, n_, k_};
+        return stack_[0] * stack_[1] == 1 && !c_.on_device() && bytes(all) > much &&
+               bytes(few) < std::int64_t(state_.room()) / 2;
+    }
+
+    void run_by_rows() {
+        struct Slot {
+            Matrices<const T> a;
+            Matrices<T> c;
+        };
+        b_.reserve(state_.stream, 1, k_, n_);
+        const Pieces pieces{.total = m_,
+                            .bytes_each = (n_ + (a_.on_device() ? 0 : k_)) * std::int64_t(sizeof(T)),
+                            .granule = row_granule,
+                            .overlap = true};
+        in_pieces(
+            state_, pieces,
+            [&](const gpu::Stream& stream, std::int64_t rows) {
+                Slot slot{a_, c_};
+                slot.a.reserve(stream, 1, rows, k_), slot.c.reserve(stream, 1, rows, n_);
+                return slot;
+            },
+            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+                const Range rows{first, n}, columns{0, n_}, depth{0, k_}, one{0, 1};
+                multiply(stream, slot.a, {0, one, rows, depth}, {0, one, depth, columns}, slot.c,
+                         {0, one, rows, columns}, false);
+            },
+            [&](Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
+                slot.c.finish(stream, {0, {0, 1}, {first, n}, {0, n_}});
+            });
+    }
+
+    void run_in(const Tile& tile) {
         const gpu::Stream& stream = state_.stream;
         a_.reserve(stream, tile.matrices, tile.rows, tile.depth);
         b_.reserve(stream, tile.matrices, tile.depth, tile.columns);
@@ -215,8 +153,8 @@ class Product {
                     each(m_, tile.rows, [&](Range rows) {
                         const Part result{outer, inner, rows, columns};
                         each(k_, tile.depth, [&](Range depth) {
-                            multiply(handle, {outer, inner, rows, depth}, {outer, inner, depth, columns}, result,
-                                     depth.first > 0);
+                            multiply(stream, a_, {outer, inner, rows, depth}, {outer, inner, depth, columns}, c_,
+                                     result, depth.first > 0);
                         });
                         c_.finish(stream, result);
                     });
@@ -224,9 +162,10 @@ class Product {
             });
     }
 
-    void multiply(lib::Blas handle, const Part& of_a, const Part& of_b, const Part& of_c, bool add) {
-        const gpu::Stream& stream = state_.stream;
-        const Block a = a_.read(stream, of_a), b = b_.read(stream, of_b), c = c_.write(stream, of_c);
+    void multiply(const gpu::Stream& stream, Matrices<const T>& from, const Part& of_a, const Part& of_b,
+                  Matrices<T>& to, const Part& of_c, bool add) {
+        const Block a = from.read(stream, of_a), b = b_.read(stream, of_b), c = to.write(stream, of_c);
+        const lib::Blas handle = state_.ready_blas(stream);
         const auto current = state_.current();
         state_.check(
             Library::cublas, "cublasXgemm",
@@ -234,6 +173,8 @@ class Product {
                  b.leading, b.apart, reinterpret_cast<const T*>(a.address), a.leading, a.apart, T(add),
                  reinterpret_cast<T*>(c.address), c.leading, c.apart, of_c.inner.n));
     }
+
+    static constexpr std::int64_t row_granule = 128;
 
     OnGpu::State& state_;
     std::array<std::int64_t, 2> stack_;

@@ -94,6 +94,18 @@ TYPED_TEST(GpuMatmul, in_tiles_where_it_does_not_fit) {
     EXPECT_LE(this->context->statistics().peak_bytes, mib / 4);
 }
 
+// As far as plain sums can say it in time: thin, and so large that it goes by rows.
+TYPED_TEST(GpuMatmul, of_what_takes_long_to_copy) {
+    using T = TypeParam;
+    this->open(256 * mib);
+    const std::int64_t m = 2500, k = 2, n = 4000;
+    const auto x = random_values<T>(m * k, 1), y = random_values<T>(k * n, 2);
+    std::vector<T> c(std::size_t(m * n));
+    this->on_gpu->template matmul<T>(View<const T>(x.data(), {m, k}), View<const T>(y.data(), {k, n}),
+                                     View<T>(c.data(), {m, n}));
+    EXPECT_LE(distance(c, product(x, {1, 1}, y, {1, 1}, m, k, n)), this->tolerance);
+}
+
 TYPED_TEST(GpuMatmul, in_shorter_stacks_where_it_does_not_fit) {
     this->open(mib / 4);
     using T = TypeParam;

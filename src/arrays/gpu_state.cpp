@@ -18,29 +18,36 @@ const gpu::Stream& OnGpu::State::second() {
     return *second_stream;
 }
 
-lib::Blas OnGpu::State::ready_blas() {
+gpu::Buffer<std::byte>& OnGpu::State::blas_workspace_for(const gpu::Stream& on) {
+    gpu::Buffer<std::byte>& memory = blas_workspaces[&on.state() == &stream.state() ? 0 : 1];
+    // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
+    constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
+    std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
+    for (; !memory; bytes /= 2) try {
+            memory = gpu::Buffer<std::byte>(on, bytes);
+        } catch (const gpu::OutOfMemory&) {
+            if (bytes <= least) throw;
+        }
+    return memory;
+}
+
+lib::Blas OnGpu::State::ready_blas(const gpu::Stream& on) {
     const Cublas& library = cublas();
     if (!blas) {
         const gpu::detail::Current current(home());
         lib::Blas made = nullptr;
         check(Library::cublas, "cublasCreate", library.cublasCreate_v2(&made));
+        const lib::Status status = library.cublasSetMathMode(made, lib::cublas::default_math);
+        if (status) library.cublasDestroy_v2(made);
+        check(Library::cublas, "cublasSetMathMode", status);
         blas = made;
-        check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, stream.state().stream));
-        check(Library::cublas, "cublasSetMathMode", library.cublasSetMathMode(blas, lib::cublas::default_math));
     }
-    if (!blas_workspace) {
-        // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
-        constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
-        std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
-        for (; !blas_workspace; bytes /= 2) try {
-                blas_workspace = gpu::Buffer<std::byte>(stream, bytes);
-            } catch (const gpu::OutOfMemory&) {
-                if (bytes <= least) throw;
-            }
-    }
-    const auto address = reinterpret_cast<void*>(blas_workspace.write_on(stream));
+    gpu::Buffer<std::byte>& workspace = blas_workspace_for(on);
+    const auto address = reinterpret_cast<void*>(workspace.write_on(on));
     const gpu::detail::Current current(home());
-    check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, blas_workspace.bytes()));
+    // The first takes the second's workspace away.
+    check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, on.state().stream));
+    check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, workspace.bytes()));
     return blas;
 }
 
@@ -50,9 +57,10 @@ lib::Solver OnGpu::State::ready_solver() {
     const gpu::detail::Current current(home());
     lib::Solver made = nullptr;
     check(Library::cusolver, "cusolverDnCreate", library.cusolverDnCreate(&made));
-    solver = made;
-    check(Library::cusolver, "cusolverDnSetStream", library.cusolverDnSetStream(solver, stream.state().stream));
-    return solver;
+    const lib::Status status = library.cusolverDnSetStream(made, stream.state().stream);
+    if (status) library.cusolverDnDestroy(made);
+    check(Library::cusolver, "cusolverDnSetStream", status);
+    return solver = made;
 }
 
 const FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
@@ -101,7 +109,7 @@ void OnGpu::State::drop_plans() noexcept {
 
 /// What was begun must be over before the libraries' own memory goes.
 OnGpu::State::~State() {
-    if (gpu::forked() || home().released) return;
+    if (gpu::forked() || home().released || !gpu::detail::lost_note(home().ordinal).empty()) return;
     const gpu::detail::Current current(home(), std::nothrow);
     home().driver->cuStreamSynchronize(stream.state().stream);
     if (second_stream) home().driver->cuStreamSynchronize(second_stream->state().stream);
@@ -137,7 +145,7 @@ void OnGpu::drop_caches() {
     if (state.second_stream) state.second_stream->synchronize();
     const auto current = state.current();
     state.drop_plans();
-    state.blas_workspace = {};
+    for (auto& workspace : state.blas_workspaces) workspace = {};
 }
 
 }  // namespace glint::arrays

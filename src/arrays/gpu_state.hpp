@@ -38,7 +38,7 @@ struct OnGpu::State {
     std::optional<gpu::Module> module;
     std::map<std::string, gpu::Kernel> kernels;
     lib::Blas blas = nullptr;
-    gpu::Buffer<std::byte> blas_workspace;
+    gpu::Buffer<std::byte> blas_workspaces[2];  // of either stream
     lib::Solver solver = nullptr;
     std::list<FftPlan> plans;  // used last first
 
@@ -52,8 +52,9 @@ struct OnGpu::State {
     std::uint64_t room() const;
     const gpu::Stream& second();
 
-    /// Bound to the stream, with a workspace of our own.
-    lib::Blas ready_blas();
+    /// Bound to one of the two streams, with a workspace of our own.
+    lib::Blas ready_blas(const gpu::Stream& on);
+    gpu::Buffer<std::byte>& blas_workspace_for(const gpu::Stream& on);
     lib::Solver ready_solver();
     /// `wanted` with its plan: a known one, or a new one. Without a work area.
     const FftPlan& plan_for(FftPlan wanted);

@@ -1,5 +1,6 @@
 // libcuda.so.1 of the simulated server: what it exports, and what is checked before each call.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstring>
 
 #include "api.hpp"
@@ -80,6 +81,14 @@ EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int util
     simgpu::Device& d = simgpu::server().devices[device];
     d.stranger_bytes = bytes;
     d.stranger_utilization = utilization_percent;
+}
+
+/// The number of the current context's device, as cuCtxGetDevice gives it; -1 without one. For the stand-ins of libraries.
+EXPORTED int simgpu_current_device() {
+    const std::lock_guard lock(simgpu::driver_mutex());
+    const auto& visible = simgpu::process().visible;
+    if (!simgpu::current()) return -1;
+    return int(std::ranges::find(visible, simgpu::current()->device) - visible.begin());
 }
 
 /// Pretends that somebody captures this stream into a graph, in a capture of that number; 0 ends the one that it is

@@ -8,7 +8,8 @@ namespace simgpu {
 
 cu::Result DevicePart::open(std::size_t bytes) {
     const DriverTable& d = driver();
-    constexpr cu::MemPoolProps props{1, 0, {cu::location_device, 0}, nullptr, 0, 0, {}};
+    static auto* current_device = reinterpret_cast<int (*)()>(dlsym(d.library, "simgpu_current_device"));
+    const cu::MemPoolProps props{1, 0, {cu::location_device, current_device()}, nullptr, 0, 0, {}};
     cu::Result result = d.cuStreamCreate(&own_, cu::stream_non_blocking);
     if (!result) result = d.cuMemPoolCreate(&pool_, &props);
     if (!result) result = d.cuMemAllocFromPoolAsync(&memory_, bytes, pool_, own_);
