@@ -150,6 +150,19 @@ class FaultyGpu : public ::testing::Test {
 
 }  // namespace
 
+TEST_F(FaultyGpu, is_used_or_not_as_the_variables_say) {
+    const auto backend = [&](const std::string& variables, const std::string& flags) -> std::string {
+        const Ended end = fit_with(variables, flags);
+        EXPECT_EQ(end.exit_code, 0) << variables << ": " << end.err;
+        return nlohmann::json::parse(end.out)["backend"];
+    };
+    EXPECT_EQ(backend("GLINT_BACKEND=cuda", ""), "gpu");
+    EXPECT_EQ(backend("GLINT_BACKEND=cpu", "--backend auto"), "cpu");
+    EXPECT_EQ(backend("GLINT_BACKEND=cpu", "--backend gpu"), "gpu") << "a flag that says otherwise comes first";
+    EXPECT_EQ(backend("GLINT_GPU_ENABLED=off", ""), "cpu");
+    EXPECT_EQ(fit_with("GLINT_GPU_ENABLED=off", "--backend gpu").exit_code, 5);
+}
+
 TEST_F(FaultyGpu, none) {
     const Ended gpu = fit_with("", "--backend gpu");
     ASSERT_EQ(gpu.exit_code, 0) << gpu.err;
