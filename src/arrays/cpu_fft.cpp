@@ -1,5 +1,6 @@
 // Fourier transforms on the CPU. A transform of two dimensions is one of the rows, then one of the columns, a few of
-// them at a time brought together in cache: that is 4 to 6 times as fast as FFTW's estimated plans of rank two.
+// them at a time brought together in cache: that is 2 to 5 times as fast as FFTW's estimated plans of rank two, from
+// 256 x 256 on.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>

@@ -17,7 +17,8 @@ inline int thread_count(int threads) {
     return threads > 0 ? std::min(threads, all) : all;
 }
 
-/// body(k) for k from 0 to n - 1. While it waits, the caller takes on no other work of the program's: it may hold a lock.
+/// body(k) for k from 0 to n - 1. While it waits, the caller takes on no other work of the program's: it may hold a
+/// lock.
 template <class Body>
 void parallel(int threads, std::int64_t n, const Body& body) {
     if (n <= 1 || thread_count(threads) == 1) {

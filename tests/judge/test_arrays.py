@@ -318,7 +318,8 @@ def test_reduce_hands_nan_on(work, kind):
         for at in {0, n // 2, n - 1}:
             x = random(n, kind)
             x[at] = np.nan
-            for found in work([(how, kind, [x], [], {"expression": X}) for how in ["sum", "mean", "minimum", "maximum"]]):
+            for found in work([(how, kind, [x], [], {"expression": X})
+                               for how in ["sum", "mean", "minimum", "maximum"]]):
                 assert np.isnan(found), (n, at)
     x = np.array([1, -np.inf, 2], kind)
     assert work([(how, kind, [x], [], {"expression": X}) for how in ["minimum", "maximum"]]) == [-np.inf, 2]

@@ -1,5 +1,6 @@
 // Does operations on arrays for judges in Python: `array_worker FOLDER --backend cpu` reads FOLDER/jobs.json, raw
-// elements from the files it names, and writes results beside them. One JSON line a job: {} or {"error": ..., "number": ...}.
+// elements from the files it names, and writes results beside them. One JSON line a job: {}, {"number": ...} or
+// {"error": ...}.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <complex>
