@@ -10,4 +10,4 @@ find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers of Boost.Math
-find_package(OpenBLAS REQUIRED)  # BLAS and LAPACK
+find_path(GLINT_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread openblas REQUIRED)  # declarations of OpenBLAS

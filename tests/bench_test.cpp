@@ -30,7 +30,7 @@ void write_camera(const TemporaryFolder& folder) {
 
 TEST(BenchFit, on_a_gpu_counts_as_the_camera_of_the_file_does) {
     const auto server = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "simgpu";
-    if (!std::filesystem::exists(server / "libsimgpu_fit_kernels.so")) GTEST_SKIP() << "no simulated server";
+    if (!std::filesystem::exists(server / "libsimgpu_all_kernels.so")) GTEST_SKIP() << "no simulated server";
     if (!has_gpu_kernels()) GTEST_SKIP() << "built without nvcc: there are no kernels";
     TemporaryFolder folder;
     write_camera(folder);
@@ -38,7 +38,7 @@ TEST(BenchFit, on_a_gpu_counts_as_the_camera_of_the_file_does) {
                                         "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SIMGPU_STATE=$PWD/state "
                                         "GLINT_LEASE_DIR=$PWD/leases SIMGPU_KERNELS=" +
                                         server.string() +
-                                        "/libsimgpu_fit_kernels.so; exec glint bench fit --model GaussianXYNB "
+                                        "/libsimgpu_all_kernels.so; exec glint bench fit --model GaussianXYNB "
                                         "--camera sCMOS --camera-file camera.toml --roi 7 --count 200 --repeats 1 "
                                         "--threads 1 --gpu-bytes 1 --backend gpu --json");
     ASSERT_EQ(ended.exit_code, 0) << ended.err;

@@ -321,7 +321,7 @@ TEST_F(DoctorCommand, finds_memory_that_nobody_here_explains) {
 }
 
 TEST_F(DoctorCommand, tries_each_gpu_when_it_is_told_to) {
-    const std::filesystem::path kernels = bin.parent_path() / "simgpu" / "libsimgpu_fit_kernels.so";
+    const std::filesystem::path kernels = bin.parent_path() / "simgpu" / "libsimgpu_all_kernels.so";
     if (!std::filesystem::exists(kernels)) GTEST_SKIP() << "no " << kernels;
     set("SIMGPU_KERNELS", kernels.string());
     expect(examine({"--test"}), Health::ok, "test", "copies are right");

@@ -68,7 +68,7 @@ class FaultyGpu : public ::testing::Test {
                    "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
                        " SIMGPU_REAL_DRIVER=" + real_driver_ +
                        " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
-                       "/libsimgpu_fit_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + variables +
+                       "/libsimgpu_all_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + variables +
                        "; exec glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 "
                        "--json --overwrite --gpu-timeout " +
                        gpu_timeout_ + " --auto-timeout " + auto_timeout_ + " " +

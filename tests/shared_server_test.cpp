@@ -33,7 +33,7 @@ class SharedServer : public ::testing::Test {
         const std::string folder = server_.path().string();
         variables_ =
             "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SIMGPU_KERNELS=" + server +
-            "/libsimgpu_fit_kernels.so SIMGPU_DEVICES=" + std::to_string(gpus) + "x8GiB SIMGPU_TIME_SCALE=0.02" +
+            "/libsimgpu_all_kernels.so SIMGPU_DEVICES=" + std::to_string(gpus) + "x8GiB SIMGPU_TIME_SCALE=0.02" +
             " SIMGPU_STATE=" + folder + "/state GLINT_LEASE_DIR=" + folder + "/leases" +
             "; unset CUDA_VISIBLE_DEVICES GLINT_GPU_MEMORY_LIMIT GLINT_LEASES_PER_USER SIMGPU_FAULT; ";
         const Ended made = run(server_,

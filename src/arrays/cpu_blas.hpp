@@ -1,4 +1,5 @@
-// OpenBLAS's number of threads, which is one for the whole process.
+// OpenBLAS, opened when it is first needed: it starts a thread for each processor when it is loaded, which programs
+// that multiply no matrices need not pay for. And its number of threads, which is one for the whole process.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,20 +11,38 @@
 
 namespace glint::arrays::cpu {
 
+template <class T>
+using Gesdd = void(const char* job, const blasint* m, const blasint* n, T* a, const blasint* lda, T* s, T* u,
+                   const blasint* ldu, T* vt, const blasint* ldvt, T* work, const blasint* work_size, blasint* int_work,
+                   blasint* info, std::size_t job_length);
+
+struct OpenBlas {
+    decltype(&::cblas_sgemm) cblas_sgemm;
+    decltype(&::cblas_dgemm) cblas_dgemm;
+    decltype(&::cblas_sgemv) cblas_sgemv;
+    decltype(&::cblas_dgemv) cblas_dgemv;
+    decltype(&::openblas_get_num_threads) get_num_threads;
+    decltype(&::openblas_set_num_threads) set_num_threads;
+    Gesdd<float>* sgesdd_;
+    Gesdd<double>* dgesdd_;
+};
+/// Throws OptionError where there is none, with the remedy.
+const OpenBlas& openblas();
+
 /// While it lives OpenBLAS uses that many threads (0: as many as it began with). Those of other threads that want the
 /// same number live at the same time, others wait.
 class BlasThreads {
   public:
     explicit BlasThreads(int threads) {
-        static const int at_first = openblas_get_num_threads();
+        static const int at_first = openblas().get_num_threads();
         int wanted = threads > 0 ? threads : at_first;
         for (;;) {
             lock_ = std::shared_lock(mutex());
-            if (openblas_get_num_threads() == wanted) return;
+            if (openblas().get_num_threads() == wanted) return;
             lock_.unlock();
             const std::unique_lock alone(mutex());
-            openblas_set_num_threads(wanted);
-            wanted = openblas_get_num_threads();  // it has a limit
+            openblas().set_num_threads(wanted);
+            wanted = openblas().get_num_threads();  // it has a limit
         }
     }
 

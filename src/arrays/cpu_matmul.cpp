@@ -63,19 +63,19 @@ struct Stack {
 
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, const float* a, blasint lda,
           const float* b, blasint ldb, float* c, blasint ldc) {
-    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+    openblas().cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
 }
 void gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, const double* a, blasint lda,
           const double* b, blasint ldb, double* c, blasint ldc) {
-    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
+    openblas().cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, 0, c, ldc);
 }
 void gemv(CBLAS_TRANSPOSE ta, blasint m, blasint n, const float* a, blasint lda, const float* x, blasint apart,
           float* y) {
-    cblas_sgemv(CblasRowMajor, ta, m, n, 1, a, lda, x, apart, 1, y, 1);
+    openblas().cblas_sgemv(CblasRowMajor, ta, m, n, 1, a, lda, x, apart, 1, y, 1);
 }
 void gemv(CBLAS_TRANSPOSE ta, blasint m, blasint n, const double* a, blasint lda, const double* x, blasint apart,
           double* y) {
-    cblas_dgemv(CblasRowMajor, ta, m, n, 1, a, lda, x, apart, 1, y, 1);
+    openblas().cblas_dgemv(CblasRowMajor, ta, m, n, 1, a, lda, x, apart, 1, y, 1);
 }
 
 /// An input as BLAS takes it: as it lies, transposed, or copied.

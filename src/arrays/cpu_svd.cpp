@@ -4,30 +4,23 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "arrays/cpu.hpp"
 #include "arrays/cpu_blas.hpp"
 #include "arrays/cpu_copy.hpp"
 
-extern "C" {
-void sgesdd_(const char* job, const blasint* m, const blasint* n, float* a, const blasint* lda, float* s, float* u,
-             const blasint* ldu, float* vt, const blasint* ldvt, float* work, const blasint* work_size,
-             blasint* int_work, blasint* info, std::size_t job_length);
-void dgesdd_(const char* job, const blasint* m, const blasint* n, double* a, const blasint* lda, double* s, double* u,
-             const blasint* ldu, double* vt, const blasint* ldvt, double* work, const blasint* work_size,
-             blasint* int_work, blasint* info, std::size_t job_length);
-}
-
 namespace glint::arrays::cpu {
 namespace {
 
 template <class T>
-constexpr auto gesdd = nullptr;
-template <>
-constexpr auto gesdd<float> = &sgesdd_;
-template <>
-constexpr auto gesdd<double> = &dgesdd_;
+Gesdd<T>* gesdd_of(const OpenBlas& library) {
+    if constexpr (std::is_same_v<T, float>)
+        return library.sgesdd_;
+    else
+        return library.dgesdd_;
+}
 
 std::string text(std::int64_t m, std::int64_t n) {
     return "the matrix (" + std::to_string(m) + ", " + std::to_string(n) + ")";
@@ -83,8 +76,8 @@ void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<
     blasint info = 0;
     T unused = 0;
     const auto run = [&](T* work, blasint work_size) {
-        gesdd<T>(&job, &rows, &columns, matrix.data(), &rows, values.data(), u ? our_vt.data() : &unused, &rows,
-                 u ? our_u.data() : &unused, &least, work, &work_size, int_work.data(), &info, 1);
+        gesdd_of<T>(openblas())(&job, &rows, &columns, matrix.data(), &rows, values.data(), u ? our_vt.data() : &unused,
+                                &rows, u ? our_u.data() : &unused, &least, work, &work_size, int_work.data(), &info, 1);
     };
     const BlasThreads blas(threads);
     T optimum = 0;

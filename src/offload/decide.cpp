@@ -20,10 +20,8 @@ std::uint64_t bytes_of(const Work& work) {
 
 bool lies_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
 
-double normal_cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
-
 Decision forced(Decision decision, Side side, const char* by) {
-    decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by, decision.confidence = 1;
+    decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by;
     const double chosen = (side == Side::gpu ? decision.gpu : decision.cpu).total();
     const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
     decision.speedup = chosen > 0 && other > 0 ? other / chosen : 1;
@@ -56,7 +54,7 @@ Decision decide(const Machine& machine, const Circumstances& at, const Work& wor
         return forced(decision, Side::cpu, "it is smaller than the least size set for the GPU");
 
     if (!estimate.gpu_measured) {
-        decision.basis = Basis::rules, decision.confidence = 0.5;
+        decision.basis = Basis::rules;
         decision.choice = by_rules(at, work);
         return decision;
     }
@@ -66,9 +64,8 @@ Decision decide(const Machine& machine, const Circumstances& at, const Work& wor
     decision.choice = on_gpu < on_cpu ? Side::gpu : Side::cpu;
     decision.speedup = std::max(on_cpu / on_gpu, on_gpu / on_cpu);
     decision.basis = estimate.distance <= close_octaves ? Basis::measured : Basis::estimated;
-    const double sigma = std::min(most_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
-                                                  sigma_octave * estimate.distance);
-    decision.confidence = normal_cdf(std::log(decision.speedup) / (M_SQRT2 * sigma));
+    decision.spread = std::min(most_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
+                                               sigma_octave * estimate.distance);
     return decision;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 namespace glint::offload {
 namespace {
@@ -44,6 +45,12 @@ std::string parts(const Terms& terms) {
 
 }  // namespace
 
+double Decision::confidence() const {
+    if (basis == Basis::forced) return 1;
+    if (spread <= 0) return 0.5;
+    return 0.5 * std::erfc(-std::log(speedup) / (M_SQRT2 * spread) * M_SQRT1_2);  // of the difference of two logarithms
+}
+
 std::string Decision::reason() const {
     const char* side = choice == Side::gpu ? "GPU" : "CPU";
     const std::string what =
@@ -69,7 +76,7 @@ std::string Decision::table() const {
             text += fmt::format("{:<20} {:>10} {:>10}\n", on_gpu[k].name, seconds(on_cpu[k].value),
                                 seconds(on_gpu[k].value));
     return text + fmt::format("{:<20} {:>10} {:>10}\n", "all", seconds(cpu.total()), seconds(gpu.total())) +
-           fmt::format("confidence {:.2f}\n", confidence);
+           fmt::format("confidence {:.2f}\n", confidence());
 }
 
 }  // namespace glint::offload

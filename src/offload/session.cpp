@@ -25,8 +25,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
 constexpr double look_again_s = 1, first_rest_s = 1, longest_rest_s = 300;
 constexpr std::size_t most_fallbacks = 100;
-// Operations whose result stays on the GPU are over before they are done; every so many are waited for and timed.
-constexpr std::uint32_t timed_at_first = 3, timed_each = 64;
+// To time each call would cost more than it teaches. Those whose result stays on the GPU are over before they are done,
+// and have to be waited for to be timed.
+constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3, waited_each = 64;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -53,9 +54,6 @@ struct Session::State {
     std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
     std::set<std::string, std::less<>> libraries;
 
-    Clock::time_point began;
-    bool timed = false;
-    std::uint32_t untimed = 0;
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
     std::deque<Fallback> last_fallbacks;
@@ -132,6 +130,12 @@ struct Session::State {
         if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
         say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
+    bool is_timed(const Work& work, Side side, const OperationStatistics& of) const {
+        const std::uint64_t calls = (side == Side::gpu ? of.gpu : of.cpu).calls;
+        if (side == Side::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end()) return true;
+        if (side == Side::gpu && stays_on_gpu(work)) return calls < waited_at_first || calls % waited_each == 0;
+        return calls < timed_at_first || calls % timed_each == 0;
+    }
     OperationStatistics& of(const Work& work) {
         OperationStatistics& of = statistics[work.operation->key];
         if (of.name.empty()) of.name = work.operation->name;
@@ -169,9 +173,10 @@ Decision Session::explain(const Work& work) const {
     return decision;
 }
 
-Decision Session::begin(const Work& work) {
+Session::Running Session::begin(const Work& work) {
     State& s = *state_;
-    Decision decision = decide(work);
+    Running running{decide(work)};
+    Decision& decision = running.decision;
     if (decision.choice == Side::gpu && !s.context) try {
             // To wait longer than it saves is to lose; no longer than that at most doubles the time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
@@ -185,25 +190,27 @@ Decision Session::begin(const Work& work) {
             s.record(work.operation->name, error.what(), 0, 0);
             decision.choice = Side::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
-    s.timed = decision.choice == Side::cpu || !stays_on_gpu(work) ||
-              s.machine->runs(work, Side::gpu) < timed_at_first || ++s.untimed % timed_each == 0;
-    if (s.timed && decision.choice == Side::gpu) s.stream->synchronize();
-    s.began = Clock::now();
-    return decision;
+    running.of = &s.of(work);
+    running.timed = s.is_timed(work, decision.choice, *running.of);
+    if (!running.timed) return running;
+    if (decision.choice == Side::gpu) s.stream->synchronize();
+    running.began = Clock::now();
+    return running;
 }
 
-void Session::end(const Decision& decision, Side side) {
+void Session::end(const Running& running, Side side) {
     State& s = *state_;
+    const Decision& decision = running.decision;
     const Work& work = decision.work;
-    OperationStatistics& of = s.of(work);
+    OperationStatistics& of = *running.of;
     SideStatistics& here = side == Side::gpu ? of.gpu : of.cpu;
     ++here.calls;
     const std::uint64_t up = side == Side::gpu ? work.bytes_to_gpu : work.bytes_to_return;
     const std::uint64_t down = side == Side::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
-    if (!s.timed) return;
+    if (!running.timed) return;
     if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize();
-    const double seconds = seconds_since(s.began);
+    const double seconds = seconds_since(running.began);
     ++here.timed_calls, here.seconds += seconds;
     if (side != decision.choice) return;  // it was tried elsewhere before
     if (side == Side::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
@@ -213,7 +220,8 @@ void Session::end(const Decision& decision, Side side) {
     }
     s.machine->learn(work, side, seconds);
     if (side == Side::cpu && decision.basis != Basis::forced && !s.context)
-        s.forgone_s += std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
+        s.forgone_s += (here.calls > timed_at_first ? double(timed_each) : 1.0) *
+                       std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
                                                 decision.gpu.library_s));
     if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
     const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
@@ -234,7 +242,6 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
         s.close();
         s.give_up(error.what());
     }
-    s.began = Clock::now();
     return true;
 }
 

@@ -57,13 +57,14 @@ enum class Basis {
 
 struct Decision {
     Side choice = Side::cpu;
-    double speedup = 1;     ///< of the choice over the other side
-    double confidence = 0;  ///< 0 to 1: that the choice is the faster one
+    double speedup = 1;  ///< of the choice over the other side
+    double spread = 0;   ///< standard deviation of the logarithm of each side's estimate
     Basis basis = Basis::rules;
     std::string forced_by;
     Terms cpu, gpu;
     Work work;
     double flips_at = 0;  ///< the size, else alike, at which the other side is chosen; 0: at none. By explain() alone
+    double confidence() const;   ///< 0 to 1: that the choice is the faster one
     std::string reason() const;  ///< one sentence
     std::string table() const;   ///< all terms of both sides, a line each
 };

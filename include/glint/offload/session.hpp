@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -86,8 +87,14 @@ class Session {
     Kept* kept(const void* key) const;
     Kept& keep_as(const void* key, std::unique_ptr<Kept> kept);
 
-    Decision begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
-    void end(const Decision& decision, Side side);
+    struct Running {
+        Decision decision;
+        std::chrono::steady_clock::time_point began{};
+        OperationStatistics* of = nullptr;
+        bool timed = false;
+    };
+    Running begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
+    void end(const Running& running, Side side);
 
     std::unique_ptr<State> state_;
 };
@@ -96,16 +103,16 @@ class Session {
 
 template <class OnCpu, class OnGpu>
 Side Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu) {
-    const Decision decision = begin(work);
-    if (decision.choice == Side::gpu) try {
+    const Running running = begin(work);
+    if (running.decision.choice == Side::gpu) try {
             on_gpu();
-            end(decision, Side::gpu);
+            end(running, Side::gpu);
             return Side::gpu;
         } catch (const gpu::GpuError& error) {
-            if (!recover(decision.work.operation->name, error)) throw;
+            if (!recover(work.operation->name, error)) throw;
         }
     on_cpu();
-    end(decision, Side::cpu);
+    end(running, Side::cpu);
     return Side::cpu;
 }
 

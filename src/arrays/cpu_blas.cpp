@@ -1,0 +1,42 @@
+// Finding OpenBLAS.
+// SPDX-License-Identifier: MIT
+#include "arrays/cpu_blas.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+
+#include "glint/error.hpp"
+
+namespace glint::arrays::cpu {
+namespace {
+
+[[noreturn]] void refuse(const char* why) {
+    throw OptionError(std::string("matrix products and singular values on the CPU need OpenBLAS: ") +
+                      (why ? why : "it lacks a function") + "; install it: apt-get install libopenblas0-pthread");
+}
+
+template <class Function>
+void find(void* library, const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    if (!function) refuse(dlerror());
+}
+
+}  // namespace
+
+const OpenBlas& openblas() {
+    static const OpenBlas table = [] {
+        void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+        if (!library) refuse(dlerror());
+        OpenBlas t{};
+        find(library, "cblas_sgemm", t.cblas_sgemm), find(library, "cblas_dgemm", t.cblas_dgemm);
+        find(library, "cblas_sgemv", t.cblas_sgemv), find(library, "cblas_dgemv", t.cblas_dgemv);
+        find(library, "openblas_get_num_threads", t.get_num_threads);
+        find(library, "openblas_set_num_threads", t.set_num_threads);
+        find(library, "sgesdd_", t.sgesdd_), find(library, "dgesdd_", t.dgesdd_);
+        return t;
+    }();
+    return table;
+}
+
+}  // namespace glint::arrays::cpu
