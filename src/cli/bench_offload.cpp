@@ -14,6 +14,7 @@
 #include "cli/bench.hpp"
 #include "cli/console.hpp"
 #include "cli/offload_fits.hpp"
+#include "cli/offload_overhead.hpp"
 #include "glint/arrays/calibrate.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -142,6 +143,8 @@ class Bench {
         for (Case& of : cases_) of.at_first = model_->decide(of), of.by_rules = model_->by_rules(of);
         measure();
         for (Case& of : cases_) of.later = model_->decide(of);
+        console_.notice("calls beside those of the libraries");
+        overheads_ = overheads(session_);
         decision_s_ = model_->seconds_of_a_decision(cases_.front().work);
     }
 
@@ -251,6 +254,7 @@ class Bench {
     std::optional<Model> model_;
     std::vector<arrays::CalibrationRow> rows_;
     std::vector<Case> cases_;
+    std::vector<OverheadRow> overheads_;
     double calibration_s_ = 0, decision_s_ = 0;
 };
 
@@ -273,11 +277,22 @@ void Bench::print() const {
     for (const Policy& policy : policies())
         fmt::print("{:<20} {:>10.4g} {:>14.3f} {:>7.1f}%\n", policy.name, policy.seconds, policy.seconds / best,
                    100 * policy.right);
+    fmt::print("\n{:<16} {:<4} {:>10} {:>12} {:>12} {:>8}\n", "operation", "on", "size", "call us", "library us",
+               "ratio");
+    for (const OverheadRow& row : overheads_)
+        fmt::print("{:<16} {:<4} {:>10.4g} {:>12.2f} {:>12.2f} {:>8.3f}\n", row.operation, row.side, row.size,
+                   row.ours_s * 1e6, row.library_s * 1e6, row.ours_s / row.library_s);
     fmt::print("\ncalibration {:.2f} s, a decision {:.0f} ns\n", calibration_s_, decision_s_ * 1e9);
 }
 
 nlohmann::ordered_json Bench::json() const {
-    nlohmann::ordered_json cases = nlohmann::ordered_json::array(), all = cases;
+    nlohmann::ordered_json cases = nlohmann::ordered_json::array(), all = cases, calls = cases;
+    for (const OverheadRow& row : overheads_)
+        calls.push_back({{"operation", row.operation},
+                         {"side", row.side},
+                         {"size", row.size},
+                         {"call_s", row.ours_s},
+                         {"library_s", row.library_s}});
     for (const Case& of : cases_)
         cases.push_back({{"operation", of.work.operation->name},
                          {"size", of.work.size},
@@ -292,7 +307,11 @@ nlohmann::ordered_json Bench::json() const {
                          {"why_not", of.why_not}});
     for (const Policy& policy : policies())
         all.push_back({{"policy", policy.name}, {"seconds", policy.seconds}, {"right_share", policy.right}});
-    return {{"calibration_s", calibration_s_}, {"decision_s", decision_s_}, {"policies", all}, {"cases", cases}};
+    return {{"calibration_s", calibration_s_},
+            {"decision_s", decision_s_},
+            {"policies", all},
+            {"cases", cases},
+            {"calls", calls}};
 }
 
 int run(const BenchOffloadFlags& flags) {

@@ -4,6 +4,7 @@
 #include <future>
 #include <thread>
 
+#include "fit/weigh.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
 #include "glint/gpu_fit.hpp"
@@ -172,6 +173,89 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         EXPECT_GT(other.get(), 0);
         EXPECT_LT(mine().reserved_bytes, gib);
     }
+}
+
+/// A machine on which a thousand fits take so long on either side.
+class GpuWeighing : public GpuSharing {
+  protected:
+    void SetUp() override {
+        GpuSharing::SetUp();
+        ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is kept
+        options.weigh = true;
+    }
+    void know(double cpu_s, double gpu_s, double context_s) {
+        const gpu::Inventory inventory = gpu::inventory();
+        const offload::Work work = fit_work(view(rois), 0, psf.model, options);
+        for (const gpu::Device& device : inventory.devices) {
+            const auto machine = offload::machine_with(device.uuid, inventory.driver_version);
+            machine->forget();
+            offload::Constants constants = machine->constants();
+            constants.up_pinned = constants.down_pinned = constants.up_pageable = constants.down_pageable = 1e12;
+            constants.context_s = context_s, constants.gpu_flops = constants.cpu_flops = 1e12;
+            machine->set(constants);
+            for (int k = 0; k < 10; ++k) {
+                machine->learn(work, offload::Side::cpu, cpu_s);
+                machine->learn(work, offload::Side::gpu, gpu_s);
+            }
+        }
+    }
+};
+
+TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
+    std::string told;
+    options.on_decision = [&](const std::string& words) { told = words; };
+    know(0.1, 0.01, 0.01);
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "gpu") << info.decision;
+    EXPECT_NE(info.decision.find("on the GPU, 5 times faster"), std::string::npos) << info.decision;
+    EXPECT_NE(told.find(info.decision), std::string::npos) << told;
+    EXPECT_NE(told.find("its context"), std::string::npos) << told;
+
+    know(0.1, 0.01, 0.5);  // the context alone takes longer
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "cpu") << info.decision;
+    EXPECT_EQ(info.note, info.decision);
+    options.weigh = false;
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "gpu") << "that is switched off";
+}
+
+TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
+    know(0.1, 0.01, 0.15);
+    Fitter fitter;
+    options.backend = Backend::automatic;
+    int on_cpu = 0;
+    for (int k = 0; k < 100 && info.backend != "gpu"; ++k) {
+        fitter.fit(rois, psf, pixel_um, options, &info);
+        on_cpu += info.backend == "cpu";
+        know(0.1, 0.01, 0.15);  // whatever it took
+    }
+    EXPECT_EQ(info.backend, "gpu");
+    EXPECT_GE(on_cpu, 1);
+}
+
+struct GpuWeighingWithStrangers : GpuWeighing {
+    void SetUp() override {
+        GpuWeighing::SetUp();
+        if (!IsSkipped() && !gpu::test::set_stranger()) GTEST_SKIP() << "nobody else can be made to use a real GPU";
+    }
+};
+
+// A GPU would save 0.3 s: it is waited for no longer than that, though ten minutes are allowed.
+TEST_F(GpuWeighingWithStrangers, waits_no_longer_than_the_gpu_would_save) {
+    know(0.32, 0.01, 0.01);
+    options.auto_timeout_s = 600;
+    Fitter fitter;
+    options.backend = Backend::automatic;
+    fitter.fit(rois, psf, pixel_um, options, &info);  // knows that there is room
+    {
+        const Stranger stranger;
+        Fitter other;
+        other.fit(rois, psf, pixel_um, options, &info);
+    }
+    EXPECT_EQ(info.backend, "cpu");
+    EXPECT_LT(info.waited_seconds, 60) << "with room for a slow machine";
+    EXPECT_NE(info.note, "");
 }
 
 }  // namespace glint

@@ -3,10 +3,8 @@
 #include "offload/measure.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <limits>
-#include <thread>
 #include <vector>
 
 #include "glint/gpu/buffer.hpp"
@@ -73,33 +71,6 @@ void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constan
     });
     constants.gpu_bytes = 2 * double(n) / std::max(copying - constants.launch_s, 1e-7);
     constants.gpu_flops = context.multiprocessors() * flops_a_cycle * clock_hz;
-}
-
-void measure_cpu(int threads, Constants& constants) {
-    const std::size_t each = std::size_t(1) << 21;  // of floats: 3 x 8 MiB a thread, beyond its caches
-    std::vector<std::thread> workers;
-    std::barrier together(threads + 1);
-    constexpr int repeats = 3;
-    for (int k = 0; k < threads; ++k)
-        workers.emplace_back([&] {
-            std::vector<float> a(each, 1), b(each, 2), c(each, 0);
-            for (int r = 0; r < repeats; ++r) {
-                together.arrive_and_wait();
-                for (std::size_t i = 0; i < each; ++i) c[i] = a[i] + 0.5f * b[i];
-                together.arrive_and_wait();
-            }
-            volatile float kept = c[each / 2];
-            (void)kept;
-        });
-    double best = std::numeric_limits<double>::infinity();
-    for (int r = 0; r < repeats; ++r) {
-        together.arrive_and_wait();
-        const Clock::time_point began = Clock::now();
-        together.arrive_and_wait();
-        best = std::min(best, std::chrono::duration<double>(Clock::now() - began).count());
-    }
-    for (std::thread& worker : workers) worker.join();
-    constants.cpu_bytes = 3.0 * sizeof(float) * double(each) * threads / std::max(best, 1e-6);
 }
 
 }  // namespace glint::offload

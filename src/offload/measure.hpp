@@ -9,7 +9,5 @@ namespace glint::offload {
 
 /// Fills what belongs to the GPU and the link; the rest is left.
 void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constants& constants);
-/// The rate at which all threads read and write memory.
-void measure_cpu(int threads, Constants& constants);
 
 }  // namespace glint::offload

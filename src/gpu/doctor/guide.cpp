@@ -90,6 +90,9 @@ class Guide {
             add(Part::cufft, "cufft", "Fourier transforms on the GPU need cuFFT", distribution_);
         if (!has_any(machine_, {"libcusolver.so.12", "libcusolver.so.11"}))
             add(Part::cusolver, "cusolver", "singular values on the GPU need cuSOLVER", distribution_);
+        if (!has_any(machine_, {"libopenblas.so.0"}))
+            add(Part::openblas, "openblas", "products of matrices and singular values on the CPU need OpenBLAS",
+                distribution_);
         if (!has_any(machine_, {"libfftw3f.so.3"}) || !has_any(machine_, {"libfftw3.so.3"}))
             add(Part::fftw, "fftw", "Fourier transforms on the CPU need FFTW (libfftw3f.so.3 and libfftw3.so.3)",
                 distribution_);
@@ -134,7 +137,7 @@ class Guide {
         for (std::string& line : lines_of(how_to(part, system))) added.how.push_back(std::move(line));
     }
 
-    /// Ubuntu has the driver itself, a container and WSL2 have the host's, and FFTW is everywhere.
+    /// Ubuntu has the driver itself, a container and WSL2 have the host's, and OpenBLAS and FFTW are everywhere.
     static bool comes_from_nvidia(Part part, System system) {
         if (part == Part::driver)
             return system != System::ubuntu && system != System::container && system != System::wsl;

@@ -76,6 +76,14 @@ constexpr HowTo table[] = {
     {Part::cusolver, System::arch, "sudo pacman -S cuda"},
     {Part::cusolver, System::any, "# part of CUDA 13's toolkit, or: pip install nvidia-cusolver"},
 
+    {Part::openblas, System::ubuntu, "sudo apt install libopenblas0-pthread"},
+    {Part::openblas, System::debian, "sudo apt install libopenblas0-pthread"},
+    {Part::openblas, System::fedora, "sudo dnf install openblas-threads"},
+    {Part::openblas, System::rhel, "sudo dnf install openblas-threads"},
+    {Part::openblas, System::suse, "sudo zypper install libopenblas_pthreads0"},
+    {Part::openblas, System::arch, "sudo pacman -S openblas"},
+    {Part::openblas, System::any, "# libopenblas.so.0, of https://www.openblas.net"},
+
     {Part::fftw, System::ubuntu, "sudo apt install libfftw3-single3 libfftw3-double3"},
     {Part::fftw, System::debian, "sudo apt install libfftw3-single3 libfftw3-double3"},
     {Part::fftw, System::fedora, "sudo dnf install fftw-libs-single fftw-libs-double"},

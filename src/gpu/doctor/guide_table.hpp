@@ -4,7 +4,7 @@
 
 namespace glint::gpu::doctor {
 
-enum class Part { driver, nvml, device_files, nvcc, cublas, cufft, cusolver, fftw };
+enum class Part { driver, nvml, device_files, nvcc, cublas, cufft, cusolver, openblas, fftw };
 enum class System { any, debian, ubuntu, fedora, rhel, suse, arch, wsl, container };
 
 /// A part on a system. What is said for `any` holds where a system has no lines of its own.

@@ -158,6 +158,7 @@ TEST(Guide, takes_libraries_of_either_cuda) {
     EXPECT_EQ(how(machine, "cufft"), "(not missing)");
     expect_in("libcusolver-13-0", how(machine, "cusolver"));
     expect_in("libfftw3-single3", how(machine, "fftw"));
+    expect_in("libopenblas0-pthread", how(machine, "openblas"));
 }
 
 TEST(Guide, switches_gpus_on_first) {
