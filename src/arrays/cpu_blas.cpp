@@ -11,6 +11,9 @@
 namespace glint::arrays::cpu {
 namespace {
 
+/// As Debian, Fedora and openSUSE call the one with threads.
+constexpr const char* names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libopenblas_pthreads.so.0"};
+
 [[noreturn]] void refuse(const char* why) {
     throw OptionError(std::string("matrix products and singular values on the CPU need OpenBLAS: ") +
                       (why ? why : "it lacks a function") + "; install it: apt-get install libopenblas0-pthread");
@@ -26,7 +29,9 @@ void find(void* library, const char* name, Function*& function) {
 
 const OpenBlas& openblas() {
     static const OpenBlas table = [] {
-        void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+        void* library = nullptr;
+        for (const char* name : names)
+            if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!library) refuse(dlerror());
         OpenBlas t{};
         find(library, "cblas_sgemm", t.cblas_sgemm), find(library, "cblas_dgemm", t.cblas_dgemm);
