@@ -44,10 +44,13 @@ lib::Blas OnGpu::State::ready_blas(const gpu::Stream& on) {
     }
     gpu::Buffer<std::byte>& workspace = blas_workspace_for(on);
     const auto address = reinterpret_cast<void*>(workspace.write_on(on));
+    if (bound_to == &on.state() && bound_workspace == address) return blas;
     const gpu::detail::Current current(home());
+    bound_to = nullptr;
     // The first takes the second's workspace away.
     check(Library::cublas, "cublasSetStream", library.cublasSetStream_v2(blas, on.state().stream));
     check(Library::cublas, "cublasSetWorkspace", library.cublasSetWorkspace_v2(blas, address, workspace.bytes()));
+    bound_to = &on.state(), bound_workspace = address;
     return blas;
 }
 

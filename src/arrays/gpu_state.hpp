@@ -38,7 +38,8 @@ struct OnGpu::State {
     std::optional<gpu::Module> module;
     std::map<std::string, gpu::Kernel> kernels;
     lib::Blas blas = nullptr;
-    gpu::Buffer<std::byte> blas_workspaces[2];  // of either stream
+    const void *bound_to = nullptr, *bound_workspace = nullptr;  // stream and workspace of `blas`
+    gpu::Buffer<std::byte> blas_workspaces[2];                   // of either stream
     lib::Solver solver = nullptr;
     std::list<FftPlan> plans;  // used last first
 

@@ -29,8 +29,7 @@ constexpr int most_failures = 8;  // one after the other, though the GPU was not
 constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05;
 constexpr double notable_wait_s = 0.1;
 
-constexpr std::int64_t sample_of_each_thread = 512;  // ROIs
-constexpr double long_beside_loading_s = 0.1;        // kernels are loaded in less
+constexpr std::int64_t sample_of_each_thread = 2048;  // ROIs
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -100,10 +99,8 @@ class Fitter::State::OneStack {
     /// To wait for a GPU for longer than `seconds` does not pay.
     void wait_at_most(double seconds) { pays_s_ = std::max(0.0, seconds); }
     /// On the GPU, when nothing went wrong; 0: else.
-    double undisturbed_seconds() const {
-        if (info_.retries > 0 || (opened_ && on_gpu_s_ < long_beside_loading_s)) return 0;
-        return on_gpu_s_;
-    }
+    double undisturbed_seconds() const { return info_.retries == 0 ? on_gpu_s_ : 0; }
+    bool opened() const { return opened_; }
 
   private:
     void open() {
@@ -124,13 +121,14 @@ class Fitter::State::OneStack {
             throw;
         }
         uuid_ = lease->devices().front().uuid;
-        info_.waited_seconds += lease->waited_s();
-        if (lease->waited_s() > notable_wait_s)
-            tell(fmt::format("waited {:.1f} s for {} ({})", lease->waited_s(), lease->devices().front().name, uuid_));
-        const Clock::time_point leased = Clock::now();
+        const double waited_s = lease->waited_s();
+        info_.waited_seconds += waited_s;
+        if (waited_s > notable_wait_s)
+            tell(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, uuid_));
         state_.gpu.emplace(std::move(*lease), options_.gpu_batch_size);
         opened_ = true;
-        if (!strict_ && options_.weigh) state_.weighing.opened(uuid_, seconds_since(leased), state_.gpu->context());
+        if (!strict_ && options_.weigh)
+            state_.weighing.opened(uuid_, seconds_since(asked) - waited_s, state_.gpu->context());
         state_.memory_limit = state_.gpu->context().statistics().limit_bytes;
     }
 
@@ -266,7 +264,9 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
                 done = on_gpu.run();
                 finished = on_gpu.finished();
                 if (decision && on_gpu.undisturbed_seconds() > 0)
-                    state_->weighing.learn(decision->work, offload::Side::gpu, on_gpu.undisturbed_seconds());
+                    on_gpu.opened()
+                        ? state_->weighing.learn_first(*decision, on_gpu.undisturbed_seconds())
+                        : state_->weighing.learn(decision->work, offload::Side::gpu, on_gpu.undisturbed_seconds());
             }
             if (!done) how.note = is_by_choice(decision) ? decision->reason() : state_->why_cpu(finished, how);
         }
@@ -295,10 +295,14 @@ offload::Decision Fitter::State::weigh(const Rois& rois, const Psf& psf, double 
     offload::Decision decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     const std::int64_t count = std::int64_t(rois.count()), sample = sample_of_each_thread * environment::threads();
     if (decision.basis != offload::Basis::forced && count > 2 * sample && !weighing.knows_cpu(work)) {
-        const Clock::time_point began = Clock::now();
-        FitInfo unused;
-        fit_on_cpu(rois, psf, pixel_size_um, options, count - sample, fits, unused);  // the last rows, not yet final
-        weighing.learn(fit_work(all, count - sample, psf.model, options), offload::Side::cpu, seconds_since(began));
+        double best_s = std::numeric_limits<double>::infinity();
+        for (int k = 0; k < 2; ++k) {  // the first one starts threads
+            const Clock::time_point began = Clock::now();
+            FitInfo unused;
+            fit_on_cpu(rois, psf, pixel_size_um, options, count - sample, fits, unused);  // last rows, not yet final
+            best_s = std::min(best_s, seconds_since(began));
+        }
+        weighing.learn(fit_work(all, count - sample, psf.model, options), offload::Side::cpu, best_s);
         decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     }
     info.decision = decision.reason();

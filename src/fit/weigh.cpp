@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "glint/camera.hpp"
@@ -78,6 +79,11 @@ offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_
 
 void Weighing::learn(const offload::Work& work, offload::Side side, double seconds) {
     if (machine_) machine_->learn(work, side, seconds);
+}
+
+void Weighing::learn_first(const offload::Decision& decision, double seconds) {
+    const offload::Machine::Estimate warm = machine_->estimate(decision.work);
+    machine_->set_library(std::string(decision.work.library), std::max(0.0, seconds - warm.gpu.total()));
 }
 
 void Weighing::forgo(const offload::Decision& decision, double seconds) {

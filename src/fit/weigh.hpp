@@ -27,6 +27,8 @@ class Weighing {
     bool knows_cpu(const offload::Work& work) const { return machine_ && machine_->runs(work, offload::Side::cpu) > 0; }
     /// What a stack took on one side, without waiting and opening.
     void learn(const offload::Work& work, offload::Side side, double seconds);
+    /// The same of the first stack on a GPU, whose kernels had to be loaded.
+    void learn_first(const offload::Decision& decision, double seconds);
     /// What a GPU would have saved of a stack that the CPU fitted, by the decision for it.
     void forgo(const offload::Decision& decision, double seconds);
     /// A GPU was opened: its context took so long. Measures the link where that was never done.

@@ -15,12 +15,13 @@ constexpr std::uint32_t most_counted = 1000;
 
 }  // namespace
 
-int Curve::octave(double size) { return std::clamp(int(std::log2(std::max(size, 1.0))), 0, octaves - 1); }
+int Curve::octave(double size) { return std::clamp(int(log2_of(size)), 0, octaves - 1); }
 
 void Curve::learn(double size, double ratio) {
     if (!(ratio > 0) || !std::isfinite(ratio)) return;
+    known_ = true;
     Point& point = points_[octave(size)];
-    const float value = float(std::log(ratio)), at = float(std::log2(std::max(size, 1.0)));
+    const float value = float(std::log(ratio)), at = log2_of(size);
     const float weight = std::max(least_weight, 1 / float(point.count + 1));
     const float step = value - point.log_ratio;
     point.log_ratio += weight * (point.count > 2 ? std::clamp(step, -most_per_run, most_per_run) : step);
@@ -28,25 +29,24 @@ void Curve::learn(double size, double ratio) {
     point.count = std::min(point.count + 1, most_counted);
 }
 
-double Curve::ratio(double size) const {
-    const float x = float(std::log2(std::max(size, 1.0)));
-    const Point *below = nullptr, *above = nullptr;
-    for (int k = octave(size); k >= 0 && !below; --k)
-        if (points_[k].count && points_[k].log2_size <= x) below = &points_[k];
-    for (int k = octave(size); k < octaves && !above; ++k)
-        if (points_[k].count && points_[k].log2_size > x) above = &points_[k];
-    if (!below && !above) return 1;
-    if (!below || !above) return std::exp(double((below ? below : above)->log_ratio));
-    const float t = (x - below->log2_size) / (above->log2_size - below->log2_size);
-    return std::exp(double(below->log_ratio + t * (above->log_ratio - below->log_ratio)));
-}
+float Curve::log2_of(double size) { return std::log2(std::max(float(size), 1.0f)); }
 
-double Curve::octaves_off(double size) const {
-    const double x = std::log2(std::max(size, 1.0));
-    double least = std::numeric_limits<double>::infinity();
-    for (const Point& point : points_)
-        if (point.count) least = std::min(least, std::abs(point.log2_size - x));
-    return least;
+Curve::Value Curve::at(float x) const {
+    if (!known_) return {1, std::numeric_limits<double>::infinity()};
+    const int here = std::clamp(int(x), 0, octaves - 1);
+    const Point *below = nullptr, *above = nullptr;
+    for (int k = here; k >= 0 && !below; --k)
+        if (points_[k].count && points_[k].log2_size <= x) below = &points_[k];
+    for (int k = here; k < octaves && !above; ++k)
+        if (points_[k].count && points_[k].log2_size > x) above = &points_[k];
+    if (!below && !above) return {1, std::numeric_limits<double>::infinity()};
+    if (!below || !above) {
+        const Point& one = *(below ? below : above);
+        return {std::exp(one.log_ratio), std::abs(one.log2_size - x)};
+    }
+    const float t = (x - below->log2_size) / (above->log2_size - below->log2_size);
+    return {std::exp(below->log_ratio + t * (above->log_ratio - below->log_ratio)),
+            std::min(x - below->log2_size, above->log2_size - x)};
 }
 
 }  // namespace glint::offload

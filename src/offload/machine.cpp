@@ -106,7 +106,7 @@ int Machine::movement(const Work& work, Side side) {
     return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);
 }
 
-Terms Machine::terms(const Work& work, Side side, const Curves* curves, double& distance) const {
+Terms Machine::terms(const Work& work, Side side, const Curves* curves, float log2_size, double& distance) const {
     const Constants& c = constants_;
     Terms terms;
     const double up = work.pinned ? c.up_pinned : c.up_pageable, down = work.pinned ? c.down_pinned : c.down_pageable;
@@ -128,14 +128,14 @@ Terms Machine::terms(const Work& work, Side side, const Curves* curves, double& 
         distance = Curve::octaves;
         return terms;
     }
-    const Curve& compute = curves->compute[int(side)];
-    terms.compute_s *= compute.ratio(work.size);
-    distance = compute.octaves_off(work.size);
+    const Curve::Value compute = curves->compute[int(side)].at(log2_size);
+    terms.compute_s *= compute.ratio;
+    distance = compute.octaves_off;
     if (!moves) return terms;
-    const Curve& moved = curves->moved[int(side)][moves];
-    const double ratio = moved.ratio(work.size);
-    terms.upload_s *= ratio, terms.download_s *= ratio, terms.launch_s *= ratio, terms.compute_s *= ratio;
-    distance = std::min(distance, moved.octaves_off(work.size));
+    const Curve::Value moved = curves->moved[int(side)][moves].at(log2_size);
+    terms.upload_s *= moved.ratio, terms.download_s *= moved.ratio, terms.launch_s *= moved.ratio;
+    terms.compute_s *= moved.ratio;
+    distance = std::min(distance, moved.octaves_off);
     return terms;
 }
 
@@ -144,9 +144,10 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     const auto found = curves_.find(work.operation->key);
     const Curves* curves = found == curves_.end() ? nullptr : &found->second;
     double of_cpu = 0, of_gpu = 0;
+    const float log2_size = Curve::log2_of(work.size);
     Estimate estimate;
-    estimate.cpu = terms(work, Side::cpu, curves, of_cpu);
-    estimate.gpu = terms(work, Side::gpu, curves, of_gpu);
+    estimate.cpu = terms(work, Side::cpu, curves, log2_size, of_cpu);
+    estimate.gpu = terms(work, Side::gpu, curves, log2_size, of_gpu);
     estimate.distance = std::max(of_cpu, of_gpu);
     estimate.gpu_measured = constants_.gpu_measured();
     estimate.context_s = constants_.context_s;
@@ -161,7 +162,7 @@ void Machine::learn(const Work& work, Side side, double seconds) {
     Curves& curves = curves_[work.operation->key];
     if (curves.name.empty()) curves.name = work.operation->name;
     double distance = 0;
-    const Terms expected = terms(work, side, &curves, distance);
+    const Terms expected = terms(work, side, &curves, Curve::log2_of(work.size), distance);
     if (expected.total() <= 0) return;
     if (const int moves = movement(work, side)) {
         Curve& moved = curves.moved[int(side)][moves];

@@ -72,7 +72,7 @@ class Machine {
         Curve compute[2], moved[2][4];  // by side; `moved` by up and down, or pinned
     };
     static int movement(const Work& work, Side side);
-    Terms terms(const Work& work, Side side, const Curves* curves, double& distance) const;
+    Terms terms(const Work& work, Side side, const Curves* curves, float log2_size, double& distance) const;
     void load();
 
     const MachineKey key_;

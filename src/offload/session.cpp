@@ -175,8 +175,13 @@ Decision Session::explain(const Work& work) const {
 
 Session::Running Session::begin(const Work& work) {
     State& s = *state_;
-    Running running{decide(work)};
+    Running running;
     Decision& decision = running.decision;
+    if (s.options.choice == Choice::cpu) {  // nothing to weigh
+        decision.work = work, decision.choice = Side::cpu, decision.basis = Basis::forced;
+    } else {
+        decision = decide(work);
+    }
     if (decision.choice == Side::gpu && !s.context) try {
             // To wait longer than it saves is to lose; no longer than that at most doubles the time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
