@@ -111,7 +111,7 @@ int run(FitFlags& flags) {
     use_backend(flags.backend, flags.options, console);
     FitInfo info;
     const Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);
-    tell_backend(info, console);
+    tell_backend(flags.backend, info, console);
     const auto not_converged = std::count_if(fits.status.begin(), fits.status.end(),
                                              [](FitStatus status) { return status != FitStatus::converged; });
     Localizations all = to_localizations(fits, rois, psf, facts.pixel_size_nm, true);

@@ -160,7 +160,7 @@ LocalizeResult run_task(const Task& task, const LocalizeFlags& flags, LocalizeOp
                                with_commas(info.frames), facts.sources, options.roi_size));
     options.progress = console.progress(info.name, "frames");
     LocalizeResult result = localize(*movie, facts.camera, task.out, options);
-    tell_backend(result.fit, console);
+    tell_backend(flags.backend, result.fit, console);
     return result;
 }
 

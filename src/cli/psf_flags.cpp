@@ -128,9 +128,9 @@ gpu::LeaseRequest lease_request(const BackendFlags& flags) {
             .stop = &stop_on_signals()};
 }
 
-void tell_backend(const FitInfo& info, Console& console) {
+void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console) {
     console.end_progress();
-    if (info.note.empty()) return;
+    if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
     const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
     tried ? console.warn(info.note) : console.notice(info.note);
 }

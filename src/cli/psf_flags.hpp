@@ -46,7 +46,7 @@ Backend backend_of(const BackendFlags& flags);
 /// What a program asks for that fits on a GPU or not at all.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
 /// Says why it was not the GPU, or not to the end: a warning where one was there.
-void tell_backend(const FitInfo& info, Console& console);
+void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
 /// FitInfo::events and the figures of the GPU.
 nlohmann::ordered_json gpu_json(const FitInfo& info);
 /// Of --gpu-memory; a share is that of the first GPU that can be used.

@@ -292,9 +292,8 @@ offload::Decision Fitter::State::weigh(const Rois& rois, const Psf& psf, double 
                                        const FitOptions& options, Fits& fits, FitInfo& info) {
     const RoiView all = view(rois);
     const offload::Work work = fit_work(all, 0, psf.model, options);
-    offload::Decision decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     const std::int64_t count = std::int64_t(rois.count()), sample = sample_of_each_thread * environment::threads();
-    if (decision.basis != offload::Basis::forced && count > 2 * sample && !weighing.knows_cpu(work)) {
+    if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
         for (int k = 0; k < 2; ++k) {  // the first one starts threads
             const Clock::time_point began = Clock::now();
@@ -303,8 +302,8 @@ offload::Decision Fitter::State::weigh(const Rois& rois, const Psf& psf, double 
             best_s = std::min(best_s, seconds_since(began));
         }
         weighing.learn(fit_work(all, count - sample, psf.model, options), offload::Side::cpu, best_s);
-        decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     }
+    const offload::Decision decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     info.decision = decision.reason();
     if (options.on_decision && told != decision.choice) options.on_decision(info.decision + '\n' + decision.table());
     told = decision.choice;

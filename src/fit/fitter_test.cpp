@@ -186,6 +186,9 @@ class GpuWeighing : public GpuSharing {
     void know(double cpu_s, double gpu_s, double context_s) {
         const gpu::Inventory inventory = gpu::inventory();
         const offload::Work work = fit_work(view(rois), 0, psf.model, options);
+        const auto cpu = offload::machine_with("", "");
+        cpu->forget();
+        for (int k = 0; k < 10; ++k) cpu->learn(work, offload::Side::cpu, cpu_s);
         for (const gpu::Device& device : inventory.devices) {
             const auto machine = offload::machine_with(device.uuid, inventory.driver_version);
             machine->forget();
@@ -204,14 +207,14 @@ class GpuWeighing : public GpuSharing {
 TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
     std::string told;
     options.on_decision = [&](const std::string& words) { told = words; };
-    know(0.1, 0.01, 0.01);
+    know(0.2, 0.02, 0.02);
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "gpu") << info.decision;
     EXPECT_NE(info.decision.find("on the GPU, 5 times faster"), std::string::npos) << info.decision;
     EXPECT_NE(told.find(info.decision), std::string::npos) << told;
     EXPECT_NE(told.find("its context"), std::string::npos) << told;
 
-    know(0.1, 0.01, 0.5);  // the context alone takes longer
+    know(0.2, 0.02, 1);  // the context alone takes longer
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "cpu") << info.decision;
     EXPECT_EQ(info.note, info.decision);

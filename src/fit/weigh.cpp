@@ -57,8 +57,21 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     return work;
 }
 
+std::optional<offload::Decision> Weighing::too_short(const offload::Work& work) const {
+    offload::Decision decision;
+    decision.cpu = cpu_->estimate(work).cpu;
+    const double cpu_s = decision.cpu.total();
+    if (cpu_s + forgone_s_ >= offload::least_opening_s || !offload::driver_is_there()) return {};
+    decision.work = work, decision.choice = offload::Side::cpu, decision.basis = offload::Basis::estimated;
+    decision.gpu.context_s = offload::least_opening_s;
+    decision.speedup = offload::least_opening_s / std::max(cpu_s, 1e-9), decision.spread = 1;
+    return decision;
+}
+
 offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open) {
     using Clock = std::chrono::steady_clock;
+    if (!gpu_open && !looked_)
+        if (const auto decision = too_short(work)) return *decision;
     if (!gpu_open && (!looked_ || std::chrono::duration<double>(Clock::now() - *looked_).count() > look_again_s)) {
         seen_ = offload::look(gpu_memory_bytes);
         looked_ = Clock::now();
@@ -78,7 +91,8 @@ offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_
 }
 
 void Weighing::learn(const offload::Work& work, offload::Side side, double seconds) {
-    if (machine_) machine_->learn(work, side, seconds);
+    if (side == offload::Side::cpu) cpu_->learn(work, side, seconds);
+    if (machine_ && machine_ != cpu_) machine_->learn(work, side, seconds);
 }
 
 void Weighing::learn_first(const offload::Decision& decision, double seconds) {

@@ -23,8 +23,8 @@ class Weighing {
   public:
     /// `gpu_open`: it has a lease and a context.
     offload::Decision decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open);
-    /// Whether nobody knows how fast the CPU is with such fits.
-    bool knows_cpu(const offload::Work& work) const { return machine_ && machine_->runs(work, offload::Side::cpu) > 0; }
+    /// Whether it is known how fast the CPU is with such fits.
+    bool knows_cpu(const offload::Work& work) const { return cpu_->knows(work, offload::Side::cpu); }
     /// What a stack took on one side, without waiting and opening.
     void learn(const offload::Work& work, offload::Side side, double seconds);
     /// The same of the first stack on a GPU, whose kernels had to be loaded.
@@ -37,6 +37,10 @@ class Weighing {
     void in_vain() { forgone_s_ = 0, looked_.reset(); }
 
   private:
+    /// Without a look at GPUs, where the CPU is done before one could be opened.
+    std::optional<offload::Decision> too_short(const offload::Work& work) const;
+
+    std::shared_ptr<offload::Machine> cpu_ = offload::machine_with("", "");  // what is known without a GPU
     std::shared_ptr<offload::Machine> machine_;
     offload::Outlook seen_;
     std::optional<std::chrono::steady_clock::time_point> looked_;

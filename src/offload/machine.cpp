@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "offload/machine.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -175,6 +176,12 @@ void Machine::learn(const Work& work, Side side, double seconds) {
     changed_ = true;
 }
 
+bool Machine::knows(const Work& work, Side side) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = curves_.find(work.operation->key);
+    return found != curves_.end() && std::isfinite(found->second.compute[int(side)].octaves_off(work.size));
+}
+
 std::uint32_t Machine::runs(const Work& work, Side side) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
@@ -257,6 +264,12 @@ bool Machine::save() const noexcept try {
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
     constants_ = of_threads(key_.threads), curves_.clear(), changed_ = true;
+}
+
+bool driver_is_there() {
+    if (!environment::gpu_enabled()) return false;
+    static const bool there = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
+    return there;
 }
 
 std::string cpu_model() {

@@ -58,6 +58,7 @@ class Machine {
     Estimate estimate(const Work& work) const;
     /// What a run took in all, but waiting for a GPU, its context and libraries.
     void learn(const Work& work, Side side, double seconds);
+    bool knows(const Work& work, Side side) const;          ///< of any size
     std::uint32_t runs(const Work& work, Side side) const;  ///< of about that size
 
     /// Whether all was written; never throws.
@@ -85,6 +86,10 @@ class Machine {
 
 /// The machine with that GPU (empty: without), one for all who ask in this process.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver);
+/// No GPU is opened in less: what the CPU does sooner is not worth a look at GPUs, which takes 0.2 s itself.
+constexpr double least_opening_s = 0.1;
+/// Whether a driver may be there, without waking it.
+bool driver_is_there();
 /// The CPU's model, as /proc/cpuinfo has it.
 std::string cpu_model();
 /// $XDG_CACHE_HOME/glint, or ~/.cache/glint; empty where there is neither.

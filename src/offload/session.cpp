@@ -76,6 +76,11 @@ struct Session::State {
             at.why_no_gpu = why_given_up.c_str();
             return at;
         }
+        if (!looked && driver_is_there() && machine->estimate(work).cpu.total() + forgone_s < least_opening_s &&
+            at.choice == Choice::automatic) {
+            at.why_no_gpu = "the CPU is done before a GPU could be opened";
+            return at;
+        }
         if (!looked || seconds_since(*looked) > look_again_s) {
             seen = look(bytes_to_lease(&work));
             looked = Clock::now();
@@ -224,7 +229,7 @@ void Session::end(const Running& running, Side side) {
         return;
     }
     s.machine->learn(work, side, seconds);
-    if (side == Side::cpu && decision.basis != Basis::forced && !s.context)
+    if (side == Side::cpu && (decision.basis != Basis::forced || !s.looked) && !s.context)
         s.forgone_s += (here.calls > timed_at_first ? double(timed_each) : 1.0) *
                        std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
                                                 decision.gpu.library_s));
