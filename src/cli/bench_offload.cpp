@@ -153,8 +153,10 @@ class Bench {
 
   private:
     offload::SessionOptions options() const {
+        const gpu::Inventory inventory = gpu::inventory();
+        if (!inventory.why_none.empty()) throw gpu::NoGpu(0, "there is nothing to decide: " + inventory.why_none);
         std::uint64_t total = 0;
-        for (const gpu::Device& device : gpu::inventory().devices) total = std::max(total, device.total_bytes);
+        for (const gpu::Device& device : inventory.devices) total = std::max(total, device.total_bytes);
         offload::SessionOptions o;
         o.gpu_memory_bytes = gpu::parse_limit(flags_.gpu_memory, total, "--gpu-memory");
         o.gpu_timeout_s = 60;
