@@ -8,12 +8,14 @@
 
 #include "arrays/samples.hpp"
 #include "glint/error.hpp"
+#include "offload/forced.hpp"
 
 namespace glint::arrays {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using offload::Choice;
+using offload::Forced;
 
 constexpr int repeats = 2;               // after one that loads and plans
 constexpr double long_enough_s = 0.005;  // what takes longer is run once
@@ -42,21 +44,6 @@ double best_seconds(const Sample& sample) {
     }
     return best;
 }
-
-/// Restores what the session does with a lack of memory, and where.
-class Forced {
-  public:
-    explicit Forced(Session& session) : session_(session), choice_(session.choice()), oom_safe_(session.oom_safe()) {
-        session_.set_oom_safe(false);
-    }
-    ~Forced() { session_.set_choice(choice_), session_.set_oom_safe(oom_safe_); }
-    void to(Choice choice) { session_.set_choice(choice); }
-
-  private:
-    Session& session_;
-    Choice choice_;
-    bool oom_safe_;
-};
 
 template <class T>
 void calibrate_kind(Session& session, const Sizes& of, bool with_gpu, Forced& forced,

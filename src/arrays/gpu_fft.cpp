@@ -96,14 +96,11 @@ class Transform {
     Slot slot(const gpu::Stream& stream, std::int64_t most) {
         Slot made{{stream, in_, most * in_count_}, {stream, out_, most * out_count_}, {}, {}};
         if (copies_) made.copy = gpu::Buffer<In>(stream, std::size_t(most * in_count_));
-        reserve(made, stream, plan(most).work_bytes);
+        made.work = state_.fft_work_for(stream, plan(most).work_bytes);
         return made;
     }
-    static void reserve(Slot& slot, const gpu::Stream& stream, std::size_t bytes) {
-        if (slot.work.bytes() < bytes) slot.work = {}, slot.work = gpu::Buffer<std::byte>(stream, bytes);
-    }
 
-    const FftPlan& plan(std::int64_t count) {
+    FftPlan& plan(std::int64_t count) {
         FftPlan wanted{.type = Kind<In, Out>::type, .rank = rank_, .count = count};
         wanted.extent[0] = rank_ == 2 ? height_ : width_, wanted.extent[1] = rank_ == 2 ? width_ : 0;
         return state_.plan_for(wanted);
@@ -118,8 +115,9 @@ class Transform {
     }
 
     void start(Slot& slot, const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
-        const FftPlan& plan = this->plan(n);
-        reserve(slot, stream, plan.work_bytes);
+        FftPlan& plan = this->plan(n);
+        if (slot.work.bytes() < plan.work_bytes)
+            slot.work = {}, slot.work = state_.fft_work_for(stream, plan.work_bytes);
         const std::uint64_t from = source(slot, stream, first, n), to = slot.out.write(stream, first * out_count_);
         if (to_real) {
             const std::int64_t threads = n * (height_ / 2 + 1) * (width_ % 2 == 0 ? 2 : 1);
@@ -132,13 +130,20 @@ class Transform {
                   n * out_count_ * std::int64_t(sizeof(Out) / sizeof(Real)));
     }
 
-    void execute(const FftPlan& plan, Slot& slot, const gpu::Stream& stream, std::uint64_t from, std::uint64_t to) {
-        const auto work = plan.work_bytes ? slot.work.write_on(stream) : 0;
+    void execute(FftPlan& plan, Slot& slot, const gpu::Stream& stream, std::uint64_t from, std::uint64_t to) {
+        const std::uint64_t work = plan.work_bytes ? slot.work.write_on(stream) : 0;
         const auto current = state_.current();
-        state_.check(Library::cufft, "cufftSetStream", cufft().cufftSetStream(plan.plan, stream.state().stream));
-        if (work)
+        if (plan.bound_stream != stream.state().stream) {
+            plan.bound_stream = nullptr;
+            state_.check(Library::cufft, "cufftSetStream", cufft().cufftSetStream(plan.plan, stream.state().stream));
+            plan.bound_stream = stream.state().stream;
+        }
+        if (plan.bound_work != work) {
+            plan.bound_work = 0;
             state_.check(Library::cufft, "cufftSetWorkArea",
                          cufft().cufftSetWorkArea(plan.plan, reinterpret_cast<void*>(work)));
+            plan.bound_work = work;
+        }
         using This = Kind<In, Out>;
         state_.check(Library::cufft, This::name,
                      This::run(plan.plan, reinterpret_cast<void*>(from), reinterpret_cast<void*>(to),

@@ -54,8 +54,8 @@ class Product {
                 b_.release();
             }
         Tile tile{stack_[1], m_, n_, k_};
-        while (bytes(tile) > std::int64_t(state_.room()))
-            if (!halve(tile)) break;
+        while (const std::int64_t wanted = bytes(tile))
+            if (wanted <= std::int64_t(state_.room()) || !halve(tile)) break;
         for (;;) try {
                 run_in(tile);
                 if (waits_) state_.stream.synchronize();  // pinned inputs are the caller's again

@@ -34,8 +34,8 @@ class Matrices {
     using Element = std::remove_const_t<T>;
 
   public:
-    /// `stack`: the extents of the result before its matrices. A distance of 0 is the same matrix again.
-    Matrices(const Operand<T>& operand, const std::array<std::int64_t, 2>& stack) : operand_(operand) {
+    /// `operand` must stay. `stack`: the extents of the result before its matrices. A distance of 0 is the same matrix again.
+    Matrices(const Operand<T>& operand, const std::array<std::int64_t, 2>& stack) : operand_(&operand) {
         const Shape& shape = operand.shape();
         const Strides strides = operand.on_device() ? contiguous(shape) : operand.view().strides;
         const int last = shape.dimensions - 1;
@@ -43,7 +43,7 @@ class Matrices {
         for (int k = 0; k < 2; ++k)
             if (const int d = last - 3 + k; d >= 0 && shape[d] > 1 && stack[k] > 1) apart_[k] = strides[d];
     }
-    bool on_device() const { return operand_.on_device(); }
+    bool on_device() const { return operand_->on_device(); }
     /// Whether both stacks can be taken for one, of inner * outer matrices.
     bool merges(const std::array<std::int64_t, 2>& stack) const { return apart_[0] == apart_[1] * stack[1]; }
     void merge() { apart_[0] = 0; }
@@ -54,7 +54,7 @@ class Matrices {
     void reserve(const gpu::Stream& stream, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
         release();
         if (on_device())
-            buffer_ = operand_.device_array().buffer;
+            buffer_ = operand_->device_array().buffer;
         else
             buffer_ = gpu::Buffer<Element>(stream, std::size_t((repeats() ? 1 : matrices) * rows * columns));
     }
@@ -95,12 +95,12 @@ class Matrices {
                              part.columns.first * column_);
     }
     View<T> view(const Part& part) const {
-        return {operand_.view().data + std::int64_t(offset(part)),
+        return {operand_->view().data + std::int64_t(offset(part)),
                 {repeats() ? 1 : part.inner.n, part.rows.n, part.columns.n},
                 {apart_[1], row_, column_}};
     }
 
-    Operand<T> operand_;
+    const Operand<T>* operand_ = nullptr;
     std::array<std::int64_t, 2> apart_{};
     std::int64_t row_ = 0, column_ = 0;
     gpu::Buffer<Element> buffer_;

@@ -8,9 +8,19 @@
 
 namespace glint::arrays {
 
+OnGpu::State::State(const gpu::Stream& of) : stream(of) {
+    stream.context().on_pressure([kept = std::weak_ptr(fft_work)]() -> std::uint64_t {
+        const auto work = kept.lock();
+        if (!work) return 0;
+        const std::uint64_t bytes = work->of_stream[0].bytes() + work->of_stream[1].bytes();
+        *work = {};
+        return bytes;
+    });
+}
+
 std::uint64_t OnGpu::State::room() const {
-    const gpu::MemoryStatistics memory = stream.context().statistics();
-    return memory.limit_bytes - std::min(memory.limit_bytes, memory.live_bytes);
+    const std::uint64_t limit = home().limit, live = home().counters.live;
+    return limit - std::min(limit, live);
 }
 
 const gpu::Stream& OnGpu::State::second() {
@@ -66,7 +76,7 @@ lib::Solver OnGpu::State::ready_solver() {
     return solver = made;
 }
 
-const FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
+FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
     const auto known =
         std::find_if(plans.begin(), plans.end(), [&](const FftPlan& plan) { return plan.does_as(wanted); });
     if (known != plans.end()) {
@@ -92,6 +102,14 @@ const FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
         throw;
     }
     return plan;
+}
+
+gpu::Buffer<std::byte> OnGpu::State::fft_work_for(const gpu::Stream& on, std::size_t bytes) {
+    if (bytes == 0) return {};
+    if (bytes > home().limit / 16) return {on, bytes};
+    gpu::Buffer<std::byte>& kept = fft_work->of_stream[&on.state() == &stream.state() ? 0 : 1];
+    if (kept.bytes() < bytes) kept = {}, kept = gpu::Buffer<std::byte>(on, bytes);
+    return kept;
 }
 
 const gpu::Kernel& OnGpu::State::kernel_named(const std::string& name, int shared_bytes) {
@@ -149,6 +167,7 @@ void OnGpu::drop_caches() {
     const auto current = state.current();
     state.drop_plans();
     for (auto& workspace : state.blas_workspaces) workspace = {};
+    *state.fft_work = {};
 }
 
 }  // namespace glint::arrays

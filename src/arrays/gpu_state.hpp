@@ -22,6 +22,8 @@ struct FftPlan {
     std::int64_t extent[2] = {}, count = 0;
     lib::Plan plan = 0;
     std::size_t work_bytes = 0;
+    void* bound_stream = nullptr;  // that it was last told of
+    std::uint64_t bound_work = 0;  // likewise
 
     bool does_as(const FftPlan& other) const {
         return type == other.type && rank == other.rank && extent[0] == other.extent[0] &&
@@ -30,7 +32,7 @@ struct FftPlan {
 };
 
 struct OnGpu::State {
-    explicit State(const gpu::Stream& of) : stream(of) {}
+    explicit State(const gpu::Stream& of);
     ~State();
 
     gpu::Stream stream;
@@ -42,6 +44,10 @@ struct OnGpu::State {
     gpu::Buffer<std::byte> blas_workspaces[2];                   // of either stream
     lib::Solver solver = nullptr;
     std::list<FftPlan> plans;  // used last first
+    struct WorkAreas {
+        gpu::Buffer<std::byte> of_stream[2];
+    };
+    std::shared_ptr<WorkAreas> fft_work = std::make_shared<WorkAreas>();  // given back under pressure
 
     gpu::detail::ContextState& home() const { return stream.context().state(); }
     /// What the libraries are called under.
@@ -58,7 +64,9 @@ struct OnGpu::State {
     gpu::Buffer<std::byte>& blas_workspace_for(const gpu::Stream& on);
     lib::Solver ready_solver();
     /// `wanted` with its plan: a known one, or a new one. Without a work area.
-    const FftPlan& plan_for(FftPlan wanted);
+    FftPlan& plan_for(FftPlan wanted);
+    /// A work area for transforms on one of the two streams; small ones are kept.
+    gpu::Buffer<std::byte> fft_work_for(const gpu::Stream& on, std::size_t bytes);
 
     template <class T>
     const gpu::Kernel& kernel(const char* name, int shared_bytes = 0) {

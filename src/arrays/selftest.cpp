@@ -9,6 +9,7 @@
 #include "glint/arrays/calibrate.hpp"
 #include "glint/arrays/operations.hpp"
 #include "glint/error.hpp"
+#include "offload/forced.hpp"
 
 namespace glint::arrays {
 namespace {
@@ -126,15 +127,12 @@ void test(Session& session, const std::string& backend, const std::string& type,
 
 std::vector<SelfTestRow> self_test(Session& session) {
     std::vector<SelfTestRow> table;
-    const Choice choice = session.choice();
-    const bool oom_safe = session.oom_safe();
-    session.set_oom_safe(false);  // what the GPU cannot do shall be seen
+    offload::Forced forced(session);
     for (const bool on_gpu : {false, true}) {
-        session.set_choice(on_gpu ? Choice::gpu : Choice::cpu);
+        forced.to(on_gpu ? Choice::gpu : Choice::cpu);
         test<float>(session, on_gpu ? "cuda" : "cpu", "float32", table);
         test<double>(session, on_gpu ? "cuda" : "cpu", "float64", table);
     }
-    session.set_choice(choice), session.set_oom_safe(oom_safe);
     return table;
 }
 

@@ -25,7 +25,8 @@ template <class T>
 class Source {
   public:
     Source() = default;
-    Source(const gpu::Stream& stream, const Operand<const T>& operand, std::int64_t most) : operand_(operand) {
+    /// `operand` must stay.
+    Source(const gpu::Stream& stream, const Operand<const T>& operand, std::int64_t most) : operand_(&operand) {
         if (operand.on_device())
             buffer_ = operand.device_array().buffer;
         else
@@ -33,13 +34,13 @@ class Source {
     }
     /// The address of elements [first, first + n), uploaded if need be, on `stream`.
     std::uint64_t read(const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
-        if (operand_.on_device()) return buffer_.read_on(stream) + std::uint64_t(first) * sizeof(T);
-        upload(stream, buffer_, operand_.view(), first, n);
+        if (operand_->on_device()) return buffer_.read_on(stream) + std::uint64_t(first) * sizeof(T);
+        upload(stream, buffer_, operand_->view(), first, n);
         return buffer_.read_on(stream);
     }
 
   private:
-    Operand<const T> operand_;
+    const Operand<const T>* operand_ = nullptr;
     gpu::Buffer<T> buffer_;
 };
 
@@ -48,22 +49,23 @@ template <class T>
 class Sink {
   public:
     Sink() = default;
-    Sink(const gpu::Stream& stream, const Operand<T>& operand, std::int64_t most) : operand_(operand) {
+    /// `operand` must stay.
+    Sink(const gpu::Stream& stream, const Operand<T>& operand, std::int64_t most) : operand_(&operand) {
         if (operand.on_device())
             buffer_ = operand.device_array().buffer;
         else
             buffer_ = gpu::Buffer<T>(stream, std::size_t(most));
     }
     std::uint64_t write(const gpu::Stream& stream, std::int64_t first) {
-        return buffer_.write_on(stream) + (operand_.on_device() ? std::uint64_t(first) * sizeof(T) : 0);
+        return buffer_.write_on(stream) + (operand_->on_device() ? std::uint64_t(first) * sizeof(T) : 0);
     }
     /// Elements [first, first + n) are complete on the host afterwards, where they belong there.
     void finish(const gpu::Stream& stream, std::int64_t first, std::int64_t n) {
-        if (!operand_.on_device()) download(stream, operand_.view(), buffer_, first, n);
+        if (!operand_->on_device()) download(stream, operand_->view(), buffer_, first, n);
     }
 
   private:
-    Operand<T> operand_;
+    const Operand<T>* operand_ = nullptr;
     gpu::Buffer<T> buffer_;
 };
 

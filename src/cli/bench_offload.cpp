@@ -195,8 +195,9 @@ class Bench {
                     });
                     k += resident ? 1 : 2;
                 }
+        FitSample sample;
         for (const PsfModel model : fit_models()) {
-            FitSample sample(model, flags_.quick ? 10'000 : std::int64_t(flags_.most_fits));
+            sample.use(model);
             for (double n = 100; n <= (flags_.quick ? 1e4 : flags_.most_fits); n *= 10, k += 2)
                 measure_case(
                     k, [&](Side side) { return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); }); });

@@ -22,27 +22,30 @@ std::vector<PsfModel> fit_models() {
     return {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB};
 }
 
-FitSample::FitSample(PsfModel model, std::int64_t most) : psf_(bench_psf(model)) {
+void FitSample::use(PsfModel model) {
+    psf_ = bench_psf(model);
     RoiSimulation simulation;
-    simulation.size = size_px, simulation.count = std::min(most, different);
+    simulation.size = size_px, simulation.count = different;
     std::array<std::vector<float>, max_parameters> truth;
-    all_ = simulate_rois(simulation, psf_, bench_pixel_um, {}, truth);
-    const std::size_t wanted = std::size_t(most) * size_px * size_px, have = all_.pixels.size();
-    all_.pixels.resize(std::max(wanted, have));
-    for (std::size_t k = have; k < all_.pixels.size(); ++k) all_.pixels[k] = all_.pixels[k - have];
+    few_ = simulate_rois(simulation, psf_, bench_pixel_um, {}, truth).pixels;
+    rois_.size = size_px;
+    rois_.pixels.clear();
 }
 
 void FitSample::run(offload::Side side, std::int64_t n, offload::Machine& machine) {
     FitOptions options;
     options.backend = side == offload::Side::gpu ? Backend::gpu : Backend::cpu;
     options.gpu_timeout_s = 60;
-    if (std::int64_t(part_.count()) != n) {
-        part_ = {};
-        part_.size = size_px;
-        part_.pixels.assign(all_.pixels.begin(), all_.pixels.begin() + std::ptrdiff_t(n) * size_px * size_px);
+    const std::size_t wanted = std::size_t(n) * size_px * size_px;
+    rois_.pixels.resize(std::min(rois_.pixels.size(), wanted));
+    rois_.pixels.reserve(wanted);
+    while (rois_.pixels.size() < wanted) {
+        const std::size_t from = rois_.pixels.size() % few_.size(), lacking = wanted - rois_.pixels.size();
+        const auto begin = few_.begin() + std::ptrdiff_t(from);
+        rois_.pixels.insert(rois_.pixels.end(), begin, begin + std::ptrdiff_t(std::min(few_.size() - from, lacking)));
     }
     const auto began = std::chrono::steady_clock::now();
-    fitter_.fit(part_, psf_, bench_pixel_um, options);
+    fitter_.fit(rois_, psf_, bench_pixel_um, options);
     machine.learn(work_of(psf_.model, n), side,
                   std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glint/fit.hpp"
+#include "glint/rois.hpp"
 #include "offload/machine.hpp"
 
 namespace glint::cli {
@@ -15,14 +16,15 @@ std::vector<PsfModel> fit_models();
 /// Simulated ROIs of 7 px, repeated as often as need be, and a Fitter that keeps its GPU.
 class FitSample {
   public:
-    FitSample(PsfModel model, std::int64_t most);
+    void use(PsfModel model);
     /// Fits the first n, and lets `machine` learn what it took.
     void run(offload::Side side, std::int64_t n, offload::Machine& machine);
     static offload::Work work_of(PsfModel model, std::int64_t n);
 
   private:
     Psf psf_;
-    Rois all_, part_;
+    std::vector<float> few_;  // pixels of the ROIs that differ
+    Rois rois_;
     Fitter fitter_;
 };
 

@@ -13,6 +13,7 @@
 #include "arrays/libraries.hpp"
 #include "glint/arrays/operations.hpp"
 #include "gpu/stream_state.hpp"
+#include "offload/forced.hpp"
 
 namespace glint::cli {
 namespace {
@@ -133,13 +134,12 @@ void on_cpu(Session& session, std::vector<OverheadRow>& rows) {
 
 std::vector<OverheadRow> overheads(Session& session) {
     std::vector<OverheadRow> rows;
-    const Choice before = session.choice();
-    session.set_choice(Choice::gpu);
+    offload::Forced forced(session);
+    forced.to(Choice::gpu);
     products_on_gpu(session, rows);
     transforms_on_gpu(session, rows);
-    session.set_choice(Choice::cpu);
+    forced.to(Choice::cpu);
     on_cpu(session, rows);
-    session.set_choice(before);
     return rows;
 }
 

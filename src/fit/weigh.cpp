@@ -18,8 +18,7 @@ namespace glint {
 namespace {
 
 constexpr int largest_roi = 31;
-constexpr double by_rule = 10'000;  // fits; more go to a GPU where nothing was measured
-constexpr double look_again_s = 1;
+constexpr double by_rule = 10'000;                       // fits; more go to a GPU where nothing was measured
 constexpr double iterations = 8, flops_of_a_pixel = 12;  // for each parameter; typical, and corrected by what runs take
 
 /// One for each kernel: model, size, and whether each pixel has a camera value of its own.
@@ -69,21 +68,17 @@ std::optional<offload::Decision> Weighing::too_short(const offload::Work& work) 
 }
 
 offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open) {
-    using Clock = std::chrono::steady_clock;
-    if (!gpu_open && !looked_)
+    if (!gpu_open && !lookout_.has_looked())
         if (const auto decision = too_short(work)) return *decision;
-    if (!gpu_open && (!looked_ || std::chrono::duration<double>(Clock::now() - *looked_).count() > look_again_s)) {
-        seen_ = offload::look(gpu_memory_bytes);
-        looked_ = Clock::now();
-    }
-    if (!machine_ || (!gpu_open && !seen_.uuid.empty() && machine_->key().gpu_uuid != seen_.uuid))
-        machine_ = offload::machine_with(seen_.uuid, seen_.driver);
+    const offload::Outlook& seen = gpu_open ? lookout_.last() : lookout_.now(gpu_memory_bytes);
+    if (!machine_ || (!gpu_open && !seen.uuid.empty() && machine_->key().gpu_uuid != seen.uuid))
+        machine_ = offload::machine_with(seen.uuid, seen.driver);
     offload::Circumstances at;
     at.context_open = gpu_open, at.library_loaded = gpu_open, at.forgone_s = forgone_s_;
     at.threshold_bytes = environment::offload_threshold_bytes();
     if (!gpu_open) {
-        if (!seen_.why_no_gpu.empty()) at.why_no_gpu = seen_.why_no_gpu.c_str();
-        at.wait_s = seen_.wait_s, at.contention = seen_.contention;
+        if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
+        at.wait_s = seen.wait_s, at.contention = seen.contention;
     }
     offload::Decision decision = offload::decide(*machine_, at, work);
     if (decision.basis != offload::Basis::forced) decision.flips_at = offload::flip_size(*machine_, at, work);

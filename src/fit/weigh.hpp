@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -34,7 +33,7 @@ class Weighing {
     /// A GPU was opened: its context took so long. Measures the link where that was never done.
     void opened(const std::string& uuid, double seconds, const gpu::Context& context);
     /// It could not be had in the time that pays: from now on savings add up anew.
-    void in_vain() { forgone_s_ = 0, looked_.reset(); }
+    void in_vain() { forgone_s_ = 0, lookout_.forget(); }
 
   private:
     /// Without a look at GPUs, where the CPU is done before one could be opened.
@@ -42,8 +41,7 @@ class Weighing {
 
     std::shared_ptr<offload::Machine> cpu_ = offload::machine_with("", "");  // what is known without a GPU
     std::shared_ptr<offload::Machine> machine_;
-    offload::Outlook seen_;
-    std::optional<std::chrono::steady_clock::time_point> looked_;
+    offload::Lookout lookout_;
     double forgone_s_ = 0;
 };
 

@@ -108,6 +108,11 @@ void order(Allocation& allocation, const Stream& stream, bool write) {
     const std::lock_guard lock(allocation.mutex);
     StreamState& state = stream.state();
     std::vector<Use>& readers = allocation.readers;
+    if (allocation.writer.stream.get() == &state && readers.empty()) {  // as most often: nobody else is in it
+        allocation.writer.count = ++state.uses;
+        allocation.busy = true;
+        return;
+    }
     const auto reader =
         std::find_if(readers.begin(), readers.end(), [&](const Use& use) { return use.stream.get() == &state; });
     if (write || reader == readers.end()) order_behind(state, allocation.writer, home);

@@ -101,7 +101,6 @@ void Machine::set_context(double seconds) {
     constants_.context_s = seconds, changed_ = true;
 }
 
-/// 0: nothing moves.
 int Machine::movement(const Work& work, Side side) {
     if (side == Side::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
     return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -67,11 +66,12 @@ class Machine {
     void forget();
 
   private:
-    /// Of one operation: computing on each side, and all of it where operands move.
+    /// Of one operation.
     struct Curves {
         std::string name;
-        Curve compute[2], moved[2][4];  // by side; `moved` by up and down, or pinned
+        Curve compute[2], moved[2][4];  // by side: computing alone; all of it, by movement()
     };
+    /// Which ways operands move: bit 0 towards that side, bit 1 back. How fast is the constants' affair.
     static int movement(const Work& work, Side side);
     Terms terms(const Work& work, Side side, const Curves* curves, float log2_size, double& distance) const;
     void load();

@@ -11,6 +11,7 @@ namespace {
 constexpr double least_hold_s = 0.1;     // a holder that has just come will not go at once
 constexpr double unknown_wait_s = 60;    // strangers: they say nothing of themselves
 constexpr double most_utilization = 95;  // percent
+constexpr std::chrono::seconds look_again(1);
 
 /// Until there is room for `bytes`, if the holders go in the order in which they are expected to.
 double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
@@ -66,6 +67,14 @@ Outlook look(std::uint64_t bytes) {
     const gpu::Inventory inventory = gpu::inventory();
     if (!inventory.why_none.empty()) return outlook(inventory, {}, bytes);
     return outlook(inventory, gpu::snapshot_leases(), bytes);
+}
+
+const Outlook& Lookout::now(std::uint64_t bytes) {
+    if (!looked_ || std::chrono::steady_clock::now() - *looked_ > look_again) {
+        last_ = look(bytes);
+        looked_ = std::chrono::steady_clock::now();
+    }
+    return last_;
 }
 
 }  // namespace glint::offload

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "glint/gpu/device.hpp"
@@ -22,5 +24,18 @@ struct Outlook {
 Outlook outlook(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
 /// The same of this machine now. Takes up to 20 ms the first time, 1 ms later.
 Outlook look(std::uint64_t bytes);
+
+/// look(), once a second at most.
+class Lookout {
+  public:
+    const Outlook& now(std::uint64_t bytes);
+    const Outlook& last() const { return last_; }
+    bool has_looked() const { return looked_.has_value(); }
+    void forget() { looked_.reset(); }  ///< the next one looks again
+
+  private:
+    Outlook last_;
+    std::optional<std::chrono::steady_clock::time_point> looked_;
+};
 
 }  // namespace glint::offload

@@ -23,11 +23,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
-constexpr double look_again_s = 1, first_rest_s = 1, longest_rest_s = 300;
+constexpr double first_rest_s = 1, longest_rest_s = 300;
 constexpr std::size_t most_fallbacks = 100;
-// To time each call would cost more than it teaches. Those whose result stays on the GPU are over before they are done,
-// and have to be waited for to be timed.
-constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3, waited_each = 64;
+// To time each call would cost more than it teaches. Those whose result stays on the GPU return before they are done, and
+// have to be waited for to be timed: the GPU idles meanwhile, for some 10 us.
+constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3;
+constexpr std::chrono::milliseconds between_waits(5);
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -42,8 +43,7 @@ struct Session::State {
     std::uint64_t threshold_bytes = 0;
 
     std::shared_ptr<Machine> machine;
-    mutable Outlook seen;
-    mutable std::optional<Clock::time_point> looked;
+    mutable Lookout lookout;
     std::string why_given_up;  // the GPU, until `rest_over`
     Clock::time_point rest_over{};
     double rest_s = first_rest_s, forgone_s = 0;
@@ -53,6 +53,7 @@ struct Session::State {
     std::optional<gpu::Stream> stream;
     std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
     std::set<std::string, std::less<>> libraries;
+    Clock::time_point waited{};  // for a call to be timed, last
 
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
@@ -76,20 +77,18 @@ struct Session::State {
             at.why_no_gpu = why_given_up.c_str();
             return at;
         }
-        if (!looked && driver_is_there() && machine->estimate(work).cpu.total() + forgone_s < least_opening_s &&
-            at.choice == Choice::automatic) {
+        if (!lookout.has_looked() && driver_is_there() &&
+            machine->estimate(work).cpu.total() + forgone_s < least_opening_s && at.choice == Choice::automatic) {
             at.why_no_gpu = "the CPU is done before a GPU could be opened";
             return at;
         }
-        if (!looked || seconds_since(*looked) > look_again_s) {
-            seen = look(bytes_to_lease(&work));
-            looked = Clock::now();
-        }
+        const Outlook& seen = lookout.now(bytes_to_lease(&work));
         if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
         at.wait_s = seen.wait_s, at.contention = seen.contention;
         return at;
     }
     const Machine& of_now() {
+        const Outlook& seen = lookout.last();
         if (!context && !seen.uuid.empty() && machine->key().gpu_uuid != seen.uuid)
             machine = machine_with(seen.uuid, seen.driver);
         return *machine;
@@ -120,7 +119,7 @@ struct Session::State {
     void close() noexcept {
         while (!kept.empty()) kept.pop_back();
         stream.reset(), context.reset(), lease.reset();
-        looked.reset();
+        lookout.forget();
         machine->save();
     }
     /// No GPU for a while: the longer, the more often that happened.
@@ -138,7 +137,8 @@ struct Session::State {
     bool is_timed(const Work& work, Side side, const OperationStatistics& of) const {
         const std::uint64_t calls = (side == Side::gpu ? of.gpu : of.cpu).calls;
         if (side == Side::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end()) return true;
-        if (side == Side::gpu && stays_on_gpu(work)) return calls < waited_at_first || calls % waited_each == 0;
+        if (side == Side::gpu && stays_on_gpu(work))
+            return calls < waited_at_first || Clock::now() - waited > between_waits;
         return calls < timed_at_first || calls % timed_each == 0;
     }
     OperationStatistics& of(const Work& work) {
@@ -219,7 +219,7 @@ void Session::end(const Running& running, Side side) {
     const std::uint64_t down = side == Side::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
     if (!running.timed) return;
-    if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize();
+    if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize(), s.waited = Clock::now();
     const double seconds = seconds_since(running.began);
     ++here.timed_calls, here.seconds += seconds;
     if (side != decision.choice) return;  // it was tried elsewhere before
@@ -229,7 +229,7 @@ void Session::end(const Running& running, Side side) {
         return;
     }
     s.machine->learn(work, side, seconds);
-    if (side == Side::cpu && (decision.basis != Basis::forced || !s.looked) && !s.context)
+    if (side == Side::cpu && (decision.basis != Basis::forced || !s.lookout.has_looked()) && !s.context)
         s.forgone_s += (here.calls > timed_at_first ? double(timed_each) : 1.0) *
                        std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
                                                 decision.gpu.library_s));

@@ -22,11 +22,12 @@ enum class Choice { automatic, cpu, gpu };
 
 struct SessionOptions {
     Choice choice = Choice::automatic;   ///< GLINT_BACKEND, where this is automatic
-    std::uint64_t gpu_memory_bytes = 0;  ///< to lease beyond the context; 0: half of what a GPU has
-    double gpu_timeout_s = 0;            ///< to wait for a lease; automatic waits no longer than it pays
-    std::uint64_t least_bytes = 0;       ///< operations on less stay on the CPU; 0: what was measured says
-    bool oom_safe = true;                ///< what a GPU has no memory for is done on the CPU
-    int threads = 0;                     ///< of the CPU; 0: GLINT_THREADS, or all that it may use
+    std::uint64_t gpu_memory_bytes = 0;  ///< to lease beyond the context; 0: 1 GiB, more for a larger first operation
+    /// To wait for a lease; Choice::automatic waits no longer than the GPU would save.
+    double gpu_timeout_s = std::numeric_limits<double>::infinity();
+    std::uint64_t least_bytes = 0;  ///< operations on less stay on the CPU; 0: what was measured says
+    bool oom_safe = true;           ///< what a GPU has no memory for is done on the CPU
+    int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that it may use
     std::function<void(const std::string&)> log = {};  ///< told of what did not go as it should
 };
 
