@@ -9,7 +9,8 @@ import pytest
 import scipy.special
 
 TYPES = ["float32", "float64"]
-BACKENDS = ["cpu"]
+# On a machine with a GPU: GLINT_JUDGED=gpu,resident (operands on the host, on the GPU).
+BACKENDS = os.environ.get("GLINT_JUDGED", "cpu").split(",")
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
 
 
@@ -40,11 +41,29 @@ def laid_out(values, layout):
 LAYOUTS = ["contiguous", "padded", "transposed", "backwards"]
 
 
-@pytest.fixture(params=BACKENDS)
-def work(request, tmp_path):
-    """Runs jobs (operation, type, inputs, output arrays, facts) in one process; results or the message of each."""
+@pytest.fixture(scope="session")
+def workers():
+    """start(backend, environment) -> a process that takes names of folders."""
     default = pathlib.Path(__file__).resolve().parents[2] / "build/release/bin"
-    worker = pathlib.Path(os.environ.get("GLINT_BIN", default)) / "array_worker"
+    program = pathlib.Path(os.environ.get("GLINT_BIN", default)) / "array_worker"
+    started = {}
+
+    def start(backend, environment):
+        key = backend, *environment.items()
+        if key not in started:
+            started[key] = subprocess.Popen([program, backend], text=True, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, env={**os.environ, **environment})
+        return started[key]
+
+    yield start
+    for process in started.values():
+        process.communicate()
+        assert process.returncode == 0
+
+
+@pytest.fixture(params=BACKENDS)
+def work(request, tmp_path, workers):
+    """Runs jobs (operation, type, inputs, output arrays, facts); results or the message of each."""
 
     def run(jobs, layout="contiguous", environment={}):
         lines, outputs_of = [], []
@@ -62,11 +81,12 @@ def work(request, tmp_path):
             lines.append(job)
             outputs_of.append(kept)
         (tmp_path / "jobs.json").write_text(json.dumps(lines))
-        done = subprocess.run([worker, tmp_path, "--backend", request.param], capture_output=True, text=True,
-                              env={**os.environ, **environment})
-        assert (done.returncode, done.stderr) == (0, "")
+        worker = workers(request.param, environment)
+        print(tmp_path, file=worker.stdin, flush=True)
+        line = worker.stdout.readline()
+        assert line, f"the worker died: {worker.wait()}"
         results = []
-        for answer, kept in zip(map(json.loads, done.stdout.splitlines()), outputs_of, strict=True):
+        for answer, kept in zip(json.loads(line), outputs_of, strict=True):
             if "error" in answer or "number" in answer:
                 results.append(answer.get("error") or float(answer["number"]))
                 continue

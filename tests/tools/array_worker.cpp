@@ -1,6 +1,6 @@
-// Does operations on arrays for judges in Python: `array_worker FOLDER --backend cpu` reads FOLDER/jobs.json, raw
-// elements from the files it names, and writes results beside them. One JSON line a job: {}, {"number": ...} or
-// {"error": ...}.
+// Does operations on arrays for judges in Python: `array_worker cpu|gpu|resident` (operands on the host, or on the GPU)
+// reads names of folders, a line each; of each FOLDER/jobs.json, and raw elements from the files it names, and writes
+// results beside them. It answers with a JSON line: an array with {}, {"number": ...} or {"error": ...} for each job.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <complex>
@@ -8,11 +8,11 @@
 #include <fstream>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "arrays/cpu.hpp"
 #include "glint/arrays/operations.hpp"
 
 namespace {
@@ -20,6 +20,8 @@ namespace {
 using nlohmann::json;
 namespace arrays = glint::arrays;
 using arrays::Expression;
+using arrays::Operand;
+using arrays::Session;
 using arrays::View;
 
 constexpr const char* step_names[] = {"constant",    "input",      "add",       "subtract", "multiply",
@@ -93,81 +95,85 @@ struct Job {
     }
 };
 
-/// The functions of cpu.hpp.
-template <class T>
-struct OnCpu {
-    using Complex = std::complex<T>;
-    int threads;
+/// The public operations, in a session, on arrays where `resident` says.
+class Calls {
+  public:
+    Calls(Session& session, bool resident) : session_(session), resident_(resident) {}
 
-    void matmul(const View<const T>& a, const View<const T>& b, const View<T>& c) const {
-        arrays::cpu::matmul<T>(a, b, c, threads);
+    template <class T>
+    Operand<const T> input(const View<T>& view) {
+        if (!resident_) return View<const T>(view);
+        return arrays::to_device<T>(session_, view);
     }
-    void fft(const View<const Complex>& in, const View<Complex>& out, const arrays::FftOptions& options) const {
-        arrays::cpu::fft<T>(in, out, options, threads);
+    /// Calls act(operand) and has the result in `view`.
+    template <class T, class Act>
+    void result(const View<T>& view, const Act& act) {
+        if (!resident_) return act(Operand<T>(view));
+        const arrays::DeviceArray<T> there = arrays::empty_on_device<T>(session_, view.shape);
+        act(Operand<T>(there));
+        arrays::to_host<T>(session_, there, view);
     }
-    void rfft(const View<const T>& in, const View<Complex>& out, int rank) const {
-        arrays::cpu::rfft<T>(in, out, rank, threads);
-    }
-    void irfft(const View<const Complex>& in, const View<T>& out, int rank) const {
-        arrays::cpu::irfft<T>(in, out, rank, threads);
-    }
-    void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<T>* vt) const {
-        arrays::cpu::svd<T>(a, s, u, vt, threads);
-    }
-    void map(const Expression& expression, const std::vector<View<const T>>& inputs, const View<T>& out) const {
-        arrays::cpu::map<T>(compile(expression), inputs, out, threads);
-    }
-    double reduce(arrays::Reduction how, const Expression& expression, const std::vector<View<const T>>& inputs,
-                  const arrays::Shape& shape) const {
-        return arrays::cpu::reduce<T>(how, compile(expression), inputs, shape, threads);
-    }
+    Session& session() { return session_; }
+
+  private:
+    Session& session_;
+    const bool resident_;
 };
 
-template <class T, class Backend>
-json run(const Job<T>& job, const Backend& backend) {
+template <class T>
+json run(const Job<T>& job, Calls& calls) {
+    Session& session = calls.session();
     using Complex = std::complex<T>;
     const std::string operation = job.what.at("operation");
     const int rank = job.what.value("rank", 1);
     if (operation == "matmul") {
         const auto a = job.in(0), b = job.in(1), c = job.out(0);
-        backend.matmul(a.view, b.view, c.view);
+        const auto x = calls.input(a.view), y = calls.input(b.view);
+        calls.result(c.view, [&](const Operand<T>& z) { arrays::matmul<T>(session, x, y, z); });
         c.write();
     } else if (operation == "fft" || operation == "ifft") {
         const auto in = job.template in<Complex>(0), out = job.template out<Complex>(0);
-        backend.fft(in.view, out.view, {.rank = rank, .inverse = operation == "ifft"});
+        const auto x = calls.input(in.view);
+        calls.result(out.view, [&](const Operand<Complex>& z) {
+            arrays::fft<T>(session, x, z, {.rank = rank, .inverse = operation == "ifft"});
+        });
         out.write();
     } else if (operation == "rfft") {
         const auto in = job.in(0);
         const auto out = job.template out<Complex>(0);
-        backend.rfft(in.view, out.view, rank);
+        const auto x = calls.input(in.view);
+        calls.result(out.view, [&](const Operand<Complex>& z) { arrays::rfft<T>(session, x, z, rank); });
         out.write();
     } else if (operation == "irfft") {
         const auto in = job.template in<Complex>(0);
         const auto out = job.out(0);
-        backend.irfft(in.view, out.view, rank);
+        const auto x = calls.input(in.view);
+        calls.result(out.view, [&](const Operand<T>& z) { arrays::irfft<T>(session, x, z, rank); });
         out.write();
     } else if (operation == "svd") {
         const auto a = job.in(0), s = job.out(0);
+        const auto x = calls.input(a.view);
         if (job.what.at("outputs").size() == 1) {
-            backend.svd(a.view, s.view, nullptr, nullptr);
+            calls.result(s.view, [&](const Operand<T>& values) { arrays::svd<T>(session, x, values); });
         } else {
             const auto u = job.out(1), vt = job.out(2);
-            backend.svd(a.view, s.view, &u.view, &vt.view);
+            calls.result(s.view, [&](const Operand<T>& values) {
+                calls.result(u.view, [&](const Operand<T>& left) {
+                    calls.result(vt.view,
+                                 [&](const Operand<T>& right) { arrays::svd<T>(session, x, values, left, right); });
+                });
+            });
             u.write(), vt.write();
         }
         s.write();
     } else {
         const Expression expression = expression_of(job.what.at("expression"));
         const std::vector<Array<T>> arrays = job.all_in();
-        std::vector<View<const T>> views;
-        arrays::Shape shape;
-        for (const Array<T>& array : arrays) {
-            views.push_back(array.view);
-            if (array.view.shape.count() > 1 || shape.dimensions == 0) shape = array.view.shape;
-        }
+        std::vector<Operand<const T>> inputs;
+        for (const Array<T>& array : arrays) inputs.push_back(calls.input(array.view));
         if (operation == "map") {
             const auto out = job.out(0);
-            backend.map(expression, views, out.view);
+            calls.result(out.view, [&](const Operand<T>& z) { arrays::map<T>(session, expression, inputs, z); });
             out.write();
             return json::object();
         }
@@ -176,33 +182,45 @@ json run(const Job<T>& job, const Backend& backend) {
                                       : operation == "minimum" ? arrays::Reduction::minimum
                                                                : arrays::Reduction::maximum;
         char text[64];  // JSON knows neither NaN nor infinity
-        std::snprintf(text, sizeof text, "%.17g", backend.reduce(how, expression, views, shape));
+        std::snprintf(text, sizeof text, "%.17g", arrays::reduce<T>(session, how, expression, inputs));
         return {{"number", text}};
     }
     return json::object();
 }
 
+/// One for each number of threads.
+Session& session_for(const std::string& backend, int threads) {
+    static std::map<int, Session> sessions;
+    const auto found = sessions.find(threads);
+    if (found != sessions.end()) return found->second;
+    glint::offload::SessionOptions options;
+    options.choice = backend == "cpu" ? glint::offload::Choice::cpu : glint::offload::Choice::gpu;
+    options.threads = threads, options.gpu_timeout_s = 60;
+    options.oom_safe = false;  // what the GPU cannot do shall be seen
+    return sessions.emplace(threads, options).first->second;
+}
+
 template <class T>
-json run_on(const std::string& backend, const std::string& folder, const json& what) {
-    const Job<T> job{folder, what};
-    if (backend == "cpu") return run(job, OnCpu<T>{what.value("threads", 0)});
-    throw std::runtime_error("no such backend: " + backend);
+json run_in(const std::string& backend, const std::string& folder, const json& what) {
+    Calls calls(session_for(backend, what.value("threads", 0)), backend == "resident");
+    return run(Job<T>{folder, what}, calls);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4 || argv[2] != std::string("--backend"))
-        return std::fputs("array_worker FOLDER --backend cpu\n", stderr), 2;
-    const std::string folder = argv[1], backend = argv[3];
-    for (const json& what : json::parse(std::ifstream(folder + "/jobs.json"))) {
-        json answer;
-        try {
-            answer = what.at("type") == "float32" ? run_on<float>(backend, folder, what)
-                                                  : run_on<double>(backend, folder, what);
-        } catch (const glint::Error& error) {
-            answer = {{"error", error.what()}};
-        }
-        std::cout << answer.dump() << "\n";
+    const std::string backend = argc == 2 ? argv[1] : "";
+    if (backend != "cpu" && backend != "gpu" && backend != "resident")
+        return std::fputs("array_worker cpu|gpu|resident < FOLDERS\n", stderr), 2;
+    for (std::string folder; std::getline(std::cin, folder);) {
+        json answers = json::array();
+        for (const json& what : json::parse(std::ifstream(folder + "/jobs.json"))) try {
+                const bool single = what.at("type").get<std::string>() == "float32";
+                answers.push_back(single ? run_in<float>(backend, folder, what)
+                                         : run_in<double>(backend, folder, what));
+            } catch (const glint::Error& error) {
+                answers.push_back({{"error", error.what()}});
+            }
+        std::cout << answers.dump() << std::endl;
     }
 }
