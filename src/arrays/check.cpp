@@ -1,6 +1,9 @@
-// Shapes in words.
+// Shapes and numbers that will not do, in words.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 #include "glint/error.hpp"
 
@@ -19,5 +22,17 @@ void refuse(const std::string& what, const std::string& expected, const Shape& s
 void require_shape(const std::string& what, const Shape& expected, const Shape& shape) {
     if (!(expected == shape)) refuse(what, words(expected) + " is needed", shape);
 }
+
+template <class T>
+void require_finite(const std::vector<T>& a, std::int64_t rows, std::int64_t columns) {
+    const auto bad = std::find_if(a.begin(), a.end(), [](T x) { return !std::isfinite(x); });
+    if (bad == a.end()) return;
+    const std::int64_t at = bad - a.begin();
+    throw OptionError("the singular values of the matrix " + words({rows, columns}) + ": it has " +
+                      (std::isnan(*bad) ? "NaN" : "infinity") + " at [" + std::to_string(at / columns) + ", " +
+                      std::to_string(at % columns) + "]");
+}
+template void require_finite(const std::vector<float>&, std::int64_t, std::int64_t);
+template void require_finite(const std::vector<double>&, std::int64_t, std::int64_t);
 
 }  // namespace glint::arrays

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "glint/arrays/array.hpp"
 #include "glint/arrays/work.hpp"
@@ -12,6 +13,9 @@ namespace glint::arrays {
 std::string words(const Shape& shape);  ///< "(3, 4)"
 /// OptionError "WHAT: EXPECTED, not SHAPE".
 [[noreturn]] void refuse(const std::string& what, const std::string& expected, const Shape& shape);
+/// Of a matrix of which singular values are wanted, in C order. OptionError with the place of the first NaN or infinity.
+template <class T>
+void require_finite(const std::vector<T>& a, std::int64_t rows, std::int64_t columns);
 void require_shape(const std::string& what, const Shape& expected, const Shape& shape);
 
 template <class T>

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "arrays/check.hpp"
 #include "arrays/cpu.hpp"
 #include "arrays/cpu_blas.hpp"
 #include "arrays/cpu_copy.hpp"
@@ -24,15 +25,6 @@ Gesdd<T>* gesdd_of(const OpenBlas& library) {
 
 std::string text(std::int64_t m, std::int64_t n) {
     return "the matrix (" + std::to_string(m) + ", " + std::to_string(n) + ")";
-}
-
-template <class T>
-void check_finite(const std::vector<T>& a, std::int64_t m, std::int64_t n) {
-    const auto bad = std::find_if(a.begin(), a.end(), [](T x) { return !std::isfinite(x); });
-    if (bad == a.end()) return;
-    const std::int64_t at = bad - a.begin();
-    throw OptionError("the singular values of " + text(m, n) + ": it has " + (std::isnan(*bad) ? "NaN" : "infinity") +
-                      " at [" + std::to_string(at / n) + ", " + std::to_string(at % n) + "]");
 }
 
 /// Room for a result without gaps: the caller's, or a copy that is handed over by finish().
@@ -66,7 +58,7 @@ void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<
     if (std::max(m, n) > blas_limit) throw OptionError("the singular values of " + text(m, n) + ": it is too large");
     std::vector<T> matrix(m * n);  // LAPACK overwrites it
     gather(a, matrix.data());
-    check_finite(matrix, m, n);
+    require_finite(matrix, m, n);
 
     // In C order a matrix is what LAPACK takes for its transpose, whose u is our vt, and the other way round.
     Result<T> values(&s), our_u(u), our_vt(vt);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "arrays/check.hpp"
 #include "arrays/transfer.hpp"
 #include "glint/error.hpp"
 
@@ -74,7 +75,12 @@ void OnGpu::svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>
     const Operand<const T> uploaded(DeviceArray<T>{matrix, a.shape()});
     // NaN where an element is NaN or infinite, of which gesvd would make anything.
     const double rest = reduce<T>(Reduction::sum, compile(input(0) - input(0)), std::span(&uploaded, 1), a.shape());
-    if (std::isnan(rest)) throw OptionError(what + ": it has a NaN or infinity");
+    if (std::isnan(rest)) {
+        std::vector<T> values(static_cast<std::size_t>(size));
+        gpu::download(stream, std::span<T>(values), matrix);
+        stream.synchronize();
+        require_finite(values, m, n);
+    }
     if (!wide) {
         gpu::Buffer<T> by_columns(stream, std::size_t(size));
         transpose<T>(state, by_columns.write_on(stream), matrix.read_on(stream), m, n);

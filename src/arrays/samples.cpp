@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "arrays/samples.hpp"
 
+#include <algorithm>
 #include <complex>
+#include <cstring>
 #include <random>
 
 namespace glint::arrays {
@@ -14,7 +16,8 @@ std::vector<T> random_values(std::int64_t n) {
     std::vector<T> values(static_cast<std::size_t>(n));
     std::vector<T> few(static_cast<std::size_t>(std::min<std::int64_t>(n, 1 << 16)));
     for (T& value : few) value = T(double(random()) / double(random.max()) - 0.5);
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = few[k % few.size()];
+    for (std::size_t k = 0; k < values.size(); k += few.size())
+        std::copy_n(few.begin(), std::min(few.size(), values.size() - k), values.begin() + std::ptrdiff_t(k));
     return values;
 }
 
@@ -22,7 +25,7 @@ template <class T>
 std::vector<std::complex<T>> random_complex(std::int64_t n) {
     const std::vector<T> parts = random_values<T>(2 * n);
     std::vector<std::complex<T>> values(static_cast<std::size_t>(n));
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = {parts[2 * k], parts[2 * k + 1]};
+    std::memcpy(static_cast<void*>(values.data()), parts.data(), parts.size() * sizeof(T));
     return values;
 }
 

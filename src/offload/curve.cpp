@@ -12,6 +12,8 @@ namespace {
 constexpr float least_weight = 0.2f;  // of a new run: old ones fade, as neighbours on the machine come and go
 constexpr float most_per_run = 2.3f;  // ln 10: one run that was held up does not turn everything around
 constexpr std::uint32_t most_counted = 1000;
+// The quickest of these counts: others met new memory, threads that slept, plans still to be made.
+constexpr std::uint32_t first_runs = 3;
 
 }  // namespace
 
@@ -23,8 +25,10 @@ void Curve::learn(double size, double ratio) {
     Point& point = points_[octave(size)];
     const float value = float(std::log(ratio)), at = log2_of(size);
     const float weight = std::max(least_weight, 1 / float(point.count + 1));
-    const float step = value - point.log_ratio;
-    point.log_ratio += weight * (point.count > 2 ? std::clamp(step, -most_per_run, most_per_run) : step);
+    if (point.count < first_runs)
+        point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
+    else
+        point.log_ratio += weight * std::clamp(value - point.log_ratio, -most_per_run, most_per_run);
     point.log2_size += weight * (at - point.log2_size);
     point.count = std::min(point.count + 1, most_counted);
 }

@@ -19,8 +19,6 @@
 namespace glint::offload {
 namespace {
 
-constexpr double least_share = 0.02;  // of a time that is computing, where transfers explain more than all of it
-
 // Where nothing better is known: one core's, with vectors; curves correct them.
 constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, most_cores_on_memory = 12;
 
@@ -129,7 +127,7 @@ Terms Machine::terms(const Work& work, Side side, const Curves* curves, float lo
         return terms;
     }
     const Curve::Value compute = curves->compute[int(side)].at(log2_size);
-    terms.compute_s *= compute.ratio;
+    terms.compute_s *= compute.ratio, terms.launch_s *= compute.ratio;
     distance = compute.octaves_off;
     if (!moves) return terms;
     const Curve::Value moved = curves->moved[int(side)][moves].at(log2_size);
@@ -164,14 +162,9 @@ void Machine::learn(const Work& work, Side side, double seconds) {
     double distance = 0;
     const Terms expected = terms(work, side, &curves, Curve::log2_of(work.size), distance);
     if (expected.total() <= 0) return;
-    if (const int moves = movement(work, side)) {
-        Curve& moved = curves.moved[int(side)][moves];
-        moved.learn(work.size, seconds / expected.total() * moved.ratio(work.size));
-    } else if (expected.compute_s > 0) {
-        Curve& compute = curves.compute[int(side)];
-        const double computing = std::max(seconds - (expected.total() - expected.compute_s), least_share * seconds);
-        compute.learn(work.size, computing / expected.compute_s * compute.ratio(work.size));
-    }
+    const int moves = movement(work, side);
+    Curve& curve = moves ? curves.moved[int(side)][moves] : curves.compute[int(side)];
+    curve.learn(work.size, seconds / expected.total() * curve.ratio(work.size));
     changed_ = true;
 }
 

@@ -69,7 +69,7 @@ class Machine {
     /// Of one operation.
     struct Curves {
         std::string name;
-        Curve compute[2], moved[2][4];  // by side: computing alone; all of it, by movement()
+        Curve compute[2], moved[2][4];  // by side: where nothing moves; else all of it, by movement()
     };
     /// Which ways operands move: bit 0 towards that side, bit 1 back. How fast is the constants' affair.
     static int movement(const Work& work, Side side);
