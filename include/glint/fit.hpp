@@ -27,13 +27,21 @@ enum class Backend { automatic, cpu, gpu };
 /// bytes required there, with the context.
 using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
 
+constexpr int all_gpus = 0;
+
 struct FitOptions {
     Backend backend = Backend::cpu;
+    /// Most GPUs to use at once; all_gpus: as many as there are. A large stack is spread over them; stacks that a Fitter
+    /// gets from several threads go to one each. It begins with the GPUs that are free, and others join in while there
+    /// is something left to do. With more than one, Backend::automatic lets the CPU fit too where that is expected to
+    /// shorten the run by a tenth.
+    int gpus = 1;
     std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< to ask for, and most to take, beyond the context
     std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
     /// How long to go without a GPU, waiting or failing, until `automatic` takes the CPU, and until `gpu` throws.
     double auto_timeout_s = 300, gpu_timeout_s = std::numeric_limits<double>::infinity();
-    OnWait on_wait;                               ///< from the thread that waits
+    /// From a thread that waits; never from two at once.
+    OnWait on_wait;
     std::function<void(const std::string&)> log;  ///< told of each FitEvent as it happens; likewise
     /// False: `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no
     /// longer than the GPU would save.
@@ -58,10 +66,18 @@ struct FitEvent {
     std::string what;
 };
 
+/// What one GPU did.
+struct GpuPart {
+    std::string name, uuid;
+    std::int64_t fits = 0;
+    double seconds = 0;  ///< that it was at it
+    double share = 0;    ///< of what all GPUs and the CPU fitted; 0 to 1
+};
+
 /// How a fit was run.
 struct FitInfo {
-    std::string backend;  ///< "cpu", "gpu"
-    std::string device;   ///< "avx512", "avx2", "sse2", "neon", or the GPU's name
+    std::string backend;  ///< "cpu", "gpu"; "gpu+cpu": side by side
+    std::string device;   ///< "avx512", "avx2", "sse2", "neon", the GPU's name, "4x " and that, or several with " + "
     std::string note;     ///< why it was not the GPU, or not to the end; empty when there is nothing to say
     int threads = 1;
     std::int64_t fits = 0;
@@ -72,13 +88,16 @@ struct FitInfo {
     double transfer_seconds = 0, kernel_seconds = 0;  ///< on the GPU; they overlap, so their sum may exceed `seconds`
     double waited_seconds = 0;                        ///< for GPUs
     int retries = 0;                                  ///< times that a GPU was asked for again after a failure
+    std::vector<GpuPart> gpus;                        ///< those that fitted something, in the order in which they came
+    std::int64_t cpu_fits = 0;                        ///< of the fits, those that the CPU did
     std::string decision;                             ///< of `automatic`, in words
     std::vector<FitEvent> events;                     ///< all of them, in order
 };
 
 /// Fits every ROI. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
-/// The result is the same, bit for bit, for any number of threads and any order or grouping of the ROIs; a CPU's and a
-/// GPU's agree as GpuFitter::fit says.
+/// The result is the same, bit for bit, for any number of threads or of GPUs of one kind, and any order or grouping of
+/// the ROIs; a CPU's and a GPU's agree as GpuFitter::fit says, so where both take part the last bits of a row depend on
+/// which one had it.
 /// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have
 /// a result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU. Thread-safe.
 /// Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns whose
@@ -86,9 +105,9 @@ struct FitInfo {
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// fit() for stack after stack: keeps its lease from one to the next, until it is destroyed; others who wait get what
+/// fit() for stack after stack: keeps its leases from one to the next, until it is destroyed; others who wait get what
 /// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
-/// once, Backend::gpu throws. Thread-safe; on a GPU calls wait for each other.
+/// once, Backend::gpu throws. Thread-safe; a call waits where others have all GPUs that it may use.
 class Fitter {
   public:
     Fitter();

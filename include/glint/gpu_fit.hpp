@@ -12,6 +12,8 @@
 
 namespace glint {
 
+class RowShare;
+
 /// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its
 /// end. Use one from one thread at a time. What goes wrong on the GPU it throws: Fitter (glint/fit.hpp) tries again,
 /// finds another GPU, or takes the CPU.
@@ -33,6 +35,9 @@ class GpuFitter {
     /// who wait for this GPU get what of the lease is not needed. Else as fit(), and gpu::GpuError.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
+    /// The same for the rows that `share` gets out of a queue that others draw from too (Fitter, for several GPUs).
+    void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
+             RowShare& share, FitInfo* info = nullptr);
 
     const gpu::Context& context() const;
 

@@ -9,6 +9,7 @@
 
 #include "cli/bench.hpp"
 #include "cli/bench_fit_gpu.hpp"
+#include "cli/bench_fit_gpus.hpp"
 #include "cli/console.hpp"
 #include "cli/psf_flags.hpp"
 #include "glint/camera_io.hpp"
@@ -23,13 +24,17 @@ constexpr const char* help_footer = R"(
 Examples:
   glint bench fit
   glint bench fit --model GaussianXYNB --camera ideal --roi 7 --threads 1 --json
+  glint bench fit --gpus all
 
 Spots are simulated with known truth: 500 to 1000 photons (GaussianXYNB), 1000 to 2000 (free widths), 2000 to 4000 (z
 within 0.4 um), twice that on the EMCCD; background 10 e-/px; sigma 1.3 px. std/CRLB is the spread of the error over the
 CRLB at the true parameters, without fits that miss x or y by more than 1 px: those are counted as outliers. Times are the
 best of several calls, from photoelectrons in memory to every output in memory. On a GPU: from counts in page-locked memory
 (fits/s; pageable: in ordinary memory) to every output in page-locked memory; kernel: with the ROIs there already; link:
-the share of the rate at which the same bytes go up and come back without a fit.)";
+the share of the rate at which the same bytes go up and come back without a fit.
+
+With --gpus 4 or all: other rows, of one large stack (GaussianXYNB, 7 px, 16 bit, ideal camera) spread over 1, 2, 4, ... GPUs,
+from page-locked memory; link: of all of them at once, with the same bytes; apart: how far the parts of the GPUs are from equal.)";
 
 /// Read noise from 1.0 to 2.0 e- over the sensor, one pixel in a hundred with 10 e-.
 Camera scmos_camera(const std::string& file) {
@@ -189,6 +194,7 @@ std::unique_ptr<GpuBench> open_gpu(const BenchFitFlags& flags) {
 int run(const BenchFitFlags& flags) {
     if (flags.count < 1) throw OptionError("--count 0: give at least one fit");
     if (flags.repeats < 1) throw OptionError("--repeats 0: give at least one");
+    if (gpu_count(flags.backend) != 1) return bench_fit_gpus(flags);
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     const std::unique_ptr<GpuBench> gpu = open_gpu(flags);
     if (!flags.console.json) print_header();
@@ -225,6 +231,10 @@ Command add_bench_fit(CLI::App& bench) {
     app->add_option("--gpu-bytes", flags->gpu_bytes, "Pixels that a GPU fits in a call: the spots, again and again")
         ->transform(CLI::AsSizeValue(false))
         ->default_str("1GiB");
+    app->add_option("--gpus-bytes", flags->gpus_bytes,
+                    "The same with --gpus, of all; as much memory again is for results")
+        ->transform(CLI::AsSizeValue(false))
+        ->default_str("19.6GB, 2e8 fits");
     add_backend_flags(*app, flags->backend);
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

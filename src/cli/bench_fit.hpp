@@ -22,7 +22,7 @@ struct BenchFitFlags {
     std::vector<std::string> cameras{"ideal", "sCMOS", "EMCCD"};
     std::vector<int> sizes{7, 11, 15};
     std::string camera_file;
-    std::size_t count = 100000, gpu_bytes = std::size_t(1) << 30;
+    std::size_t count = 100000, gpu_bytes = std::size_t(1) << 30, gpus_bytes = 19'600'000'000;
     int threads = 0, repeats = 3;
     double background = 10;
     BackendFlags backend;

@@ -2,58 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "cli/bench_fit_gpu.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
+
+#include "cli/bench_pinned.hpp"
 
 namespace glint::cli {
 namespace {
-
-constexpr float offset_adu = 100, gain = 0.5f;  // of the counts
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-template <class Call>
-double best_seconds(int repeats, const Call& call) {
-    double best = 1e300;
-    for (int k = 0; k < repeats; ++k) {
-        const auto begin = std::chrono::steady_clock::now();
-        call();
-        best = std::min(best, seconds_since(begin));
-    }
-    return best;
-}
-
-/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU in every pixel, whatever
-/// the pixel's response and the EM gain, which are divided out.
-Camera counting(Camera camera) {
-    camera.offset_adu = {offset_adu, {}};
-    camera.gain_e_per_adu = camera.relative_qe;
-    const float divided_out = gain * float(camera.em_gain);
-    camera.gain_e_per_adu.scalar *= divided_out;
-    for (float& response : camera.gain_e_per_adu.map) response *= divided_out;
-    camera.roi_x = camera.roi_y = 0;  // the corners of the ROIs are those on the sensor
-    return camera;
-}
-
-/// What a 16-bit camera makes of photoelectrons.
-void quantize(Rois& rois) {
-    for (float& e : rois.pixels)
-        e = (std::clamp(std::round(e / gain + offset_adu), 0.0f, 65535.0f) - offset_adu) * gain;
-}
-
-template <class T>
-void write_counts(const Rois& rois, std::size_t copies, std::byte* out) {
-    const std::size_t n = rois.pixels.size();
-    T* to = reinterpret_cast<T*>(out);
-    for (std::size_t k = 0; k < n; ++k) to[k] = T(std::round(rois.pixels[k] / gain + offset_adu));
-    tbb::parallel_for(std::size_t(1), copies, [&](std::size_t c) { std::memcpy(to + c * n, to, n * sizeof(T)); });
-}
 
 /// Shares of the rows where the GPU's answer is the CPU's.
 struct Agreement {
@@ -84,22 +40,6 @@ gpu::Pinned<std::int32_t> repeated(const gpu::Context& context, const std::vecto
     return all;
 }
 
-/// Results of n fits in page-locked memory.
-struct PinnedFits {
-    PinnedFits(const gpu::Context& context, PsfModel model, std::size_t n)
-        : columns(context, (2 * parameter_count(model) + 2) * n), bytes(context, 2 * n) {
-        view.model = model;
-        float* next = columns.data();
-        for (int k = 0; k < parameter_count(model); ++k, next += n) view.theta[k] = next;
-        for (int k = 0; k < parameter_count(model); ++k, next += n) view.crlb[k] = next;
-        view.log_likelihood_ratio = next, view.p_value = next + n;
-        view.iterations = bytes.data(), view.status = reinterpret_cast<FitStatus*>(bytes.data() + n);
-    }
-    gpu::Pinned<float> columns;
-    gpu::Pinned<std::uint8_t> bytes;
-    FitsView view;
-};
-
 /// The first n rows as a table of their own.
 Fits first_rows(const FitsView& from, std::size_t n) {
     Fits fits;
@@ -113,31 +53,6 @@ Fits first_rows(const FitsView& from, std::size_t n) {
     std::copy_n(from.iterations, n, fits.iterations.begin());
     std::copy_n(from.status, n, fits.status.begin());
     return fits;
-}
-
-/// The link under the same traffic without a fit: `up` bytes there and `down` bytes back, in pieces on four streams.
-double link_seconds(const gpu::Context& context, std::byte* from, std::size_t up, std::byte* to, std::size_t down,
-                    std::size_t pieces, int repeats) {
-    const std::size_t up_piece = up / pieces, down_piece = down / pieces;
-    struct Lane {
-        gpu::Stream stream;
-        gpu::Buffer<std::byte> up, down;
-    };
-    std::vector<Lane> lanes;
-    for (int k = 0; k < 4; ++k) {
-        const gpu::Stream stream(context);
-        lanes.push_back({stream, {stream, up_piece}, {stream, down_piece}});
-        gpu::fill(stream, lanes.back().down, 0);  // what is downloaded shall have been written
-        stream.synchronize();
-    }
-    return best_seconds(repeats + 1, [&] {
-        for (std::size_t k = 0; k < pieces; ++k) {
-            Lane& lane = lanes[k % lanes.size()];
-            gpu::upload(lane.stream, lane.up, {from + k * up_piece, up_piece});
-            gpu::download(lane.stream, {to + k * down_piece, down_piece}, lane.down);
-        }
-        for (const Lane& lane : lanes) lane.stream.synchronize();
-    });
 }
 
 }  // namespace
@@ -180,8 +95,8 @@ nlohmann::ordered_json GpuBench::measure(const Conditions& c, PixelType type, co
     const std::size_t pieces = std::max<std::size_t>(1, std::size_t(info.batches));
     const std::size_t up = std::min(pixels_.size(), std::size_t(info.bytes_up));
     std::byte* back = reinterpret_cast<std::byte*>(results.columns.data());
-    const double link_s = link_seconds(fitter_.context(), pixels_.data(), up, back,
-                                       results.columns.size() * sizeof(float), pieces, flags_.repeats);
+    LinkTraffic traffic(fitter_.context(), up, results.columns.size() * sizeof(float), pieces);
+    const double link_s = best_seconds(flags_.repeats + 1, [&] { traffic.run(pixels_.data(), back); });
 
     const std::vector<std::byte> ordinary(pixels_.data(), pixels_.data() + n * roi_bytes);
     const std::vector<std::int32_t> ordinary_x(x.data(), x.data() + x.size()),

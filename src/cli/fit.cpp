@@ -25,7 +25,7 @@ namespace {
 constexpr const char* help_footer = R"(
 Examples:
   glint fit rois.npy -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
-  glint fit rois.h5 -o locs.hdf5 --psf GaussianXYNBS --sigma 1.3px --camera camera.toml
+  glint fit rois.h5 -o locs.hdf5 --psf GaussianXYNBS --sigma 1.3px --camera camera.toml --gpus all
 
 ROIS: .npy of shape (n, S, S), TIFF with a page a ROI, or HDF5 with a dataset `rois` of that shape and, if known,
 `x_corner`, `y_corner` and `frame` (from 0). S is 3 to 31. Photoelectrons already? --offset 0 --gain 1.
@@ -85,15 +85,15 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
         result.update(gpu_json(info));
         return print_json(result);
     }
-    Summary()
-        .add("fits", with_commas(info.fits))
+    Summary summary;
+    summary.add("fits", with_commas(info.fits))
         .add("not converged",
              fmt::format("{} ({})", with_commas(not_converged), flags.keep_failed ? "kept" : "left out"))
         .add("localizations", with_commas(std::int64_t(written)))
         .add("time", fmt::format("{:.3f} s, {} fits/s, {}{}", info.seconds, with_commas(std::int64_t(rate)),
-                                 info.backend == "cpu" ? fmt::format("{} threads, ", info.threads) : "", info.device))
-        .add("written", flags.out)
-        .print();
+                                 info.backend == "cpu" ? fmt::format("{} threads, ", info.threads) : "", info.device));
+    add_gpu_lines(summary, info);
+    summary.add("written", flags.out).print();
 }
 
 int run(FitFlags& flags) {

@@ -140,6 +140,7 @@ void print_summary(const LocalizeResult& result, const Task& task, const Localiz
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, result.fit.device));
+    add_gpu_lines(summary, result.fit);
     summary.add(result.complete ? "written" : "partial", result.written.string());
     summary.print();
 }

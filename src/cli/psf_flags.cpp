@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "cli/stop.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/camera_io.hpp"
@@ -80,7 +82,11 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of the GPU, beyond its context: 1GiB, 500MB, 25%")
+    app.add_option("--gpus", flags.gpus,
+                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of each GPU, beyond its context: 1GiB, 500MB, 25%")
         ->capture_default_str()
         ->group("Fit");
     app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
@@ -109,6 +115,7 @@ Backend backend_of(const BackendFlags& flags) {
 
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
     options.backend = backend_of(flags);
+    options.gpus = gpu_count(flags);
     options.gpu_memory_bytes = gpu_memory_bytes(flags);
     options.gpu_batch_size = flags.batch_size;
     options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
@@ -118,6 +125,16 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     options.weigh = !flags.always_gpu;
     if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
     if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+}
+
+int gpu_count(const BackendFlags& flags) {
+    if (flags.gpus == "all") return all_gpus;
+    int count = 0;
+    const char* end = flags.gpus.data() + flags.gpus.size();
+    const auto [rest, error] = std::from_chars(flags.gpus.data(), end, count);
+    if (error != std::errc() || rest != end || count < 1)
+        throw OptionError(fmt::format("--gpus {}: give a number from 1 on, or all", flags.gpus));
+    return count;
 }
 
 gpu::LeaseRequest lease_request(const BackendFlags& flags) {
@@ -135,7 +152,26 @@ void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& conso
     tried ? console.warn(info.note) : console.notice(info.note);
 }
 
+void add_gpu_lines(Summary& summary, const FitInfo& info) {
+    const bool with_cpu = info.cpu_fits > 0 && !info.gpus.empty();
+    if (info.gpus.size() + with_cpu < 2) return;
+    double shares = 0;
+    for (const GpuPart& part : info.gpus) {
+        summary.add("GPU", fmt::format("{} fits, {:.1f} %, in {:.3f} s by {} ({})", with_commas(part.fits),
+                                       100 * part.share, part.seconds, part.name, part.uuid));
+        shares += part.share;
+    }
+    if (with_cpu) summary.add("CPU", fmt::format("{} fits, {:.1f} %", with_commas(info.cpu_fits), 100 * (1 - shares)));
+}
+
 nlohmann::ordered_json gpu_json(const FitInfo& info) {
+    auto gpus = nlohmann::ordered_json::array();
+    for (const GpuPart& part : info.gpus)
+        gpus.push_back({{"name", part.name},
+                        {"uuid", part.uuid},
+                        {"fits", part.fits},
+                        {"seconds", part.seconds},
+                        {"share", part.share}});
     auto events = nlohmann::ordered_json::array();
     for (const FitEvent& event : info.events) events.push_back({{"seconds", event.seconds}, {"what", event.what}});
     return {{"bytes_up", info.bytes_up},
@@ -144,6 +180,8 @@ nlohmann::ordered_json gpu_json(const FitInfo& info) {
             {"kernel_s", info.kernel_seconds},
             {"waited_s", info.waited_seconds},
             {"retries", info.retries},
+            {"gpus", gpus},
+            {"cpu_fits", info.cpu_fits},
             {"events", events}};
 }
 

@@ -31,7 +31,7 @@ void add_fit_flags(CLI::App& app, FitOptions& options);
 struct BackendFlags {
     std::string backend = "auto";
     bool always_gpu = false, explain = false;
-    std::string gpu_memory = "1GiB";
+    std::string gpus = "1", gpu_memory = "1GiB";
     std::string auto_timeout = "300s", gpu_timeout = "inf";
     std::int64_t batch_size = 0;
     bool restart_batches = false, gpu_log = false;
@@ -43,11 +43,15 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags);
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
 /// --backend, or GLINT_BACKEND where that is auto.
 Backend backend_of(const BackendFlags& flags);
+/// Of --gpus.
+int gpu_count(const BackendFlags& flags);
 /// What a program asks for that fits on a GPU or not at all.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
 /// Says why it was not the GPU, or not to the end: a warning where one was there.
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
-/// FitInfo::events and the figures of the GPU.
+/// What each GPU did, where it was more than one, or one and the CPU.
+void add_gpu_lines(Summary& summary, const FitInfo& info);
+/// FitInfo::events and the figures of the GPUs.
 nlohmann::ordered_json gpu_json(const FitInfo& info);
 /// Of --gpu-memory; a share is that of the first GPU that can be used.
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags);

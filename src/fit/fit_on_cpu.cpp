@@ -42,18 +42,17 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 
 }  // namespace
 
-void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
+void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info) {
-    const std::int64_t n = std::int64_t(rois.count());
-    const std::int64_t batches = (n - first + batch_size - 1) / batch_size;
+    const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;
     const RoiView all = view(rois);
     const KernelPsf numbers = kernel_psf(psf, pixel_size_um, options, rois.size);
     const KernelOptions kernel = kernel_options(all, options);
     const Starts starts = starts_of(all, options);
     const auto fit_one = [&](std::int64_t batch) {
         if (options.stop && *options.stop) return;
-        const std::int64_t begin = first + batch * batch_size;
-        const KernelInput in = input_part(rois, starts, begin, std::min(batch_size, n - begin));
+        const std::int64_t begin = rows.first + batch * batch_size;
+        const KernelInput in = input_part(rois, starts, begin, std::min(batch_size, rows.end - begin));
         const KernelOutput out = output_part(fits, begin);
         GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
     };
@@ -67,7 +66,8 @@ void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const Fi
     }
     if (options.stop && *options.stop) throw Cancelled("the fit was stopped");
     info.backend = "cpu", info.device = active_isa(), info.threads = threads;
-    info.batches += batches, info.batch_size = std::max(info.batch_size, std::min(batch_size, n));
+    info.batches += batches, info.batch_size = std::max(info.batch_size, std::min(batch_size, rows.count()));
+    info.cpu_fits += rows.count();
 }
 
 }  // namespace glint

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fit/kernel_abi.hpp"
+#include "fit/row_queue.hpp"
 #include "glint/fit.hpp"
 #include "glint/roi_view.hpp"
 
@@ -27,11 +28,11 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 /// What GLINT_BACKEND says, where the choice is left open.
 Backend chosen(Backend backend);
 
-/// The CPU's way: rows [first, end), by `options.threads`. Throws Cancelled.
-void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
+/// The CPU's way, by `options.threads`. Throws Cancelled.
+void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info);
 
-/// Adds what GPUs did and what befell them.
+/// Adds what GPUs did and what befell them, and what the CPU did.
 void add_gpu_part(FitInfo& sum, const FitInfo& more);
 
 }  // namespace glint

@@ -1,7 +1,11 @@
 // A fit on GPUs that others use too: it waits, gives up, is stopped, and shares what it has.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "fit/weigh.hpp"
@@ -175,6 +179,112 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
     }
 }
 
+// The simulator has no speed: that every GPU gets something is certain only in the long run.
+TEST_F(GpuSharing, a_large_stack_is_spread_over_all_gpus) {
+    const Fits on_one = fit_with(Backend::gpu);
+    ASSERT_EQ(info.gpus.size(), 1u);
+    EXPECT_EQ(info.gpus[0].fits, info.fits);
+    EXPECT_EQ(info.gpus[0].share, 1);
+    options.gpus = all_gpus, options.gpu_batch_size = 32;
+    Fitter fitter;
+    std::size_t most = 0;
+    for (int k = 0; k < 200 && int(most) < gpu_count(); ++k) {
+        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), on_one);
+        std::int64_t sum = 0;
+        for (const GpuPart& part : info.gpus) sum += part.fits;
+        EXPECT_EQ(sum, info.fits);
+        EXPECT_EQ(info.backend, "gpu");
+        most = std::max(most, info.gpus.size());
+    }
+    EXPECT_EQ(int(most), gpu_count());
+    if (info.gpus.size() == 2) {
+        EXPECT_EQ(info.device, "2x " + info.gpus[0].name);
+    }
+}
+
+// As the threads of a movie have them.
+TEST_F(GpuSharing, small_stacks_of_several_threads_go_to_a_gpu_each) {
+    const Fits alone = fit_with(Backend::gpu);
+    options.gpus = all_gpus;
+    Fitter fitter;
+    std::mutex mutex;
+    std::map<std::string, std::int64_t> fits;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([&] {
+            for (int k = 0; k < 10; ++k) {
+                FitInfo how;
+                expect_same(fitter.fit(rois, psf, pixel_um, options, &how), alone);
+                const std::lock_guard lock(mutex);
+                EXPECT_EQ(how.gpus.size(), 1u);
+                for (const GpuPart& part : how.gpus) fits[part.uuid] += part.fits;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    std::int64_t sum = 0;
+    for (const auto& [uuid, n] : fits) sum += n;
+    EXPECT_EQ(sum, std::int64_t(40 * rois.count()));
+    std::size_t held = 0;
+    for (const gpu::LeaseGpu& gpu : gpu::snapshot_leases().gpus) {
+        EXPECT_LE(gpu.holders.size(), 1u) << "two leases on one GPU";
+        held += gpu.holders.size();
+    }
+    EXPECT_EQ(int(held), gpu_count());
+}
+
+TEST_F(GpuSharing, what_others_need_is_given_back_on_every_gpu) {
+    const Fits alone = fit_with(Backend::gpu);
+    options.gpus = all_gpus, options.gpu_batch_size = 32, options.gpu_memory_bytes = free_bytes() * 3 / 4;
+    Fitter fitter;
+    auto other = std::async(std::launch::async, [&] {
+        return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
+    });
+    do {
+        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+        EXPECT_EQ(info.retries, 0);
+    } while (other.wait_for(std::chrono::seconds(0)) != std::future_status::ready);
+    other.get();
+}
+
+TEST_F(GpuSharing, a_stop_ends_the_work_on_all_gpus) {
+    const Fits undisturbed = fit_with(Backend::gpu);
+    options.gpus = all_gpus, options.gpu_batch_size = 32;
+    int stopped = 0;
+    for (int delay_ms = 0; delay_ms < 20; delay_ms += 4) {
+        StopFlag stop{delay_ms == 0};
+        options.stop = &stop;
+        std::thread stopper([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
+            stop = true;
+        });
+        try {
+            expect_same(fit_with(Backend::gpu), undisturbed);
+        } catch (const Cancelled&) {
+            ++stopped;
+        }
+        stopper.join();
+    }
+    EXPECT_GE(stopped, 1);
+}
+
+TEST_F(GpuSharingWithStrangers, further_gpus_join_in_when_they_come_free) {
+    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
+    const Fits alone = fit_with(Backend::gpu);
+    options.gpus = all_gpus, options.gpu_batch_size = 32, options.backend = Backend::gpu;
+    bool told = false;
+    options.log = [&](const std::string& what) { told = told || what.find("no further GPU now") != what.npos; };
+    Fitter fitter;
+    const std::uint64_t total = gpu::inventory().devices.at(0).total_bytes;
+    for (int g = 1; g < gpu_count(); ++g) gpu::test::set_stranger()(g, std::uint64_t(0.98 * double(total)), 10);
+    for (int k = 0; k < 200 && !told; ++k) expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+    EXPECT_TRUE(told);
+    EXPECT_EQ(info.gpus.size(), 1u);
+    for (int g = 1; g < gpu_count(); ++g) gpu::test::set_stranger()(g, 0, 0);
+    for (int k = 0; k < 2000 && info.gpus.size() < 2; ++k)
+        expect_same(fitter.fit(rois, psf, pixel_um, options, &info), alone);
+    EXPECT_GE(info.gpus.size(), 2u);
+}
+
 /// A machine on which a thousand fits take so long on either side.
 class GpuWeighing : public GpuSharing {
   protected:
@@ -221,6 +331,51 @@ TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
     options.weigh = false;
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "gpu") << "that is switched off";
+}
+
+// Every row is the CPU's or the GPU's.
+TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
+    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
+    constexpr int copies = 10;
+    const std::vector<float> once = rois.pixels;
+    for (int k = 1; k < copies; ++k) rois.pixels.insert(rois.pixels.end(), once.begin(), once.end());
+    const Fits by_cpu = fit_with(Backend::cpu), by_gpu = fit_with(Backend::gpu);
+    options.gpus = all_gpus, options.gpu_batch_size = 64;
+    std::int64_t on_cpu = 0, on_gpus = 0;
+    for (int k = 0; k < 100 && (on_cpu == 0 || on_gpus == 0); ++k) {
+        know(3, 2, 0.02);
+        const Fits both = fit_with(Backend::automatic);
+        EXPECT_NE(info.decision.find("the CPU joins in"), std::string::npos) << info.decision;
+        std::int64_t sum = info.cpu_fits;
+        for (const GpuPart& part : info.gpus) sum += part.fits, on_gpus += part.fits;
+        EXPECT_EQ(sum, info.fits);
+        on_cpu += info.cpu_fits;
+        for (std::size_t row = 0; row < both.count(); ++row)
+            ASSERT_TRUE(both.theta[0][row] == by_cpu.theta[0][row] || both.theta[0][row] == by_gpu.theta[0][row]);
+    }
+    EXPECT_GT(on_cpu, 0);
+    EXPECT_GT(on_gpus, 0);
+    know(60, 2, 0.02);  // it would save a fiftieth
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.cpu_fits, 0) << info.decision;
+    know(3, 2, 0.02);
+    options.gpus = 1;
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.cpu_fits, 0) << "only with several";
+}
+
+// One would take longer than the CPU, all together less.
+TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
+    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
+    options.gpu_batch_size = 64;
+    know(1, 1.5, 0.02);
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "cpu") << info.decision;
+    know(1, 1.5, 0.02);
+    options.gpus = all_gpus;
+    fit_with(Backend::automatic);
+    EXPECT_NE(info.decision.find("on the GPU"), std::string::npos) << info.decision;
+    EXPECT_NE(info.decision.find(fmt::format("{} GPUs take", gpu_count())), std::string::npos) << info.decision;
 }
 
 TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {

@@ -15,6 +15,17 @@ namespace {
 constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t least_chunk = std::size_t(512) << 10;
 
+/// Several GPUs share the cores, whichever of them has most to copy; each context adds as many as its link needs.
+std::shared_ptr<Workers> workers_for_one_more() {
+    static std::mutex mutex;
+    static std::weak_ptr<Workers> of_process;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<Workers> all = of_process.lock();
+    if (!all) of_process = all = std::make_shared<Workers>(0);
+    all->add(most_threads - 1, environment::threads() - 1);
+    return all;
+}
+
 int thread_count() { return std::clamp(environment::threads(), 1, most_threads); }
 
 }  // namespace
@@ -28,12 +39,7 @@ Staging::~Staging() {
 }
 
 Workers& Staging::workers() {
-    std::call_once(workers_once_, [&] {
-        const Driver& driver = *context_.driver;
-        const cu::Context context = context_.context;
-        workers_ =
-            std::make_unique<Workers>(thread_count() - 1, [&driver, context] { driver.cuCtxSetCurrent(context); });
-    });
+    std::call_once(workers_once_, [&] { workers_ = workers_for_one_more(); });
     return *workers_;
 }
 

@@ -31,7 +31,7 @@ class Staging {
     /// Returns when `to` is complete.
     void download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes);
     /// In a forked child: its threads are not here.
-    void abandon() noexcept { (void)workers_.release(); }
+    void abandon() noexcept { new std::shared_ptr(std::move(workers_)); }
 
   private:
     struct Slot {
@@ -53,7 +53,7 @@ class Staging {
     Slot slots_[slot_count];
     std::atomic<unsigned> next_slot_{0};
     std::once_flag workers_once_;
-    std::unique_ptr<Workers> workers_;
+    std::shared_ptr<Workers> workers_;  // all contexts of the process have the same
 };
 
 }  // namespace glint::gpu::detail

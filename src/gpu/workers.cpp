@@ -46,9 +46,12 @@ struct Workers::Job {
     }
 };
 
-Workers::Workers(int count, std::function<void()> begin) {
+Workers::Workers(int count) { add(count, count); }
+
+void Workers::add(int count, int most) {
+    const std::lock_guard lock(mutex_);
     try {
-        for (int k = 0; k < count; ++k) threads_.emplace_back([this, begin] { serve(begin); });
+        for (; count > 0 && int(threads_.size()) < most; --count) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
         // Fewer threads than wished for: slower, not wrong.
     }
@@ -63,8 +66,7 @@ Workers::~Workers() {
     for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::serve(const std::function<void()>& begin) {
-    begin();
+void Workers::serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
         wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
@@ -82,9 +84,9 @@ void Workers::serve(const std::function<void()>& begin) {
 
 void Workers::run(int helpers, const std::function<void()>& work) {
     const auto job = std::make_shared<Job>(work);
-    helpers = std::clamp(helpers, 0, int(threads_.size()));
     {
         const std::lock_guard lock(mutex_);
+        helpers = std::clamp(helpers, 0, int(threads_.size()));
         waiting_.insert(waiting_.end(), std::size_t(helpers), job);
     }
     for (int k = 0; k < helpers; ++k) wake_.notify_one();

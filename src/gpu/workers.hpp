@@ -15,9 +15,10 @@ namespace glint::gpu {
 /// Threads that wait for work. Thread-safe.
 class Workers {
   public:
-    /// `begin` is called once by each thread.
-    Workers(int count, std::function<void()> begin);
+    explicit Workers(int count);
     ~Workers();
+    /// So many more, as long as all together stay within `most`.
+    void add(int count, int most);
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
@@ -27,7 +28,7 @@ class Workers {
 
   private:
     struct Job;
-    void serve(const std::function<void()>& begin);
+    void serve();
 
     std::mutex mutex_;
     std::condition_variable wake_;

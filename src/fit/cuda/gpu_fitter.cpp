@@ -9,6 +9,7 @@
 
 #include "fit/cuda/fatbins.hpp"
 #include "fit/cuda/fit_slot.hpp"
+#include "fit/row_queue.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
 
@@ -196,7 +197,7 @@ struct GpuFitter::State {
     }
 
     /// Others see what of the lease is taken, and those who wait get what the batches do not need.
-    void share(bool needs_no_more) {
+    void make_visible(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         const std::uint64_t taken = context.statistics().reserved_bytes;
         if (taken != published) lease.publish_held(published = taken);
@@ -242,45 +243,51 @@ struct GpuFitter::State {
             check_corners(p.rois, first, end - first);
     }
 
-    /// Rows [finished, end) in batches; on return, and when it throws, rows before `finished` are final.
-    void run(Plan& p, BatchSize& batch, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
+    /// Draws rows and fits them until there are none to be had. When it throws, what had been taken and has no result
+    /// is given back.
+    void run(Plan& p, BatchSize& batch, const StopFlag* stop, RowShare& share, FitInfo& info) {
         struct Flight {
-            std::int64_t end = 0;
+            RowRange rows;
             FitSlot* slot = nullptr;
         };
         std::vector<Flight> flights;  // oldest first
         const auto land = [&] {
-            flights.front().slot->finish();
-            refuse_outside_maps(p, finished, flights.front().end);
-            const BatchTimes times = flights.front().slot->times();
+            const Flight flight = flights.front();
+            flight.slot->finish();
+            refuse_outside_maps(p, flight.rows.first, flight.rows.end);
+            const BatchTimes times = flight.slot->times();
             info.transfer_seconds += times.up + times.down, info.kernel_seconds += times.kernel;
-            finished = flights.front().end;
+            share.finish(flight.rows);
             flights.erase(flights.begin());
             batch.went_well();
         };
-        const std::int64_t n = std::int64_t(p.rois.count);
         std::size_t turn = 0;
         try {
-            for (std::int64_t first = finished; first < n;) {
+            for (;;) {
                 if (stop && *stop) throw Cancelled("the fit was stopped");
                 if (int(flights.size()) == slot_count) land();
+                const RowRange rows = share.take(batch);
+                if (rows.empty() && flights.empty()) break;
+                if (rows.empty()) {  // others may give some back meanwhile
+                    land();
+                    continue;
+                }
                 FitSlot& slot = slots[turn++ % slot_count];
-                const std::int64_t count = std::min<std::int64_t>(batch, n - first);
-                const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, count);
+                const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, rows.count());
                 slot.reserve(layout);
-                share(turn > slot_count || first + count == n);
-                p.launch.count = unsigned(count);
-                flights.push_back({first + count, &slot});
+                make_visible(turn > slot_count || share.left() == 0);
+                p.launch.count = unsigned(rows.count());
+                flights.push_back({rows, &slot});
                 slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, maps,
-                         up_parts(p, layout, first, count), down_parts(p, layout, first, count));
+                         up_parts(p, layout, rows.first, rows.count()),
+                         down_parts(p, layout, rows.first, rows.count()));
                 info.bytes_up += std::int64_t(layout.up), info.bytes_down += std::int64_t(layout.down);
-                info.batch_size = std::max(info.batch_size, count);
+                info.batch_size = std::max(info.batch_size, rows.count());
                 ++info.batches;
-                first += count;
             }
-            while (!flights.empty()) land();
         } catch (...) {
             for (FitSlot& slot : slots) slot.drop();
+            share.give_back();
             throw;
         }
     }
@@ -302,20 +309,35 @@ const gpu::Context& GpuFitter::context() const { return state_->context; }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
+    const std::int64_t first = finished ? *finished : 0;
+    RowQueue all({first, std::int64_t(rois.count)});
+    RowShare share(all);
+    const auto tell = [&] {
+        if (finished) *finished = first + share.finished();
+    };
+    try {
+        fit(rois, psf, pixel_size_um, options, out, share, info);
+    } catch (...) {
+        tell();
+        throw;
+    }
+    tell();
+}
+
+void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                    const FitsView& out, RowShare& share, FitInfo* info) {
     const Clock::time_point begin = Clock::now();
-    std::int64_t done = finished ? *finished : 0;
     FitInfo how;
     how.backend = "gpu", how.device = state_->context.name(), how.fits = std::int64_t(rois.count);
     const auto tell = [&] {
         how.seconds = seconds_since(begin);
         if (info) *info = how;
-        if (finished) *finished = done;
     };
     try {
         State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
         State::BatchSize batch(plan.wanted_batch);
         for (;;) try {
-                state_->run(plan, batch, options.stop, done, how);
+                state_->run(plan, batch, options.stop, share, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
                 if (!batch.halve()) throw;

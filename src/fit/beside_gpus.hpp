@@ -1,0 +1,48 @@
+// The CPU as one more that draws from the queue, where that is expected to pay.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <exception>
+#include <thread>
+
+#include "fit/gpu_seats.hpp"
+#include "fit/on_gpus.hpp"
+#include "fit/row_queue.hpp"
+#include "glint/offload/decision.hpp"
+
+namespace glint {
+
+/// What a stack is expected to take on several GPUs.
+struct Together {
+    double gpus_s = 0, with_cpu_s = 0;  ///< by them alone; with the CPU, from the beginning
+    double cpu_share = 0;               ///< what the CPU does of a stretch of time in which all work
+    bool cpu_pays() const;              ///< a tenth is saved, at least
+};
+/// From what a decision expects of the CPU and of one GPU.
+Together together(const offload::Decision& decision, int gpus);
+
+/// A thread that fits on the CPU until the queue is empty.
+class BesideGpus {
+  public:
+    BesideGpus(const Stack& stack, RowQueue& queue, const GpuSeats& seats, double share, int gpus);
+    ~BesideGpus();
+    /// Waits for its end. Throws what went wrong.
+    void join(FitInfo& info);
+    const StopFlag& finished() const { return finished_; }  ///< nothing is left to do
+
+  private:
+    void serve();
+    std::int64_t part() const;
+
+    const Stack& stack_;
+    RowQueue& queue_;
+    const GpuSeats& seats_;
+    const double share_;
+    FitOptions options_;
+    FitInfo info_;
+    std::exception_ptr error_;
+    StopFlag finished_{false};
+    std::thread thread_;
+};
+
+}  // namespace glint

@@ -1,0 +1,125 @@
+// Sharing out rows.
+// SPDX-License-Identifier: MIT
+#include "fit/row_queue.hpp"
+
+#include <algorithm>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+// Each sharer has some batches under way, so each gets a small part of what is left, and never less than a sixteenth of
+// what it asked for: that still takes the link longer than the calls that start it.
+constexpr std::int64_t parts_for_each = 16, least_part = 16, one_warp = 32;
+constexpr std::chrono::milliseconds slice{50};
+
+std::int64_t whole_warps(std::int64_t rows) { return (rows + one_warp - 1) / one_warp * one_warp; }
+
+}  // namespace
+
+RowQueue::RowQueue(RowRange all, int sharers) : total_(all.count()), sharers_(sharers), left_(all.count()) {
+    if (!all.empty()) pieces_.push_back(all);
+}
+
+RowRange RowQueue::take(std::int64_t most) {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || pieces_.empty()) return {};
+    if (sharers_ > 1) {
+        const std::int64_t part = std::max(left_ / (parts_for_each * sharers_), most / least_part);
+        most = std::min(most, whole_warps(std::max<std::int64_t>(1, part)));
+    }
+    RowRange& piece = pieces_.back();
+    const RowRange rows{piece.first, std::min(piece.end, piece.first + most)};
+    piece.first = rows.end;
+    if (piece.empty()) pieces_.pop_back();
+    left_ -= rows.count();
+    return rows;
+}
+
+void RowQueue::finish(std::int64_t count) {
+    const std::lock_guard lock(mutex_);
+    finished_ += count;
+    progressed_ = std::chrono::steady_clock::now();
+    if (over()) changed_.notify_all();
+}
+
+void RowQueue::give_back(RowRange rows, std::int64_t finished) {
+    if (rows.empty()) return;
+    const std::lock_guard lock(mutex_);
+    if (!pieces_.empty() && pieces_.back().first == rows.end)
+        pieces_.back().first = rows.first;
+    else
+        pieces_.push_back(rows);
+    left_ += rows.count();
+    finished_ -= finished;
+    changed_.notify_all();
+}
+
+void RowQueue::close() {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+}
+
+bool RowQueue::wait_for_rows(const StopFlag* stop) {
+    std::unique_lock lock(mutex_);
+    while (!over() && pieces_.empty()) {
+        if (stop && *stop) throw Cancelled("the fit was stopped");
+        changed_.wait_for(lock, slice);
+    }
+    return !over();
+}
+
+bool RowQueue::wait_for_end(double seconds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over(); });
+}
+
+bool RowQueue::is_finished() const {
+    const std::lock_guard lock(mutex_);
+    return finished_ == total_;
+}
+std::int64_t RowQueue::finished() const {
+    const std::lock_guard lock(mutex_);
+    return finished_;
+}
+std::int64_t RowQueue::left() const {
+    const std::lock_guard lock(mutex_);
+    return left_;
+}
+std::chrono::steady_clock::time_point RowQueue::progressed() const {
+    const std::lock_guard lock(mutex_);
+    return progressed_;
+}
+
+RowRange RowShare::take(std::int64_t most) {
+    const RowRange rows = queue_.take(most);
+    if (!rows.empty()) taken_.push_back(rows);
+    return rows;
+}
+
+void RowShare::finish(RowRange rows) {
+    std::erase_if(taken_, [&](const RowRange& taken) { return taken.first == rows.first; });
+    if (!finished_.empty() && finished_.back().end == rows.first)
+        finished_.back().end = rows.end;
+    else
+        finished_.push_back(rows);
+    queue_.finish(rows.count());
+}
+
+void RowShare::give_back() {
+    for (; !taken_.empty(); taken_.pop_back()) queue_.give_back(taken_.back());
+}
+
+void RowShare::give_back_finished() {
+    for (; !finished_.empty(); finished_.pop_back()) queue_.give_back(finished_.back(), finished_.back().count());
+}
+
+std::int64_t RowShare::finished() const {
+    std::int64_t count = 0;
+    for (const RowRange& rows : finished_) count += rows.count();
+    return count;
+}
+
+}  // namespace glint

@@ -1,0 +1,82 @@
+// Rows of one stack, shared out to all that fit them: GPUs and, where it pays, the CPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "glint/progress.hpp"
+
+namespace glint {
+
+struct RowRange {
+    std::int64_t first = 0, end = 0;
+    std::int64_t count() const { return end - first; }
+    bool empty() const { return first >= end; }
+};
+
+/// Rows that have no result yet. Who draws takes a batch after the other, so the faster one gets more; what fails
+/// comes back and goes to whoever asks next. Thread-safe.
+class RowQueue {
+  public:
+    /// For `sharers` who draw. One alone gets batches as large as it asks for; of several, each gets smaller ones
+    /// towards the end, so that all end together.
+    explicit RowQueue(RowRange all, int sharers = 1);
+
+    /// At most `most` rows; none: nothing is left to take, though what others took may come back.
+    RowRange take(std::int64_t most);
+    void finish(std::int64_t count);  ///< so many of those taken have their result
+    /// Rows that were taken; `finished` of them have a result that does not count any more.
+    void give_back(RowRange rows, std::int64_t finished = 0);
+    /// From now on there is nothing to take: something went wrong that stops all.
+    void close();
+
+    /// Waits until there is something to take; false: everything is finished, or it was closed. Throws Cancelled.
+    bool wait_for_rows(const StopFlag* stop);
+    /// Waits so long at most; true: everything is finished, or it was closed.
+    bool wait_for_end(double seconds);
+
+    bool is_finished() const;
+    std::int64_t finished() const;
+    std::int64_t left() const;  ///< to be taken
+    /// When a row was last finished; at first, when this was made.
+    std::chrono::steady_clock::time_point progressed() const;
+
+  private:
+    bool over() const { return closed_ || finished_ == total_; }
+
+    const std::int64_t total_;
+    const int sharers_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;  // rows came back, or it is over
+    std::vector<RowRange> pieces_;     // the last one is taken from first
+    std::int64_t left_, finished_ = 0;
+    bool closed_ = false;
+    std::chrono::steady_clock::time_point progressed_ = std::chrono::steady_clock::now();
+};
+
+/// What one of those who draw has taken. Use it from one thread.
+class RowShare {
+  public:
+    explicit RowShare(RowQueue& queue) : queue_(queue) {}
+    RowShare(const RowShare&) = delete;
+    RowShare& operator=(const RowShare&) = delete;
+    ~RowShare() { give_back(); }
+
+    RowRange take(std::int64_t most);
+    std::int64_t left() const { return queue_.left(); }  ///< for anybody
+    void finish(RowRange rows);
+    /// All that was taken and has no result. Nothing may write to these rows any more.
+    void give_back();
+    void give_back_finished();  ///< all the others
+    std::int64_t finished() const;
+
+  private:
+    RowQueue& queue_;
+    std::vector<RowRange> taken_, finished_;
+};
+
+}  // namespace glint
