@@ -50,6 +50,7 @@ struct FitOptions {
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};
     const StopFlag* stop = nullptr;  ///< polled between chunks; a stop throws Cancelled
+    Progress progress;               ///< fits done and in all, as batches end; after a failure on a GPU less again
 };
 
 /// Something that befell a fit on a GPU: a wait, a failure, a new attempt.
@@ -86,6 +87,11 @@ struct FitInfo {
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
+/// The same for counts of a camera, or photoelectrons, in whatever memory: they are read where they lie, and become
+/// photoelectrons batch by batch.
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+         FitInfo* info = nullptr);
+
 /// fit() for stack after stack: keeps its lease from one to the next, until it is destroyed; others who wait get what
 /// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
 /// once, Backend::gpu throws. Thread-safe; on a GPU calls wait for each other.
@@ -94,6 +100,8 @@ class Fitter {
     Fitter();
     ~Fitter();
     Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+             FitInfo* info = nullptr);
+    Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
              FitInfo* info = nullptr);
 
   private:

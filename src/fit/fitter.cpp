@@ -50,7 +50,7 @@ struct Fitter::State {
     Weighing weighing;                  // of Backend::automatic
     std::optional<offload::Side> told;  // which side on_decision was told of last
     std::string why_cpu(std::int64_t finished, const FitInfo& info) const;
-    offload::Decision weigh(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+    offload::Decision weigh(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                             Fits& fits, FitInfo& info);
     class OneStack;
 };
@@ -58,7 +58,7 @@ struct Fitter::State {
 /// One call's way over the GPUs.
 class Fitter::State::OneStack {
   public:
-    OneStack(State& state, const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+    OneStack(State& state, const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
              Fits& fits, FitInfo& info)
         : state_(state),
           rois_(rois),
@@ -144,7 +144,7 @@ class Fitter::State::OneStack {
             if (finished_ > before) progressed_ = Clock::now(), failures_ = 0;
         };
         try {
-            state_.gpu->fit(view(rois_), psf_, pixel_size_um_, options_, view(fits_), &part, &finished_);
+            state_.gpu->fit(rois_, psf_, pixel_size_um_, options_, view(fits_), &part, &finished_);
         } catch (...) {
             note();
             throw;
@@ -212,7 +212,7 @@ class Fitter::State::OneStack {
     }
 
     State& state_;
-    const Rois& rois_;
+    const RoiView& rois_;
     const Psf& psf_;
     const double pixel_size_um_;
     const FitOptions& options_;
@@ -234,16 +234,19 @@ Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
 Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    const Clock::time_point begin = Clock::now();
-    check(view(rois), psf, pixel_size_um, options);
-    const std::size_t edge = std::size_t(rois.size);
-    if (rois.pixels.size() % (edge * edge) != 0)
+    if (rois.size > 0 && rois.pixels.size() % (std::size_t(rois.size) * rois.size) != 0)
         throw OptionError(
             fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
+    return fit(view(rois), psf, pixel_size_um, options, info);
+}
+
+Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    const Clock::time_point begin = Clock::now();
+    check(rois, psf, pixel_size_um, options);
     FitInfo how;
-    how.fits = std::int64_t(rois.count());
+    how.fits = std::int64_t(rois.count);
     Fits fits;
-    fits.resize(psf.model, rois.count());
+    fits.resize(psf.model, rois.count);
     std::int64_t finished = 0;
     bool done = false;
     const auto tell = [&] {
@@ -256,7 +259,7 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
         if (backend != Backend::cpu) {
             const std::lock_guard lock(state_->mutex);
             State::OneStack on_gpu(*state_, rois, psf, pixel_size_um, options, fits, how);
-            if (backend == Backend::automatic && options.weigh && !state_->why_no_gpu && rois.count() > 0)
+            if (backend == Backend::automatic && options.weigh && !state_->why_no_gpu && rois.count > 0)
                 decision = state_->weigh(rois, psf, pixel_size_um, options, fits, how);
             if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
                 on_gpu.wait_at_most(decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s));
@@ -288,20 +291,21 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
 }
 
 /// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.
-offload::Decision Fitter::State::weigh(const Rois& rois, const Psf& psf, double pixel_size_um,
+offload::Decision Fitter::State::weigh(const RoiView& rois, const Psf& psf, double pixel_size_um,
                                        const FitOptions& options, Fits& fits, FitInfo& info) {
-    const RoiView all = view(rois);
-    const offload::Work work = fit_work(all, 0, psf.model, options);
-    const std::int64_t count = std::int64_t(rois.count()), sample = sample_of_each_thread * environment::threads();
+    const offload::Work work = fit_work(rois, 0, psf.model, options);
+    const std::int64_t count = std::int64_t(rois.count), sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
+        FitOptions sampling = options;
+        sampling.progress = {};  // no rows are final
         double best_s = std::numeric_limits<double>::infinity();
         for (int k = 0; k < 2; ++k) {  // the first one starts threads
             const Clock::time_point began = Clock::now();
             FitInfo unused;
-            fit_on_cpu(rois, psf, pixel_size_um, options, count - sample, fits, unused);  // last rows, not yet final
+            fit_on_cpu(rois, psf, pixel_size_um, sampling, count - sample, fits, unused);  // last rows, not yet final
             best_s = std::min(best_s, seconds_since(began));
         }
-        weighing.learn(fit_work(all, count - sample, psf.model, options), offload::Side::cpu, best_s);
+        weighing.learn(fit_work(rois, count - sample, psf.model, options), offload::Side::cpu, best_s);
     }
     const offload::Decision decision = weighing.decide(work, options.gpu_memory_bytes, gpu.has_value());
     info.decision = decision.reason();
@@ -325,6 +329,10 @@ std::string Fitter::State::why_cpu(std::int64_t finished, const FitInfo& info) c
 }
 
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    return Fitter().fit(rois, psf, pixel_size_um, options, info);
+}
+
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
     return Fitter().fit(rois, psf, pixel_size_um, options, info);
 }
 

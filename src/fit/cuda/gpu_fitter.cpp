@@ -243,7 +243,7 @@ struct GpuFitter::State {
     }
 
     /// Rows [finished, end) in batches; on return, and when it throws, rows before `finished` are final.
-    void run(Plan& p, BatchSize& batch, const StopFlag* stop, std::int64_t& finished, FitInfo& info) {
+    void run(Plan& p, BatchSize& batch, const FitOptions& options, std::int64_t& finished, FitInfo& info) {
         struct Flight {
             std::int64_t end = 0;
             FitSlot* slot = nullptr;
@@ -257,12 +257,13 @@ struct GpuFitter::State {
             finished = flights.front().end;
             flights.erase(flights.begin());
             batch.went_well();
+            if (options.progress) options.progress(finished, std::int64_t(p.rois.count), -1);
         };
         const std::int64_t n = std::int64_t(p.rois.count);
         std::size_t turn = 0;
         try {
             for (std::int64_t first = finished; first < n;) {
-                if (stop && *stop) throw Cancelled("the fit was stopped");
+                if (options.stop && *options.stop) throw Cancelled("the fit was stopped");
                 if (int(flights.size()) == slot_count) land();
                 FitSlot& slot = slots[turn++ % slot_count];
                 const std::int64_t count = std::min<std::int64_t>(batch, n - first);
@@ -315,7 +316,7 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
         State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
         State::BatchSize batch(plan.wanted_batch);
         for (;;) try {
-                state_->run(plan, batch, options.stop, done, how);
+                state_->run(plan, batch, options, done, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
                 if (!batch.halve()) throw;

@@ -1,0 +1,171 @@
+// Fits of a stack of ROIs that lies in memory of Python's; what users call is in glint/fitting.py.
+// SPDX-License-Identifier: MIT
+#include "glint/fit.hpp"
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "fit_info.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/limit.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+/// (n, S, S), wherever it lies in the host's memory; read-only is good enough.
+using Pixels = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+PixelType type_of(const Pixels& pixels) {
+    if (pixels.dtype() == nb::dtype<std::uint8_t>()) return PixelType::uint8;
+    if (pixels.dtype() == nb::dtype<std::uint16_t>()) return PixelType::uint16;
+    if (pixels.dtype() == nb::dtype<float>()) return PixelType::float32;
+    throw OptionError("ROIs are uint8, uint16 or float32");
+}
+
+/// What a fit reads: views of Python's arrays, which the caller keeps.
+struct Stack {
+    Pixels pixels;
+    std::optional<Vector<std::int32_t>> x_corner, y_corner;
+    std::vector<Vector<float>> start;  ///< none, x and y, or a column for each parameter
+    std::optional<Camera> camera;      ///< none: the pixels are photoelectrons
+    float variance_e2 = 0, excess_noise = 1;
+};
+
+/// Bytes of "1GiB" or "25%", the latter of the first GPU that can be used.
+std::uint64_t gpu_memory(const std::string& text) {
+    std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
+    if (text.find('%') != std::string::npos)
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.why_not.empty()) {
+                total = device.total_bytes;
+                break;
+            }
+    return gpu::parse_limit(text, total, "gpu_memory");
+}
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& array) {
+    return {array.data(), array.size()};
+}
+
+/// The sensor from the movie's first pixel on; its corner on the sensor is the camera's.
+std::optional<CameraView> view_of(const Stack& stack) {
+    if (!stack.camera) return {};
+    const int size = int(stack.pixels.shape(1));
+    const int width = stack.camera->sensor_width - stack.camera->roi_x;
+    const int height = stack.camera->sensor_height - stack.camera->roi_y;
+    return CameraView(*stack.camera, std::max(width, size), std::max(height, size));
+}
+
+RoiView view_of(const Stack& stack, const std::optional<CameraView>& camera) {
+    RoiView rois;
+    rois.size = int(stack.pixels.shape(1)), rois.count = stack.pixels.shape(0);
+    rois.type = type_of(stack.pixels), rois.pixels = static_cast<const std::byte*>(stack.pixels.data());
+    rois.camera = camera ? &*camera : nullptr;
+    if (stack.x_corner) rois.x_corner = span_of(*stack.x_corner);
+    if (stack.y_corner) rois.y_corner = span_of(*stack.y_corner);
+    if (stack.start.size() == 2) rois.x_start = span_of(stack.start[0]), rois.y_start = span_of(stack.start[1]);
+    if (!camera) rois.variance_scalar = stack.variance_e2, rois.excess_noise = stack.excess_noise;
+    return rois;
+}
+
+nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double pixel_size_um, FitOptions options,
+                    nb::handle progress, nb::handle on_wait, nb::handle log) {
+    const std::optional<CameraView> camera = view_of(stack);
+    const RoiView rois = view_of(stack, camera);
+    if (stack.start.size() > 2)
+        for (std::size_t k = 0; k < stack.start.size(); ++k) options.start[k] = span_of(stack.start[k]);
+    Running running;
+    options.stop = running.stop();
+    options.progress = running.progress(progress);
+    options.on_wait = running.on_wait(on_wait);
+    options.log = running.text(log);
+    FitInfo info;
+    Fits fits = running.run([&] { return fitter.fit(rois, psf, pixel_size_um, options, &info); });
+    return nb::make_tuple(columns_of(std::move(fits)), dict_of(info));
+}
+
+}  // namespace
+
+nb::dict columns_of(Fits&& fits) {
+    const std::size_t n = fits.count();
+    Columns<Fits> columns(std::move(fits));
+    Fits& kept = columns.table();
+    const auto names = parameter_names(kept.model);
+    for (std::size_t k = 0; k < names.size(); ++k) {
+        columns.add("theta" + std::to_string(k), kept.theta[k]);
+        columns.add("crlb" + std::to_string(k), kept.crlb[k]);
+    }
+    columns.add("log_likelihood", kept.log_likelihood_ratio);
+    columns.add("p_value", kept.p_value);
+    columns.add("iterations", kept.iterations);
+    columns.template add_as<std::uint8_t>("status", kept.status.data(), n);
+    return columns.take();
+}
+
+nb::dict dict_of(const FitInfo& info) {
+    nb::dict dict;
+    dict["backend"] = info.backend, dict["device"] = info.device, dict["note"] = info.note;
+    dict["decision"] = info.decision, dict["threads"] = info.threads, dict["fits"] = info.fits;
+    dict["seconds"] = info.seconds, dict["batches"] = info.batches, dict["batch_size"] = info.batch_size;
+    dict["bytes_up"] = info.bytes_up, dict["bytes_down"] = info.bytes_down;
+    dict["transfer_seconds"] = info.transfer_seconds, dict["kernel_seconds"] = info.kernel_seconds;
+    dict["waited_seconds"] = info.waited_seconds, dict["retries"] = info.retries;
+    nb::list events;
+    for (const FitEvent& event : info.events) events.append(nb::make_tuple(event.seconds, event.what));
+    dict["events"] = nb::tuple(events);
+    return dict;
+}
+
+void bind_fit(nb::module_& m) {
+    nb::enum_<Backend>(m, "Backend")
+        .value("auto", Backend::automatic)
+        .value("cpu", Backend::cpu)
+        .value("gpu", Backend::gpu);
+    nb::class_<FitOptions>(m, "FitOptions")
+        .def(nb::init<>())
+        .def_rw("backend", &FitOptions::backend)
+        .def_rw("gpu_memory_bytes", &FitOptions::gpu_memory_bytes)
+        .def_rw("gpu_batch_size", &FitOptions::gpu_batch_size)
+        .def_rw("auto_timeout_s", &FitOptions::auto_timeout_s)
+        .def_rw("gpu_timeout_s", &FitOptions::gpu_timeout_s)
+        .def_rw("weigh", &FitOptions::weigh)
+        .def_rw("restart_batches", &FitOptions::restart_batches)
+        .def_rw("max_iterations", &FitOptions::max_iterations)
+        .def_rw("tolerance", &FitOptions::tolerance)
+        .def_rw("position_margin_px", &FitOptions::position_margin_px)
+        .def_rw("min_sigma_px", &FitOptions::min_sigma_px)
+        .def_rw("max_sigma_px", &FitOptions::max_sigma_px)
+        .def_rw("threads", &FitOptions::threads);
+    nb::class_<Stack>(m, "Stack")
+        .def(
+            "__init__",
+            [](Stack* stack, Pixels pixels, std::optional<Vector<std::int32_t>> x_corner,
+               std::optional<Vector<std::int32_t>> y_corner, std::vector<Vector<float>> start,
+               std::optional<Camera> camera, float variance_e2, float excess_noise) {
+                if (pixels.shape(1) != pixels.shape(2)) throw OptionError("ROIs are squares: (n, S, S)");
+                new (stack) Stack{std::move(pixels), std::move(x_corner), std::move(y_corner), std::move(start),
+                                  std::move(camera), variance_e2,         excess_noise};
+            },
+            "pixels"_a.noconvert(), "x_corner"_a.none(), "y_corner"_a.none(), "start"_a, "camera"_a.none(),
+            "variance_e2"_a, "excess_noise"_a)
+        .def_prop_ro("address",
+                     [](const Stack& stack) { return reinterpret_cast<std::uintptr_t>(stack.pixels.data()); });
+    m.def("parse_gpu_memory", &gpu_memory, "text"_a);
+    nb::class_<Fitter>(m, "Fitter")
+        .def(nb::init<>())
+        .def("fit", &fit_stack, "stack"_a, "psf"_a, "pixel_size_um"_a, "options"_a, "progress"_a.none(),
+             "on_wait"_a.none(), "log"_a.none());
+}
+
+}  // namespace glint::python
