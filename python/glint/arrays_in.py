@@ -18,10 +18,12 @@ def pixels_of(rois):
         raise OptionError(f"ROIs of {array.dtype} cannot be fitted: give integers or floats, as in rois.astype('float32')")
     if array.ndim != 3 or array.shape[1] != array.shape[2]:
         raise OptionError(f"ROIs of shape {array.shape} are no stack of squares: give (n, S, S); one ROI is roi[None]")
-    if array.dtype in _DIRECT and array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("=") if array.dtype.newbyteorder("=") in _DIRECT
-                                else np.float32)
+    return _in_order(array)
+
+
+def _in_order(array):
+    native = array.dtype.newbyteorder("=")
+    return np.require(array, native if native in _DIRECT else np.float32, "CA")
 
 
 def on_host(array):
@@ -63,3 +65,13 @@ def columns_of(name, values, n, widths):
         wanted = " or ".join(f"({n}, {width})" for width in widths)
         raise OptionError(f"{name} has the shape {array.shape} and the type {array.dtype}: give numbers of shape {wanted}")
     return [np.ascontiguousarray(array[:, k], np.float32) for k in range(array.shape[1])]
+
+
+def frames_of(frames):
+    """(frames, height, width) of uint8, uint16 or float32 in C order: the array itself where it is that, else a copy."""
+    array = on_host(frames)
+    if array.dtype.kind not in "uif" or array.ndim not in (2, 3) or 0 in array.shape[-2:]:
+        raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no movie: give numbers of shape "
+                          "(frames, height, width)")
+    array = array[None] if array.ndim == 2 else array
+    return _in_order(array)

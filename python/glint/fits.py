@@ -13,6 +13,7 @@ from . import _core
 from .arrays_in import columns_of, integers, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError
+from .localizations import Localizations
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -79,6 +80,27 @@ class Fits(Table):
     def converged(self) -> np.ndarray:
         """(n,) bool: fits whose numbers can be trusted. `fits[fits.converged]` are these alone."""
         return self.status == FitStatus.CONVERGED
+
+    def to_localizations(self, *, keep_failed: bool = False):
+        """The converged fits (all, with `keep_failed`) in frame coordinates, as Localizations: corners are added, ROI k is
+        from frame k where there are no frames. Needs a camera's pixel size."""
+        if not self.pixel_size_um:
+            raise OptionError("localizations need the size of a pixel: fit with a camera, as in "
+                              "camera=glint.IdealCamera(pixel_size_um=0.1)")
+        rows = self if keep_failed else self[self.converged]
+        numbered = rows.frames if rows.frames is not None else (
+            np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
+        core = _core.to_localizations(_numbered(rows.columns, self.model), rows.x_corner, rows.y_corner, numbered,
+                                      core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
+        return Localizations._of_core(core)
+
+    def to_picasso(self):
+        """As `Localizations.to_picasso()`, of the converged fits."""
+        return self.to_localizations().to_picasso()
+
+    def save(self, path, *, keep_failed: bool = False, overwrite: bool = False):
+        """Writes them as localizations: `Localizations.save()`."""
+        self.to_localizations(keep_failed=keep_failed).save(path, overwrite=overwrite)
 
     def _with_columns(self, columns, rows):
         part = [None if values is None else values[rows] for values in (self.x_corner, self.y_corner, self.frames)]
@@ -169,8 +191,8 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         frames = integers("frames", frames, (n,), np.uint32)
     core = _core.Stack(stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
                        None if camera is None else core_camera(camera), variance, excess_noise)
-    options = _fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh)
-    options.max_iterations, options.tolerance = max_iterations, tolerance
+    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
+                          tolerance)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
@@ -183,7 +205,8 @@ def _widths_of(psf):
     return (2, len(_core.parameter_names(type(psf).__name__)))
 
 
-def _fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh):
+def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):
+    """What `fit()` and `localize()` have in common, as the library takes it."""
     if backend not in ("auto", "cpu", "gpu"):
         raise OptionError(f"backend={backend!r} is none: give 'auto', 'cpu' or 'gpu'")
     for name, value in [("auto_timeout", auto_timeout), ("gpu_timeout", gpu_timeout)]:
@@ -197,6 +220,7 @@ def _fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thr
     options.auto_timeout_s, options.gpu_timeout_s = auto_timeout, gpu_timeout
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
     options.gpu_batch_size, options.threads, options.weigh = batch_size or 0, threads or 0, weigh
+    options.max_iterations, options.tolerance = max_iterations, tolerance
     return options
 
 
@@ -205,6 +229,14 @@ def column_names(model):
     names = _core.parameter_names(model)
     units = [f"_{_UNITS[name]}" if name in _UNITS else "" for name in names]
     return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]
+
+
+def _numbered(columns, model):
+    """The library's names for a model's columns, with contiguous values."""
+    values, uncertainties = column_names(model)
+    ours = {f"theta{k}": name for k, name in enumerate(values)} | {f"crlb{k}": name for k, name in enumerate(uncertainties)}
+    ours |= {name: name for name in ("log_likelihood", "p_value", "iterations", "status")}
+    return {name: np.ascontiguousarray(columns[our]) for name, our in ours.items()}
 
 
 def _named(columns, model):

@@ -13,5 +13,11 @@ void bind_errors();
 void bind_psf(nb::module_& m);
 void bind_camera(nb::module_& m);
 void bind_fit(nb::module_& m);
+void bind_localizations(nb::module_& m);
+void bind_movie(nb::module_& m);
+void bind_localize(nb::module_& m);
+void bind_simulate(nb::module_& m);
+void bind_picture(nb::module_& m);
+void bind_analysis(nb::module_& m);
 
 }  // namespace glint::python

@@ -18,4 +18,10 @@ NB_MODULE(_core, m) {
     bind_psf(m);
     bind_camera(m);
     bind_fit(m);
+    bind_localizations(m);
+    bind_movie(m);
+    bind_localize(m);
+    bind_simulate(m);
+    bind_picture(m);
+    bind_analysis(m);
 }

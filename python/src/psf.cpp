@@ -31,7 +31,7 @@ void bind_psf(nb::module_& m) {
                  new (psf) Psf{parse_psf_model(model), sigma_um, curve};
              })
         .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
-        .def_ro("sigma_um", &Psf::sigma_um);
+        .def_prop_ro("detection_sigma_um", &Psf::detection_sigma_um);
     m.def(
         "parameter_names", [](const std::string& model) { return parameter_names(parse_psf_model(model)); }, "model"_a);
 }
