@@ -14,10 +14,10 @@ from .analysis import (Calibration, Score, calibrate_astigmatism, load_calibrati
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .files import load, save
-from .fits import FitInfo, Fits, FitStatus, Fitter, fit
+from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
 from .localizations import Localizations, load_localizations, load_truth, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
-from .movies import Movie, Rois, cut_rois, load_rois, open_movie, save_movie
+from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
 from .pictures import load_picture, render, save_picture
 from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois

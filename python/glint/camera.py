@@ -33,7 +33,9 @@ def _property(name, value):
 
 
 def _text(value):
-    return f"<map {'x'.join(map(str, np.shape(value)))}>" if np.ndim(value) else f"{value:g}"
+    if np.ndim(value) == 2:
+        return f"<map {'x'.join(map(str, np.shape(value)))}>"
+    return f"{value:g}" if np.ndim(value) == 0 else str(value)
 
 
 class _Camera:
@@ -44,9 +46,8 @@ class _Camera:
         return _core.Camera(type(self).__name__, *properties, float(getattr(self, "em_gain", 1.0)), roi_x, roi_y)
 
     def __repr__(self):
-        values = ((field, getattr(self, field.name)) for field in dataclasses.fields(self))
-        said = [f"{field.name}={value if field.name == 'sensor_roi' else _text(value)}" for field, value in values
-                if np.ndim(value) or value != field.default]
+        said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
+                if not np.array_equal(getattr(self, field.name), field.default)]
         return f"{type(self).__name__}({', '.join(said)})"
 
 

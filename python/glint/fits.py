@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,6 +55,15 @@ class FitInfo:
     waited_seconds: float
     retries: int
     events: tuple[tuple[float, str], ...]  #: what befell it on GPUs: seconds since the call, what
+
+
+class Rois(NamedTuple):
+    """A stack of ROIs and where it is from, as `fit()` takes it."""
+
+    pixels: np.ndarray  #: (n, S, S) counts, or photoelectrons
+    corners: np.ndarray | None = None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: not known
+    frames: np.ndarray | None = None  #: (n,) from 0; None: ROI k is from frame k
+    start: np.ndarray | None = None  #: (n, 2) where the spot was found, px in the ROI; None: not known
 
 
 class Fits(Table):
@@ -154,7 +164,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     rois: (n, S, S), S from 3 to 31: counts, which `camera` turns into photoelectrons, or photoelectrons where there
         is none. uint8, uint16 and float32 in C order are fitted where they lie; other integers and floats, other byte
         orders and strides are copied to float32 first. NumPy, or anything that speaks DLPack (PyTorch, CuPy). Arrays on a
-        GPU are brought to the host first.
+        GPU are brought to the host first. Or Rois, as `cut_rois()` and `load_rois()` make them, with corners, frames, start.
     psf: the model, as in GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
     camera: with `pixel_size_um`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. A camera with maps needs them.
@@ -174,6 +184,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while a
         GPU is waited for; log: with a sentence on each wait, failure and new attempt on a GPU. All from the calling
         thread. An exception of theirs stops the fit.
+    fitter: whose GPU is used; `Fitter.fit()` gives itself.
 
     Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
     Raises OptionError; where "gpu" cannot, gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
@@ -183,6 +194,9 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     >>> len(fits), bool(fits.converged.mean() > 0.99)
     (1000, True)
     """
+    if isinstance(rois, Rois):
+        rois, corners, frames, start = (own if own is not None else given
+                                        for own, given in zip((None, corners, frames, start), rois))
     stack = pixels_of(rois)
     n = len(stack)
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
-
 import numpy as np
 
 from . import _core
 from .arrays_in import frames_of
 from .camera import EMCCDCamera, IdealCamera
 from .errors import OptionError
+from .fits import Rois
 from .localizations import refuse_existing, warn
 
 
@@ -79,14 +78,6 @@ def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: b
     _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um)
 
 
-class Rois(NamedTuple):
-    """A stack of ROIs: `fit(rois.pixels, psf, camera, corners=rois.corners, frames=rois.frames)`."""
-
-    pixels: np.ndarray  #: (n, S, S) counts
-    corners: np.ndarray | None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: not known
-    frames: np.ndarray | None  #: (n,) from 0; None: not known
-
-
 def load_rois(path) -> Rois:
     """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`, `frame`)."""
     pixels, columns = _core.read_rois(os.fspath(path))
@@ -96,10 +87,10 @@ def load_rois(path) -> Rois:
 
 def cut_rois(movie, spots, size: int) -> Rois:
     """ROIs of `size` x `size` px around spots that `detect()` found, shifted to lie inside the frame: counts, as they are
-    in the movie.
+    in the movie. Fits begin at the spots.
 
     >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
-    >>> fits = glint.fit(rois.pixels, psf, camera, corners=rois.corners, frames=rois.frames)
+    >>> fits = glint.fit(rois, psf, camera)
     """
     movie = open_movie(movie)
     _, height, width = movie.shape
@@ -113,4 +104,5 @@ def cut_rois(movie, spots, size: int) -> Rois:
         these = np.flatnonzero(spots.frame == frame)
         x, y = corners[these].T[..., None, None]
         pixels[these] = movie[int(frame)][y + row, x + column]
-    return Rois(pixels, corners, spots.frame)
+    found = np.stack([spots.x_px, spots.y_px], axis=1)
+    return Rois(pixels, corners, spots.frame, (found - corners).astype(np.float32))

@@ -8,6 +8,7 @@
 #include "glint/arrays/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/gpu/lease.hpp"
+#include "words.hpp"
 
 namespace glint::python {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 template <class... Attributes>
 void raise(const char* type, const Error& error, const Attributes&... attributes) {
     try {
-        nb::object raised = nb::module_::import_("glint.errors").attr(type)(nb::str(error.what()));
+        nb::object raised = nb::module_::import_("glint.errors").attr(type)(nb::str(in_python(error.what()).c_str()));
         (nb::setattr(raised, attributes.first, nb::cast(attributes.second)), ...);
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
     } catch (nb::python_error& failure) {

@@ -29,7 +29,10 @@ nb::dict columns_of(Localizations& table, nb::handle owner) {
     Columns columns(owner);
     columns.add("frame", table.frame);
     for (const LocalizationColumn& column : localization_columns())
-        columns.add_if_known(name_of(column), table.*column.values);
+        if (table.size() > 0)
+            columns.add_if_known(name_of(column), table.*column.values);
+        else if (column.name == "x" || column.name == "y")  // a table without rows has these too
+            columns.add(name_of(column), table.*column.values);
     columns.add_if_known("iterations", table.iterations);
     columns.add_if_known("status", table.status);
     for (auto& [name, values] : table.extra) columns.add_if_known(name, values);

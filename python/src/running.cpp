@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "glint/error.hpp"
+#include "words.hpp"
 
 namespace glint::python {
 
@@ -34,7 +35,9 @@ OnWait Running::on_wait(nb::handle function) {
 
 std::function<void(const std::string&)> Running::text(nb::handle function) {
     if (function.is_none()) return {};
-    return [this, function](const std::string& words) { post(Kind::text, [=] { function(nb::str(words.c_str())); }); };
+    return [this, function](const std::string& words) {
+        post(Kind::text, [=] { function(nb::str(in_python(words).c_str())); });
+    };
 }
 
 void Running::post(Kind kind, std::function<void()> tell) {

@@ -234,7 +234,8 @@ Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
 Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    if (rois.size > 0 && rois.pixels.size() % (std::size_t(rois.size) * rois.size) != 0)
+    check(view(rois), psf, pixel_size_um, options);
+    if (rois.pixels.size() % (std::size_t(rois.size) * rois.size) != 0)
         throw OptionError(
             fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
     return fit(view(rois), psf, pixel_size_um, options, info);
