@@ -58,6 +58,8 @@ class CameraView {
 
     /// Converts a window of counts, `width` x `height` px in C order, whose first pixel is the movie's (x, y). It must
     /// lie inside the movie. Not-a-number stays, for the fit to refuse.
+    void window_to_photoelectrons(const std::byte* counts, PixelType type, int x, int y, int width, int height,
+                                  float* out) const;
     void window_to_photoelectrons(const float* counts, int x, int y, int width, int height, float* out) const;
 
     /// What one pixel does: photoelectrons = (ADU - offset) * factor, with read variance v. `k`: row * width + column.

@@ -58,6 +58,7 @@ struct FitOptions {
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};
     const StopFlag* stop = nullptr;  ///< polled between chunks; a stop throws Cancelled
+    Progress progress;               ///< fits done and in all, as batches end; from any thread, one at a time
 };
 
 /// Something that befell a fit on a GPU: a wait, a failure, a new attempt.
@@ -105,6 +106,11 @@ struct FitInfo {
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
+/// The same for counts of a camera, or photoelectrons, in whatever memory: they are read where they lie, and become
+/// photoelectrons batch by batch.
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+         FitInfo* info = nullptr);
+
 /// fit() for stack after stack: keeps its leases from one to the next, until it is destroyed; others who wait get what
 /// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
 /// once, Backend::gpu throws. Thread-safe; a call waits where others have all GPUs that it may use.
@@ -113,6 +119,8 @@ class Fitter {
     Fitter();
     ~Fitter();
     Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
+             FitInfo* info = nullptr);
+    Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
              FitInfo* info = nullptr);
 
   private:

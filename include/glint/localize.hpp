@@ -77,7 +77,8 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const std::filesyste
 std::filesystem::path journal_path(const std::filesystem::path& out);
 std::filesystem::path partial_path(const std::filesystem::path& out);
 
-/// The same for a few frames, in memory.
-Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options);
+/// The same in memory, without a journal: for what fits there. A stop throws Cancelled.
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options,
+                              LocalizeResult* result = nullptr);
 
 }  // namespace glint

@@ -109,6 +109,7 @@ int run(FitFlags& flags) {
                                rois.size, facts.sources));
     flags.options.stop = &stop_on_signals();
     use_backend(flags.backend, flags.options, console);
+    flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
     const Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);
     tell_backend(flags.backend, info, console);

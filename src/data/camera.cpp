@@ -144,12 +144,25 @@ int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::
     return 0;
 }
 
-void CameraView::window_to_photoelectrons(const float* counts, int x, int y, int width, int height, float* out) const {
-    for (int row = 0; row < height; ++row)
-        for (int column = 0; column < width; ++column, ++counts, ++out) {
-            const std::size_t k = std::size_t(y + row) * std::size_t(width_) + std::size_t(x + column);
-            *out = maps_ ? (*counts - maps_->offset[k]) * maps_->factor[k] : (*counts - offset_) * factor_;
+void CameraView::window_to_photoelectrons(const std::byte* counts, PixelType type, int x, int y, int width, int height,
+                                          float* out) const {
+    const auto convert_window = [&](const auto* count) {
+        for (int row = 0; row < height; ++row, count += width, out += width) {
+            const std::size_t k = std::size_t(y + row) * std::size_t(width_) + std::size_t(x);
+            for (int c = 0; c < width; ++c)
+                out[c] = maps_ ? (float(count[c]) - maps_->offset[k + c]) * maps_->factor[k + c]
+                               : (float(count[c]) - offset_) * factor_;
         }
+    };
+    switch (type) {
+        case PixelType::uint8: return convert_window(reinterpret_cast<const std::uint8_t*>(counts));
+        case PixelType::uint16: return convert_window(reinterpret_cast<const std::uint16_t*>(counts));
+        case PixelType::float32: return convert_window(reinterpret_cast<const float*>(counts));
+    }
+}
+
+void CameraView::window_to_photoelectrons(const float* counts, int x, int y, int width, int height, float* out) const {
+    window_to_photoelectrons(reinterpret_cast<const std::byte*>(counts), PixelType::float32, x, y, width, height, out);
 }
 
 std::vector<std::string> camera_warnings(const Camera& camera) {

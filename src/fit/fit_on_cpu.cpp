@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "fit/fit_setup.hpp"
 #include "fit/kernel_batch.hpp"
@@ -17,10 +18,46 @@ namespace {
 
 constexpr std::int64_t batch_size = 2048;  // some 0.5 ms of one core; a multiple of every lane width
 
+constexpr std::int64_t converted_at_once = 256;  // ROIs, so that what is converted is still in the core's cache
+
+bool are_photoelectrons(const RoiView& rois) { return !rois.camera && rois.type == PixelType::float32; }
+
+/// Counts of some ROIs as photoelectrons, and the read variance of their pixels where the camera has a map of it.
+class Converted {
+  public:
+    KernelInput input(const RoiView& rois, std::int64_t first, std::int64_t count) {
+        static const CameraView photon_counter(Camera{}, 1, 1);
+        const CameraView& camera = rois.camera ? *rois.camera : photon_counter;
+        const int area = rois.size * rois.size;
+        const std::byte* counts = rois.pixels + std::size_t(first) * area * bytes_of(rois.type);
+        pixels_.resize(std::size_t(count) * area);
+        if (camera.uniform()) {
+            camera.window_to_photoelectrons(counts, rois.type, 0, 0, int(pixels_.size()), 1, pixels_.data());
+            return {pixels_.data(), nullptr, nullptr, 0, {}, count};
+        }
+        const bool noise_map = !camera.variance_map().empty();
+        if (noise_map) variance_.resize(pixels_.size());
+        for (std::int64_t k = 0; k < count; ++k, counts += area * bytes_of(rois.type)) {
+            const int x = rois.x_corner[std::size_t(first + k)], y = rois.y_corner[std::size_t(first + k)];
+            camera.window_to_photoelectrons(counts, rois.type, x, y, rois.size, rois.size, &pixels_[k * area]);
+            for (int row = 0; noise_map && row < rois.size; ++row)
+                std::copy_n(&camera.variance_map()[std::size_t(y + row) * camera.width() + x], rois.size,
+                            &variance_[k * area + row * rois.size]);
+        }
+        return {pixels_.data(), noise_map ? variance_.data() : nullptr, nullptr, 0, {}, count};
+    }
+
+  private:
+    std::vector<float> pixels_, variance_;
+};
+
 /// The part [first, first + count) of the stack.
-KernelInput input_part(const Rois& rois, const Starts& starts, std::int64_t first, std::int64_t count) {
+KernelInput input_part(const RoiView& rois, const Starts& starts, std::int64_t first, std::int64_t count,
+                       Converted& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
-    KernelInput in{rois.pixels.data() + at, nullptr, nullptr, starts.known, {}, count};
+    KernelInput in{reinterpret_cast<const float*>(rois.pixels) + at, nullptr, nullptr, 0, {}, count};
+    if (!are_photoelectrons(rois)) in = converted.input(rois, first, count);
+    in.known_starts = starts.known;
     if (!rois.variance.empty()) in.variance = rois.variance.data() + at;
     if (!rois.additive.empty()) in.additive = rois.additive.data() + at;
     for (int k = 0; k < starts.known; ++k) in.start[k] = starts.of[k] + first;
@@ -42,19 +79,24 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 
 }  // namespace
 
-void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
-                Fits& fits, FitInfo& info) {
+void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
+                Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished) {
     const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;
-    const RoiView all = view(rois);
+    const std::int64_t at_once = are_photoelectrons(rois) ? batch_size : converted_at_once;
+    check_corners(rois, rows.first, rows.count());
     const KernelPsf numbers = kernel_psf(psf, pixel_size_um, options, rois.size);
-    const KernelOptions kernel = kernel_options(all, options);
-    const Starts starts = starts_of(all, options);
+    const KernelOptions kernel = kernel_options(rois, options);
+    const Starts starts = starts_of(rois, options);
     const auto fit_one = [&](std::int64_t batch) {
         if (options.stop && *options.stop) return;
-        const std::int64_t begin = rows.first + batch * batch_size;
-        const KernelInput in = input_part(rois, starts, begin, std::min(batch_size, rows.end - begin));
-        const KernelOutput out = output_part(fits, begin);
-        GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
+        const std::int64_t begin = rows.first + batch * batch_size, end = std::min(begin + batch_size, rows.end);
+        Converted converted;
+        for (std::int64_t part = begin; part < end; part += at_once) {
+            const KernelInput in = input_part(rois, starts, part, std::min(at_once, end - part), converted);
+            const KernelOutput out = output_part(fits, part);
+            GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
+        }
+        if (finished) finished(end - begin);
     };
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
     const int threads = std::min(wanted, tbb::this_task_arena::max_concurrency());

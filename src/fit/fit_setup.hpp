@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
+
 #include "fit/kernel_abi.hpp"
 #include "fit/row_queue.hpp"
 #include "glint/fit.hpp"
@@ -28,9 +30,10 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 /// What GLINT_BACKEND says, where the choice is left open.
 Backend chosen(Backend backend);
 
-/// The CPU's way, by `options.threads`. Throws Cancelled.
-void fit_on_cpu(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
-                Fits& fits, FitInfo& info);
+/// The CPU's way, by `options.threads`; `finished` is told how many rows are final, as batches end, from any thread.
+/// Throws Cancelled.
+void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
+                Fits& fits, FitInfo& info, const std::function<void(std::int64_t count)>& finished = {});
 
 /// Adds what GPUs did and what befell them, and what the CPU did.
 void add_gpu_part(FitInfo& sum, const FitInfo& more);

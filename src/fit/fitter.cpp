@@ -66,16 +66,20 @@ Fitter::Fitter() : state_(std::make_unique<State>()) {}
 Fitter::~Fitter() = default;
 
 Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
-    const Clock::time_point begin = Clock::now();
     check(view(rois), psf, pixel_size_um, options);
-    const std::size_t edge = std::size_t(rois.size);
-    if (rois.pixels.size() % (edge * edge) != 0)
+    if (rois.pixels.size() % (std::size_t(rois.size) * rois.size) != 0)
         throw OptionError(
             fmt::format("{} pixels are no whole number of {}x{} ROIs", rois.pixels.size(), rois.size, rois.size));
+    return fit(view(rois), psf, pixel_size_um, options, info);
+}
+
+Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    const Clock::time_point begin = Clock::now();
+    check(rois, psf, pixel_size_um, options);
     FitInfo how;
-    how.fits = std::int64_t(rois.count());
+    how.fits = std::int64_t(rois.count);
     Fits fits;
-    fits.resize(psf.model, rois.count());
+    fits.resize(psf.model, rois.count);
     const auto tell = [&] {
         how.seconds = seconds_since(begin);
         if (info) *info = how;
@@ -92,7 +96,9 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
 
 void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     const Plan who = plan(stack, info);
-    RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0));
+    const auto told = [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
+    RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
+                   stack.options.progress ? RowQueue::Told(told) : RowQueue::Told());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
     if (chosen(stack.options.backend) != Backend::cpu)
         info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(queue.finished(), info);
@@ -106,7 +112,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     const int wanted = stack.options.gpus;
     plan.most_gpus =
         wanted == 1 ? 1 : std::max(1, wanted == all_gpus ? seats.there() : std::min(wanted, seats.there()));
-    plan.gpus = useful_gpus(view(stack.rois), stack.options, plan.most_gpus);
+    plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
     if (backend != Backend::automatic || !stack.options.weigh || seats.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
     plan.decision = weigh(stack, info);
@@ -123,9 +129,8 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
 
 /// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.
 offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
-    const RoiView all = view(stack.rois);
     const PsfModel model = stack.psf.model;
-    const offload::Work work = fit_work(all, 0, model, stack.options);
+    const offload::Work work = fit_work(stack.rois, 0, model, stack.options);
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
@@ -136,7 +141,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
                        unused);  // not yet final
             best_s = std::min(best_s, seconds_since(began));
         }
-        weighing.learn(fit_work(all, count - sample, model, stack.options), offload::Side::cpu, best_s);
+        weighing.learn(fit_work(stack.rois, count - sample, model, stack.options), offload::Side::cpu, best_s);
     }
     return weighing.decide(work, stack.options.gpu_memory_bytes, seats.held() > 0);
 }
@@ -192,11 +197,10 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
 void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
     const Clock::time_point began = Clock::now();
     const bool all = queue.finished() == 0;
-    RowShare share(queue);
     do {
-        const RowRange rows = share.take(info.fits);
-        fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, rows, stack.fits, info);
-        share.finish(rows);
+        const RowRange rows = queue.take(info.fits);
+        fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, rows, stack.fits, info,
+                   [&](std::int64_t count) { queue.finish(count); });
     } while (!queue.is_finished());
     if (!plan.decision || !all) return;
     const std::lock_guard lock(mutex);
@@ -219,6 +223,10 @@ std::string Fitter::State::why_cpu(std::int64_t finished, const FitInfo& info) c
 }
 
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
+    return Fitter().fit(rois, psf, pixel_size_um, options, info);
+}
+
+Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {
     return Fitter().fit(rois, psf, pixel_size_um, options, info);
 }
 

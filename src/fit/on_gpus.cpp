@@ -231,7 +231,7 @@ void OnGpus::fit_rows(Hand& hand) {
     FitInfo part;
     const Clock::time_point began = Clock::now();
     try {
-        hand.seat->fitter.fit(view(stack_.rois), stack_.psf, stack_.pixel_size_um, options_, view(stack_.fits), share,
+        hand.seat->fitter.fit(stack_.rois, stack_.psf, stack_.pixel_size_um, options_, view(stack_.fits), share,
                               &part);
     } catch (const gpu::GpuError&) {
         if (share.finished() > 0) hand.failures = 0;

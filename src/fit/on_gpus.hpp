@@ -20,7 +20,7 @@ namespace glint {
 
 /// What is to be fitted, and where the results go.
 struct Stack {
-    const Rois& rois;
+    const RoiView& rois;
     const Psf& psf;
     double pixel_size_um;
     const FitOptions& options;

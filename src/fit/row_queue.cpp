@@ -3,6 +3,7 @@
 #include "fit/row_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "glint/error.hpp"
 
@@ -18,7 +19,8 @@ std::int64_t whole_warps(std::int64_t rows) { return (rows + one_warp - 1) / one
 
 }  // namespace
 
-RowQueue::RowQueue(RowRange all, int sharers) : total_(all.count()), sharers_(sharers), left_(all.count()) {
+RowQueue::RowQueue(RowRange all, int sharers, Told told)
+    : total_(all.count()), sharers_(sharers), told_(std::move(told)), left_(all.count()) {
     if (!all.empty()) pieces_.push_back(all);
 }
 
@@ -38,10 +40,19 @@ RowRange RowQueue::take(std::int64_t most) {
 }
 
 void RowQueue::finish(std::int64_t count) {
-    const std::lock_guard lock(mutex_);
-    finished_ += count;
-    progressed_ = std::chrono::steady_clock::now();
-    if (over()) changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        finished_ += count;
+        progressed_ = std::chrono::steady_clock::now();
+        if (over()) changed_.notify_all();
+    }
+    if (told_) tell();
+}
+
+void RowQueue::tell() {
+    const std::lock_guard lock(telling_);
+    const std::int64_t now = finished();
+    if (now > told_of_) told_(told_of_ = now);
 }
 
 void RowQueue::give_back(RowRange rows, std::int64_t finished) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -24,7 +25,9 @@ class RowQueue {
   public:
     /// For `sharers` who draw. One alone gets batches as large as it asks for; of several, each gets smaller ones
     /// towards the end, so that all end together.
-    explicit RowQueue(RowRange all, int sharers = 1);
+    /// `told`: how many rows are finished, from whoever finishes some, one at a time; only ever more.
+    using Told = std::function<void(std::int64_t finished)>;
+    explicit RowQueue(RowRange all, int sharers = 1, Told told = {});
 
     /// At most `most` rows; none: nothing is left to take, though what others took may come back.
     RowRange take(std::int64_t most);
@@ -46,10 +49,14 @@ class RowQueue {
     std::chrono::steady_clock::time_point progressed() const;
 
   private:
+    void tell();
     bool over() const { return closed_ || finished_ == total_; }
 
     const std::int64_t total_;
     const int sharers_;
+    const Told told_;
+    std::mutex telling_;
+    std::int64_t told_of_ = 0;  // under `telling_`
     mutable std::mutex mutex_;
     std::condition_variable changed_;  // rows came back, or it is over
     std::vector<RowRange> pieces_;     // the last one is taken from first

@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "io/picasso_order.hpp"
+
 namespace glint {
 namespace {
 
@@ -93,6 +95,8 @@ void put_extra(hid_t type, double value, std::byte* to) {
 }
 
 }  // namespace
+
+std::span<const char* const> picasso_order() { return usual_order; }
 
 PicassoRow::PicassoRow(const Localizations& like) {
     const auto add = [&](const std::string& name) {

@@ -169,7 +169,9 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
     return result;
 }
 
-Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
+Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options,
+                              LocalizeResult* result) {
+    const auto start = std::chrono::steady_clock::now();
     const Job job = make_job(movie.info(), camera, options);
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;
@@ -177,12 +179,18 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Localize
     const BlocksDone done = run_blocks(movie, job, job.frames.begin, [&](BlockResult block) {
         totals.add(block);
         if (block.rows.size() > 0) append(rows, block.rows);
+        if (options.progress) options.progress(totals.frames, job.frames.end - job.frames.begin, totals.rows);
     });
     if (done.read_error) std::rethrow_exception(done.read_error);
     if (options.stop && options.stop->load()) throw Cancelled("localizing was stopped");
     warn_about(totals, movie.info(), options.warn);
     rows.width = job.like.width, rows.height = job.like.height, rows.frames = job.like.frames;
     rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
+    if (result) {
+        fill_result(*result, totals);
+        result->fit = done.fit, result->complete = true;
+        result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
     return rows;
 }
 

@@ -72,6 +72,7 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
 Fits Worker::fit(const Rois& rois, FitInfo& info) const {
     FitOptions options = job_.options.fit;
     options.threads = 1;  // the blocks are what runs in parallel
+    options.progress = {};
     // A block once begun is finished, so that a stop loses nothing; but a wait for a GPU may be long.
     options.stop = chosen(options.backend) == Backend::cpu ? nullptr : job_.options.stop;
     return fitter_.fit(rois, job_.options.psf, job_.pixel_size_um, options, &info);

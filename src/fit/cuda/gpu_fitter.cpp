@@ -309,8 +309,9 @@ const gpu::Context& GpuFitter::context() const { return state_->context; }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
-    const std::int64_t first = finished ? *finished : 0;
-    RowQueue all({first, std::int64_t(rois.count)});
+    const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
+    const auto told = [&](std::int64_t done) { options.progress(first + done, count, -1); };
+    RowQueue all({first, count}, 1, options.progress ? RowQueue::Told(told) : RowQueue::Told());
     RowShare share(all);
     const auto tell = [&] {
         if (finished) *finished = first + share.finished();

@@ -1,0 +1,26 @@
+"""glint fits single molecules in microscope movies by maximum likelihood, on CPUs and shared GPUs.
+
+    movie ──detect──▶ Spots ──cut_rois──▶ Rois ──fit──▶ Fits ──▶ Localizations ──render──▶ picture
+      └───────────────────────────── localize ────────────────────────▶┘
+
+Positions are in camera pixels, the centre of the first pixel at 0.0, x along columns and y along rows; frames count
+from 0; z is in nanometres in Localizations and in micrometres in Fits.
+"""
+# SPDX-License-Identifier: MIT
+from . import gpu
+from ._core import active_isa, available_isas, has_gpu_kernels, version
+from .analysis import (Calibration, Score, calibrate_astigmatism, load_calibration, load_camera, save_calibration,
+                       score)
+from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
+from .errors import Error, GpuError, InputError, OptionError, OutputError
+from .files import load, save
+from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
+from .localizations import Localizations, load_localizations, load_truth, save_truth
+from .localizing import LocalizeInfo, Spots, detect, localize
+from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
+from .pictures import load_picture, render, save_picture
+from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY
+from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
+from .table import Table
+
+__version__ = version()

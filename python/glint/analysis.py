@@ -1,0 +1,118 @@
+"""Scores against truth, and calibrations."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+
+from . import _core
+from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
+from .errors import OptionError
+from .localizations import Localizations, refuse_existing
+from .movies import open_movie
+from .psf import AstigmaticXYZNB
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """How localizations compare with the truth; lengths in nm, z only where both tables have it."""
+
+    truths: int
+    localizations: int
+    matched: int
+    recall: float
+    precision: float
+    jaccard: float
+    rmse_nm: float  #: lateral, over matches
+    rmse_x_nm: float
+    rmse_y_nm: float
+    bias_x_nm: float
+    bias_y_nm: float
+    rmsmd_nm: float  #: root mean square minimum distance, both directions, per frame
+    std_over_crlb_x: float  #: 1 when the stated precision is right
+    std_over_crlb_y: float
+    rmse_z_nm: float | None = None
+    bias_z_nm: float | None = None
+    std_over_crlb_z: float | None = None
+
+
+def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0,
+          axial_radius_nm: float | None = None) -> Score:
+    """One-to-one matching per frame: as many pairs within the radius as possible, at the smallest total distance.
+
+    Both tables need their pixel size. axial_radius_nm: None: no limit in z.
+
+    >>> score = glint.score(locs, truth)
+    >>> score.recall > 0.8 and score.precision > 0.8
+    True
+    """
+    return Score(**_core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Calibration:
+    """Widths over z of beads, and the curve through them."""
+
+    psf: AstigmaticXYZNB
+    z_um: np.ndarray  #: of each slice; 0 midway between the foci
+    sigma_x_um: np.ndarray  #: medians over beads
+    sigma_y_um: np.ndarray
+    sigma_x_unc_um: np.ndarray  #: their standard errors
+    sigma_y_unc_um: np.ndarray
+    z_middle_um: float  #: z of the curve's 0 on the scale of the stage
+    beads: int
+    rms_residual_um: float  #: of the widths about the curve
+    plot: np.ndarray  #: (height, width, 3) uint8: data and curve
+
+    def __repr__(self):
+        return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
+
+
+def calibrate_astigmatism(stack, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
+                          sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
+    """The astigmatic PSF of a z-stack of beads, a slice a frame.
+
+    z_step_um: distance of two slices, negative where z falls. z_center_um: z of the middle slice on the scale of the
+    stage. sigma_um: rough width, to find the beads. Raises InputError with the reason where the stack cannot give z.
+    """
+    stack = open_movie(stack)
+    camera = stack.camera() if camera is None else camera
+    core = core_camera(camera)
+    options = _core.CalibrateOptions()
+    options.pixel_size_nm, options.z_step_nm = 1000 * camera.pixel_size_um, 1000 * z_step_um
+    options.z_center_nm, options.sigma_um, options.roi_size = 1000 * z_center_um, sigma_um or 0, roi_size or 0
+    result = _core.calibrate_astigmatism(stack._movie, core, options)
+    columns, curve = result.pop("columns"), result.pop("curve")
+    return Calibration(psf=AstigmaticXYZNB._of_curve(curve), **columns, **result)
+
+
+def load_calibration(path) -> AstigmaticXYZNB:
+    """Reads the calibration that `save_calibration()` or `glint calibrate astigmatism` wrote (TOML)."""
+    return AstigmaticXYZNB._of_curve(_core.read_astigmatic_curve(os.fspath(path)))
+
+
+def save_calibration(path, psf: AstigmaticXYZNB | Calibration, *, overwrite: bool = False):
+    """Writes a calibration (TOML)."""
+    refuse_existing(path, overwrite)
+    _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve())
+
+
+def load_camera(path, *, pixel_size_um: float | None = None) -> Camera:
+    """Reads camera.toml, with the maps that it names. What it must say and does not is an OptionError: the offset, the
+    gain, and the pixel size, unless it is given here."""
+    said = _core.read_camera(os.fspath(path))
+    if pixel_size_um is None and said["pixel_size_nm"] is not None:
+        pixel_size_um = said["pixel_size_nm"] / 1000
+    missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"])]
+               if value is None]
+    if missing:
+        raise OptionError(f"{os.fspath(path)} does not say {', '.join(missing)}: what is true of the camera has to stand there")
+    values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}
+    if said["kind"] == "IdealCamera":
+        return IdealCamera(**values)
+    values["readnoise"] = said["readnoise"]
+    if said["kind"] == "EMCCDCamera":
+        return EMCCDCamera(**values, em_gain=said["em_gain"])
+    return SCMOSCamera(**values, qe=said["qe"], sensor_roi=said["sensor_roi"])

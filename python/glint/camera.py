@@ -1,0 +1,121 @@
+"""The camera: what turns counts (ADU) into photoelectrons, and the noise it adds.
+
+photoelectrons = (ADU - offset) * gain / em_gain / qe
+"""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from . import _core
+from .errors import OptionError
+
+
+def _check_pixel_size(name, pixel_size_um):
+    if not 0 < float(pixel_size_um) < math.inf:
+        raise OptionError(f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
+                          "micrometres, as in pixel_size_um=0.1")
+
+
+def _property(name, value):
+    """A number, or a map of the sensor (height, width) as float32."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "buif":
+        raise OptionError(f"the camera's {name} is {value!r}: give a number, or an array (height, width) of the sensor")
+    if array.ndim == 0:
+        return float(array)
+    if array.ndim != 2:
+        raise OptionError(f"the camera's {name} has the shape {array.shape}: give a number, or a map (height, width)")
+    return np.ascontiguousarray(array, np.float32)
+
+
+def _text(value):
+    if np.ndim(value) == 2:
+        return f"<map {'x'.join(map(str, np.shape(value)))}>"
+    return f"{value:g}" if np.ndim(value) == 0 else str(value)
+
+
+class _Camera:
+    def _core(self):
+        roi_x, roi_y = getattr(self, "sensor_roi", (0, 0))
+        properties = (_property(name, getattr(self, name, default))
+                      for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
+        return _core.Camera(type(self).__name__, *properties, float(getattr(self, "em_gain", 1.0)), roi_x, roi_y)
+
+    def __repr__(self):
+        said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
+                if not np.array_equal(getattr(self, field.name), field.default)]
+        return f"{type(self).__name__}({', '.join(said)})"
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class IdealCamera(_Camera):
+    """A camera without noise of its own. With `offset` 0 and `gain` 1 its counts are photoelectrons.
+
+    pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
+    per ADU, not its inverse.
+
+    >>> glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+    IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+    """
+
+    pixel_size_um: float
+    offset: float = 0.0
+    gain: float = 1.0
+
+    def __post_init__(self):
+        _check_pixel_size("IdealCamera", self.pixel_size_um)
+        self._core()
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class SCMOSCamera(_Camera):
+    """An sCMOS camera: read noise, and values that may differ from pixel to pixel.
+
+    offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
+    mean) are numbers, or maps of the sensor of shape (height, width). `sensor_roi` is the sensor's (column, row) that is
+    the movie's first pixel. ROIs need corners where there are maps. `load_camera()` reads one from camera.toml.
+    """
+
+    pixel_size_um: float
+    offset: float | np.ndarray = 0.0
+    gain: float | np.ndarray = 1.0
+    readnoise: float | np.ndarray = 0.0
+    qe: float | np.ndarray = 1.0
+    sensor_roi: tuple[int, int] = (0, 0)
+
+    def __post_init__(self):
+        _check_pixel_size("SCMOSCamera", self.pixel_size_um)
+        self._core()
+
+
+@dataclasses.dataclass(repr=False, eq=False)
+class EMCCDCamera(_Camera):
+    """A camera with an electron-multiplying register, whose excess noise doubles the variance.
+
+    gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out.
+    """
+
+    pixel_size_um: float
+    offset: float = 0.0
+    gain: float = 1.0
+    em_gain: float = 300.0
+    readnoise: float = 0.0
+
+    def __post_init__(self):
+        _check_pixel_size("EMCCDCamera", self.pixel_size_um)
+        self._core()
+
+
+Camera = IdealCamera | SCMOSCamera | EMCCDCamera
+
+
+def core_camera(camera):
+    """`camera` as the library takes it."""
+    if not isinstance(camera, Camera):
+        raise OptionError(f"camera={camera!r} is no camera: give one as in "
+                          "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+    return camera._core()

@@ -1,0 +1,62 @@
+"""`load()` and `save()` for every kind of file."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import pathlib
+
+import numpy as np
+
+from .analysis import Calibration, load_calibration, load_camera, save_calibration
+from .errors import InputError, OptionError
+from .fits import Fits
+from .localizations import Localizations, load_localizations
+from .movies import Movie, load_rois, open_movie, save_movie
+from .pictures import load_picture, save_picture
+from .psf import AstigmaticXYZNB
+
+
+def load(path, **options):
+    """Reads what a file holds, by its name: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.raw` a movie; `.npy` ROIs; `.png` a
+    picture; `.toml` a camera or a calibration. `options` are those of the function that is meant, as `load_localizations()`;
+    call that where the name does not tell, as for ROIs in `.h5`.
+    """
+    path = pathlib.Path(path)
+    match path.suffix.lower():
+        case ".hdf5" | ".h5" | ".csv":
+            return load_localizations(path, **options)
+        case ".tif" | ".tiff" | ".raw":
+            return open_movie(path, **options)
+        case ".npy":
+            return load_rois(path, **options)
+        case ".png":
+            return load_picture(path, **options)
+        case ".toml":
+            return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
+    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations, .tif and .raw "
+                      "movies, .npy ROIs, .png pictures, .toml cameras and calibrations")
+
+
+def _is_calibration(path):
+    try:
+        return "[astigmatism]" in path.read_text(errors="replace")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+
+
+def save(path, what, **options):
+    """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
+    calibration. `overwrite=True` replaces what is there; other `options` are those of the function that is meant."""
+    suffix = pathlib.Path(path).suffix.lower()
+    if isinstance(what, (Localizations, Fits)):
+        return what.save(path, **options)
+    if isinstance(what, (AstigmaticXYZNB, Calibration)):
+        return save_calibration(path, what, **options)
+    if isinstance(what, Movie):
+        what = what[:]
+    if isinstance(what, np.ndarray) and (suffix == ".png" or what.ndim == 2):
+        return save_picture(path, what, **options)
+    if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
+        return save_movie(path, what, **options)
+    raise OptionError(f"{type(what).__name__} cannot be written to {os.fspath(path)}: localizations go to .hdf5, .csv, .smlm.h5; "
+                      "movies to .tif; pictures to .png and .tif; calibrations to .toml")

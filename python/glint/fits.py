@@ -1,0 +1,260 @@
+"""Maximum-likelihood fits of regions of interest (ROIs)."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _core
+from .arrays_in import columns_of, integers, pixels_of
+from .camera import Camera, core_camera
+from .errors import OptionError
+from .localizations import Localizations
+from .psf import Psf, core_psf
+from .table import Table
+
+OnWait = Callable[[float, int, int], object]
+Progress = Callable[[int, int], object]
+
+# Columns of the parameters in the order of the library's: its name, ours.
+_UNITS = {"x": "px", "y": "px", "sigma": "px", "sigma_x": "px", "sigma_y": "px", "z": "um"}
+
+
+class FitStatus(enum.IntEnum):
+    """What became of a fit. Failure is data: every ROI has a row."""
+
+    CONVERGED = 0
+    ITERATION_LIMIT = 1  #: still moving at the last iteration
+    AT_BOUND = 2  #: stopped with a parameter at its bound: the CRLB does not hold
+    SINGULAR = 3  #: no position
+    BAD_INPUT = 4  #: NaN or infinity among the pixels
+
+
+@dataclasses.dataclass(frozen=True)
+class FitInfo:
+    """How fits were run."""
+
+    backend: str  #: "cpu", "gpu"
+    device: str  #: "avx512", "avx2", "sse2", "neon", or the GPU's name
+    note: str  #: why it was not the GPU, or not to the end; empty when there is nothing to say
+    decision: str  #: of backend="auto", in words
+    threads: int
+    fits: int
+    seconds: float
+    batches: int
+    batch_size: int
+    bytes_up: int
+    bytes_down: int
+    transfer_seconds: float
+    kernel_seconds: float
+    waited_seconds: float
+    retries: int
+    events: tuple[tuple[float, str], ...]  #: what befell it on GPUs: seconds since the call, what
+
+
+class Rois(NamedTuple):
+    """A stack of ROIs and where it is from, as `fit()` takes it."""
+
+    pixels: np.ndarray  #: (n, S, S) counts, or photoelectrons
+    corners: np.ndarray | None = None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: not known
+    frames: np.ndarray | None = None  #: (n,) from 0; None: ROI k is from frame k
+    start: np.ndarray | None = None  #: (n, 2) where the spot was found, px in the ROI; None: not known
+
+
+class Fits(Table):
+    """The results of `fit()`: a row for each ROI, in its order.
+
+    Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel), then
+    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_um`; for each the standard deviation by the Cramer-Rao lower bound, `x_unc_px`,
+    `photons_unc`, ...; `log_likelihood` (against the perfect model, at most 0), `p_value` (small where the model
+    does not describe the pixels), `iterations`, and `status` (FitStatus). The columns are the library's own memory; nothing
+    was copied.
+    """
+
+    def __init__(self, columns, psf, pixel_size_um, roi_size, info, x_corner=None, y_corner=None, frames=None):
+        super().__init__(columns)
+        self.psf, self.pixel_size_um, self.roi_size, self.info = psf, pixel_size_um, roi_size, info
+        self.x_corner, self.y_corner, self.frames = x_corner, y_corner, frames
+
+    @property
+    def model(self) -> str:
+        """The PSF model's name."""
+        return type(self.psf).__name__
+
+    @property
+    def converged(self) -> np.ndarray:
+        """(n,) bool: fits whose numbers can be trusted. `fits[fits.converged]` are these alone."""
+        return self.status == FitStatus.CONVERGED
+
+    def to_localizations(self, *, keep_failed: bool = False):
+        """The converged fits (all, with `keep_failed`) in frame coordinates, as Localizations: corners are added, ROI k is
+        from frame k where there are no frames. Needs a camera's pixel size."""
+        if not self.pixel_size_um:
+            raise OptionError("localizations need the size of a pixel: fit with a camera, as in "
+                              "camera=glint.IdealCamera(pixel_size_um=0.1)")
+        rows = self if keep_failed else self[self.converged]
+        numbered = rows.frames if rows.frames is not None else (
+            np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
+        core = _core.to_localizations(_numbered(rows.columns, self.model), rows.x_corner, rows.y_corner, numbered,
+                                      core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
+        return Localizations._of_core(core)
+
+    def to_picasso(self):
+        """As `Localizations.to_picasso()`, of the converged fits."""
+        return self.to_localizations().to_picasso()
+
+    def save(self, path, *, keep_failed: bool = False, overwrite: bool = False):
+        """Writes them as localizations: `Localizations.save()`."""
+        self.to_localizations(keep_failed=keep_failed).save(path, overwrite=overwrite)
+
+    def _with_columns(self, columns, rows):
+        part = [None if values is None else values[rows] for values in (self.x_corner, self.y_corner, self.frames)]
+        return Fits(columns, self.psf, self.pixel_size_um, self.roi_size, self.info, *part)
+
+    def __repr__(self):
+        n = len(self)
+        share = f"{self.converged.mean():.1%} converged" if n else "none"
+        where = f"{self.info.device}, {self.info.threads} threads" if self.info.backend == "cpu" else self.info.device
+        return (f"<Fits: {n:,} of {self.model}, {self.roi_size}x{self.roi_size} px, {share}; "
+                f"{self.info.seconds:.3g} s on {where}>")
+
+
+class Fitter:
+    """`fit()` for stack after stack: keeps its share of a GPU from one to the next, until it is closed.
+
+    Use it in a `with` statement, or call `close()`. From several threads at once calls wait for each other on a GPU.
+
+    >>> with glint.Fitter() as fitter:
+    ...     for stack in stacks:
+    ...         fits = fitter.fit(stack, psf, camera)
+    """
+
+    def __init__(self):
+        self._fitter = _core.Fitter()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Gives the GPU back. The next `fit()` would ask for one again."""
+        self._fitter = _core.Fitter()
+
+    def fit(self, rois, psf: Psf, camera: Camera | None = None, **options) -> Fits:
+        """As `glint.fit()`."""
+        return fit(rois, psf, camera, fitter=self, **options)
+
+
+def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
+        excess_noise: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
+        gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
+        weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
+        min_sigma_px: float = 0.3, max_sigma_px: float | None = None, progress: Progress | None = None,
+        on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
+        fitter: Fitter | None = None) -> Fits:
+    """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
+
+    rois: (n, S, S), S from 3 to 31: counts, which `camera` turns into photoelectrons, or photoelectrons where there
+        is none. uint8, uint16 and float32 in C order are fitted where they lie; other integers and floats, other byte
+        orders and strides are copied to float32 first. NumPy, or anything that speaks DLPack (PyTorch, CuPy). Arrays on a
+        GPU are brought to the host first. Or Rois, as `cut_rois()` and `load_rois()` make them, with corners, frames, start.
+    psf: the model, as in GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
+    camera: with `pixel_size_um`.
+    corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. A camera with maps needs them.
+    frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
+    start: where fits begin: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
+        columns. By default from the pixels.
+    variance, excess_noise: read noise, photoelectrons^2, and F^2 of pixels that are photoelectrons.
+    backend: "auto" does what the variable GLINT_BACKEND says, else what is done sooner; "cpu"; "gpu".
+    auto_timeout, gpu_timeout: seconds to go without a GPU, waiting or failing, until "auto" takes the CPU, and until "gpu"
+        raises.
+    gpu_memory: bytes to ask for, and most to take, beyond the context: 2**30, "1GiB", "25%".
+    batch_size: ROIs sent to the GPU at once; None: what the link needs.
+    threads: of the CPU; None: GLINT_THREADS, or all that may be used.
+    weigh: False: "auto" takes a GPU wherever there is one, and waits for it for up to auto_timeout.
+    max_iterations, tolerance: a fit has converged when its step is below `tolerance` of the CRLB.
+    position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
+    progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while a
+        GPU is waited for; log: with a sentence on each wait, failure and new attempt on a GPU. All from the calling
+        thread. An exception of theirs stops the fit.
+    fitter: whose GPU is used; `Fitter.fit()` gives itself.
+
+    Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
+    Raises OptionError; where "gpu" cannot, gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
+
+    >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
+    >>> fits = glint.fit(rois, psf, camera)
+    >>> len(fits), bool(fits.converged.mean() > 0.99)
+    (1000, True)
+    """
+    if isinstance(rois, Rois):
+        rois, corners, frames, start = (own if own is not None else given
+                                        for own, given in zip((None, corners, frames, start), rois))
+    stack = pixels_of(rois)
+    n = len(stack)
+    pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
+    x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
+    if frames is not None:
+        frames = integers("frames", frames, (n,), np.uint32)
+    core = _core.Stack(stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
+                       None if camera is None else core_camera(camera), variance, excess_noise)
+    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
+                          tolerance)
+    options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
+    options.max_sigma_px = max_sigma_px or 0
+    columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
+        core, core_psf(psf, pixel_size_um), pixel_size_um or 1.0, options, progress, on_wait, log)
+    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, stack.shape[1], FitInfo(**info),
+                x_corner, y_corner, frames)
+
+
+def _widths_of(psf):
+    return (2, len(_core.parameter_names(type(psf).__name__)))
+
+
+def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):
+    """What `fit()` and `localize()` have in common, as the library takes it."""
+    if backend not in ("auto", "cpu", "gpu"):
+        raise OptionError(f"backend={backend!r} is none: give 'auto', 'cpu' or 'gpu'")
+    for name, value in [("auto_timeout", auto_timeout), ("gpu_timeout", gpu_timeout)]:
+        if not value >= 0:
+            raise OptionError(f"{name}={value}: give seconds, 0 or more, or math.inf")
+    for name, value in [("batch_size", batch_size), ("threads", threads)]:
+        if value is not None and not value >= 1:
+            raise OptionError(f"{name}={value}: give 1 or more, or None")
+    options = _core.FitOptions()
+    options.backend = getattr(_core.Backend, backend)
+    options.auto_timeout_s, options.gpu_timeout_s = auto_timeout, gpu_timeout
+    options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
+    options.gpu_batch_size, options.threads, options.weigh = batch_size or 0, threads or 0, weigh
+    options.max_iterations, options.tolerance = max_iterations, tolerance
+    return options
+
+
+def column_names(model):
+    """Names of a model's parameters and of their uncertainties."""
+    names = _core.parameter_names(model)
+    units = [f"_{_UNITS[name]}" if name in _UNITS else "" for name in names]
+    return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]
+
+
+def _numbered(columns, model):
+    """The library's names for a model's columns, with contiguous values."""
+    values, uncertainties = column_names(model)
+    ours = {f"theta{k}": name for k, name in enumerate(values)} | {f"crlb{k}": name for k, name in enumerate(uncertainties)}
+    ours |= {name: name for name in ("log_likelihood", "p_value", "iterations", "status")}
+    return {name: np.ascontiguousarray(columns[our]) for name, our in ours.items()}
+
+
+def _named(columns, model):
+    values, uncertainties = column_names(model)
+    named = {name: columns[f"theta{k}"] for k, name in enumerate(values)}
+    named |= {name: columns[f"crlb{k}"] for k, name in enumerate(uncertainties)}
+    return named | {name: columns[name] for name in ("log_likelihood", "p_value", "iterations", "status")}

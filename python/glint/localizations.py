@@ -1,0 +1,143 @@
+"""The table of molecules found in a movie."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import warnings
+
+import numpy as np
+
+from . import _core
+from .errors import OptionError
+from .table import Table, structured
+
+
+class Localizations(Table):
+    """Molecules in frame coordinates: a row for each.
+
+    Columns (n,), those that are known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
+    `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
+    square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `p_value`,
+    `iterations`, `status`. A file's further columns keep their names.
+
+    `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 when unknown; `history` has a YAML mapping for
+    each step of processing; `info` says how the rows came about, where `localize()` made them.
+
+    >>> locs = glint.Localizations({"frame": [0, 1], "x_px": [3.5, 4.0], "y_px": [1.0, 2.0]}, pixel_size_nm=100)
+    >>> locs
+    <Localizations: 2, pixel 100 nm>
+    >>> locs[locs.x_px < 3.7].x_px
+    array([3.5], dtype=float32)
+    """
+
+    def __init__(self, columns, *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
+                 history=(), info=None):
+        super().__init__({name: _column(name, values) for name, values in columns.items()})
+        for name in ("frame", "x_px", "y_px"):
+            if name not in self.columns:
+                raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
+        self.width, self.height, self.frames = int(width), int(height), int(frames)
+        self.pixel_size_nm, self.history, self.info = float(pixel_size_nm), list(history), info
+
+    @classmethod
+    def _of_core(cls, core, info=None):
+        return cls(core.columns, width=core.width, height=core.height, frames=core.frames,
+                   pixel_size_nm=core.pixel_size_nm, history=core.history, info=info)
+
+    def _core(self):
+        return _core.Localizations(self.columns, self.width, self.height, self.frames, self.pixel_size_nm, self.history)
+
+    def _with_columns(self, columns, rows):
+        return Localizations(columns, width=self.width, height=self.height, frames=self.frames,
+                             pixel_size_nm=self.pixel_size_nm, history=self.history, info=self.info)
+
+    def to_picasso(self):
+        """(locs, info) as `picasso.io.save_locs(path, locs, info)` takes them: a pandas.DataFrame with Picasso's columns
+        in its order, and a list of dictionaries."""
+        import pandas
+
+        return pandas.DataFrame(structured(self._picasso_columns())), json.loads(self._core().picasso_info)
+
+    def _picasso_columns(self):
+        names = _core.picasso_names()
+        known = {theirs: self.columns[ours] for theirs, ours in names if ours in self.columns}
+        ours = {ours for _, ours in names}
+        return known | {name: values for name, values in self.columns.items() if name not in ours}
+
+    @classmethod
+    def from_picasso(cls, locs, info) -> Localizations:
+        """Of what `picasso.io.load_locs(path)` returns: a DataFrame or structured array, and a list of dictionaries."""
+        ours = dict(_core.picasso_names())
+        names = locs.dtype.names if isinstance(locs, np.ndarray) else list(locs.columns)
+        facts = {}
+        for step in info:
+            facts |= {key: step[key] for key in ("Width", "Height", "Frames", "Pixelsize") if key in step}
+        history = ["".join(f"{json.dumps(str(key))}: {json.dumps(value, default=str)}\n" for key, value in step.items())
+                   for step in info]
+        return cls({ours.get(name, name): np.asarray(locs[name]) for name in names}, width=facts.get("Width", 0),
+                   height=facts.get("Height", 0), frames=facts.get("Frames", 0),
+                   pixel_size_nm=facts.get("Pixelsize", 0), history=history)
+
+    def save(self, path, *, overwrite: bool = False):
+        """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
+        appears when it is complete. Raises OptionError where it exists already, OutputError."""
+        refuse_existing(path, overwrite)
+        _core.write_localizations(os.fspath(path), self._core(), False, warn)
+
+    def __repr__(self):
+        size = f" in {self.frames:,} frames of {self.width}x{self.height} px" if self.frames and self.width else ""
+        pixel = f", pixel {self.pixel_size_nm:g} nm" if self.pixel_size_nm else ""
+        how = f"; {self.info.seconds:.3g} s on {self.info.fit.device}" if self.info else ""
+        return f"<Localizations: {len(self):,}{size}{pixel}{how}>"
+
+
+_INTEGERS = {"frame": np.uint32, "iterations": np.uint32, "status": np.uint8}
+_FLOATS = set(_core.float_columns())  # others are passed on in double precision
+
+
+def _column(name, values):
+    """As the library holds it, without a copy where it is so already."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "uifb":
+        raise OptionError(f"column {name!r} is of {array.dtype}: give numbers")
+    wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else np.float64))
+    if array.dtype != wanted and wanted.kind == "u" and array.size:
+        limit = np.iinfo(wanted).max
+        if not (np.all(array >= 0) and np.all(array <= limit) and np.all(array == np.floor(array))):
+            raise OptionError(f"column {name!r} needs whole numbers from 0 to {limit}")
+    return np.ascontiguousarray(array, wanted)
+
+
+
+def load_localizations(path, *, pixel_size_nm: float = 0.0) -> Localizations:
+    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), told apart by content.
+
+    pixel_size_nm: where the file does not tell it; a ThunderSTORM file, in nanometres, cannot be read without. Rows with
+    NaN or infinity are left out, with a warning. Raises InputError, OptionError.
+    """
+    return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, False, warn))
+
+
+def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
+    """Reads ground truth for `score()`: what `save_truth()` or `glint simulate` wrote, another CSV of positions in nm, or
+    any localizations."""
+    return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, True, warn))
+
+
+def save_truth(path, truth: Localizations, *, overwrite: bool = False):
+    """Writes ground truth as CSV, with positions in nm."""
+    refuse_existing(path, overwrite)
+    _core.write_localizations(os.fspath(path), truth._core(), True, warn)
+
+
+def refuse_existing(path, overwrite):
+    """What stands under the name stays, unless it was said that it need not."""
+    if not overwrite and pathlib.Path(path).exists():
+        raise OptionError(f"{os.fspath(path)} exists: give another name, or overwrite=True to replace it")
+
+
+def warn(message):
+    """Warnings of the library, as Python's."""
+    warnings.warn(message, stacklevel=3)

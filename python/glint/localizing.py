@@ -1,0 +1,138 @@
+"""Movies to localizations."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Callable
+
+from . import _core
+from .camera import Camera, core_camera
+from .errors import OptionError
+from .fits import FitInfo, OnWait, Progress, fit_options
+from .localizations import Localizations, load_localizations, warn
+from .movies import open_movie
+from .psf import Psf, core_psf
+from .table import Table
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalizeInfo:
+    """What became of a movie."""
+
+    frames: int  #: done in all, with resumed ones
+    resumed_frames: int  #: taken over from the journal
+    localizations: int
+    spots: int  #: found by the detection
+    not_converged: int  #: fits, dropped unless keep_failed
+    wandered: int  #: fits that left the spot they began at, dropped
+    duplicates: int  #: fits that ended on a molecule that a better fit has, dropped
+    bad_pixels: int  #: not a number or infinite; taken as 0 photoelectrons
+    noise_check: float  #: noise on empty regions over what the camera's values predict: 1 when they are right
+    seconds: float
+    fit: FitInfo  #: of this run; seconds are summed over the threads
+
+
+def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
+             threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
+             keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
+             auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpu_memory: int | str = 1 << 30,
+             batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
+             tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
+             on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
+    """Finds the molecules in a movie, fits each, and returns their table.
+
+    movie: a file, a list of files that are one movie, an array (frames, height, width), or what `open_movie()` gave.
+    psf: the model, as in GaussianXYNB(sigma_um=0.13).
+    camera: None: what the movie's metadata say, OptionError where they do not.
+    out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
+        Memory then does not grow with the movie until the table is read back. Ctrl-C, or a crash, leaves OUT.journal and
+        what is finished as a valid NAME.partial.EXT; `resume=True` goes on, and ends with the same bytes.
+        `overwrite=True` replaces a file or a journal that is there.
+    roi_size: edge of the fitted window, px; None: from the PSF. threshold: of the detection, standard deviations of the
+        noise; None: 5, on an EMCCD 6.
+    frames: (begin, end) or slice(begin, end): only these; frame numbers stay the movie's.
+    neighbor_rounds: how often spots that overlap are fitted again with their neighbours as a known signal; 0: never.
+    keep_failed: keep fits that did not converge, left their spot, or are duplicates.
+    memory: bytes for frames in flight.
+    The others are as in `fit()`; `progress` counts frames. Warnings come as Python's.
+
+    Ctrl-C finishes the blocks at work. The result is the same, byte for byte, for any number of threads.
+    Raises OptionError, InputError, OutputError.
+
+    >>> locs = glint.localize(movie, psf, camera)
+    >>> locs.info.frames
+    20
+    """
+    movie = open_movie(movie)
+    camera = movie.camera() if camera is None else camera
+    core = core_camera(camera)
+    options = _core.LocalizeOptions()
+    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
+    options.roi_size = _core.default_roi_size(options.psf, options.pixel_size_nm) if roi_size is None else roi_size
+    options.threshold, options.neighbor_rounds, options.keep_failed = threshold or 0, neighbor_rounds, keep_failed
+    options.frames = _range_of(frames, len(movie), movie.name)
+    options.threads, options.memory_bytes = threads or 0, memory
+    options.resume, options.overwrite = resume, overwrite
+    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
+                       tolerance)
+    callbacks = _core.Callbacks(progress, on_wait, log, warn)
+    if out is None:
+        if resume:
+            raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
+        rows, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
+        return Localizations._of_core(rows, _info_of(info))
+    out = os.fspath(out)
+    try:
+        info = _core.localize(movie._movie, core, out, options, fits, callbacks)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
+                      f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
+        raise
+    locs = load_localizations(out, pixel_size_nm=options.pixel_size_nm)
+    locs.info = _info_of(info)
+    return locs
+
+
+def _info_of(info):
+    return LocalizeInfo(**{**info, "fit": FitInfo(**info["fit"])})
+
+
+def _range_of(frames, count, name):
+    if frames is None:
+        return _core.FrameRange(0, -1)
+    begin, end = (frames.start, frames.stop) if isinstance(frames, slice) else frames
+    begin, end = begin or 0, count if end is None else end
+    if getattr(frames, "step", None) not in (None, 1) or not 0 <= begin < end <= count:
+        raise OptionError(f"frames={frames}: give (begin, end) within the {count} frames of {name}, in steps of 1")
+    return _core.FrameRange(begin, end)
+
+
+class Spots(Table):
+    """Spots that `detect()` found, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the maximum),
+    `score` (standard deviations)."""
+
+    def _with_columns(self, columns, rows):
+        return Spots(columns)
+
+    def __repr__(self):
+        return f"<Spots: {len(self):,}>"
+
+
+def detect(movie, psf: Psf, camera: Camera | None = None, *, threshold: float | None = None,
+           progress: Progress | None = None) -> Spots:
+    """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
+
+    movie: as in `localize()`; one frame (height, width) will do. threshold: standard deviations of the noise; None: 5, on
+    an EMCCD 6.
+
+    >>> spots = glint.detect(movie, psf, camera)
+    >>> spots.columns.keys()
+    dict_keys(['frame', 'x_px', 'y_px', 'score'])
+    """
+    movie = open_movie(movie)
+    camera = movie.camera() if camera is None else camera
+    core = core_camera(camera)
+    sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
+    return Spots(_core.detect(movie._movie, core, sigma_px, threshold or 0, progress))

@@ -1,0 +1,108 @@
+"""Movies and stacks of ROIs, from files and arrays."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import numpy as np
+
+from . import _core
+from .arrays_in import frames_of
+from .camera import EMCCDCamera, IdealCamera
+from .errors import OptionError
+from .fits import Rois
+from .localizations import refuse_existing, warn
+
+
+class Movie:
+    """An open movie: frames are read when they are asked for, as `movie[k]`, `movie[100:200]`.
+
+    `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. What the file's metadata say of the camera is in
+    `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU) and `em_gain`; None where they do not.
+    """
+
+    def __init__(self, core):
+        self._movie = core
+        self.name, self.shape, self.dtype = core.name, core.shape, np.dtype(core.dtype)
+        self.pixel_size_um = None if core.pixel_size_nm is None else core.pixel_size_nm / 1000
+        self.offset, self.gain, self.em_gain = core.offset, core.gain, core.em_gain
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, key) -> np.ndarray:
+        if isinstance(key, slice):
+            begin, end, step = key.indices(len(self))
+            if step != 1:
+                raise OptionError(f"movie[{key}]: frames are read in steps of 1; take movie[begin:end][::{step}]")
+            return self._movie.read(begin, max(0, end - begin))
+        k = range(len(self))[key]  # IndexError, and from the end
+        return self._movie.read(k, 1)[0]
+
+    def camera(self):
+        """The camera as far as the metadata tell; OptionError names what they lack."""
+        facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
+        missing = [name for name, value in facts.items() if value is None]
+        if missing:
+            raise OptionError(f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
+                              "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
+        if self.em_gain and self.em_gain != 1:
+            return EMCCDCamera(**facts, em_gain=self.em_gain)
+        return IdealCamera(**facts)
+
+    def __repr__(self):
+        frames, height, width = self.shape
+        return f"<Movie {self.name}: {frames:,} frames of {width}x{height} px, {self.dtype}>"
+
+
+def open_movie(movie) -> Movie:
+    """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that are one movie, or an array of shape
+    (frames, height, width). uint8, uint16 and float32 arrays in C order, np.memmap too, are read where they lie.
+
+    Raises InputError for what is no movie; a truncated file gives its whole frames and a warning.
+    """
+    if isinstance(movie, Movie):
+        return movie
+    if isinstance(movie, (str, bytes, os.PathLike)):
+        movie = [movie]
+    if isinstance(movie, (list, tuple)) and movie and all(isinstance(m, (str, bytes, os.PathLike)) for m in movie):
+        opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie]))
+        for text in opened._movie.warnings:
+            warn(text)
+        return opened
+    return Movie(_core.Movie.of_array(frames_of(movie), "array"))
+
+
+def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: bool = False):
+    """Writes (frames, height, width) as TIFF, which ImageJ reads; BigTIFF when it must be. uint8, uint16, float32."""
+    refuse_existing(path, overwrite)
+    _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um)
+
+
+def load_rois(path) -> Rois:
+    """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`, `frame`)."""
+    pixels, columns = _core.read_rois(os.fspath(path))
+    corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
+    return Rois(pixels, corners, columns.get("frame"))
+
+
+def cut_rois(movie, spots, size: int) -> Rois:
+    """ROIs of `size` x `size` px around spots that `detect()` found, shifted to lie inside the frame: counts, as they are
+    in the movie. Fits begin at the spots.
+
+    >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
+    >>> fits = glint.fit(rois, psf, camera)
+    """
+    movie = open_movie(movie)
+    _, height, width = movie.shape
+    if not 3 <= size <= min(31, height, width):
+        raise OptionError(f"ROIs of {size} px: give 3 to 31, and no more than the frames' {width}x{height}")
+    corners = np.stack([np.clip(spots.x_px - size // 2, 0, width - size),
+                        np.clip(spots.y_px - size // 2, 0, height - size)], axis=1)
+    pixels = np.empty((len(spots), size, size), movie.dtype)
+    row, column = np.mgrid[:size, :size]
+    for frame in np.unique(spots.frame):
+        these = np.flatnonzero(spots.frame == frame)
+        x, y = corners[these].T[..., None, None]
+        pixels[these] = movie[int(frame)][y + row, x + column]
+    found = np.stack([spots.x_px, spots.y_px], axis=1)
+    return Rois(pixels, corners, spots.frame, (found - corners).astype(np.float32))

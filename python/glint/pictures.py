@@ -1,0 +1,69 @@
+"""Localizations to pictures."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import os
+import pathlib
+
+import numpy as np
+
+from . import _core
+from .arrays_in import on_host
+from .errors import OptionError
+from .localizations import Localizations, refuse_existing
+
+
+def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float = 10.0,
+           picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None,
+           color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
+           saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
+           overwrite: bool = False) -> np.ndarray:
+    """Draws localizations: (height, width, 3) uint8 for the eye, or with `density` (height, width) float32, localizations
+    per picture pixel.
+
+    out: also write it: `.png` the colours, `.tif` the density.
+    mode: "gaussian", each by its own precision, or "histogram". zoom: picture pixels per camera pixel;
+    `picture_pixel_nm` instead of it. min_blur_px: smallest Gaussian, picture pixels; None: half of one. color_z: z as colour,
+    within z_range_nm (None: 1st to 99th percentile). colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
+    saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: chosen.
+
+    >>> glint.render(locs, zoom=8).shape
+    (384, 512, 3)
+    """
+    options = _core.RenderOptions()
+    if mode not in ("gaussian", "histogram"):
+        raise OptionError(f"mode={mode!r} is none: give 'gaussian' or 'histogram'")
+    suffix = None if out is None else pathlib.Path(out).suffix.lower()
+    if suffix not in (None, ".png", ".tif", ".tiff"):
+        raise OptionError(f"out={os.fspath(out)!r}: a picture ends in .png (for the eye) or .tif (32-bit float density)")
+    density = density or suffix in (".tif", ".tiff")
+    if density and (color_z or suffix == ".png"):
+        raise OptionError("a density is one number a pixel: no color_z, and out=PICTURE.tif")
+    options.mode, options.zoom = getattr(_core.RenderMode, mode), zoom
+    options.picture_pixel_nm, options.min_blur_px = picture_pixel_nm or 0, min_blur_px or 0
+    options.color_z, options.colormap, options.saturate_percent = color_z, colormap or "", saturate_percent
+    options.z_min_nm, options.z_max_nm = z_range_nm or (0, 0)
+    options.scale_bar_nm, options.max_edge_px = -1 if scale_bar_nm is None else scale_bar_nm, max_edge_px
+    picture, pixel_size_nm = _core.render(locs._core(), options, density)
+    if out is not None:
+        save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
+    return picture
+
+
+def save_picture(path, picture, *, pixel_size_nm: float = 0.0, overwrite: bool = False):
+    """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
+    where it is known."""
+    refuse_existing(path, overwrite)
+    array = on_host(picture)
+    if array.ndim == 3 and array.shape[2] == 3 and array.dtype == np.uint8:
+        _core.write_png(os.fspath(path), np.ascontiguousarray(array), pixel_size_nm)
+    elif array.ndim == 2 and array.dtype.kind in "uif":
+        _core.write_float_tiff(os.fspath(path), np.ascontiguousarray(array, np.float32), pixel_size_nm)
+    else:
+        raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no picture: give uint8 (height, width, 3), or "
+                          "floats (height, width)")
+
+
+def load_picture(path) -> np.ndarray:
+    """Reads a PNG: (height, width, 3) uint8."""
+    return _core.read_png(os.fspath(path))[0]

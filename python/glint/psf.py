@@ -1,0 +1,126 @@
+"""The point spread function (PSF): the shape of a single molecule's picture.
+
+The models are Gaussians integrated over the pixels; a model's name lists what is fitted: X, Y, N (photons), B
+(background), S (one width), SXSY (two widths), Z.
+"""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from . import _core
+from .errors import OptionError
+
+
+@dataclasses.dataclass(frozen=True)
+class _Gaussian:
+    """A width in micrometres, or in camera pixels: exactly one of them."""
+
+    sigma_um: float | None = None
+    _: dataclasses.KW_ONLY
+    sigma_px: float | None = None
+
+    def __post_init__(self):
+        name = type(self).__name__
+        if (self.sigma_um is None) == (self.sigma_px is None):
+            raise OptionError(f"{name} needs its width, once: {name}(sigma_um=0.13) or {name}(sigma_px=1.3)")
+        width = self.sigma_um if self.sigma_px is None else self.sigma_px
+        if not (isinstance(width, (int, float)) or hasattr(width, "__float__")) or not 0 < float(width) < math.inf:
+            raise OptionError(f"{name}: a width of {width!r} will not do: give a number greater than 0")
+
+    def _core(self, pixel_size_um):
+        if self.sigma_px is not None:
+            sigma_um = float(self.sigma_px) * (pixel_size_um or 1)
+        elif pixel_size_um:
+            sigma_um = float(self.sigma_um)
+        else:
+            name = type(self).__name__
+            raise OptionError(f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
+                              f"camera=glint.IdealCamera(pixel_size_um=0.1), or the width in pixels, {name}(sigma_px=1.3)")
+        return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve())
+
+    def __repr__(self):
+        width = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
+        return f"{type(self).__name__}({width})"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class GaussianXYNB(_Gaussian):
+    """A Gaussian of a known width: position, photons and background are fitted.
+
+    `sigma_um` is the standard deviation in the sample, about 0.21 wavelength / NA; `sigma_px` the same in camera
+    pixels.
+
+    >>> glint.GaussianXYNB(sigma_um=0.13)
+    GaussianXYNB(sigma_um=0.13)
+    """
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class GaussianXYNBS(_Gaussian):
+    """A Gaussian with one free width, which begins at `sigma_um` (or `sigma_px`)."""
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class GaussianXYNBSXSY(_Gaussian):
+    """A Gaussian with free widths along x and y, which begin at `sigma_um` (or `sigma_px`)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AstigmaticXYZNB:
+    """A Gaussian whose two widths tell z, through a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
+
+    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) alike with
+    u = (z + gamma) / d; all in micrometres. z stays within [z_min_um, z_max_um]. `load_calibration()` and
+    `calibrate_astigmatism()` make one.
+
+    >>> psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
+    >>> round(psf.sigma_x_um(0.2), 3)
+    0.14
+    """
+
+    sx0_um: float
+    sy0_um: float
+    gamma_um: float
+    d_um: float
+    ax: float = 0.0
+    bx: float = 0.0
+    ay: float = 0.0
+    by: float = 0.0
+    z_min_um: float = -0.6
+    z_max_um: float = 0.6
+
+    def _curve(self):
+        curve = _core.AstigmaticCurve()
+        for field in dataclasses.fields(self):
+            setattr(curve, field.name, float(getattr(self, field.name)))
+        return curve
+
+    def sigma_x_um(self, z_um: float) -> float:
+        """The width along x at z."""
+        return self._curve().sigma_x_um(z_um)
+
+    def sigma_y_um(self, z_um: float) -> float:
+        """The width along y at z."""
+        return self._curve().sigma_y_um(z_um)
+
+    def _core(self, pixel_size_um):
+        if not pixel_size_um:
+            raise OptionError("AstigmaticXYZNB is in micrometres and needs the size of a pixel: give a camera, as in "
+                              "camera=glint.IdealCamera(pixel_size_um=0.1)")
+        return _core.Psf("AstigmaticXYZNB", 0.0, self._curve())
+
+    @classmethod
+    def _of_curve(cls, curve):
+        return cls(**{field.name: getattr(curve, field.name) for field in dataclasses.fields(cls)})
+
+
+Psf = GaussianXYNB | GaussianXYNBS | GaussianXYNBSXSY | AstigmaticXYZNB
+
+
+def core_psf(psf, pixel_size_um):
+    """`psf` as the library takes it; with no pixel size, a pixel is 1 um."""
+    if not isinstance(psf, Psf):
+        raise OptionError(f"psf={psf!r} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
+    return psf._core(pixel_size_um)

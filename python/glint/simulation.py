@@ -1,0 +1,92 @@
+"""Movies and ROIs with known truth."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from . import _core
+from .camera import Camera, core_camera
+from .errors import OptionError
+from .fits import Progress, column_names
+from .localizations import Localizations
+from .psf import Psf, core_psf
+from .table import Table
+
+
+class SimulatedMovie(NamedTuple):
+    """`movie, truth = simulate(...)`."""
+
+    movie: np.ndarray  #: (frames, height, width) uint16 counts
+    truth: Localizations  #: the molecules that are on, frame by frame
+
+
+def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
+             structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
+             background: float = 10, on_frames: float = 3, z_range_um: float = 0.4, seed: int = 1,
+             threads: int | None = None, progress: Progress | None = None) -> SimulatedMovie:
+    """A movie of blinking molecules, with the truth of each frame.
+
+    structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
+    photoelectrons per pixel and frame. on_frames: mean time that a molecule is on. z_range_um: z is uniform within plus and
+    minus this, with AstigmaticXYZNB. The same arguments give the same movie on any machine.
+
+    >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
+    >>> movie.shape, movie.dtype.name
+    ((20, 48, 64), 'uint16')
+    """
+    options = _core.SimulateOptions()
+    if structure not in ("microtubules", "rings", "random"):
+        raise OptionError(f"structure={structure!r} is none: give 'microtubules', 'rings' or 'random'")
+    options.structure = getattr(_core.Structure, structure)
+    core = core_camera(camera)
+    options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
+    options.width, options.height, options.frames, options.seed = width, height, frames, seed
+    options.spots_per_frame, options.background, options.on_frames = spots_per_frame, background, on_frames
+    options.photons_min, options.photons_max = photons
+    options.z_range_um = z_range_um
+    movie, truth = _core.simulate(options, core, threads or 0, progress)
+    return SimulatedMovie(movie, Localizations._of_core(truth))
+
+
+class RoiTruth(Table):
+    """True parameters, in the units of Fits' columns; `corners` (n, 2) are where the ROIs lie on a camera with maps, else
+    None."""
+
+    def __init__(self, columns, corners=None):
+        super().__init__(columns)
+        self.corners = corners
+
+    def _with_columns(self, columns, rows):
+        return RoiTruth(columns, None if self.corners is None else self.corners[rows])
+
+
+class SimulatedRois(NamedTuple):
+    """`rois, truth = simulate_rois(...)`."""
+
+    rois: np.ndarray  #: (n, S, S) float32 counts, not rounded
+    truth: RoiTruth
+
+
+def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photons: tuple[float, float] = (500, 2000),
+                  background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
+                  seed: int = 1) -> SimulatedRois:
+    """`count` ROIs of one molecule each, for checks of accuracy: positions uniform within plus and minus `spread_px` of the
+    centre.
+
+    >>> rois, truth = glint.simulate_rois(1000, psf, camera, size=7, photons=(1000, 1000))
+    >>> fits = glint.fit(rois, psf, camera)
+    >>> pull = (fits.x_px - truth.x_px) / fits.x_unc_px
+    >>> bool(0.9 < pull.std() < 1.1)
+    True
+    """
+    options = _core.RoiSimulation()
+    options.size, options.count, options.background, options.seed = size, count, background, seed
+    options.photons_min, options.photons_max = photons
+    options.spread_px, options.z_range_um = spread_px, z_range_um
+    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_um), camera.pixel_size_um,
+                                        core_camera(camera))
+    corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
+    names = column_names(type(psf).__name__)[0]
+    return SimulatedRois(rois, RoiTruth({name: columns[f"theta{k}"] for k, name in enumerate(names)}, corners))

@@ -1,0 +1,102 @@
+// Scores against truth, calibration of an astigmatic lens, and files of cameras and calibrations.
+// SPDX-License-Identifier: MIT
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "glint/calibrate.hpp"
+#include "glint/camera_io.hpp"
+#include "glint/render.hpp"
+#include "glint/score.hpp"
+#include "movie.hpp"
+#include "picture.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+nb::dict score_tables(const Localizations& found, const Localizations& truth, double radius_nm,
+                      double axial_radius_nm) {
+    Running running;
+    const Score s =
+        running.run([&] { return score(found, truth, {.radius_nm = radius_nm, .axial_radius_nm = axial_radius_nm}); });
+    nb::dict dict;
+    dict["truths"] = s.truths, dict["localizations"] = s.localizations, dict["matched"] = s.matched;
+    dict["recall"] = s.recall, dict["precision"] = s.precision, dict["jaccard"] = s.jaccard;
+    dict["rmse_nm"] = s.rmse_nm, dict["rmse_x_nm"] = s.rmse_x_nm, dict["rmse_y_nm"] = s.rmse_y_nm;
+    dict["bias_x_nm"] = s.bias_x_nm, dict["bias_y_nm"] = s.bias_y_nm, dict["rmsmd_nm"] = s.rmsmd_nm;
+    dict["std_over_crlb_x"] = s.std_over_crlb_x, dict["std_over_crlb_y"] = s.std_over_crlb_y;
+    if (s.has_z) {
+        dict["rmse_z_nm"] = s.rmse_z_nm, dict["bias_z_nm"] = s.bias_z_nm;
+        dict["std_over_crlb_z"] = s.std_over_crlb_z;
+    }
+    return dict;
+}
+
+nb::dict calibrate(SharedMovie& shared, const Camera& camera, const CalibrateOptions& options) {
+    Running running;
+    const Calibration c = running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return calibrate_astigmatism(*shared.movie, camera, options);
+    });
+    nb::dict dict;
+    dict["curve"] = c.curve, dict["z_middle_um"] = c.z_middle_um, dict["beads"] = c.beads;
+    dict["rms_residual_um"] = c.rms_residual_um;
+    const auto [data, owner] = kept(Calibration(c));
+    Columns columns(owner);
+    columns.add("z_um", data->z_um);
+    columns.add("sigma_x_um", data->sigma_x_um);
+    columns.add("sigma_y_um", data->sigma_y_um);
+    columns.add("sigma_x_unc_um", data->sigma_x_unc_um);
+    columns.add("sigma_y_unc_um", data->sigma_y_unc_um);
+    dict["columns"] = columns.take();
+    dict["plot"] = array_of(plot(c))[0];
+    return dict;
+}
+
+nb::object field_of(const SensorField& field, const Camera& camera) {
+    if (!field.is_map()) return nb::cast(double(field.scalar));
+    const auto [map, owner] = kept(std::vector<float>(field.map));
+    const std::size_t shape[] = {std::size_t(camera.sensor_height), std::size_t(camera.sensor_width)};
+    return nb::cast(nb::ndarray<nb::numpy, float>(map->data(), 2, shape, owner));
+}
+
+nb::dict read_camera_file(const std::filesystem::path& path) {
+    Running running;
+    const CameraFile file = running.run([&] { return read_camera(path); });
+    const Camera& camera = file.camera;
+    nb::dict dict;
+    dict["kind"] = camera.kind == CameraKind::Ideal   ? "IdealCamera"
+                   : camera.kind == CameraKind::SCMOS ? "SCMOSCamera"
+                                                      : "EMCCDCamera";
+    dict["pixel_size_nm"] = file.pixel_size_nm;
+    dict["offset"] = file.has_offset ? field_of(camera.offset_adu, camera) : nb::none();
+    dict["gain"] = file.has_gain ? field_of(camera.gain_e_per_adu, camera) : nb::none();
+    dict["readnoise"] = field_of(camera.readnoise_e, camera);
+    dict["qe"] = field_of(camera.relative_qe, camera);
+    dict["em_gain"] = camera.em_gain;
+    dict["sensor_roi"] = nb::make_tuple(camera.roi_x, camera.roi_y);
+    return dict;
+}
+
+}  // namespace
+
+void bind_analysis(nb::module_& m) {
+    m.def("score", &score_tables, "found"_a, "truth"_a, "radius_nm"_a, "axial_radius_nm"_a);
+    nb::class_<CalibrateOptions>(m, "CalibrateOptions")
+        .def(nb::init<>())
+        .def_rw("pixel_size_nm", &CalibrateOptions::pixel_size_nm)
+        .def_rw("z_step_nm", &CalibrateOptions::z_step_nm)
+        .def_rw("z_center_nm", &CalibrateOptions::z_center_nm)
+        .def_rw("sigma_um", &CalibrateOptions::sigma_um)
+        .def_rw("roi_size", &CalibrateOptions::roi_size);
+    m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
+    m.def("read_camera", &read_camera_file, "path"_a);
+    m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);
+    m.def("write_astigmatic_curve", &write_astigmatic_curve, "path"_a, "curve"_a);
+}
+
+}  // namespace glint::python

@@ -1,0 +1,23 @@
+// What each part of the compiled module adds to it, in the order in which module.cpp asks.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace glint::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void bind_errors();
+void bind_psf(nb::module_& m);
+void bind_camera(nb::module_& m);
+void bind_fit(nb::module_& m);
+void bind_localizations(nb::module_& m);
+void bind_movie(nb::module_& m);
+void bind_localize(nb::module_& m);
+void bind_simulate(nb::module_& m);
+void bind_picture(nb::module_& m);
+void bind_analysis(nb::module_& m);
+
+}  // namespace glint::python

@@ -1,0 +1,58 @@
+// The camera as the library takes it; what users see is in glint/camera.py.
+// SPDX-License-Identifier: MIT
+#include "glint/camera.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "glint/error.hpp"
+
+namespace glint::python {
+namespace {
+
+using Map = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Property = std::variant<double, Map>;  ///< one number, or one for each pixel (height, width)
+
+CameraKind kind_of(const std::string& name) {
+    if (name == "IdealCamera") return CameraKind::Ideal;
+    return name == "EMCCDCamera" ? CameraKind::EMCCD : CameraKind::SCMOS;
+}
+
+SensorField field_of(const Property& property, const char* name, Camera& camera) {
+    if (const double* scalar = std::get_if<double>(&property)) return {float(*scalar), {}};
+    const Map& map = std::get<Map>(property);
+    const int height = int(map.shape(0)), width = int(map.shape(1));
+    const bool is_first = camera.sensor_width == 0;
+    if (map.size() == 0 || (!is_first && (width != camera.sensor_width || height != camera.sensor_height)))
+        throw OptionError(std::string("the camera's map ") + name + " is of another size than its others, or empty");
+    camera.sensor_width = width, camera.sensor_height = height;
+    return {0, std::vector<float>(map.data(), map.data() + map.size())};
+}
+
+Camera camera_of(const std::string& kind, const Property& offset, const Property& gain, const Property& readnoise,
+                 const Property& qe, double em_gain, int roi_x, int roi_y) {
+    Camera camera;
+    camera.kind = kind_of(kind);
+    camera.offset_adu = field_of(offset, "offset", camera);
+    camera.gain_e_per_adu = field_of(gain, "gain", camera);
+    camera.readnoise_e = field_of(readnoise, "readnoise", camera);
+    camera.relative_qe = field_of(qe, "qe", camera);
+    camera.em_gain = em_gain;
+    camera.roi_x = roi_x, camera.roi_y = roi_y;
+    return camera;
+}
+
+}  // namespace
+
+void bind_camera(nb::module_& m) {
+    nb::class_<Camera>(m, "Camera")
+        .def("__init__", [](Camera* to, const std::string& kind, const Property& offset, const Property& gain,
+                            const Property& readnoise, const Property& qe, double em_gain, int roi_x, int roi_y) {
+            new (to) Camera(camera_of(kind, offset, gain, readnoise, qe, em_gain, roi_x, roi_y));
+        });
+}
+
+}  // namespace glint::python

@@ -1,0 +1,58 @@
+// Columns of a table to and from NumPy arrays.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace glint::python {
+
+/// Arrays over the memory of a C++ table, whose owner lives as long as any of them: nothing is copied.
+class Columns {
+  public:
+    explicit Columns(nanobind::handle owner) : owner_(owner) {}
+
+    template <class T>
+    void add(const std::string& name, std::vector<T>& values) {
+        add_as<T>(name, values.data(), values.size());
+    }
+    template <class T>
+    void add_if_known(const std::string& name, std::vector<T>& values) {
+        if (!values.empty()) add(name, values);
+    }
+    template <class T>
+    void add_as(const std::string& name, void* data, std::size_t count) {
+        static T none;  // an array of no elements wants an address too
+        T* begin = count ? static_cast<T*>(data) : &none;
+        arrays_[name.c_str()] =
+            nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(begin, {count}, owner_));
+    }
+    nanobind::dict take() { return std::move(arrays_); }
+
+  private:
+    nanobind::handle owner_;
+    nanobind::dict arrays_;
+};
+
+/// A value in memory that an owner for arrays keeps.
+template <class T>
+std::pair<T*, nanobind::capsule> kept(T&& value) {
+    auto memory = std::make_unique<T>(std::move(value));
+    nanobind::capsule owner(memory.get(), [](void* of) noexcept { delete static_cast<T*>(of); });
+    return {memory.release(), std::move(owner)};
+}
+
+template <class T>
+using Vector = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class T>
+std::vector<T> vector_of(const Vector<T>& array) {
+    return {array.data(), array.data() + array.size()};
+}
+
+}  // namespace glint::python

@@ -1,0 +1,63 @@
+// C++ exceptions become those of glint/errors.py, with their numbers as attributes.
+// SPDX-License-Identifier: MIT
+#include "glint/error.hpp"
+
+#include <exception>
+
+#include "bindings.hpp"
+#include "glint/arrays/error.hpp"
+#include "glint/gpu/error.hpp"
+#include "glint/gpu/lease.hpp"
+#include "words.hpp"
+
+namespace glint::python {
+namespace {
+
+template <class... Attributes>
+void raise(const char* type, const Error& error, const Attributes&... attributes) {
+    try {
+        nb::object raised = nb::module_::import_("glint.errors").attr(type)(nb::str(in_python(error.what()).c_str()));
+        (nb::setattr(raised, attributes.first, nb::cast(attributes.second)), ...);
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+    } catch (nb::python_error& failure) {
+        failure.restore();
+    }
+}
+
+/// The most special types first.
+void translate(const std::exception_ptr& thrown, void*) {
+    using std::pair;
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const gpu::LeaseTimeout& e) {
+        raise("LeaseTimeout", e, pair{"code", e.code}, pair{"required_bytes", e.required_bytes},
+              pair{"available_bytes", e.available_bytes});
+    } catch (const gpu::OutOfMemory& e) {
+        raise("OutOfMemory", e, pair{"code", e.code}, pair{"asked_bytes", e.asked_bytes},
+              pair{"beyond_limit", e.beyond_limit}, pair{"free_bytes", e.free_bytes});
+    } catch (const gpu::NoGpu& e) {
+        raise("NoGpu", e, pair{"code", e.code});
+    } catch (const gpu::DeviceLost& e) {
+        raise("DeviceLost", e, pair{"code", e.code});
+    } catch (const arrays::LibraryMissing& e) {
+        raise("LibraryMissing", e, pair{"code", e.code});
+    } catch (const gpu::GpuError& e) {
+        raise("GpuError", e, pair{"code", e.code});
+    } catch (const OptionError& e) {
+        raise("OptionError", e);
+    } catch (const InputError& e) {
+        raise("InputError", e);
+    } catch (const OutputError& e) {
+        raise("OutputError", e);
+    } catch (const Cancelled& e) {
+        PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
+    } catch (const Error& e) {
+        raise("Error", e);
+    }
+}
+
+}  // namespace
+
+void bind_errors() { nb::register_exception_translator(translate); }
+
+}  // namespace glint::python

@@ -1,0 +1,128 @@
+// Tables of localizations: columns, files, and what Picasso calls them; users see glint/localizations.py.
+// SPDX-License-Identifier: MIT
+#include "glint/localizations.hpp"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "io/picasso_metadata.hpp"
+#include "io/picasso_order.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+/// With the unit, as the members of Localizations are called.
+std::string name_of(const LocalizationColumn& column) {
+    const bool suffix = column.unit == "px" || column.unit == "nm";
+    return std::string(column.name) + (suffix ? "_" + std::string(column.unit) : "");
+}
+
+nb::dict columns_of(Localizations& table, nb::handle owner) {
+    Columns columns(owner);
+    columns.add("frame", table.frame);
+    for (const LocalizationColumn& column : localization_columns())
+        if (table.size() > 0)
+            columns.add_if_known(name_of(column), table.*column.values);
+        else if (column.name == "x" || column.name == "y")  // a table without rows has these too
+            columns.add(name_of(column), table.*column.values);
+    columns.add_if_known("iterations", table.iterations);
+    columns.add_if_known("status", table.status);
+    for (auto& [name, values] : table.extra) columns.add_if_known(name, values);
+    return columns.take();
+}
+
+/// Converts to the column's own type; what cannot be is a TypeError that names the column.
+template <class T>
+std::vector<T> converted(nb::handle values, const std::string& name) {
+    Vector<T> array;
+    if (!nb::try_cast(values, array)) throw nb::type_error(("column " + name + " cannot be converted").c_str());
+    return vector_of(array);
+}
+
+void set_column(Localizations& table, const std::string& name, nb::handle values) {
+    if (name == "frame") return void(table.frame = converted<std::uint32_t>(values, name));
+    if (name == "iterations") return void(table.iterations = converted<std::uint32_t>(values, name));
+    if (name == "status") return void(table.status = converted<std::uint8_t>(values, name));
+    for (const LocalizationColumn& column : localization_columns())
+        if (name_of(column) == name) return void(table.*column.values = converted<float>(values, name));
+    table.extra[name] = converted<double>(values, name);
+}
+
+Localizations table_of(const nb::dict& columns, int width, int height, std::int64_t frames, double pixel_size_nm,
+                       const std::vector<std::string>& history) {
+    Localizations table;
+    for (const auto [name, values] : columns) set_column(table, nb::cast<std::string>(name), values);
+    table.width = width, table.height = height, table.frames = frames;
+    table.pixel_size_nm = pixel_size_nm, table.history = history;
+    return table;
+}
+
+/// (Picasso's name, ours) in Picasso's order.
+std::vector<std::pair<std::string, std::string>> picasso_names() {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const char* theirs : picasso_order()) {
+        std::string ours = theirs;
+        for (const LocalizationColumn& column : localization_columns())
+            if (column.name == theirs) ours = name_of(column);
+        names.emplace_back(theirs, ours);
+    }
+    return names;
+}
+
+std::vector<std::string> float_columns() {
+    std::vector<std::string> names;
+    for (const LocalizationColumn& column : localization_columns()) names.push_back(name_of(column));
+    return names;
+}
+
+std::string picasso_info(const Localizations& table) {
+    return to_json(with_facts(table.history, {table.width, table.height, table.frames, table.pixel_size_nm}));
+}
+
+Localizations read(const std::filesystem::path& path, double pixel_size_nm, bool truth, nb::handle warn) {
+    Running running;
+    const Warn tell = running.text(warn);
+    return running.run(
+        [&] { return truth ? read_truth(path, pixel_size_nm, tell) : read_localizations(path, tell, pixel_size_nm); });
+}
+
+void write(const std::filesystem::path& path, const Localizations& table, bool truth, nb::handle warn) {
+    Running running;
+    const Warn tell = running.text(warn);
+    running.run([&] {
+        truth ? write_truth(path, table) : write_localizations(path, table, tell);
+        return true;
+    });
+}
+
+}  // namespace
+
+void bind_localizations(nb::module_& m) {
+    nb::class_<Localizations>(m, "Localizations")
+        .def("__init__",
+             [](Localizations* to, const nb::dict& columns, int width, int height, std::int64_t frames,
+                double pixel_size_nm, const std::vector<std::string>& history) {
+                 new (to) Localizations(table_of(columns, width, height, frames, pixel_size_nm, history));
+             })
+        .def_prop_ro("columns", [](nb::handle self) { return columns_of(nb::cast<Localizations&>(self), self); })
+        .def_ro("width", &Localizations::width)
+        .def_ro("height", &Localizations::height)
+        .def_ro("frames", &Localizations::frames)
+        .def_ro("pixel_size_nm", &Localizations::pixel_size_nm)
+        .def_ro("history", &Localizations::history)
+        .def_prop_ro("picasso_info", &picasso_info);
+    m.def("picasso_names", &picasso_names);
+    m.def("float_columns", &float_columns);
+    m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
+    m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "warn"_a);
+}
+
+}  // namespace glint::python

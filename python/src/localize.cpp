@@ -1,0 +1,149 @@
+// Movies to localizations, and spots in frames; users see glint/localizing.py.
+// SPDX-License-Identifier: MIT
+#include "glint/localize.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "fit_info.hpp"
+#include "glint/error.hpp"
+#include "movie.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+namespace fs = std::filesystem;
+
+nb::dict dict_of_result(const LocalizeResult& result) {
+    nb::dict dict;
+    dict["frames"] = result.frames, dict["resumed_frames"] = result.resumed_frames;
+    dict["localizations"] = result.localizations, dict["spots"] = result.spots;
+    dict["not_converged"] = result.not_converged, dict["wandered"] = result.wandered;
+    dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
+    dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
+    dict["fit"] = dict_of(result.fit);
+    return dict;
+}
+
+struct Callbacks {
+    nb::object progress, on_wait, log, warn;
+};
+
+LocalizeOptions with_callbacks(LocalizeOptions options, const FitOptions& fit, const Callbacks& callbacks,
+                               Running& running) {
+    options.fit = fit;
+    options.fit.on_wait = running.on_wait(callbacks.on_wait);
+    options.fit.log = running.text(callbacks.log);
+    options.progress = running.progress(callbacks.progress);
+    options.warn = running.text(callbacks.warn);
+    options.stop = running.stop();
+    return options;
+}
+
+/// Into a file. What a stop leaves is there when this throws.
+nb::dict to_file(SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
+                 const FitOptions& fit, const Callbacks& callbacks) {
+    Running running;
+    const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
+    return dict_of_result(running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return localize(*shared.movie, camera, out, options);
+    }));
+}
+
+nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOptions& wanted, const FitOptions& fit,
+                    const Callbacks& callbacks) {
+    Running running;
+    const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
+    LocalizeResult result;
+    Localizations rows = running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return localize_frames(*shared.movie, camera, options, &result);
+    });
+    return nb::make_tuple(nb::cast(std::move(rows)), dict_of_result(result));
+}
+
+/// Spots of all frames, as columns.
+struct FoundSpots {
+    std::vector<std::uint32_t> frame;
+    std::vector<std::int32_t> x, y;
+    std::vector<float> score;
+};
+
+nb::dict find_spots(SharedMovie& shared, const Camera& camera, const DetectOptions& options, nb::handle progress) {
+    Running running;
+    const Progress tell = running.progress(progress);
+    const auto [all, owner] = kept(running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        const MovieInfo& info = shared.movie->info();
+        const CameraView view(camera, info.width, info.height);
+        Detector detector(view, options);
+        std::vector<float> photoelectrons(std::size_t(info.width) * info.height);
+        FoundSpots found;
+        Spots spots;
+        FrameBlock block;
+        for (std::int64_t k = 0; k < info.frames; ++k) {
+            if (*running.stop()) throw Cancelled("the search was stopped");
+            shared.movie->read(k, 1, block);
+            view.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+            detector.find(photoelectrons, spots);
+            found.frame.insert(found.frame.end(), spots.count(), std::uint32_t(k));
+            found.x.insert(found.x.end(), spots.x.begin(), spots.x.end());
+            found.y.insert(found.y.end(), spots.y.begin(), spots.y.end());
+            found.score.insert(found.score.end(), spots.score.begin(), spots.score.end());
+            if (tell) tell(k + 1, info.frames, std::int64_t(found.frame.size()));
+        }
+        return found;
+    }));
+    Columns columns(owner);
+    columns.add("frame", all->frame);
+    columns.add("x_px", all->x);
+    columns.add("y_px", all->y);
+    columns.add("score", all->score);
+    return columns.take();
+}
+
+}  // namespace
+
+void bind_localize(nb::module_& m) {
+    nb::class_<FrameRange>(m, "FrameRange").def(nb::init<std::int64_t, std::int64_t>());
+    nb::class_<LocalizeOptions>(m, "LocalizeOptions")
+        .def(nb::init<>())
+        .def_rw("psf", &LocalizeOptions::psf)
+        .def_rw("pixel_size_nm", &LocalizeOptions::pixel_size_nm)
+        .def_rw("roi_size", &LocalizeOptions::roi_size)
+        .def_rw("threshold", &LocalizeOptions::threshold)
+        .def_rw("frames", &LocalizeOptions::frames)
+        .def_rw("neighbor_rounds", &LocalizeOptions::neighbor_rounds)
+        .def_rw("threads", &LocalizeOptions::threads)
+        .def_rw("memory_bytes", &LocalizeOptions::memory_bytes)
+        .def_rw("keep_failed", &LocalizeOptions::keep_failed)
+        .def_rw("resume", &LocalizeOptions::resume)
+        .def_rw("overwrite", &LocalizeOptions::overwrite);
+    nb::class_<Callbacks>(m, "Callbacks")
+        .def(
+            "__init__",
+            [](Callbacks* to, nb::object progress, nb::object on_wait, nb::object log, nb::object warn) {
+                new (to) Callbacks{std::move(progress), std::move(on_wait), std::move(log), std::move(warn)};
+            },
+            "progress"_a.none(), "on_wait"_a.none(), "log"_a.none(), "warn"_a.none());
+    m.def("default_roi_size", &default_roi_size, "psf"_a, "pixel_size_nm"_a);
+    m.def("partial_path", &partial_path, "out"_a);
+    m.def("journal_path", &journal_path, "out"_a);
+    m.def("localize", &to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);
+    m.def("localize_frames", &in_memory, "movie"_a, "camera"_a, "options"_a, "fit"_a, "callbacks"_a);
+    m.def(
+        "detect",
+        [](SharedMovie& movie, const Camera& camera, double sigma_px, double threshold, nb::handle progress) {
+            return find_spots(movie, camera, {.sigma_px = sigma_px, .threshold = threshold}, progress);
+        },
+        "movie"_a, "camera"_a, "sigma_px"_a, "threshold"_a, "progress"_a.none());
+}
+
+}  // namespace glint::python

@@ -1,0 +1,27 @@
+// glint._core: the compiled part of the Python package. What users call is in python/glint/*.py.
+// SPDX-License-Identifier: MIT
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "glint/gpu_fit.hpp"
+#include "glint/isa.hpp"
+#include "glint/version.hpp"
+
+NB_MODULE(_core, m) {
+    using namespace glint::python;
+    m.def("version", &glint::version);
+    m.def("active_isa", &glint::active_isa);
+    m.def("available_isas", &glint::available_isas);
+    m.def("has_gpu_kernels", &glint::has_gpu_kernels);
+    bind_errors();
+    bind_psf(m);
+    bind_camera(m);
+    bind_fit(m);
+    bind_localizations(m);
+    bind_movie(m);
+    bind_localize(m);
+    bind_simulate(m);
+    bind_picture(m);
+    bind_analysis(m);
+}

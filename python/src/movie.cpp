@@ -1,0 +1,177 @@
+// Movies from files and from arrays, movies to files, ROI stacks from files; users see glint/movies.py.
+// SPDX-License-Identifier: MIT
+#include "movie.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+/// (frames, height, width).
+using Frames = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+PixelType type_of(const Frames& frames) {
+    if (frames.dtype() == nb::dtype<std::uint8_t>()) return PixelType::uint8;
+    if (frames.dtype() == nb::dtype<std::uint16_t>()) return PixelType::uint16;
+    if (frames.dtype() == nb::dtype<float>()) return PixelType::float32;
+    throw OptionError("frames are uint8, uint16 or float32");
+}
+
+MovieInfo info_of(const Frames& frames, std::string name) {
+    MovieInfo info;
+    info.name = std::move(name);
+    if (frames.shape(1) > 65535 || frames.shape(2) > 65535)
+        throw OptionError("frames have at most 65535 pixels along an edge");
+    info.frames = std::int64_t(frames.shape(0));
+    info.height = int(frames.shape(1)), info.width = int(frames.shape(2));
+    info.type = type_of(frames);
+    return info;
+}
+
+/// Frames that lie in an array, which whoever made this keeps: only the blocks at work are copied.
+class ArrayMovie : public Movie {
+  public:
+    ArrayMovie(const Frames& frames, std::string name)
+        : info_(info_of(frames, std::move(name))), begin_(static_cast<const std::byte*>(frames.data())) {}
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        block.first_frame = first, block.count = count;
+        block.width = info_.width, block.height = info_.height, block.type = info_.type;
+        const std::size_t bytes = block.frame_bytes();
+        block.bytes.resize(std::size_t(count) * bytes);
+        if (!block.bytes.empty())
+            std::memcpy(block.bytes.data(), begin_ + std::size_t(first) * bytes, block.bytes.size());
+    }
+
+  private:
+    MovieInfo info_;
+    const std::byte* begin_;
+};
+
+std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths) {
+    Running running;
+    auto opened = running.run([&] {
+        std::vector<std::unique_ptr<Movie>> movies;
+        for (const auto& path : paths) movies.push_back(open_movie(path));
+        return movies.size() == 1 ? std::move(movies.front()) : concatenate(std::move(movies));
+    });
+    auto shared = std::make_shared<SharedMovie>();
+    shared->movie = std::move(opened);
+    return shared;
+}
+
+template <class T>
+nb::object array_over(std::vector<std::byte>& bytes, const FrameBlock& block, nb::handle owner) {
+    const std::size_t shape[] = {std::size_t(block.count), std::size_t(block.height), std::size_t(block.width)};
+    return nb::cast(nb::ndarray<nb::numpy, T>(bytes.data(), 3, shape, owner));
+}
+
+nb::object read(SharedMovie& shared, std::int64_t first, std::int64_t count) {
+    Running running;
+    FrameBlock frames = running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        FrameBlock block;
+        const MovieInfo& info = shared.movie->info();
+        if (first < 0 || count < 0 || first + count > info.frames)
+            throw OptionError("these frames are not in " + info.name);
+        if (count > 0) shared.movie->read(first, int(std::min<std::int64_t>(count, 1 << 30)), block);
+        block.count = int(count), block.width = info.width, block.height = info.height, block.type = info.type;
+        block.bytes.resize(std::max<std::size_t>(1, std::size_t(count) * block.frame_bytes()));
+        return block;
+    });
+    const auto [block, owner] = kept(std::move(frames));
+    switch (block->type) {
+        case PixelType::uint8: return array_over<std::uint8_t>(block->bytes, *block, owner);
+        case PixelType::uint16: return array_over<std::uint16_t>(block->bytes, *block, owner);
+        default: return array_over<float>(block->bytes, *block, owner);
+    }
+}
+
+void write(const std::filesystem::path& path, const Frames& frames, std::optional<double> pixel_size_nm) {
+    MovieInfo info = info_of(frames, path.filename().string());
+    info.pixel_size_nm = pixel_size_nm;
+    ArrayMovie movie(frames, info.name);
+    Running running;
+    running.run([&] {
+        constexpr std::int64_t block_bytes = 16 << 20;
+        const std::int64_t frame_bytes = std::int64_t(info.width) * info.height * bytes_of(info.type);
+        const std::int64_t step =
+            std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, frame_bytes), 1, 4096);
+        TiffMovieWriter writer(path, info);
+        FrameBlock block;
+        for (std::int64_t first = 0; first < info.frames; first += step) {
+            if (*running.stop()) throw Cancelled("stopped: " + path.string() + " was not written");
+            movie.read(first, int(std::min(step, info.frames - first)), block);
+            writer.append(block);
+        }
+        writer.close();
+        return true;
+    });
+}
+
+/// Pixels as they are in the file, as float32 (n, S, S); corners and frames where it has them.
+nb::tuple read_stack(const std::filesystem::path& path) {
+    Running running;
+    const auto [rois, owner] = kept(running.run([&] { return read_rois(path, Camera{}); }));
+    const std::size_t size = std::size_t(rois->size), shape[] = {rois->count(), size, size};
+    Columns columns(owner);
+    columns.add_if_known("x_corner", rois->x_corner);
+    columns.add_if_known("y_corner", rois->y_corner);
+    columns.add_if_known("frame", rois->frame);
+    return nb::make_tuple(nb::ndarray<nb::numpy, float>(rois->pixels.data(), 3, shape, owner), columns.take());
+}
+
+template <class T>
+auto fact(std::optional<T> MovieInfo::*member) {
+    return [member](const SharedMovie& shared) { return shared.movie->info().*member; };
+}
+
+}  // namespace
+
+void bind_movie(nb::module_& m) {
+    nb::class_<SharedMovie>(m, "Movie")
+        .def_static(
+            "of_array",
+            [](const Frames& frames, const std::string& name) {
+                auto shared = std::make_shared<SharedMovie>();
+                shared->movie = std::make_unique<ArrayMovie>(frames, name);
+                return shared;
+            },
+            "frames"_a.noconvert(), "name"_a, nb::keep_alive<0, 1>())
+        .def_static("open", &open, "paths"_a)
+        .def("read", &read, "first"_a, "count"_a)
+        .def_prop_ro("name", [](const SharedMovie& shared) { return shared.movie->info().name; })
+        .def_prop_ro("shape",
+                     [](const SharedMovie& shared) {
+                         const MovieInfo& info = shared.movie->info();
+                         return nb::make_tuple(info.frames, info.height, info.width);
+                     })
+        .def_prop_ro("dtype",
+                     [](const SharedMovie& shared) {
+                         const PixelType type = shared.movie->info().type;
+                         return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
+                     })
+        .def_prop_ro("pixel_size_nm", fact(&MovieInfo::pixel_size_nm))
+        .def_prop_ro("offset", fact(&MovieInfo::offset_adu))
+        .def_prop_ro("gain", fact(&MovieInfo::gain_e_per_adu))
+        .def_prop_ro("em_gain", fact(&MovieInfo::em_gain))
+        .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
+    m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none());
+    m.def("read_rois", &read_stack, "path"_a);
+}
+
+}  // namespace glint::python

@@ -1,0 +1,39 @@
+// The PSF as the library takes it; what users see is in glint/psf.py.
+// SPDX-License-Identifier: MIT
+#include "glint/psf.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace glint::python {
+
+void bind_psf(nb::module_& m) {
+    nb::class_<AstigmaticCurve>(m, "AstigmaticCurve")
+        .def(nb::init<>())
+        .def_rw("sx0_um", &AstigmaticCurve::sx0_um)
+        .def_rw("sy0_um", &AstigmaticCurve::sy0_um)
+        .def_rw("gamma_um", &AstigmaticCurve::gamma_um)
+        .def_rw("d_um", &AstigmaticCurve::d_um)
+        .def_rw("ax", &AstigmaticCurve::ax)
+        .def_rw("bx", &AstigmaticCurve::bx)
+        .def_rw("ay", &AstigmaticCurve::ay)
+        .def_rw("by", &AstigmaticCurve::by)
+        .def_rw("z_min_um", &AstigmaticCurve::z_min_um)
+        .def_rw("z_max_um", &AstigmaticCurve::z_max_um)
+        .def("sigma_x_um", &AstigmaticCurve::sigma_x_um, "z_um"_a)
+        .def("sigma_y_um", &AstigmaticCurve::sigma_y_um, "z_um"_a);
+    nb::class_<Psf>(m, "Psf")
+        .def("__init__",
+             [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve) {
+                 new (psf) Psf{parse_psf_model(model), sigma_um, curve};
+             })
+        .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
+        .def_prop_ro("detection_sigma_um", &Psf::detection_sigma_um);
+    m.def(
+        "parameter_names", [](const std::string& model) { return parameter_names(parse_psf_model(model)); }, "model"_a);
+}
+
+}  // namespace glint::python

@@ -1,0 +1,92 @@
+// Messages from the worker to Python, and Ctrl-C to the worker.
+// SPDX-License-Identifier: MIT
+#include "running.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "glint/error.hpp"
+#include "words.hpp"
+
+namespace glint::python {
+
+namespace nb = nanobind;
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto between_looks = 50ms;  // for Ctrl-C; callbacks with progress come no more often
+}
+
+Progress Running::progress(nb::handle function) {
+    if (function.is_none()) return {};
+    return [this, function](std::int64_t done, std::int64_t total, std::int64_t) {
+        post(Kind::progress, [function, done, total] { function(done, total); });
+    };
+}
+
+OnWait Running::on_wait(nb::handle function) {
+    if (function.is_none()) return {};
+    return [this, function](double elapsed_s, std::uint64_t available, std::uint64_t required) {
+        post(Kind::wait, [=] { function(elapsed_s, available, required); });
+    };
+}
+
+std::function<void(const std::string&)> Running::text(nb::handle function) {
+    if (function.is_none()) return {};
+    return [this, function](const std::string& words) {
+        post(Kind::text, [=] { function(nb::str(in_python(words).c_str())); });
+    };
+}
+
+void Running::post(Kind kind, std::function<void()> tell) {
+    const std::lock_guard lock(mutex_);
+    const auto pending =
+        std::find_if(messages_.begin(), messages_.end(), [&](const Message& m) { return m.kind == kind; });
+    if (kind != Kind::text && pending != messages_.end())
+        pending->tell = std::move(tell);
+    else
+        messages_.push_back({kind, std::move(tell)});
+}
+
+void Running::finish() {
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    told_.notify_one();
+}
+
+void Running::attend() {
+    for (bool finished = false; !finished;) {
+        std::vector<Message> messages;
+        {
+            nb::gil_scoped_release release;
+            std::unique_lock lock(mutex_);
+            finished = told_.wait_for(lock, between_looks, [&] { return finished_; });
+            messages.swap(messages_);
+        }
+        if (!interruption_) deliver(messages);
+    }
+}
+
+void Running::deliver(const std::vector<Message>& messages) {
+    try {
+        for (const Message& message : messages) message.tell();
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    } catch (...) {
+        interruption_ = std::current_exception();
+        stop_ = true;
+    }
+}
+
+/// Threads do not survive a fork, and oneTBB waits for its own for ever.
+void Running::refuse_forked_child() {
+    static const pid_t first_user = getpid();
+    if (getpid() != first_user)
+        throw OptionError(
+            "glint was used in this process' parent before it was forked, and cannot be used here: start processes "
+            "with "
+            "multiprocessing.get_context(\"spawn\") or \"forkserver\"");
+}
+
+}  // namespace glint::python

@@ -1,0 +1,80 @@
+// Long work in a thread of its own, while the calling thread serves Python: Ctrl-C, and callbacks.
+//
+// The worker never touches Python: what it has to tell is left here as messages, and the caller's thread hands them on.
+// So no thread of glint's ever waits for the interpreter, and callbacks run where the call was made.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "glint/fit.hpp"
+#include "glint/progress.hpp"
+
+namespace glint::python {
+
+class Running {
+  public:
+    /// Set after Ctrl-C and after an exception in a callback.
+    const StopFlag* stop() const { return &stop_; }
+
+    // Callbacks for the worker that call a Python function, which must outlive this; None makes empty ones. Of
+    // progress and waits only the latest is handed on.
+    Progress progress(nanobind::handle function);
+    OnWait on_wait(nanobind::handle function);
+    std::function<void(const std::string&)> text(nanobind::handle function);
+
+    /// work() elsewhere, without the interpreter's lock. Throws what a callback did, or KeyboardInterrupt, when work()
+    /// has come to an end after it; else what work() threw.
+    template <class Work>
+    auto run(const Work& work) {
+        std::optional<decltype(work())> result;
+        std::exception_ptr error;
+        refuse_forked_child();
+        std::thread worker([&] {
+            try {
+                result.emplace(work());
+            } catch (...) {
+                error = std::current_exception();
+            }
+            finish();
+        });
+        attend();
+        {
+            nanobind::gil_scoped_release release;
+            worker.join();
+        }
+        if (interruption_) std::rethrow_exception(interruption_);
+        if (error) std::rethrow_exception(error);
+        return std::move(*result);
+    }
+
+  private:
+    enum class Kind { progress, wait, text };
+    struct Message {
+        Kind kind;
+        std::function<void()> tell;
+    };
+    static void refuse_forked_child();
+    void post(Kind kind, std::function<void()> tell);
+    void finish();
+    void attend();
+    void deliver(const std::vector<Message>& messages);
+
+    StopFlag stop_{false};
+    std::mutex mutex_;
+    std::condition_variable told_;
+    std::vector<Message> messages_;
+    bool finished_ = false;
+    std::exception_ptr interruption_;  // of Python
+};
+
+}  // namespace glint::python

@@ -1,0 +1,38 @@
+// Flags of the command line and what they are called in Python.
+// SPDX-License-Identifier: MIT
+#include "words.hpp"
+
+#include <regex>
+#include <utility>
+
+namespace glint::python {
+
+std::string in_python(std::string message) {
+    if (message.find("--") == std::string::npos) return message;
+    // The first that fits a place counts, so the special ones come first. Flags of other programs stay.
+    static const std::pair<std::regex, const char*> words[] = {
+        {std::regex("--pixel-size 100nm"), "pixel_size_um=0.1"},
+        {std::regex("--sigma 130nm"), "sigma_um=0.13"},
+        {std::regex("--sigma 1.3px"), "sigma_px=1.3"},
+        {std::regex("--z-step 20nm"), "z_step_um=0.02"},
+        {std::regex("--radius 100nm"), "radius_nm=100"},
+        {std::regex("--frames (\\d+):(\\d+)"), "frames=($1, $2)"},
+        {std::regex("--roi (\\d+)"), "roi_size=$1"},
+        {std::regex("--(gain|offset|readnoise|threshold|zoom) ([\\d.]+)"), "$1=$2"},
+        {std::regex("--backend (cpu|gpu|auto)"), "backend=\"$1\""},
+        {std::regex("--psf ([A-Z]+)"), "psf=glint.$1"},
+        {std::regex("--sensor-roi X,Y"), "sensor_roi=(X, Y)"},
+        {std::regex("--calibration FILE"), "psf=glint.load_calibration(FILE)"},
+        {std::regex("--(overwrite|resume)"), "$1=True"},
+        {std::regex("--pixel-size"), "pixel_size_um"},
+        {std::regex("--z-step"), "z_step_um"},
+        {std::regex("--sigma"), "sigma_um"},
+        {std::regex("--roi\\b"), "roi_size"},
+        {std::regex("--gpu-(timeout|memory)"), "gpu_$1"},
+        {std::regex("--(frames|zoom|gain|offset|threshold|calibration)\\b"), "$1"},
+    };
+    for (const auto& [flag, ours] : words) message = std::regex_replace(message, flag, ours);
+    return message;
+}
+
+}  // namespace glint::python

@@ -1,0 +1,48 @@
+"""What the tests of the Python module share."""
+import importlib.util
+import pathlib
+
+import glint
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def psf():
+    return glint.GaussianXYNB(sigma_um=0.13)
+
+
+@pytest.fixture(scope="session")
+def camera():
+    return glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+
+
+@pytest.fixture(scope="session")
+def simulated(psf, camera):
+    """A movie of 60 frames of 64x48 px, and its truth."""
+    return glint.simulate(psf, camera, frames=60, width=64, height=48, spots_per_frame=4, seed=7)
+
+
+@pytest.fixture(scope="session")
+def counts(psf, camera):
+    """500 ROIs of 9x9 px as a camera counts them: uint16."""
+    rois, _ = glint.simulate_rois(500, psf, camera, size=9, seed=2)
+    return np.round(rois).astype(np.uint16)
+
+
+@pytest.fixture(scope="session")
+def judge():
+    """tests/judge/test_fit.py: the models and SciPy's fit of somebody else."""
+    spec = importlib.util.spec_from_file_location("judge_test_fit", ROOT / "tests/judge/test_fit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def same_table(a, b):
+    """Bit for bit."""
+    assert a.columns.keys() == b.columns.keys()
+    for name in a.columns:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)

@@ -1,0 +1,109 @@
+"""What is documented is true: the examples in docstrings, the types, the tutorial and the notebook."""
+import ast
+import doctest
+import importlib
+import inspect
+import json
+import pathlib
+import pkgutil
+import re
+
+import glint
+import numpy as np
+import pytest
+from conftest import ROOT
+
+MODULES = [info.name for info in pkgutil.walk_packages(glint.__path__, "glint.")]
+EXAMPLES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name, psf, camera, simulated):
+    module = importlib.import_module(name)
+    movie = simulated.movie[:20]
+    names = dict(glint=glint, np=np, psf=psf, camera=camera, movie=movie, truth=simulated.truth[simulated.truth.frame < 20],
+                 locs=glint.localize(movie, psf, camera),
+                 stacks=[glint.simulate_rois(10, psf, camera)[0] for _ in range(2)])
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs=names):
+        # A function that is imported from elsewhere is tested there.
+        result = doctest.DocTestRunner(optionflags=EXAMPLES).run(test)
+        assert result.failed == 0, f"{test.name}: {result}"
+
+
+def public():
+    """(name, object) of what `import glint` offers."""
+    return [(name, value) for name, value in vars(glint).items()
+            if not name.startswith("_") and not inspect.ismodule(value)]
+
+
+def test_everything_public_is_documented():
+    for name, value in public():
+        assert inspect.getdoc(value), f"glint.{name} has no docstring"
+        if inspect.isclass(value):
+            for member, method in vars(value).items():
+                if inspect.isfunction(method) and not member.startswith("_"):
+                    assert inspect.getdoc(method), f"glint.{name}.{member} has no docstring"
+
+
+def test_every_argument_is_documented():
+    """The names of long functions' arguments stand in their docstrings."""
+    for function in (glint.fit, glint.localize, glint.detect, glint.render, glint.simulate, glint.simulate_rois):
+        text = inspect.getdoc(function) + (inspect.getdoc(glint.fit) if function is glint.localize else "")
+        for argument in inspect.signature(function).parameters:
+            assert re.search(rf"\b{argument}\b", text), f"{function.__name__}: {argument}"
+
+
+def test_the_compiled_module_has_types():
+    folder = pathlib.Path(glint.__file__).parent
+    assert (folder / "py.typed").is_file()
+    known = {node.name for node in ast.parse((folder / "_core.pyi").read_text()).body if hasattr(node, "name")}
+    assert {name for name in dir(glint._core) if not name.startswith("_")} <= known
+
+
+def blocks(text):
+    """(commands, output) of the pages' ```python blocks, each with the ```text block that follows it, or None."""
+    found = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, re.S)
+    assert found
+    return found
+
+
+NUMBER = re.compile(r"(\d[\d,]*\.?\d*)")
+
+
+def parts(text):
+    """Words without their spacing, and numbers; times and devices are left out."""
+    pieces = NUMBER.split(re.sub(r"[\d.e-]+ s on [^>]*", "TIME", text))
+    words = [re.sub(r"\s+", "", piece) for piece in pieces[::2]]
+    return words, np.array([float(piece.replace(",", "")) for piece in pieces[1::2]])
+
+
+def assert_alike(shown, expected):
+    """The same words, and numbers that other instruction sets change little."""
+    (words, numbers), (expected_words, expected_numbers) = parts(shown), parts(expected)
+    assert words == expected_words
+    np.testing.assert_allclose(numbers, expected_numbers, rtol=0.02)
+
+
+@pytest.mark.parametrize("page", ["docs/python.md"])
+def test_the_tutorial(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code, output in blocks((ROOT / page).read_text()):
+        exec(compile(code, page, "exec"), names)
+        shown = capsys.readouterr().out
+        if output:
+            assert_alike(shown, output)
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks(notebook, tmp_path, monkeypatch):
+    """Their code cells, one after the other; what they show with matplotlib goes nowhere."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    monkeypatch.chdir(tmp_path)
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert cells
+    names = {}
+    for cell in cells:
+        exec(compile("".join(cell["source"]), notebook.name, "exec"), names)

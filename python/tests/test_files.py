@@ -1,0 +1,226 @@
+"""Files and tables: Picasso, h5py and tifffile judge what is written, and write what is read."""
+import pickle
+
+import glint
+import h5py
+import numpy as np
+import pytest
+import tifffile
+from conftest import same_table
+
+
+@pytest.fixture(scope="session")
+def locs(psf, camera, simulated):
+    """Those that Picasso shows: it leaves out the outer half of the first pixel."""
+    found = glint.localize(simulated.movie, psf, camera)
+    return found[(found.x_px > 0) & (found.y_px > 0) & (found.x_px < 63) & (found.y_px < 47)]
+
+
+@pytest.fixture(scope="session")
+def locs_3d():
+    psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4)
+    rois, _ = glint.simulate_rois(200, psf, glint.IdealCamera(0.1), size=13, z_range_um=0.3)
+    return glint.fit(rois, psf, glint.IdealCamera(0.1)).to_localizations()
+
+
+def same_frame(frame, expected):
+    assert list(frame.columns) == list(expected.columns)
+    for name in frame.columns:
+        np.testing.assert_array_equal(frame[name], expected[name], err_msg=name)
+
+
+def test_picasso_saves_what_we_give_it(locs, locs_3d, tmp_path):
+    from picasso import io
+
+    for k, table in enumerate([locs, locs_3d]):
+        frame, info = table.to_picasso()
+        io.save_locs(str(tmp_path / f"{k}.hdf5"), frame, info)
+        again, info_again = io.load_locs(str(tmp_path / f"{k}.hdf5"))
+        assert len(again) == len(table)  # what Picasso does not believe it drops
+        same_frame(again, frame)
+        assert info_again == info
+        back = glint.Localizations.from_picasso(again, info_again)
+        same_table(back, glint.load_localizations(tmp_path / f"{k}.hdf5"))
+        np.testing.assert_array_equal(back.x_px, table.x_px)
+        assert (back.width, back.height, back.frames) == (table.width, table.height, table.frames)
+        assert back.pixel_size_nm == 100
+
+
+def test_picasso_reads_what_we_save(locs, locs_3d, tmp_path):
+    from picasso import io
+
+    for k, table in enumerate([locs, locs_3d]):
+        table.save(tmp_path / f"{k}.hdf5")
+        frame, info = io.load_locs(str(tmp_path / f"{k}.hdf5"))
+        expected, expected_info = table.to_picasso()
+        same_frame(frame, expected)
+        assert info == expected_info
+
+
+def test_h5py_sees_the_columns(locs, tmp_path):
+    locs.save(tmp_path / "locs.hdf5")
+    with h5py.File(tmp_path / "locs.hdf5") as file:
+        rows = file["locs"][:]
+    np.testing.assert_array_equal(rows["lpx"], locs.lpx_px)
+    same_table(glint.Localizations.from_picasso(rows, locs.to_picasso()[1]), glint.load(tmp_path / "locs.hdf5"))
+
+
+@pytest.mark.parametrize("name,tolerance_px", [("locs.hdf5", 0), ("locs.csv", 1e-4), ("locs.smlm.h5", 1e-5)])
+def test_every_format_comes_back(locs, tmp_path, name, tolerance_px):
+    locs.save(tmp_path / name)
+    again = glint.load_localizations(tmp_path / name, pixel_size_nm=100)
+    for column in ["frame", "x_px", "y_px"]:
+        np.testing.assert_allclose(again[column], locs[column], atol=tolerance_px, err_msg=column)
+    with pytest.raises(glint.OptionError, match="exists"):
+        locs.save(tmp_path / name)
+    locs[:5].save(tmp_path / name, overwrite=True)
+    assert len(glint.load(tmp_path / name, pixel_size_nm=100)) == 5
+
+
+def test_further_columns_are_kept(locs, tmp_path):
+    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs))}, width=64, height=48, frames=60)
+    more.save(tmp_path / "more.hdf5")
+    again = glint.load(tmp_path / "more.hdf5")
+    np.testing.assert_array_equal(again.cluster, np.arange(len(locs)))
+    assert "cluster" in again.to_picasso()[0].columns
+    assert again.pixel_size_nm == 0
+
+
+def test_a_table_of_ones_own():
+    table = glint.Localizations({"frame": [3, 4], "x_px": [1, 2], "y_px": np.float64([3, 4])}, pixel_size_nm=160)
+    assert table.frame.dtype == np.uint32 and table.x_px.dtype == np.float32
+    assert repr(table) == "<Localizations: 2, pixel 160 nm>"
+    for wrong, words in [({"frame": [1]}, "x_px"), ({"frame": [1.5], "x_px": [1], "y_px": [1]}, "whole"),
+                         ({"frame": [-1], "x_px": [1], "y_px": [1]}, "whole"),
+                         ({"frame": [1], "x_px": ["a"], "y_px": [1]}, "x_px"),
+                         ({"frame": [1, 2], "x_px": [1], "y_px": [1]}, "one length"),
+                         ({"frame": [[1]], "x_px": [[1]], "y_px": [[1]]}, "one-dimensional")]:
+        with pytest.raises(glint.OptionError, match=words):
+            glint.Localizations(wrong)
+    none = glint.Localizations({"frame": [], "x_px": [], "y_px": []})
+    assert len(none) == 0 and none.to_pandas().shape == (0, 3)
+
+
+def test_tables_travel(locs):
+    same_table(pickle.loads(pickle.dumps(locs)), locs)
+
+
+def test_nan_rows_are_left_out_with_a_warning(locs, tmp_path):
+    frame, _ = locs.to_picasso()
+    rows = frame.to_records(index=False)
+    rows["x"][3] = np.nan
+    with h5py.File(tmp_path / "nan.hdf5", "w") as file:
+        file["locs"] = rows
+    with pytest.warns(UserWarning, match="1 "):
+        assert len(glint.load_localizations(tmp_path / "nan.hdf5")) == len(locs) - 1
+
+
+def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
+    found, truth = glint.localize(simulated.movie, psf, camera), simulated.truth
+    score = glint.score(found, truth)
+    assert score.truths == len(truth) and score.localizations == len(found)
+    assert score.recall == pytest.approx(score.matched / len(truth))
+    assert score.recall > 0.8 and score.precision > 0.9 and score.rmse_z_nm is None
+    assert glint.score(truth, truth).rmse_nm == 0
+    glint.save_truth(tmp_path / "truth.csv", truth)
+    again = glint.load_truth(tmp_path / "truth.csv", pixel_size_nm=100)
+    assert glint.score(found, again).matched == score.matched
+    with pytest.raises(glint.OptionError, match="pixel size"):
+        glint.score(glint.Localizations(found.columns), truth)
+
+
+def test_rois_from_files(counts, tmp_path):
+    np.save(tmp_path / "rois.npy", counts)
+    rois = glint.load(tmp_path / "rois.npy")
+    np.testing.assert_array_equal(rois.pixels, counts)
+    assert rois.corners is None and rois.frames is None
+    with h5py.File(tmp_path / "rois.h5", "w") as file:
+        file["rois"], file["x_corner"], file["y_corner"] = counts, np.arange(500), np.arange(500) * 2
+        file["frame"] = np.arange(500) // 7
+    rois = glint.load_rois(tmp_path / "rois.h5")
+    np.testing.assert_array_equal(rois.corners, np.stack([np.arange(500), np.arange(500) * 2], axis=1))
+    np.testing.assert_array_equal(rois.frames, np.arange(500) // 7)
+    fits = glint.fit(rois, glint.GaussianXYNB(sigma_px=1.3), glint.IdealCamera(0.1, 100, 0.5))
+    np.testing.assert_array_equal(fits.to_localizations(keep_failed=True).frame, rois.frames)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
+    movie = simulated.movie.clip(0, 255).astype(dtype)
+    glint.save(tmp_path / "movie.tif", movie, pixel_size_um=0.1)
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "movie.tif"), movie)
+    opened = glint.load(tmp_path / "movie.tif")
+    assert opened.pixel_size_um == pytest.approx(0.1)
+    with pytest.raises(glint.OptionError, match="exists"):
+        glint.save_movie(tmp_path / "movie.tif", movie)
+
+
+def test_cameras_from_files(tmp_path):
+    (tmp_path / "camera.toml").write_text('pixel_size = "65nm"\noffset = 99\ngain = 0.6\nreadnoise = 1.6\n')
+    camera = glint.load(tmp_path / "camera.toml")
+    assert repr(camera) == "SCMOSCamera(pixel_size_um=0.065, offset=99, gain=0.6, readnoise=1.6)"
+    with h5py.File(tmp_path / "maps.hdf5", "w") as file:
+        file["offset"], file["gain"] = np.full((40, 50), 99.0), np.full((40, 50), 0.5)
+        file["readnoise"] = np.full((40, 50), 1.5)
+    (tmp_path / "maps.toml").write_text('maps = "maps.hdf5"\n')
+    camera = glint.load_camera(tmp_path / "maps.toml", pixel_size_um=0.1)
+    assert camera.offset.shape == (40, 50) and float(camera.gain[3, 4]) == 0.5
+    with pytest.raises(glint.OptionError, match="pixel_size"):
+        glint.load_camera(tmp_path / "maps.toml")
+    (tmp_path / "bad.toml").write_text("offset = 99\ngian = 0.6\n")
+    with pytest.raises(glint.InputError, match="gian"):
+        glint.load(tmp_path / "bad.toml")
+
+
+def test_a_calibration_is_found_and_kept(tmp_path):
+    lens = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.3, z_min_um=-0.5, z_max_um=0.5)
+    rng, z_step_um, slices = np.random.default_rng(4), 0.02, 41
+    y, x = np.mgrid[:64, :64]
+    stack = np.empty((slices, 64, 64), np.uint16)
+    for k in range(slices):
+        z = (k - slices // 2) * z_step_um
+        mean = np.full((64, 64), 10.0)
+        for by, bx in [(15.2, 15.7), (15.4, 47.9), (48.3, 16.1), (47.7, 48.6)]:
+            sx, sy = lens.sigma_x_um(z) / 0.1, lens.sigma_y_um(z) / 0.1
+            mean += 20000 / (2 * np.pi * sx * sy) * np.exp(-((x - bx) / sx) ** 2 / 2 - ((y - by) / sy) ** 2 / 2)
+        stack[k] = rng.poisson(mean)
+    found = glint.calibrate_astigmatism(stack, glint.IdealCamera(0.1), z_step_um=z_step_um)
+    assert found.beads == 4 and len(found.z_um) <= slices and found.plot.shape[2] == 3
+    for z in [-0.25, 0, 0.25]:  # pixels integrate: the widths come out a little wider than the stack's
+        assert found.psf.sigma_x_um(z) == pytest.approx(np.hypot(lens.sigma_x_um(z), 0.1 / 12**0.5), rel=0.05)
+    glint.save(tmp_path / "lens.toml", found)
+    again = glint.load(tmp_path / "lens.toml")
+    assert again.gamma_um == pytest.approx(found.psf.gamma_um, rel=1e-6)
+    with pytest.raises(glint.InputError):
+        glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(0.1), z_step_um=z_step_um)
+
+
+def test_pictures(locs, tmp_path):
+    picture = glint.render(locs, tmp_path / "picture.png", zoom=8)
+    assert picture.shape == (384, 512, 3) and picture.dtype == np.uint8
+    np.testing.assert_array_equal(glint.load(tmp_path / "picture.png"), picture)
+    density = glint.render(locs, tmp_path / "density.tif", zoom=8, mode="histogram")
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "density.tif"), density)
+    assert density.sum() == len(locs)
+    y, x = np.floor((locs.y_px + 0.5) * 8).astype(int), np.floor((locs.x_px + 0.5) * 8).astype(int)
+    np.testing.assert_array_equal(density, np.histogram2d(y, x, bins=[np.arange(385), np.arange(513)])[0])
+    glint.save(tmp_path / "again.png", picture)
+    assert (tmp_path / "again.png").stat().st_size > 0
+    for wrong, words in [(dict(mode="box"), "'box'"), (dict(out=tmp_path / "a.jpg"), "a.jpg"),
+                         (dict(zoom=1e6), "zoom"), (dict(density=True, color_z=True), "color_z"),
+                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z")]:
+        with pytest.raises(glint.OptionError, match=words):
+            glint.render(locs, **wrong)
+    with pytest.raises(glint.OptionError, match="no picture"):
+        glint.save_picture(tmp_path / "b.png", np.zeros((3, 4, 5)))
+
+
+def test_names_that_tell_nothing(locs, tmp_path):
+    with pytest.raises(glint.OptionError, match="locs.xyz"):
+        glint.load(tmp_path / "locs.xyz")
+    with pytest.raises(glint.OptionError, match="locs.xyz"):
+        glint.save(tmp_path / "locs.xyz", object())
+    with pytest.raises(glint.InputError, match="none.toml"):
+        glint.load(tmp_path / "none.toml")
+    with pytest.raises(glint.OutputError):
+        locs.save(tmp_path / "no" / "folder.hdf5")

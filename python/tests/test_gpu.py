@@ -1,0 +1,77 @@
+"""Fits on a GPU: on a simulated server (tests/simgpu/run), with two GPUs of 8 GiB."""
+import os
+import signal
+import threading
+
+import glint
+import numpy as np
+import pytest
+from conftest import same_table
+
+pytestmark = [
+    pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"),
+    pytest.mark.skipif(not glint.has_gpu_kernels(), reason="built without kernels for GPUs"),
+]
+GPU = dict(backend="gpu", gpu_memory="64MiB", gpu_timeout=60)
+
+
+def test_fits_as_the_cpu_does(psf, camera, counts):
+    reports = []
+    on_gpu = glint.fit(counts, psf, camera, progress=lambda *report: reports.append(report), **GPU)
+    on_cpu = glint.fit(counts, psf, camera, backend="cpu")
+    assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up == counts.nbytes
+    assert reports[-1] == (500, 500)
+    # The kernel is the same; sums are rounded in another order (GpuFitter::fit states 1e-3 CRLB).
+    assert np.max(np.abs(on_gpu.x_px - on_cpu.x_px) / on_cpu.x_unc_px) < 1e-2
+    np.testing.assert_array_equal(on_gpu.status, on_cpu.status)
+
+
+def test_localizes(psf, camera, simulated):
+    on_gpu = glint.localize(simulated.movie, psf, camera, **GPU)
+    on_cpu = glint.localize(simulated.movie, psf, camera, backend="cpu")
+    assert on_gpu.info.fit.backend == "gpu"
+    np.testing.assert_allclose(on_gpu.x_px, on_cpu.x_px, atol=1e-3)
+
+
+def test_more_than_a_gpu_has_is_out_of_memory(psf, camera, counts):
+    with pytest.raises(glint.gpu.OutOfMemory) as error:
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="100GiB")
+    assert isinstance(error.value, MemoryError) and isinstance(error.value, glint.GpuError)
+
+
+@pytest.fixture
+def taken(psf, camera, counts):
+    """Both GPUs are: by fitters, which keep their leases."""
+    fitters = [glint.Fitter(), glint.Fitter()]
+    for fitter in fitters:
+        fitter.fit(counts[:10], psf, camera, backend="gpu", gpu_memory="7000MiB", gpu_timeout=60)
+    yield
+    for fitter in fitters:
+        fitter.close()
+
+
+def test_a_gpu_that_does_not_come_is_a_timeout(psf, camera, counts, taken):
+    with pytest.raises(TimeoutError) as error:
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", gpu_timeout=0.3)
+    assert isinstance(error.value, glint.gpu.LeaseTimeout)
+    assert error.value.required_bytes > error.value.available_bytes
+    told = []
+    fits = glint.fit(counts, psf, camera, backend="auto", gpu_memory="4GiB", auto_timeout=0.3, weigh=False, log=told.append)
+    same_table(fits, glint.fit(counts, psf, camera, backend="cpu"))
+    assert fits.info.backend == "cpu" and "no GPU had room" in fits.info.note
+    assert fits.info.waited_seconds > 0 and any("no GPU had room" in words for words in told)
+
+
+def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
+    class Enough(Exception):
+        pass
+
+    def on_wait(elapsed_s, available, required):
+        assert elapsed_s >= 0 and available < required and threading.current_thread() is threading.main_thread()
+        raise Enough
+
+    with pytest.raises(Enough):
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=on_wait)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB")

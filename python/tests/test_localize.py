@@ -1,0 +1,157 @@
+"""localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
+import glint
+import numpy as np
+import pytest
+import tifffile
+from conftest import same_table
+
+
+def near(table, truth, radius_px=1.0):
+    """Share of rows with a molecule of the truth in their frame within the radius."""
+    return np.mean([np.any((truth.frame == f) & (np.hypot(truth.x_px - x, truth.y_px - y) < radius_px))
+                    for f, x, y in zip(table.frame, table.x_px, table.y_px)])
+
+
+def test_finds_the_molecules(psf, camera, simulated):
+    locs = glint.localize(simulated.movie, psf, camera)
+    assert near(locs, simulated.truth) > 0.9
+    info = locs.info
+    assert info.frames == 60 and info.localizations == len(locs)
+    assert info.spots == len(locs) + info.not_converged + info.wandered + info.duplicates
+    assert (locs.width, locs.height, locs.frames, locs.pixel_size_nm) == (64, 48, 60, 100)
+    # 60 frames of 3,072 px tell a standard deviation within 4 / sqrt(2 * 184,320) = 0.7 %.
+    assert abs(info.noise_check - 1) < 0.05
+
+
+def test_a_file_a_list_of_files_and_an_array_are_the_same(psf, camera, simulated, tmp_path):
+    movie = simulated.movie
+    tifffile.imwrite(tmp_path / "movie.tif", movie)
+    for k, part in enumerate([movie[:20], movie[20:]]):
+        tifffile.imwrite(tmp_path / f"part{k}.tif", part)
+    expected = glint.localize(movie, psf, camera)
+    same_table(glint.localize(tmp_path / "movie.tif", psf, camera), expected)
+    same_table(glint.localize(str(tmp_path / "movie.tif"), psf, camera, threads=1), expected)
+    same_table(glint.localize([tmp_path / "part0.tif", tmp_path / "part1.tif"], psf, camera), expected)
+    same_table(glint.localize(glint.open_movie(tmp_path / "movie.tif"), psf, camera), expected)
+    for other in [movie.astype(">u2"), movie.astype(np.float64), np.asfortranarray(movie), movie[::-1][::-1]]:
+        same_table(glint.localize(other, psf, camera), expected)
+    raw = np.memmap(tmp_path / "movie.raw", np.uint16, "w+", shape=movie.shape)
+    raw[:] = movie
+    same_table(glint.localize(raw, psf, camera), expected)
+
+
+def test_frames_of_a_file(simulated, tmp_path):
+    tifffile.imwrite(tmp_path / "movie.tif", simulated.movie, imagej=True, resolution=(10, 10),
+                     metadata={"unit": "um", "axes": "TYX"})
+    movie = glint.open_movie(tmp_path / "movie.tif")
+    assert movie.shape == simulated.movie.shape and movie.dtype == np.uint16 and len(movie) == 60
+    assert movie.pixel_size_um == pytest.approx(0.1) and movie.gain is None
+    np.testing.assert_array_equal(movie[:], simulated.movie)
+    np.testing.assert_array_equal(movie[-1], simulated.movie[-1])
+    np.testing.assert_array_equal(movie[10:12], simulated.movie[10:12])
+    assert movie[5:5].shape == (0, 48, 64)
+    for wrong in [60, -61]:
+        with pytest.raises(IndexError):
+            movie[wrong]
+    with pytest.raises(glint.OptionError, match="offset, gain"):
+        movie.camera()
+    with pytest.raises(glint.OptionError, match="steps of 1"):
+        movie[::2]
+
+
+def test_the_camera_may_come_from_the_metadata(psf, camera, simulated, tmp_path):
+    simulated.movie.tofile(tmp_path / "movie.raw")
+    (tmp_path / "movie.yaml").write_text(
+        "Byte Order: <\nData Type: uint16\nFrames: 60\nHeight: 48\nWidth: 64\nPixelsize: 100\nBaseline: 100\n"
+        "Sensitivity: 0.5\nGain: 1\n")
+    same_table(glint.localize(tmp_path / "movie.raw", psf), glint.localize(simulated.movie, psf, camera))
+
+
+@pytest.mark.parametrize("name", ["locs.hdf5", "locs.csv", "locs.smlm.h5"])
+def test_writes_every_format(psf, camera, simulated, tmp_path, name):
+    expected = glint.localize(simulated.movie, psf, camera)
+    locs = glint.localize(simulated.movie, psf, camera, tmp_path / name)
+    np.testing.assert_allclose(locs.x_px, expected.x_px, atol=1e-4)
+    assert locs.info.spots == expected.info.spots
+    with pytest.raises(glint.OptionError, match="exists"):
+        glint.localize(simulated.movie, psf, camera, tmp_path / name)
+    glint.localize(simulated.movie, psf, camera, tmp_path / name, overwrite=True)
+
+
+def test_only_some_frames(psf, camera, simulated):
+    expected = glint.localize(simulated.movie, psf, camera)
+    for frames in [(10, 30), slice(10, 30)]:
+        part = glint.localize(simulated.movie, psf, camera, frames=frames)
+        same_table(part, expected[(expected.frame >= 10) & (expected.frame < 30)])
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (dict(frames=(10, 61)), "60 frames"),
+    (dict(frames=slice(0, 10, 2)), "steps of 1"),
+    (dict(roi_size=99), "99 pixels"),
+    (dict(threshold=-3), "threshold"),
+    (dict(resume=True), "out="),
+    (dict(out="locs.xyz"), "locs.xyz"),
+    (dict(camera=None), "pixel_size_um, offset, gain"),
+    (dict(psf=glint.GaussianXYNB(sigma_px=1.3), camera=3), "no camera"),
+    (dict(movie=np.zeros((3, 4, 5, 6))), "(3, 4, 5, 6)"),
+    (dict(movie=np.zeros((0, 48, 64), "u2")), "0"),
+    (dict(movie=np.zeros((3, 0, 64), "u2")), "(3, 0, 64)"),
+    (dict(movie=np.full((3, 9, 9), "a")), "<U1"),
+    (dict(movie=[]), "(0,)"),
+])
+def test_refuses_wrong_options(psf, camera, simulated, arguments, words):
+    with pytest.raises(glint.OptionError) as error:
+        glint.localize(**{"movie": simulated.movie, "psf": psf, "camera": camera, **arguments})
+    assert words in str(error.value)
+
+
+def test_bad_files_are_input_errors(psf, camera, simulated, tmp_path):
+    with pytest.raises(glint.InputError, match="nothing.tif") as error:
+        glint.localize(tmp_path / "nothing.tif", psf, camera)
+    assert isinstance(error.value, OSError)
+    (tmp_path / "text.tif").write_text("no movie")
+    with pytest.raises(glint.InputError, match="text.tif"):
+        glint.open_movie(tmp_path / "text.tif")
+    tifffile.imwrite(tmp_path / "cut.tif", simulated.movie)
+    whole = (tmp_path / "cut.tif").read_bytes()
+    (tmp_path / "cut.tif").write_bytes(whole[:len(whole) // 2])
+    with pytest.warns(UserWarning, match="usable"):
+        assert 0 < len(glint.open_movie(tmp_path / "cut.tif")) < 60
+    with pytest.raises(glint.OutputError, match="missing"):
+        glint.localize(simulated.movie, psf, camera, tmp_path / "missing" / "locs.hdf5")
+
+
+def test_dead_pixels_are_warned_of(psf, camera, simulated):
+    movie = simulated.movie.astype(np.float32)
+    movie[:, 5, 5] = np.nan
+    with pytest.warns(UserWarning, match="60 pixels were not a number"):
+        assert glint.localize(movie, psf, camera).info.bad_pixels == 60
+
+
+def test_detect_then_cut_then_fit(psf, camera, simulated):
+    spots = glint.detect(simulated.movie, psf, camera)
+    assert near(spots, simulated.truth, 2.0) > 0.9
+    assert len(glint.detect(simulated.movie, psf, camera, threshold=30)) < len(spots)
+    one = glint.detect(simulated.movie[3], psf, camera)
+    np.testing.assert_array_equal(one.x_px, spots.x_px[spots.frame == 3])
+    rois = glint.cut_rois(simulated.movie, spots, 7)
+    k = len(spots) // 2
+    (x, y), frame = rois.corners[k], rois.frames[k]
+    np.testing.assert_array_equal(rois.pixels[k], simulated.movie[frame, y:y + 7, x:x + 7])
+    alone = glint.fit(rois, psf, camera).to_localizations(keep_failed=True)
+    expected = glint.localize(simulated.movie, psf, camera, neighbor_rounds=0, keep_failed=True)
+    for name in alone.columns:  # what localize() does, step by step
+        np.testing.assert_array_equal(alone[name], expected[name], err_msg=name)
+    with pytest.raises(glint.OptionError, match="99 px"):
+        glint.cut_rois(simulated.movie, spots, 99)
+
+
+def test_frames_are_read_by_several_threads(simulated, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    tifffile.imwrite(tmp_path / "movie.tif", simulated.movie)
+    movie = glint.open_movie(tmp_path / "movie.tif")
+    with ThreadPoolExecutor(8) as pool:
+        for k, frame in enumerate(pool.map(lambda k: movie[k % 60], range(240))):
+            np.testing.assert_array_equal(frame, simulated.movie[k % 60])
