@@ -14,12 +14,6 @@ namespace {
 
 constexpr int fits = 300;
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool quick = true;  // a tenth of the speed
-#else
-constexpr bool quick = false;
-#endif
-
 class FaultyGpu : public GpuProgram {
   protected:
     void SetUp() override {

@@ -38,6 +38,12 @@ inline void write_rois(const TemporaryFolder& folder, int count) {
         }
 }
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool quick = true;  // a tenth of the speed
+#else
+constexpr bool quick = false;
+#endif
+
 class GpuProgram : public ::testing::Test {
   protected:
     void SetUp() override {

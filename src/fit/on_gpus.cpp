@@ -134,7 +134,7 @@ bool OnGpus::find_seat(Hand& hand, bool first) {
         if (options_.stop && *options_.stop) throw Cancelled("stopped while waiting for a GPU");
         if ((hand.seat = seats_.take_idle())) break;
         const bool somebody_has_one = seats_.held() > 0;
-        if ((first || somebody_has_one) && seats_.may_ask(most_)) open(hand);
+        if ((first || somebody_has_one) && seats_.may_ask(most_)) open(hand, first);
         if (hand.seat) break;
         if (first) {
             if (!is_empty() && queue_.wait_for_end(0)) return true;
@@ -149,12 +149,13 @@ bool OnGpus::find_seat(Hand& hand, bool first) {
     return true;
 }
 
-void OnGpus::open(Hand& hand) {
+void OnGpus::open(Hand& hand, bool first) {
     require_gpu_kernels();
     std::unique_lock turn = seats_.turn_to_ask();
-    if ((hand.seat = seats_.take_idle()) || !seats_.may_ask(most_)) return;
+    if ((hand.seat = seats_.take_idle()) || seats_.why_none() || !seats_.may_ask(most_)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = seats_.held() > 0;
+    if (!first && !further) return;  // it has just been lost: the first thread waits for another
     hand.uuid.clear();
     std::optional<gpu::Lease> lease = further ? ask_for_further() : ask_for_first();
     if (!lease) return;
@@ -164,7 +165,13 @@ void OnGpus::open(Hand& hand) {
     const double waited_s = lease->waited_s();
     if (waited_s > notable_wait_s)
         tell(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, hand.uuid));
-    hand.seat = std::make_unique<GpuSeat>(std::move(*lease), options_.gpu_batch_size);
+    try {
+        hand.seat = std::make_unique<GpuSeat>(std::move(*lease), options_.gpu_batch_size);
+    } catch (...) {
+        lease.reset();
+        seats_.give_up(hand.uuid);
+        throw;
+    }
     opened_ = true;
     if (!further && on_opened) on_opened(*hand.seat, seconds_since(asked) - waited_s);
 }
@@ -260,7 +267,7 @@ bool OnGpus::try_again(Hand& hand, const gpu::GpuError& error) {
     const bool opening = !hand.seat;
     const bool limit_was_lowered = !opening && hand.seat->limit_was_lowered();
     hand.seat.reset();
-    seats_.give_up(hand.uuid);
+    if (!opening) seats_.give_up(hand.uuid);
     const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // another may do, without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
         if (!limit_was_lowered) return false;

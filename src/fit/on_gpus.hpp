@@ -64,7 +64,7 @@ class OnGpus {
     bool serve(bool first);
     bool attempt(Hand& hand, bool first);
     bool find_seat(Hand& hand, bool first);
-    void open(Hand& hand);
+    void open(Hand& hand, bool first);
     gpu::LeaseRequest request();
     std::optional<gpu::Lease> ask_for_first();
     std::optional<gpu::Lease> ask_for_further();
