@@ -10,6 +10,12 @@ install(TARGETS glint_offload glint_arrays glint glint_program EXPORT glint-targ
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET glint_mpi)
+  install(TARGETS glint_mpi EXPORT glint-mpi-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS glint_mpi_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(EXPORT glint-mpi-targets NAMESPACE glint:: DESTINATION ${config_folder})
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT glint-gpu-targets NAMESPACE glint:: DESTINATION ${config_folder})
 install(EXPORT glint-targets NAMESPACE glint:: DESTINATION ${config_folder})

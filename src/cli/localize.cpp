@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
+#include "pipeline/parts.hpp"
 
 namespace glint::cli {
 namespace {
@@ -33,12 +34,6 @@ ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7 (with --calibration sigm
 z = 0). In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
 Exit codes: 0 done, 2 wrong options, 3 bad input, 4 output failed, 130 interrupted.)";
 
-/// One output and the movies (more than one with --concat) that go into it.
-struct Task {
-    std::vector<std::string> movies;
-    fs::path out;
-};
-
 bool names_a_file(const fs::path& out) {
     const std::string extension = out.extension();
     return extension == ".hdf5" || extension == ".h5" || extension == ".csv";
@@ -50,9 +45,9 @@ fs::path output_in(const fs::path& folder, const std::string& movie) {
     return folder / (stem + ".hdf5");
 }
 
-std::vector<Task> tasks_in_folder(const LocalizeFlags& flags) {
+std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
     std::map<fs::path, std::string> taken;
-    std::vector<Task> tasks;
+    std::vector<LocalizeTask> tasks;
     for (const std::string& movie : flags.movies) {
         const fs::path out = output_in(flags.out, movie);
         const auto [entry, is_new] = taken.emplace(out, movie);
@@ -69,7 +64,7 @@ std::vector<Task> tasks_in_folder(const LocalizeFlags& flags) {
     return tasks;
 }
 
-std::vector<Task> plan(const LocalizeFlags& flags) {
+std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
     if (flags.out.empty())
         throw OptionError("-o says where the localizations go: -o locs.hdf5, or a folder for several movies");
     std::error_code ignored;
@@ -84,13 +79,13 @@ std::vector<Task> plan(const LocalizeFlags& flags) {
     return {{flags.movies, folder ? output_in(flags.out, flags.movies.front()) : fs::path(flags.out)}};
 }
 
-bool done_before(const Task& task, const LocalizeOptions& options) {
+bool done_before(const LocalizeTask& task, const LocalizeOptions& options) {
     std::error_code ignored;
     return options.resume && !options.overwrite && fs::exists(task.out, ignored) &&
-           !fs::exists(journal_path(task.out), ignored);
+           !fs::exists(journal_path(task.out), ignored) && !fs::exists(parts_path(task.out), ignored);
 }
 
-nlohmann::ordered_json as_json(const LocalizeResult& result, const Task& task, const LocalizeOptions& options) {
+nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const double computed = double(result.frames - result.resumed_frames);
     return {{"movies", task.movies},
             {"output", result.written.string()},
@@ -109,19 +104,10 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const Task& task, c
             {"pixel_size_nm", options.pixel_size_nm},
             {"psf", std::string(name_of(options.psf.model))},
             {"roi_size", options.roi_size},
-            {"fit",
-             {{"backend", result.fit.backend},
-              {"device", result.fit.device},
-              {"threads", result.fit.threads},
-              {"fits", result.fit.fits},
-              {"batches", result.fit.batches},
-              {"batch_size", result.fit.batch_size},
-              {"thread_seconds", result.fit.seconds},
-              {"note", result.fit.note},
-              {"gpu", gpu_json(result.fit)}}}};
+            {"fit", fit_json(result.fit)}};
 }
 
-void print_summary(const LocalizeResult& result, const Task& task, const LocalizeOptions& options) {
+void print_summary(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const std::int64_t computed = result.frames - result.resumed_frames;
     const char* fate = options.keep_failed ? "kept" : "left out";
     Summary summary;
@@ -145,24 +131,8 @@ void print_summary(const LocalizeResult& result, const Task& task, const Localiz
     summary.print();
 }
 
-LocalizeResult run_task(const Task& task, const LocalizeFlags& flags, LocalizeOptions& options, Console& console) {
-    const std::unique_ptr<Movie> movie = open_movies(task.movies);
-    const MovieInfo& info = movie->info();
-    const CameraFacts facts = camera_facts(flags.camera, info, example_of(flags));
-    options = flags.options;
-    options.pixel_size_nm = facts.pixel_size_nm;
-    options.psf = psf_of(flags.psf, facts.pixel_size_nm);
-    if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
-    options.frames = parse_frame_range(flags.frames, info.frames);
-    options.stop = &stop_on_signals();
-    options.warn = console.warner();
-    use_backend(flags.backend, options.fit, console);
-    console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
-                               with_commas(info.frames), facts.sources, options.roi_size));
-    options.progress = console.progress(info.name, "frames");
-    LocalizeResult result = localize(*movie, facts.camera, task.out, options);
-    tell_backend(flags.backend, result.fit, console);
-    return result;
+LocalizeResult localize_here(const LocalizeTask& task, OpenedTask& opened, Console&, nlohmann::ordered_json&) {
+    return localize(*opened.movie, opened.facts.camera, task.out, opened.options);
 }
 
 int finish(const std::vector<nlohmann::ordered_json>& results, bool several, bool interrupted,
@@ -171,29 +141,6 @@ int finish(const std::vector<nlohmann::ordered_json>& results, bool several, boo
     if (!interrupted) return exit_ok;
     fmt::print(stderr, "glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
     return exit_interrupted;
-}
-
-int localize_all(const LocalizeFlags& flags) {
-    if (flags.preview_frame) return preview(flags);
-    const std::vector<Task> tasks = plan(flags);
-    Console console(flags.console);
-    std::vector<nlohmann::ordered_json> results;
-    bool interrupted = false;
-    for (const Task& task : tasks) {
-        if (done_before(task, flags.options)) {
-            console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
-            results.push_back(
-                {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}});
-            continue;
-        }
-        LocalizeOptions options;
-        const LocalizeResult result = run_task(task, flags, options, console);
-        results.push_back(as_json(result, task, options));
-        if (!flags.console.json) print_summary(result, task, options);
-        interrupted = !result.complete;
-        if (interrupted) break;
-    }
-    return finish(results, tasks.size() > 1, interrupted, flags);
 }
 
 void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
@@ -227,6 +174,59 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 
 }  // namespace
 
+nlohmann::ordered_json fit_json(const FitInfo& info) {
+    return {{"backend", info.backend},        {"device", info.device},
+            {"threads", info.threads},        {"fits", info.fits},
+            {"batches", info.batches},        {"batch_size", info.batch_size},
+            {"thread_seconds", info.seconds}, {"note", info.note},
+            {"gpu", gpu_json(info)}};
+}
+
+OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
+    OpenedTask opened{open_movies(task.movies), {}, flags.options};
+    const MovieInfo& info = opened.movie->info();
+    opened.facts = camera_facts(flags.camera, info, example_of(flags));
+    LocalizeOptions& options = opened.options;
+    options.pixel_size_nm = opened.facts.pixel_size_nm;
+    options.psf = psf_of(flags.psf, options.pixel_size_nm);
+    if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
+    options.frames = parse_frame_range(flags.frames, info.frames);
+    options.warn = console.warner();
+    use_backend(flags.backend, options.fit, console);
+    return opened;
+}
+
+int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
+    if (flags.preview_frame) return preview(flags);
+    const std::vector<LocalizeTask> tasks = plan(flags);
+    Console console(flags.console);
+    std::vector<nlohmann::ordered_json> results;
+    bool interrupted = false;
+    for (const LocalizeTask& task : tasks) {
+        if (done_before(task, flags.options)) {
+            console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
+            results.push_back(
+                {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}});
+            continue;
+        }
+        OpenedTask opened = open_task(task, flags, console);
+        const MovieInfo& info = opened.movie->info();
+        opened.options.stop = &stop_on_signals();
+        console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
+                                   with_commas(info.frames), opened.facts.sources, opened.options.roi_size));
+        opened.options.progress = console.progress(info.name, "frames");
+        nlohmann::ordered_json more;
+        const LocalizeResult result = localize_task(task, opened, console, more);
+        tell_backend(flags.backend, result.fit, console);
+        results.push_back(as_json(result, task, opened.options));
+        if (!more.is_null()) results.back().update(more);
+        if (!flags.console.json) print_summary(result, task, opened.options);
+        interrupted = !result.complete;
+        if (interrupted) break;
+    }
+    return finish(results, tasks.size() > 1, interrupted, flags);
+}
+
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {
     std::vector<std::unique_ptr<Movie>> movies;
     for (const std::string& path : paths) movies.push_back(open_movie(path));
@@ -246,20 +246,25 @@ std::string example_of(const LocalizeFlags& flags) {
     return text;
 }
 
+CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
+    CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
+    app->add_option("movies", flags.movies, "Movies")->required();
+    app->add_option("-o,--output", flags.out, "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies");
+    app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
+    add_psf_flags(*app, flags.psf);
+    add_camera_flags(*app, flags.camera);
+    add_fit_flags(*app, flags.options.fit);
+    add_backend_flags(*app, flags.backend);
+    add_run_flags(*app, flags);
+    add_console_flags(*app, flags.console);
+    return app;
+}
+
 Command add_localize(CLI::App& program) {
     const auto flags = std::make_shared<LocalizeFlags>();
-    CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
-    app->add_option("movies", flags->movies, "Movies")->required();
-    app->add_option("-o,--output", flags->out, "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies");
-    app->add_flag("--concat", flags->concat, "The movies are one movie in several files");
-    add_psf_flags(*app, flags->psf);
-    add_camera_flags(*app, flags->camera);
-    add_fit_flags(*app, flags->options.fit);
-    add_backend_flags(*app, flags->backend);
-    add_run_flags(*app, *flags);
-    add_console_flags(*app, flags->console);
+    CLI::App* app = add_localize_flags(program, *flags);
     app->footer(help_footer);
-    return {app, [flags] { return localize_all(*flags); }};
+    return {app, [flags] { return localize_all(*flags, localize_here); }};
 }
 
 }  // namespace glint::cli

@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/console.hpp"
-#include "cli/stop.hpp"
-#include "glint/error.hpp"
-#include "glint/gpu/error.hpp"
+#include "cli/report.hpp"
 #include "glint/version.hpp"
 
 namespace glint::cli {
@@ -27,18 +23,6 @@ Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output cou
             5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
             130 interrupted (Ctrl-C), what was finished is kept.
 `glint COMMAND --help` explains a command and its flags, with examples.)";
-
-bool wants_json(int argc, char** argv) {
-    for (int k = 1; k < argc && std::strcmp(argv[k], "--") != 0; ++k)
-        if (std::strcmp(argv[k], "--json") == 0) return true;
-    return false;
-}
-
-int report(const char* message, const char* kind, int code, bool json) {
-    fmt::print(stderr, "glint: {}\n", message);
-    if (json) print_json({{"error", {{"message", message}, {"kind", kind}, {"exit_code", code}}}});
-    return code;
-}
 
 /// What is wrong with the command line, and where help is.
 std::string explain(const CLI::ParseError& error, const CLI::App& program) {
@@ -84,24 +68,7 @@ int run(int argc, char** argv) {
     CLI::App program("glint fits single molecules in microscope movies by maximum likelihood.", "glint");
     program.set_version_flag("--version", "glint " + version());
     program.footer(help_footer);
-    const bool json = wants_json(argc, argv);
-    try {
-        return parse_and_run(program, argc, argv);
-    } catch (const OptionError& error) {
-        return report(error.what(), "options", exit_options, json);
-    } catch (const InputError& error) {
-        return report(error.what(), "input", exit_input, json);
-    } catch (const OutputError& error) {
-        return report(error.what(), "output", exit_output, json);
-    } catch (const gpu::GpuError& error) {
-        return report(error.what(), "gpu", exit_gpu, json);
-    } catch (const Cancelled& error) {
-        return report(error.what(), "interrupted", exit_interrupted, json);
-    } catch (const std::bad_alloc&) {
-        return report("out of memory", "internal", exit_internal, json);
-    } catch (const std::exception& error) {
-        return report(error.what(), "internal", exit_internal, json);
-    }
+    return report_errors([&] { return parse_and_run(program, argc, argv); }, wants_json(argc, argv));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <initializer_list>
 
 #include "cli/command.hpp"
 
@@ -14,22 +15,44 @@ namespace {
 StopFlag stop{false};
 static_assert(StopFlag::is_always_lock_free);
 
+bool launched = false, silent = false;
+
+void say(const char* text, std::size_t bytes) {
+    if (write(STDERR_FILENO, text, bytes) < 0) return;  // nobody listens: nothing to be done
+}
+
 void on_signal(int) {
     if (stop.exchange(true)) _exit(exit_interrupted);
     constexpr char text[] = "\nglint: stopping; what is finished will be kept (again: stop at once)\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;  // nobody listens: nothing to be done
+    say(text, sizeof text - 1);
+}
+
+void on_launcher_signal(int) {
+    if (stop.exchange(true) || silent) return;
+    constexpr char text[] =
+        "\nglint: stopping; what is finished is kept: give the same command with --resume to go on\n";
+    say(text, sizeof text - 1);
+}
+
+void handle(std::initializer_list<int> signals, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    for (int signal : signals) sigaction(signal, &action, nullptr);
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace
 
 const StopFlag& stop_on_signals() {
-    struct sigaction action {};
-    action.sa_handler = on_signal;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    std::signal(SIGXFSZ, SIG_IGN);
+    if (!launched) handle({SIGINT, SIGTERM}, on_signal);
+    return stop;
+}
+
+const StopFlag& stop_on_launcher_signals(bool speaks) {
+    launched = true, silent = !speaks;
+    handle({SIGINT, SIGTERM, SIGUSR1}, on_launcher_signal);
     return stop;
 }
 

@@ -4,18 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "pipeline/block_result.hpp"
-#include "pipeline/table_bytes.hpp"
+#include "pipeline/record_file.hpp"
 
 namespace glint {
-
-/// Everything that a result depends on, by name: a journal may be continued only where all of it is the same.
-using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 /// What to do about a journal that lies there already.
 enum class JournalStart {
@@ -24,12 +16,11 @@ enum class JournalStart {
     overwrite  ///< start anew
 };
 
-/// An append-only file, little-endian: magic, fingerprint as JSON, then one record a block with its checksum.
-/// Locked (flock) as long as the object lives, so that two processes cannot write one output. A journal that
+/// A RecordFile whose records follow each other. Locked (flock) as long as the object lives, so that two processes cannot write one output. A journal that
 /// holds no record is removed by the destructor, any other is kept. Not thread-safe.
 class Journal {
   public:
-    using Visit = std::function<void(BlockResult)>;
+    using Visit = RecordFile::Visit;
 
     /// `recovered` hears of each whole record of a resumed journal, in order; a torn one at the end is cut off.
     /// Records must follow each other from `first_frame` on. Throws OutputError (another process at work, no
@@ -48,36 +39,17 @@ class Journal {
     /// The first frame that no record covers.
     std::int64_t next_frame() const { return next_frame_; }
     /// Brings the records to the disk. Throws OutputError.
-    void sync();
+    void sync() { file_.sync(); }
     /// Deletes the file: the run is complete.
     void remove();
 
   private:
-    class Descriptor {
-      public:
-        Descriptor() = default;
-        ~Descriptor();
-        Descriptor(const Descriptor&) = delete;
-        Descriptor& operator=(const Descriptor&) = delete;
-        int number = -1;
-    };
-
     void open_locked();
     bool lock();
-    std::uint64_t file_size() const;
-    void read_at(std::uint64_t offset, void* to, std::size_t count) const;
-    void write_at_end(const std::vector<char>& bytes);
-    bool read_header(Fingerprint& fingerprint);
-    void start_anew(const Fingerprint& fingerprint);
     void recover(const Visit& recovered);
-    std::uint64_t read_record(std::uint64_t offset, std::uint64_t end, BlockResult& block) const;
 
-    std::filesystem::path path_;
-    TableLayout layout_;
-    Descriptor file_;
-    std::uint64_t records_begin_ = 0, end_ = 0;
+    RecordFile file_;
     std::int64_t first_frame_ = 0, next_frame_ = 0;
-    std::vector<char> bytes_;
 };
 
 }  // namespace glint

@@ -9,76 +9,14 @@
 
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
-#include "glint/localization_io.hpp"
+#include "pipeline/outcome.hpp"
+#include "pipeline/parts_run.hpp"
 #include "pipeline/run_blocks.hpp"
 
 namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Counts of a run as its blocks come, whether from the journal or fresh.
-struct Totals {
-    std::int64_t frames = 0, rows = 0;
-    BlockCounts counts;
-    std::vector<double> spreads;
-
-    void add(const BlockResult& block) {
-        frames += block.frames();
-        rows += std::int64_t(block.rows.size());
-        counts.add(block.counts);
-        spreads.insert(spreads.end(), block.empty_score_spreads.begin(), block.empty_score_spreads.end());
-    }
-};
-
-double median(std::vector<double> values) {
-    std::erase(values, 0.0);  // frames that hold no information
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-void refuse_existing(const fs::path& out, const LocalizeOptions& options) {
-    std::error_code failed;
-    if (options.overwrite || !fs::exists(out, failed)) return;
-    throw OptionError(fmt::format("{} exists: give another output, or --overwrite to replace it", out.string()));
-}
-
-JournalStart start_of(const LocalizeOptions& options) {
-    return options.resume ? JournalStart::resume : options.overwrite ? JournalStart::overwrite : JournalStart::fresh;
-}
-
-void write_rows(const fs::path& path, const Journal& journal, const Job& job, std::int64_t rows) {
-    LocalizationWriter writer(path, job.like, std::size_t(rows), job.options.warn);
-    journal.for_each([&](const BlockResult& block) {
-        if (block.rows.size() > 0) writer.append(block.rows);
-    });
-    writer.close();
-}
-
-/// The partial file of an earlier, stopped run: the complete one replaces it.
-void remove_partial(const fs::path& out) {
-    std::error_code ignored;
-    fs::remove(partial_path(out), ignored);
-    if (localization_format(out) == LocalizationFormat::picasso_hdf5)
-        fs::remove(partial_path(out).replace_extension(".yaml"), ignored);
-}
-
-void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn) {
-    if (!warn) return;
-    const std::string contradiction = camera_contradiction(totals.spreads);
-    if (!contradiction.empty()) warn(contradiction);
-    if (totals.counts.bad_pixels > 0)
-        warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.name,
-                         totals.counts.bad_pixels));
-}
-
-void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn) {
-    if (!warn) return;
-    for (const std::string& text : movie.warnings) warn(text);
-    for (const std::string& text : camera_warnings(camera)) warn(text);
-}
 
 /// Runs the blocks that the journal lacks. Returns what the movie threw, if it did.
 std::exception_ptr fill(Journal& journal, Movie& movie, const Job& job, Totals& totals, FitInfo& fit) {
@@ -94,17 +32,6 @@ std::exception_ptr fill(Journal& journal, Movie& movie, const Job& job, Totals& 
     });
     fit = done.fit;
     return done.read_error;
-}
-
-void fill_result(LocalizeResult& result, const Totals& totals) {
-    result.frames = totals.frames;
-    result.localizations = totals.rows;
-    result.spots = totals.counts.spots;
-    result.not_converged = totals.counts.not_converged;
-    result.wandered = totals.counts.wandered;
-    result.duplicates = totals.counts.duplicates;
-    result.bad_pixels = totals.counts.bad_pixels;
-    result.empty_score_spread = median(totals.spreads);
 }
 
 [[noreturn]] void rethrow_with_partial(std::exception_ptr error, const LocalizeResult& result, const fs::path& out) {
@@ -129,9 +56,10 @@ fs::path partial_path(const fs::path& out) {
 }
 
 LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
+    std::error_code none;
+    if (fs::exists(parts_path(out), none)) return localize_rest(movie, camera, out, options);
     const auto start = std::chrono::steady_clock::now();
-    localization_format(out);  // refuses a name that tells no format before any work
-    refuse_existing(out, options);
+    check_output(out, options);
     const Job job = make_job(movie.info(), camera, options);
     warn_before(movie.info(), camera, options.warn);
 
@@ -146,7 +74,9 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
         fill_result(result, totals);
         result.complete = journal.next_frame() >= job.frames.end;
         result.written = result.complete ? out : partial_path(out);
-        if (result.complete || totals.frames > 0) write_rows(result.written, journal, job, totals.rows);
+        if (result.complete || totals.frames > 0)
+            write_rows(
+                result.written, [&](const auto& visit) { journal.for_each(visit); }, job, totals.rows);
     } catch (const gpu::GpuError& error) {
         if (totals.frames == 0) throw;
         throw gpu::GpuError(error.code, fmt::format("{}; the {} frames finished are kept in {}: go on with --resume",

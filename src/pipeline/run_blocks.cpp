@@ -5,6 +5,7 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "glint/error.hpp"
@@ -25,15 +26,17 @@ struct Block {
 /// Reads block after block.
 class Reader {
   public:
-    Reader(Movie& movie, const Job& job, std::int64_t begin, int block_frames)
-        : movie_(movie), stop_(job.options.stop), next_(begin), end_(job.frames.end), block_frames_(block_frames) {}
+    Reader(Movie& movie, const Job& job, const NextFrames& next, int block_frames)
+        : movie_(movie), stop_(job.options.stop), next_(next), block_frames_(block_frames) {}
 
     /// False at the end, after a stop, and after an error.
     bool next(FrameBlock& block) {
-        while (next_ < end_ && !error_ && !(stop_ && stop_->load())) {
-            const int count = int(std::min<std::int64_t>(block_frames_, end_ - next_));
+        while (!error_ && !(stop_ && stop_->load())) {
+            if (now_.begin >= now_.end) now_ = next_();
+            if (now_.begin >= now_.end) return false;
+            const int count = int(std::min<std::int64_t>(block_frames_, now_.end - now_.begin));
             if (!read(count, block)) continue;
-            next_ += count;
+            now_.begin += count;
             return true;
         }
         return false;
@@ -43,7 +46,7 @@ class Reader {
   private:
     /// A block that cannot be read is tried frame by frame, so that the frames before the bad one count.
     bool read(int count, FrameBlock& block) try {
-        movie_.read(next_, count, block);
+        movie_.read(now_.begin, count, block);
         return true;
     } catch (const Error&) {
         if (count == 1) error_ = std::current_exception();
@@ -53,18 +56,33 @@ class Reader {
 
     Movie& movie_;
     const StopFlag* stop_;
-    std::int64_t next_, end_;
+    const NextFrames& next_;
+    FrameRange now_;
     int block_frames_;
     std::exception_ptr error_;
 };
 
+BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+    const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
+    return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
+}
+
 }  // namespace
 
 BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t begin, const std::function<void(BlockResult)>& sink) {
-    const MovieInfo& info = movie.info();
-    const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
-    const BlockPlan plan = plan_blocks(frame_bytes, job.frames.end - begin, job.threads, job.options.memory_bytes);
-    Reader reader(movie, job, begin, plan.frames);
+    FrameRange all{begin, job.frames.end};
+    return run_blocks(
+        movie, job, all.end - all.begin, [&] { return std::exchange(all, {}); }, sink);
+}
+
+std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t frames) {
+    return plan_of(movie, job, frames).frames * std::int64_t(job.threads);
+}
+
+BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+                      const std::function<void(BlockResult)>& sink) {
+    const BlockPlan plan = plan_of(movie.info(), job, frames);
+    Reader reader(movie, job, next, plan.frames);
     Fitter fitter;
     tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job, fitter); });
     bool stopped = false;

@@ -1,0 +1,33 @@
+// What a Communicator holds: MPI's own, and two pinned pieces that staged messages go through.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "glint/mpi.hpp"
+
+namespace glint::mpi::detail {
+
+struct CommunicatorState {
+    CommunicatorState(MPI_Comm communicator, Way way);
+    ~CommunicatorState();
+
+    /// Throws MpiError for another result than success.
+    void check(int result, const char* call) const;
+    void require_rank(int rank, const char* role) const;
+    /// Two pieces of page-locked memory, for copies of this context.
+    std::byte* pinned(const gpu::Context& context);
+
+    static constexpr std::size_t piece_bytes = std::size_t(4) << 20;
+
+    MPI_Comm own = MPI_COMM_NULL, answers = MPI_COMM_NULL;  // of receivers, before a message
+    int rank = 0, size = 1;
+    bool direct = false;
+
+  private:
+    std::shared_ptr<gpu::detail::ContextState> context_;
+    gpu::Pinned<std::byte> pinned_;
+};
+
+}  // namespace glint::mpi::detail

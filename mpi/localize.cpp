@@ -1,0 +1,235 @@
+// How ranks come together, work, and part.
+// SPDX-License-Identifier: MIT
+#include "mpi/localize.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/report.hpp"
+#include "glint/error.hpp"
+#include "mpi/rank_report.hpp"
+#include "mpi/team.hpp"
+#include "pipeline/parts_run.hpp"
+
+namespace glint::mpi {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Frames that a rank will do, if all are equally fast.
+std::int64_t share_of(const Job& job, const World& world) {
+    return std::max<std::int64_t>((job.frames.end - job.frames.begin) / world.size(), 1);
+}
+
+/// What a rank works with.
+struct Part {
+    cli::OpenedTask& opened;
+    Job job;
+    Fingerprint fingerprint;
+    fs::path path;
+    std::unique_ptr<PartJournal> journal;
+};
+
+/// With this rank's share of its node's cores, unless somebody said how many threads.
+Job job_of(const World& world, const cli::OpenedTask& opened) {
+    LocalizeOptions options = opened.options;
+    if (options.threads == 0) options.threads = world.threads();
+    return make_job(opened.movie->info(), opened.facts.camera, options);
+}
+
+void open_journal(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
+    part.path = part_path(task.out, run, world.rank());
+    part.journal = std::make_unique<PartJournal>(part.path, part.fingerprint, TableLayout(part.job.like));
+}
+
+/// How a rank says whether it can.
+Json ready_word(const World& world, const Part* part, std::exception_ptr error) {
+    return {{"host", world.host()},
+            {"threads", part ? part->job.threads : 0},
+            {"fingerprint", part ? part->fingerprint : Fingerprint()},
+            {"error", to_json(error, world.rank(), world.host())}};
+}
+
+/// Throws why not to begin. "Then" is what rank 0 has.
+void require_unanimity(const std::vector<Json>& words) {
+    const auto fingerprint = words.front().at("fingerprint").get<Fingerprint>();
+    for (std::size_t rank = 0; rank < words.size(); ++rank) {
+        if (const std::exception_ptr error = error_of(words[rank].at("error"))) std::rethrow_exception(error);
+        const std::string changes = differences(fingerprint, words[rank].at("fingerprint").get<Fingerprint>());
+        if (changes.empty()) continue;
+        throw OptionError(
+            fmt::format("rank {} ({}) would not get the results of rank 0: {}, where \"then\" is rank 0. All need the "
+                        "same files, and "
+                        "one instruction set: GLINT_ISA=avx2, say, in the environment of all",
+                        rank, words[rank].at("host").get<std::string>(), changes));
+    }
+}
+
+std::vector<Json> parsed(const std::vector<std::string>& texts) {
+    std::vector<Json> all;
+    for (const std::string& text : texts) all.push_back(Json::parse(text));
+    return all;
+}
+
+/// This rank's part, in a thread of its own, while this thread talks to the others.
+Json work(const World& world, Part& part, Team& team, const std::function<void()>& talk) {
+    PartDone done;
+    part.job.options.stop = &team.stop();
+    std::thread worker([&] {
+        done = run_part(
+            *part.opened.movie, part.job, share_of(part.job, world), [&] { return team.next(); }, *part.journal,
+            [&](std::int64_t frames, std::int64_t rows) { team.done(frames, rows); });
+        team.end(done.error != nullptr);
+    });
+    try {
+        talk();
+    } catch (const std::exception& error) {  // somebody is dead: there is no end that all could come to
+        cli::report(fmt::format("{}; finished frames are kept in {}: go on with --resume", error.what(),
+                                part.path.parent_path().string())
+                        .c_str(),
+                    "internal", cli::exit_internal, false);
+        world.abort(cli::exit_internal);
+    }
+    worker.join();
+    const bool wrote = part.journal->holds_records();
+    part.journal.reset();
+    return {{"rank", world.rank()},
+            {"host", world.host()},
+            {"frames", done.frames},
+            {"localizations", done.rows},
+            {"part", wrote ? part.path.string() : ""},
+            {"error", to_json(done.error, world.rank(), world.host())},
+            {"fit", cli::fit_json(done.fit)}};
+}
+
+/// The others come to the task, or hear why not; throws on rank 0.
+std::string gather_team(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
+    std::string word = text_of({{"movies", task.movies}, {"out", task.out.string()}, {"run", run}});
+    world.broadcast(word);
+    std::exception_ptr error;
+    try {
+        open_journal(world, task, run, part);
+    } catch (const std::exception&) {
+        error = std::current_exception();
+    }
+    const std::vector<Json> ready = parsed(world.gather(text_of(ready_word(world, &part, error))));
+    try {
+        require_unanimity(ready);
+    } catch (const std::exception&) {
+        error = std::current_exception();
+    }
+    std::string verdict = error ? "no" : "go";
+    world.broadcast(verdict);
+    if (error) {
+        part.journal.reset();
+        std::rethrow_exception(error);
+    }
+    std::set<std::string> hosts;
+    int threads = 0;
+    for (const Json& rank : ready) {
+        hosts.insert(rank.at("host").get<std::string>());
+        threads += rank.at("threads").get<int>();
+    }
+    return fmt::format("{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}", world.size(),
+                       world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
+                       threads == 1 ? "" : "s", parts_path(task.out).string());
+}
+
+/// The first thing that went wrong, paths of what was written, and the figures for --json.
+struct Reports {
+    std::exception_ptr error;
+    std::vector<fs::path> written;
+    std::vector<FitInfo> fits;
+    Json figures = Json::array();
+
+    explicit Reports(const std::vector<Json>& ranks) {
+        for (Json rank : ranks) {
+            if (!error) error = error_of(rank.at("error"));
+            if (const std::string path = rank.at("part"); !path.empty()) written.push_back(path);
+            fits.push_back(fit_of(rank.at("fit")));
+            rank.erase("part"), rank.erase("error");
+            figures.push_back(std::move(rank));
+        }
+    }
+};
+
+void lead_team(Team& team, const Part& part, const PartsRun& run) {
+    const std::int64_t all = part.job.frames.end - part.job.frames.begin;
+    const auto report = [&](std::int64_t frames, std::int64_t rows) {
+        if (part.opened.options.progress)
+            part.opened.options.progress(run.finished_frames() + frames, all, run.finished_rows() + rows);
+    };
+    report(0, 0);
+    team.lead(run.to_do(), report);
+}
+
+LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const cli::LocalizeTask& task,
+                         cli::OpenedTask& opened, cli::Console& console, Json& more) {
+    const Job job = job_of(world, opened);
+    PartsRun run(*opened.movie, opened.facts.camera, task.out, job);
+    if (run.to_do().empty()) return run.finish({}, nullptr);
+    Part part{opened, job, run.fingerprint(), {}, nullptr};
+    console.notice(gather_team(world, task, run.name(), part));
+    Team team(world, interrupted, frames_at_once(part.opened.movie->info(), job, share_of(job, world)));
+    const Json mine = work(world, part, team, [&] { lead_team(team, part, run); });
+    const Reports reports(parsed(world.gather(text_of(mine))));
+    LocalizeResult result = run.finish(reports.written, reports.error);
+    result.fit = sum_of(reports.fits);
+    more["ranks"] = reports.figures;
+    return result;
+}
+
+void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted, const Json& word) {
+    const cli::LocalizeTask task{word.at("movies"), word.at("out").get<std::string>()};
+    cli::Console console({.json = false, .quiet = true});
+    std::optional<cli::OpenedTask> opened;
+    std::optional<Part> part;
+    std::exception_ptr error;
+    try {
+        opened = cli::open_task(task, flags, console);
+        opened->options.warn = {}, opened->options.fit.on_decision = {};  // rank 0 says the same
+        const Job job = job_of(world, *opened);
+        const Fingerprint fingerprint = fingerprint_of(*opened->movie, opened->facts.camera, job);
+        part.emplace(Part{*opened, job, fingerprint, {}, nullptr});
+        open_journal(world, task, word.at("run"), *part);
+    } catch (const std::exception&) {
+        error = std::current_exception();
+    }
+    world.gather(text_of(ready_word(world, part ? &*part : nullptr, error)));
+    std::string verdict;
+    world.broadcast(verdict);
+    if (verdict != "go") return;
+    Team team(world, interrupted, frames_at_once(part->opened.movie->info(), part->job, share_of(part->job, world)));
+    world.gather(text_of(work(world, *part, team, [&] { team.follow(); })));
+}
+
+}  // namespace
+
+int lead_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
+    return cli::localize_all(
+        flags, [&](const cli::LocalizeTask& task, cli::OpenedTask& opened, cli::Console& console, Json& more) {
+            return lead_task(world, interrupted, task, opened, console, more);
+        });
+}
+
+void follow_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
+    for (std::string word; world.broadcast(word), !word.empty();)
+        join_task(world, flags, interrupted, Json::parse(word));
+}
+
+void send_home(const World& world) {
+    std::string nothing;
+    world.broadcast(nothing);
+}
+
+}  // namespace glint::mpi

@@ -1,0 +1,304 @@
+// glint-mpi as a user runs it: the same bytes as one process, whatever is killed, stopped or refused on the way.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "glint/localization_io.hpp"
+#include "tests/run_program.hpp"
+#include "tests/tiff_pages.hpp"
+
+using namespace glint;
+using namespace glint::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+const std::string given = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1";
+const std::string on_cpu = given + " --psf GaussianXYNBSXSY --roi 11 --backend cpu";
+
+std::string mpirun(int ranks) {
+    return std::string(GLINT_MPIRUN) + " -n " + std::to_string(ranks) + " " + (bin() / "glint-mpi").string() +
+           " localize ";
+}
+
+int occurrences(const std::string& text, const std::string& part) {
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
+    return count;
+}
+
+/// Rank `rank` of the mpirun that runs in this folder; 0: none.
+pid_t process_of_rank(const fs::path& folder, int rank) {
+    std::error_code gone;
+    for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+        const std::string name = entry.path().filename();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        if (fs::read_symlink(entry.path() / "cwd", gone) != folder || gone) continue;
+        if (fs::read_symlink(entry.path() / "exe", gone).filename() != "glint-mpi") continue;
+        const std::string variables = '\0' + read_bytes(entry.path() / "environ");
+        if (variables.find(std::string(1, '\0') + "OMPI_COMM_WORLD_RANK=" + std::to_string(rank) + '\0') !=
+            std::string::npos)
+            return std::stoi(name);
+    }
+    return 0;
+}
+
+class GlintMpi : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        shared_ = std::make_unique<TemporaryFolder>();
+        // Crowded, and wide windows with free widths, so that a run takes a while: some 3 s of one core.
+        const Ended made = run(*shared_,
+                               "glint simulate -o movie.tif --size 96 --frames 400 --spots 40 --sigma 130nm "
+                               "--pixel-size 100nm --seed 5 -q --overwrite && "
+                               "glint localize movie.tif -o one.hdf5 -q" +
+                                   on_cpu);
+        ASSERT_EQ(made.exit_code, 0) << made.err;
+        one_ = read_bytes(*shared_ / "one.hdf5");
+    }
+    static void TearDownTestSuite() { shared_.reset(); }
+
+    std::string movie() const { return (*shared_ / "movie.tif").string(); }
+    Ended ranks(int count, const std::string& arguments) { return run(folder_, mpirun(count) + arguments); }
+    std::string out(const std::string& name = "o.hdf5") const { return read_bytes(folder_ / name); }
+    bool exists(const std::string& name) const { return fs::exists(folder_ / name); }
+    void expect_clean(const std::string& name = "o.hdf5") const {
+        EXPECT_EQ(folder_.names(),
+                  (std::vector<std::string>{".err", ".out", name, fs::path(name).stem().string() + ".yaml"}));
+    }
+
+    std::uintmax_t bytes_in_parts() const {
+        std::error_code none;
+        std::uintmax_t bytes = 0;
+        for (fs::directory_iterator entry(folder_ / "o.hdf5.journal.parts", none), end; !none && entry != end;
+             entry.increment(none))
+            bytes += entry->file_size(none);
+        return bytes;
+    }
+    /// Starts 4 ranks, and calls `then` when the parts hold so many bytes. Whole, they have some 0.8 MB.
+    Ended when_parts_hold(std::uintmax_t bytes, const std::string& arguments, const std::function<void(Program&)>& then,
+                          const std::string& variables = "") {
+        Program program(folder_, "exec env " + variables + mpirun(4) + arguments);
+        while (program.running() && bytes_in_parts() < bytes)
+            std::this_thread::sleep_for(std::chrono::microseconds(500));
+        then(program);
+        return program.ended();
+    }
+    /// A run that is stopped in its middle. On a busy machine it may be done before: then it is tried again.
+    Ended stopped(int signal, std::uintmax_t bytes = 200'000) {
+        Ended end;
+        for (int attempt = 0; attempt < 10; ++attempt) {
+            end = when_parts_hold(
+                bytes, movie() + " -o o.hdf5 --overwrite" + on_cpu, [&](Program& program) { program.signal(signal); },
+                "OMPI_MCA_odls_base_sigkill_timeout=30 ");  // mpirun's, after Ctrl-C
+            if (!exists("o.hdf5")) break;
+        }
+        return end;
+    }
+
+    static std::unique_ptr<TemporaryFolder> shared_;
+    static std::string one_;
+    TemporaryFolder folder_;
+};
+
+std::unique_ptr<TemporaryFolder> GlintMpi::shared_;
+std::string GlintMpi::one_;
+
+}  // namespace
+
+TEST_F(GlintMpi, the_file_is_that_of_one_process_for_any_number_of_ranks) {
+    for (const int count : {1, 4}) {
+        const Ended end = ranks(count, movie() + " -o o.hdf5 --overwrite" + on_cpu);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_TRUE(out() == one_) << count << " ranks";
+        EXPECT_EQ(occurrences(end.out, "localizations "), 1) << end.out;
+        EXPECT_EQ(occurrences(end.err, "finished frames are kept in"), 1) << end.err;
+        expect_clean();
+    }
+}
+
+TEST_F(GlintMpi, a_range_of_frames_and_more_ranks_than_frames) {
+    const std::string range = " --frames 17:20";
+    ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o one.csv -q" + on_cpu + range).exit_code, 0);
+    const Ended end = ranks(4, movie() + " -o o.csv -q" + on_cpu + range);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(out("o.csv") == out("one.csv"));
+}
+
+TEST_F(GlintMpi, json_tells_what_each_rank_did) {
+    const Ended end = ranks(4, movie() + " -o o.hdf5 --json -q" + on_cpu);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto json = nlohmann::json::parse(end.out);
+    std::int64_t frames = 0, rows = 0, fits = 0;
+    ASSERT_EQ(json.at("ranks").size(), 4u);
+    for (const auto& rank : json.at("ranks")) {
+        frames += rank.at("frames").get<std::int64_t>(), rows += rank.at("localizations").get<std::int64_t>();
+        fits += rank.at("fit").at("fits").get<std::int64_t>();
+        EXPECT_NE(rank.at("host"), "");
+        EXPECT_EQ(rank.at("fit").at("device"), json.at("fit").at("device"));
+    }
+    EXPECT_EQ(frames, 400);
+    EXPECT_EQ(rows, json.at("localizations").get<std::int64_t>());
+    EXPECT_EQ(fits, json.at("fit").at("fits").get<std::int64_t>());
+    EXPECT_EQ(occurrences(end.err, "\n"), occurrences(end.err, "glint: warning: ")) << "quiet: " << end.err;
+}
+
+// A rank is killed, and with it mpirun ends all others; whoever it is and whenever, what was finished comes back.
+TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
+    std::mt19937 random(11);
+    const std::string again = movie() + " -o o.hdf5 --resume --json -q" + on_cpu;
+    const std::vector<std::string> resumes{mpirun(4) + again, mpirun(2) + again, mpirun(1) + again,
+                                           "glint localize " + again};
+    int killed = 0;
+    for (std::size_t k = 0; k < resumes.size(); ++k) {
+        const int victim = int((k + random()) % 4);
+        const std::uintmax_t bytes = 60'000 + random() % 100'000 + 120'000 * k;
+        SCOPED_TRACE("rank " + std::to_string(victim) + " at " + std::to_string(bytes) + " bytes");
+        const Ended end = when_parts_hold(bytes, movie() + " -o o.hdf5 --overwrite" + on_cpu, [&](Program&) {
+            if (const pid_t process = process_of_rank(folder_.path(), victim)) ::kill(process, SIGKILL);
+        });
+        if (end.exit_code != 0) {
+            const bool unfinished = !exists("o.hdf5");
+            killed += unfinished;
+            EXPECT_NE(end.err.find("--resume"), std::string::npos) << end.err;
+            const Ended resumed = run(folder_, resumes[k]);
+            ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+            if (unfinished) {
+                EXPECT_GT(nlohmann::json::parse(resumed.out).at("resumed_frames").get<int>(), 0);
+            }
+        }
+        EXPECT_TRUE(out() == one_);
+        expect_clean();
+    }
+    EXPECT_GT(killed, 0) << "all runs were done before they could be killed";
+}
+
+TEST_F(GlintMpi, stopped_by_ctrl_c_or_the_batch_system_it_keeps_what_is_finished) {
+    for (const int signal : {SIGINT, SIGUSR1}) {
+        const Ended end = stopped(signal);
+        ASSERT_FALSE(exists("o.hdf5")) << "too fast to be stopped";
+        EXPECT_EQ(occurrences(end.err, "glint: stopping"), 1) << end.err;
+        ASSERT_TRUE(exists("o.partial.hdf5")) << end.err;
+        EXPECT_GT(read_localizations(folder_ / "o.partial.hdf5").size(), 0u);
+        EXPECT_EQ(end.exit_code, signal == SIGUSR1 ? 130 : end.exit_code) << end.err;  // SIGINT: mpirun's own
+        const Ended refused = ranks(2, movie() + " -o o.hdf5 -q" + on_cpu);
+        EXPECT_EQ(refused.exit_code, 2) << "finished work must not be lost";
+        const Ended resumed = ranks(3, movie() + " -o o.hdf5 --resume -q" + on_cpu);
+        ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+        EXPECT_TRUE(out() == one_);
+        expect_clean();
+    }
+}
+
+TEST_F(GlintMpi, other_options_on_resume_are_refused_and_named_once) {
+    stopped(SIGUSR1);
+    ASSERT_FALSE(exists("o.hdf5")) << "too fast to be stopped";
+    for (const std::string& program : {mpirun(4), std::string("glint localize ")}) {
+        const Ended end = run(folder_, program + movie() + " -o o.hdf5 --resume --threshold 7 -q" + on_cpu);
+        EXPECT_EQ(end.exit_code, 2);
+        EXPECT_EQ(occurrences(end.err, "threshold (0 then, 7 now)"), 1) << end.err;
+    }
+    EXPECT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 -q" + on_cpu).exit_code, 2);
+    ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 --overwrite -q" + on_cpu).exit_code, 0);
+    EXPECT_TRUE(out() == one_);
+    expect_clean();
+}
+
+TEST_F(GlintMpi, a_full_disk_is_said_once_and_costs_nothing_finished) {
+    // No file may become larger than 100 kB: each rank's part fails on its way.
+    const Ended end = run(folder_, "ulimit -f 200; " + mpirun(4) + movie() + " -o o.hdf5 -q" + on_cpu);
+    EXPECT_EQ(end.exit_code, 4) << end.err;
+    EXPECT_EQ(occurrences(end.err, "glint: rank "), 1) << end.err;
+    EXPECT_NE(end.err.find("--resume"), std::string::npos) << end.err;
+    const Ended resumed = ranks(4, movie() + " -o o.hdf5 --resume --json -q" + on_cpu);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_GT(nlohmann::json::parse(resumed.out).at("resumed_frames").get<int>(), 0);
+    EXPECT_TRUE(out() == one_);
+}
+
+TEST_F(GlintMpi, errors_before_the_first_frame_are_said_once) {
+    struct Case {
+        std::string arguments, words;
+        int exit_code;
+    };
+    for (const Case& wrong : {Case{movie() + " -o nowhere/o.hdf5" + on_cpu, "nowhere", 4},
+                              Case{"none.tif -o o.hdf5" + on_cpu, "none.tif", 3},
+                              Case{movie() + " -o o.hdf5 --nonsense" + on_cpu, "--nonsense", 2},
+                              Case{movie() + " -o o.txt" + on_cpu, "o.txt", 2}}) {
+        const Ended end = ranks(3, wrong.arguments + " -q");
+        EXPECT_EQ(end.exit_code, wrong.exit_code) << wrong.arguments << end.err;
+        EXPECT_EQ(occurrences(end.err, "glint: "), 1) << end.err;
+        EXPECT_NE(end.err.find(wrong.words), std::string::npos) << end.err;
+        EXPECT_EQ(folder_.names(), (std::vector<std::string>{".err", ".out"}));
+    }
+}
+
+TEST_F(GlintMpi, a_frame_that_cannot_be_read_leaves_the_others) {
+    constexpr int pages = 200, bad = 90;
+    write_tiff(folder_ / "bad.tif", std::vector<TiffPageOptions>(
+                                        pages, {.width = 64, .height = 64, .compression = COMPRESSION_ADOBE_DEFLATE}));
+    TIFF* tiff = TIFFOpen((folder_ / "bad.tif").c_str(), "r");
+    TIFFSetDirectory(tiff, bad);
+    const auto offset = std::streamoff(TIFFGetStrileOffset(tiff, 0));
+    TIFFClose(tiff);
+    std::fstream(folder_ / "bad.tif", std::ios::in | std::ios::out | std::ios::binary).seekp(offset) << "not deflated";
+    const Ended end = ranks(4, "bad.tif -o o.csv -q" + on_cpu);
+    EXPECT_EQ(end.exit_code, 3) << end.err;
+    EXPECT_EQ(occurrences(end.err, "glint: "), 1) << end.err;
+    EXPECT_NE(end.err.find("bad.tif"), std::string::npos) << end.err;
+    EXPECT_NE(end.err.find("rank "), std::string::npos) << end.err;
+    EXPECT_TRUE(exists("o.partial.csv"));
+    EXPECT_FALSE(exists("o.csv"));
+}
+
+TEST_F(GlintMpi, several_movies_go_one_after_the_other) {
+    fs::create_directory(folder_ / "in");
+    for (const char* name : {"a", "b"})
+        ASSERT_EQ(run(folder_, std::string("glint simulate -o in/") + name +
+                                   ".tif --size 48 --frames 30 --spots 4 --sigma 130nm --pixel-size 100nm -q --seed " +
+                                   std::to_string(name[0]))
+                      .exit_code,
+                  0);
+    ASSERT_EQ(run(folder_, "glint localize in/a.tif in/b.tif -o one/ -q" + on_cpu).exit_code, 0);
+    const Ended end = ranks(3, "in/a.tif in/b.tif -o many/ -q --json" + on_cpu);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(nlohmann::json::parse(end.out).size(), 2u);
+    for (const std::string name : {"a.hdf5", "b.hdf5"}) EXPECT_TRUE(out("many/" + name) == out("one/" + name)) << name;
+}
+
+TEST_F(GlintMpi, help_shows_how_to_start_it) {
+    const Ended end = run(folder_, (bin() / "glint-mpi").string() + " --help");
+    EXPECT_EQ(end.exit_code, 0);
+    EXPECT_NE(end.out.find("mpirun -n 8"), std::string::npos);
+    EXPECT_NE(end.out.find("srun "), std::string::npos);
+}
+
+// 4 ranks on 2 GPUs that each hold two of them: they lease, and wait for, what there is.
+TEST_F(GlintMpi, on_shared_gpus_the_file_is_that_of_one_process) {
+    const std::string server = (bin().parent_path() / "simgpu").string();
+    if (!fs::exists(server + "/libsimgpu_all_kernels.so")) GTEST_SKIP() << "no simulated server in " << server;
+    const std::string variables =
+        "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} SIMGPU_KERNELS=" + server +
+        "/libsimgpu_all_kernels.so SIMGPU_DEVICES=2x4GiB SIMGPU_TIME_SCALE=0.02" +
+        " SIMGPU_STATE=" + folder_.path().string() + "/.state GLINT_LEASE_DIR=" + folder_.path().string() +
+        "/.leases; unset CUDA_VISIBLE_DEVICES GLINT_GPU_MEMORY_LIMIT SIMGPU_FAULT; ";
+    const std::string on_gpu = given + " --backend gpu --frames 0:60 -q";
+    const Ended one = run(folder_, variables + "glint localize " + movie() + " -o one.csv" + on_gpu);
+    if (one.err.find("without kernels") != std::string::npos) GTEST_SKIP() << one.err;
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    const Ended end = run(folder_, variables + mpirun(4) + movie() + " -o o.csv --json" + on_gpu);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(out("o.csv") == out("one.csv"));
+    for (const auto& rank : nlohmann::json::parse(end.out).at("ranks")) {
+        const bool idle = rank.at("fit").at("fits").get<int>() == 0;
+        EXPECT_EQ(rank.at("fit").at("backend"), idle ? "" : "gpu");
+    }
+}

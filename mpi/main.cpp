@@ -1,0 +1,80 @@
+// glint-mpi: `glint localize` on several nodes. Rank 0 parses, prints and leads; the others follow.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "cli/command.hpp"
+#include "cli/report.hpp"
+#include "cli/stop.hpp"
+#include "glint/version.hpp"
+#include "mpi/localize.hpp"
+
+namespace glint::mpi {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  mpirun -n 8 --bind-to none glint-mpi localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm \\
+      --offset 100 --gain 0.5
+  srun --ntasks 16 --cpus-per-task 8 --kill-on-bad-exit=1 glint-mpi localize day1/*.tif -o results \\
+      --sigma 130nm --camera camera.toml --resume
+
+Flags, results and exit codes are those of glint localize (glint-mpi localize --help), byte for byte. All ranks
+need the movies and the output on a file system that they share. Frames go to whoever is free; each rank leases
+its GPU. What is finished lies in OUT.journal.parts: whatever is killed, the same command with --resume goes on,
+with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM or SIGUSR1 keep what is finished.)";
+
+/// Each rank's part is a file, and so are those of earlier ranks: all are open while they are put together.
+void allow_many_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int lead(const World& world, CLI::App& program, const cli::LocalizeFlags& flags, const StopFlag& interrupted, int argc,
+         char** argv) {
+    allow_many_files();
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+        return program.exit(success);
+    } catch (const CLI::ParseError& error) {
+        const std::string message = fmt::format("{} (glint-mpi localize --help explains)", error.what());
+        return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
+    }
+    return lead_localize(world, flags, interrupted);
+}
+
+void follow(const World& world, CLI::App& program, const cli::LocalizeFlags& flags, const StopFlag& interrupted,
+            int argc, char** argv) {
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError&) {  // as on rank 0, which says so and sends all home
+    }
+    follow_localize(world, flags, interrupted);
+}
+
+int run(int argc, char** argv) {
+    const World world(argc, argv);
+    const StopFlag& interrupted = cli::stop_on_launcher_signals(world.rank() == 0);
+    CLI::App program("glint-mpi localizes movies on several nodes, by MPI.", "glint-mpi");
+    program.set_version_flag("--version", "glint-mpi " + version());
+    program.footer(help_footer);
+    program.require_subcommand(1);
+    cli::LocalizeFlags flags;
+    cli::add_localize_flags(program, flags)->footer(help_footer);
+    if (world.rank() > 0) {
+        follow(world, program, flags, interrupted, argc, argv);
+        return cli::exit_ok;  // rank 0's exit code is the job's: launchers print every other one
+    }
+    const int code = cli::report_errors([&] { return lead(world, program, flags, interrupted, argc, argv); },
+                                        cli::wants_json(argc, argv));
+    send_home(world);
+    return code;
+}
+
+}  // namespace
+}  // namespace glint::mpi
+
+int main(int argc, char** argv) { return glint::mpi::run(argc, argv); }

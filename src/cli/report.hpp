@@ -1,0 +1,18 @@
+// Errors into messages and exit codes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+
+namespace glint::cli {
+
+/// Whether --json is among the words before `--`: known even where the rest cannot be parsed.
+bool wants_json(int argc, char** argv);
+
+/// Prints the message on stderr, with `json` on stdout too; returns `code`.
+int report(const char* message, const char* kind, int code, bool json);
+
+/// Runs `body`. What it throws is reported, and its exit code returned (docs/command_line.md).
+int report_errors(const std::function<int()>& body, bool json);
+
+}  // namespace glint::cli

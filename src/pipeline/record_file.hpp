@@ -1,0 +1,70 @@
+// A file of finished blocks: what it was made for, then one record a block, each with its checksum.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pipeline/block_result.hpp"
+#include "pipeline/table_bytes.hpp"
+
+namespace glint {
+
+/// Everything that a result depends on, by name: a journal may be continued only where all of it is the same.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
+/// What differs, for a person: "threshold (5 then, 6 now); ...".
+std::string differences(const Fingerprint& then, const Fingerprint& now);
+
+/// Append-only, little-endian: magic, fingerprint as JSON, records. Whatever stops the process that writes it, it is
+/// valid up to its last whole record. Not thread-safe. All throw OutputError and InputError that name the file.
+class RecordFile {
+  public:
+    using Visit = std::function<void(BlockResult)>;
+
+    RecordFile(std::filesystem::path path, const TableLayout& layout) : path_(std::move(path)), layout_(layout) {}
+    ~RecordFile() { close(); }
+    RecordFile(const RecordFile&) = delete;
+    RecordFile& operator=(const RecordFile&) = delete;
+
+    /// `flags` as those of open(2).
+    void open(int flags);
+    void close();
+    bool is_open() const { return descriptor_ >= 0; }
+    int descriptor() const { return descriptor_; }
+    const std::filesystem::path& path() const { return path_; }
+
+    /// False for a new file (empty, or torn before its header was whole). InputError: it is something else.
+    bool read_header(Fingerprint& fingerprint);
+    /// Drops what is there, and writes the header.
+    void start_anew(const Fingerprint& fingerprint);
+    /// Whether there is anything behind the header.
+    bool holds_records() const { return file_size() > records_begin_; }
+    std::uint64_t records_begin() const { return records_begin_; }
+    std::uint64_t file_size() const;
+
+    /// Where the next record goes; what is behind it is cut off.
+    void end_at(std::uint64_t end);
+    std::uint64_t end() const { return end_; }
+    void append(const BlockResult& block);
+    /// Bytes of the record at `offset`, or 0 when none is whole between there and `end`.
+    std::uint64_t read(std::uint64_t offset, std::uint64_t end, BlockResult& block) const;
+    /// Brings the records to the disk.
+    void sync();
+
+  private:
+    void read_at(std::uint64_t offset, void* to, std::size_t count) const;
+    void write_at_end(const std::vector<char>& bytes);
+
+    std::filesystem::path path_;
+    TableLayout layout_;
+    int descriptor_ = -1;
+    std::uint64_t records_begin_ = 0, end_ = 0;
+    std::vector<char> bytes_;
+};
+
+}  // namespace glint

@@ -1,0 +1,51 @@
+// Who works on an output, where file locks may not reach: a file that its owner writes again and again.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "glint/progress.hpp"
+
+namespace glint {
+
+/// The owner of a folder of parts, for as long as it lives. Results do not depend on it, for nobody writes into anybody
+/// else's part: it keeps two runs from doing the same work twice.
+class RunOwner {
+  public:
+    struct Pace {
+        double beat_s = 2;    ///< how often the owner shows that it lives
+        double watch_s = 10;  ///< how long one on another host may be silent
+    };
+
+    /// Where the last owner may still live, which only its silence can tell, waits and says so by `notice`. Throws
+    /// OutputError where it does live, or nothing can be written; Cancelled.
+    RunOwner(const std::filesystem::path& folder, const std::string& run, const Warn& notice, const StopFlag* stop,
+             Pace pace = {2, 10});
+    ~RunOwner();
+    RunOwner(const RunOwner&) = delete;
+    RunOwner& operator=(const RunOwner&) = delete;
+
+    /// Throws OutputError where another run has taken the folder over.
+    void check() const;
+
+  private:
+    void await_silence(const Warn& notice, const StopFlag* stop) const;
+    void write(std::uint64_t beat) const;
+    void keep_beating();
+
+    std::filesystem::path path_;
+    std::string name_;  ///< host, process and run
+    Pace pace_;
+    std::atomic<bool> lost_{false};
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool ending_ = false;
+    std::thread beating_;
+};
+
+}  // namespace glint
