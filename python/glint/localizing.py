@@ -124,8 +124,8 @@ def detect(movie, psf: Psf, camera: Camera | None = None, *, threshold: float | 
            progress: Progress | None = None) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
 
-    movie: as in `localize()`; one frame (height, width) will do. threshold: standard deviations of the noise; None: 5, on
-    an EMCCD 6.
+    movie, psf, camera: as in `localize()`; one frame (height, width) will do. threshold: standard deviations of the noise;
+    None: 5, on an EMCCD 6. progress: called as progress(frames, all).
 
     >>> spots = glint.detect(movie, psf, camera)
     >>> spots.columns.keys()

@@ -18,7 +18,7 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
            saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
            overwrite: bool = False) -> np.ndarray:
-    """Draws localizations: (height, width, 3) uint8 for the eye, or with `density` (height, width) float32, localizations
+    """Draws `locs`: (height, width, 3) uint8 for the eye, or with `density` (height, width) float32, localizations
     per picture pixel.
 
     out: also write it: `.png` the colours, `.tif` the density.
@@ -26,6 +26,7 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
     `picture_pixel_nm` instead of it. min_blur_px: smallest Gaussian, picture pixels; None: half of one. color_z: z as colour,
     within z_range_nm (None: 1st to 99th percentile). colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
     saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: chosen.
+    A picture with an edge above max_edge_px is refused; overwrite=True replaces a file that is there.
 
     >>> glint.render(locs, zoom=8).shape
     (384, 512, 3)

@@ -28,9 +28,10 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
              threads: int | None = None, progress: Progress | None = None) -> SimulatedMovie:
     """A movie of blinking molecules, with the truth of each frame.
 
-    structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
+    psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
     photoelectrons per pixel and frame. on_frames: mean time that a molecule is on. z_range_um: z is uniform within plus and
-    minus this, with AstigmaticXYZNB. The same arguments give the same movie on any machine.
+    minus this, with AstigmaticXYZNB. spots_per_frame: mean number of molecules that are on. seed: the same arguments give
+    the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
 
     >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
     >>> movie.shape, movie.dtype.name
@@ -73,7 +74,10 @@ def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photon
                   background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
                   seed: int = 1) -> SimulatedRois:
     """`count` ROIs of one molecule each, for checks of accuracy: positions uniform within plus and minus `spread_px` of the
-    centre.
+    centre, z within plus and minus `z_range_um`.
+
+    psf, camera: as in `fit()`. size: edge, px. photons: range, uniform. background: photoelectrons per pixel. seed: the
+    same arguments give the same ROIs on any machine.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, size=7, photons=(1000, 1000))
     >>> fits = glint.fit(rois, psf, camera)

@@ -84,10 +84,13 @@ def assert_alike(shown, expected):
     np.testing.assert_allclose(numbers, expected_numbers, rtol=0.02)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md"])
-def test_the_tutorial(page, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_pages(page, simulated, counts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
+    if page == "README.md":  # which speaks of the reader's own
+        glint.save("movie.tif", simulated.movie)
+        names["rois"] = counts
     for code, output in blocks((ROOT / page).read_text()):
         exec(compile(code, page, "exec"), names)
         shown = capsys.readouterr().out

@@ -19,7 +19,7 @@ def test_fits_as_the_cpu_does(psf, camera, counts):
     reports = []
     on_gpu = glint.fit(counts, psf, camera, progress=lambda *report: reports.append(report), **GPU)
     on_cpu = glint.fit(counts, psf, camera, backend="cpu")
-    assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up == counts.nbytes
+    assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up < 1.01 * counts.nbytes  # sent as they are
     assert reports[-1] == (500, 500)
     # The kernel is the same; sums are rounded in another order (GpuFitter::fit states 1e-3 CRLB).
     assert np.max(np.abs(on_gpu.x_px - on_cpu.x_px) / on_cpu.x_unc_px) < 1e-2
