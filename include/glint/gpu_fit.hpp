@@ -12,6 +12,8 @@
 
 namespace glint {
 
+class FitKernels;
+
 /// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its
 /// end. Use one from one thread at a time. What goes wrong on the GPU it throws: Fitter (glint/fit.hpp) tries again,
 /// finds another GPU, or takes the CPU.
@@ -35,6 +37,10 @@ class GpuFitter {
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
 
     const gpu::Context& context() const;
+    /// For others who work on this GPU under the same lease (the movie pipeline).
+    FitKernels& kernels();
+    /// Lets other processes see what of the lease is taken, and gives those who wait what is not needed.
+    void share();
 
     /// Runs the kernel alone, on ROIs that lie on the GPU already: seconds a call, the best of `repeats`.
     double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,

@@ -52,30 +52,26 @@ struct Fitter::State {
     std::string why_cpu(std::int64_t finished, const FitInfo& info) const;
     offload::Decision weigh(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                             Fits& fits, FitInfo& info);
-    class OneStack;
+    class OneWork;
 };
 
 /// One call's way over the GPUs.
-class Fitter::State::OneStack {
+class Fitter::State::OneWork {
   public:
-    OneStack(State& state, const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
-             Fits& fits, FitInfo& info)
+    OneWork(State& state, const GpuWork& work, const FitOptions& options, FitInfo& info)
         : state_(state),
-          rois_(rois),
-          psf_(psf),
-          pixel_size_um_(pixel_size_um),
+          work_(work),
           options_(options),
-          fits_(fits),
           info_(info),
           strict_(chosen(options.backend) == Backend::gpu),
           patience_s_(strict_ ? options.gpu_timeout_s : options.auto_timeout_s) {}
 
-    /// True: every row is final. False: those from finished() on are for the CPU. Throws what nothing helps against.
+    /// True: all is done. False: the rest is for the CPU. Throws what nothing helps against.
     bool run() {
         while (!state_.why_no_gpu) {
             try {
                 if (!state_.gpu) open();
-                fit_the_rest();
+                do_the_rest();
                 return true;
             } catch (const gpu::LeaseTimeout& timeout) {
                 if (pays_s_ < patience_s_) {  // a later stack may be worth more waiting
@@ -95,9 +91,6 @@ class Fitter::State::OneStack {
         if (strict_) std::rethrow_exception(state_.why_no_gpu);
         return false;
     }
-    std::int64_t finished() const { return finished_; }
-    /// To wait for a GPU for longer than `seconds` does not pay.
-    void wait_at_most(double seconds) { pays_s_ = std::max(0.0, seconds); }
     /// On the GPU, when nothing went wrong; 0: else.
     double undisturbed_seconds() const { return info_.retries == 0 ? on_gpu_s_ : 0; }
     bool opened() const { return opened_; }
@@ -132,8 +125,8 @@ class Fitter::State::OneStack {
         state_.memory_limit = state_.gpu->context().statistics().limit_bytes;
     }
 
-    void fit_the_rest() {
-        const std::int64_t before = finished_;
+    void do_the_rest() {
+        const std::int64_t before = work_.finished();
         FitInfo part;
         const Clock::time_point began = Clock::now();
         const auto note = [&] {
@@ -141,10 +134,10 @@ class Fitter::State::OneStack {
             add_gpu_part(info_, part);
             info_.backend = part.backend, info_.device = part.device;
             info_.batches += part.batches, info_.batch_size = std::max(info_.batch_size, part.batch_size);
-            if (finished_ > before) progressed_ = Clock::now(), failures_ = 0;
+            if (work_.finished() > before) progressed_ = Clock::now(), failures_ = 0;
         };
         try {
-            state_.gpu->fit(view(rois_), psf_, pixel_size_um_, options_, view(fits_), &part, &finished_);
+            work_.go_on(*state_.gpu, part);
         } catch (...) {
             note();
             throw;
@@ -157,7 +150,7 @@ class Fitter::State::OneStack {
         const bool opening = !state_.gpu;
         const bool limit_was_lowered = !opening && state_.gpu->context().statistics().limit_bytes < state_.memory_limit;
         state_.gpu.reset();
-        if (options_.restart_batches) finished_ = 0;
+        if (work_.start_over && options_.restart_batches) work_.start_over();
         const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // another may do, without delay
         if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
             if (!limit_was_lowered) return false;
@@ -212,19 +205,16 @@ class Fitter::State::OneStack {
     }
 
     State& state_;
-    const Rois& rois_;
-    const Psf& psf_;
-    const double pixel_size_um_;
+    const GpuWork& work_;
     const FitOptions& options_;
-    Fits& fits_;
     FitInfo& info_;
     const bool strict_;  // the CPU will not do
     const double patience_s_;
-    double pays_s_ = std::numeric_limits<double>::infinity(), on_gpu_s_ = 0;
+    const double pays_s_ = std::max(0.0, work_.most_wait_s);
+    double on_gpu_s_ = 0;
     bool opened_ = false;
     const Clock::time_point began_ = Clock::now();
-    Clock::time_point progressed_ = began_;  // when a row was last finished
-    std::int64_t finished_ = 0;
+    Clock::time_point progressed_ = began_;  // when something was last finished
     int failures_ = 0;
     double pause_s_ = first_pause_s;
     std::string uuid_, last_failure_;  // of the GPU in hand
@@ -255,14 +245,18 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
         std::optional<offload::Decision> decision;
         if (backend != Backend::cpu) {
             const std::lock_guard lock(state_->mutex);
-            State::OneStack on_gpu(*state_, rois, psf, pixel_size_um, options, fits, how);
             if (backend == Backend::automatic && options.weigh && !state_->why_no_gpu && rois.count() > 0)
                 decision = state_->weigh(rois, psf, pixel_size_um, options, fits, how);
+            GpuWork work{[&](GpuFitter& gpu, FitInfo& part) {
+                             gpu.fit(view(rois), psf, pixel_size_um, options, view(fits), &part, &finished);
+                         },
+                         [&] { return finished; }};
+            work.start_over = [&] { finished = 0; };
             if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
-                on_gpu.wait_at_most(decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s));
+                work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
+            State::OneWork on_gpu(*state_, work, options, how);
             if (!is_by_choice(decision)) {
                 done = on_gpu.run();
-                finished = on_gpu.finished();
                 if (decision && on_gpu.undisturbed_seconds() > 0)
                     on_gpu.opened()
                         ? state_->weighing.learn_first(*decision, on_gpu.undisturbed_seconds())
@@ -285,6 +279,14 @@ Fits Fitter::fit(const Rois& rois, const Psf& psf, double pixel_size_um, const F
     }
     tell();
     return fits;
+}
+
+bool Fitter::run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info) {
+    const std::lock_guard lock(state_->mutex);
+    State::OneWork on_gpu(*state_, work, options, info);
+    const bool done = on_gpu.run();
+    if (!done) info.note = state_->why_cpu(work.finished(), info);
+    return done;
 }
 
 /// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.

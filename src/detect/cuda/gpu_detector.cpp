@@ -58,7 +58,9 @@ GpuDetector::GpuDetector(const gpu::Stream& stream, const gpu::Module& module, c
       camera_(&camera),
       threshold_((check(options), threshold_of(camera, options))),
       noise_(noise_grid(camera.width(), camera.height(), Filter(options.sigma_px).radius())),
-      most_shared_bytes_(std::size_t(stream.context().shared_bytes_per_block())) {
+      most_shared_bytes_(std::size_t(stream.context().shared_bytes_per_block())),
+      times_{gpu::Event(stream.context(), true), gpu::Event(stream.context(), true),
+             gpu::Event(stream.context(), true)} {
     upload_tables(options);
 }
 
@@ -210,7 +212,9 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
     frames_ = frames;
     const std::size_t bytes = std::size_t(frames) * std::size_t(camera_->width()) * std::size_t(camera_->height()) *
                               std::size_t(bytes_of(type));
+    times_[0].record(stream_);
     gpu::upload(stream_, counts_, {counts, bytes});
+    times_[1].record(stream_);
     convert(type);
     measure_background();
     if (samples() > 0)
@@ -220,7 +224,12 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
     judge_noise(true);
     score();
     list();
+    times_[2].record(stream_);
     gpu::download(stream_, kept_here_.span().first(std::size_t(frames)), kept_);
+}
+
+GpuDetector::Times GpuDetector::times() const {
+    return {times_[1].milliseconds_since(times_[0]) / 1000.0, times_[2].milliseconds_since(times_[1]) / 1000.0};
 }
 
 std::span<const unsigned> GpuDetector::spot_counts() {

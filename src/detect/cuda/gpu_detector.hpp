@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -46,8 +47,13 @@ class GpuDetector {
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }
     std::span<const unsigned> bad_pixels() const { return {bad_.data(), std::size_t(frames_)}; }
 
+    /// Of the last frames, on the GPU; after the stream was waited for.
+    struct Times {
+        double upload, kernels;  ///< s; the kernels until spot_counts()
+    };
+    Times times() const;
+
   private:
-    struct Frames;
     void reserve(int frames, PixelType type);
     template <class... Arguments>
     void launch(const std::string& name, std::size_t blocks, unsigned threads, unsigned shared_bytes,
@@ -71,6 +77,7 @@ class GpuDetector {
     NoiseGrid noise_;
     int frames_ = 0, room_ = 0;  // in hand; that the buffers were made for
     std::size_t most_shared_bytes_;
+    std::array<gpu::Event, 3> times_;  // before, sent, found
 
     gpu::Buffer<float> offsets_, factors_, variances_, norms_;  // tables; empty where there are none
     gpu::Buffer<int> classes_;
