@@ -11,7 +11,7 @@ BELOW = {
     "arrays": ["base", "gpu", "offload"],
     "data": ["base"],
     "io": ["base", "data"],
-    "detect": ["base", "data"],
+    "detect": ["base", "data", "gpu"],
     "fit": ["base", "data", "gpu", "offload"],
     "simulate": ["base", "data"],
     "analysis": ["base", "data", "detect", "fit"],

@@ -19,6 +19,8 @@
 
 namespace glint {
 
+class GpuFitter;
+
 /// Where to fit: `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this
 /// machine (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
 enum class Backend { automatic, cpu, gpu };
@@ -111,6 +113,15 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
+/// What else may be done on a GPU that a Fitter has: a movie (src/pipeline). It goes on where it was, and throws what
+/// goes wrong.
+struct GpuWork {
+    std::int64_t total = 0;  ///< frames, say
+    std::function<void(GpuFitter& gpu, FitInfo& part)> go_on;
+    std::function<std::int64_t()> finished;  ///< of the total; more than before a failure: the GPU is of use
+    double most_wait_s = std::numeric_limits<double>::infinity();  ///< to wait longer for a GPU does not pay
+};
+
 /// fit() for stack after stack: keeps its leases from one to the next, until it is destroyed; others who wait get what
 /// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
 /// once, Backend::gpu throws. Thread-safe; a call waits where others have all GPUs that it may use.
@@ -122,6 +133,10 @@ class Fitter {
              FitInfo* info = nullptr);
     Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
              FitInfo* info = nullptr);
+
+    /// Does `work` with the leases, the waits and the new attempts of fit(). True: all is done. False: the rest is for
+    /// the CPU, and `info` says why. Throws as fit(), and what `work` throws but gpu::GpuError.
+    bool run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info);
 
   private:
     struct State;

@@ -12,6 +12,7 @@
 
 namespace glint {
 
+class FitKernels;
 class RowShare;
 
 /// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its
@@ -40,6 +41,10 @@ class GpuFitter {
              RowShare& share, FitInfo* info = nullptr);
 
     const gpu::Context& context() const;
+    /// For others who work on this GPU under the same lease (the movie pipeline).
+    FitKernels& kernels();
+    /// Lets other processes see what of the lease is taken, and gives those who wait what is not needed.
+    void share();
 
     /// Runs the kernel alone, on ROIs that lie on the GPU already: seconds a call, the best of `repeats`.
     double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,

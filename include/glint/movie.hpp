@@ -44,13 +44,15 @@ struct FrameBlock {
     const std::byte* frame(int i) const { return bytes.data() + std::size_t(i) * frame_bytes(); }
 };
 
-/// An open movie. Not thread-safe: one reader at a time.
+/// An open movie. Several threads may read at once.
 class Movie {
   public:
     virtual ~Movie() = default;
     virtual const MovieInfo& info() const = 0;
     /// Reads frames [first, first + count) into `block`, which is resized. Throws InputError when the file fails.
     virtual void read(std::int64_t first, int count, FrameBlock& block) = 0;
+    /// The same into memory of the caller's, count * height * width pixels. By default through a block.
+    virtual void read_to(std::int64_t first, int count, std::byte* out);
 };
 
 /// A movie that lies in memory (tests, simulation). `block` holds all frames.

@@ -26,7 +26,11 @@ class MemoryMovie : public Movie {
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
-        std::memcpy(block.bytes.data(), frames_.frame(int(first)), block.bytes.size());
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override {
+        check_frames(info_, first, count);
+        std::memcpy(out, frames_.frame(int(first)), std::size_t(count) * frames_.frame_bytes());
     }
 
   private:
@@ -55,36 +59,42 @@ class JoinedMovie : public Movie {
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override {
+        check_frames(info_, first, count);
+        const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
         auto part = std::size_t(std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin()) - 1;
         for (int done = 0; done < count; ++part) {
             const std::int64_t local = first + done - starts_[part];
             const int take = int(std::min<std::int64_t>(count - done, parts_[part]->info().frames - local));
             if (take <= 0) continue;
-            if (take == count) return read_whole(part, local, count, first, block);
-            parts_[part]->read(local, take, piece_);
-            std::memcpy(block.bytes.data() + done * block.frame_bytes(), piece_.bytes.data(),
-                        take * block.frame_bytes());
+            parts_[part]->read_to(local, take, out + std::size_t(done) * frame_bytes);
             done += take;
         }
     }
 
   private:
-    void read_whole(std::size_t part, std::int64_t local, int count, std::int64_t first, FrameBlock& block) {
-        parts_[part]->read(local, count, block);
-        block.first_frame = first;
-    }
-
     std::vector<std::unique_ptr<Movie>> parts_;
     std::vector<std::int64_t> starts_;
     MovieInfo info_;
-    FrameBlock piece_;
 };
 
 }  // namespace
 
-void shape_like(const MovieInfo& info, std::int64_t first, int count, FrameBlock& block) {
+void Movie::read_to(std::int64_t first, int count, std::byte* out) {
+    FrameBlock block;
+    read(first, count, block);
+    std::memcpy(out, block.bytes.data(), std::size_t(count) * block.frame_bytes());
+}
+
+void check_frames(const MovieInfo& info, std::int64_t first, int count) {
     if (first < 0 || count < 0 || first + count > info.frames)
         throw OptionError(fmt::format("{}: frames {}:{} asked of {}", info.name, first, first + count, info.frames));
+}
+
+void shape_like(const MovieInfo& info, std::int64_t first, int count, FrameBlock& block) {
+    check_frames(info, first, count);
     block.first_frame = first;
     block.count = count;
     block.width = info.width;

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
+#include "detect/frame_math.hpp"
 #include "glint/camera.hpp"
 
 namespace glint {
 
-/// Variance below which no pixel is trusted, e-^2: keeps a black frame from having infinite signal to noise.
-constexpr float least_variance = 0.05f;
+/// Tiles of at least 16 px and 12 sigma, so that a few spots never fill one.
+TileGrid tile_grid(int width, int height, double sigma_px);
 
 class Background {
   public:
-    /// Tiles of at least 16 px and 12 sigma, so that a few spots never fill one.
     Background(const CameraView& camera, double sigma_px);
 
     /// The clipped mean of each tile. Starting from the plain mean, pixels more than three standard
@@ -34,8 +34,8 @@ class Background {
     void interpolate(const std::vector<float>& nodes, int y, float* out);
 
     const CameraView* camera_;
-    int tile_px_, columns_, rows_;
-    std::vector<float> shot_, inverse_sigma_;  ///< per tile, rows_ * columns_
+    TileGrid grid_;
+    std::vector<float> shot_, inverse_sigma_;  ///< per tile, rows * columns
     std::vector<float> blended_;
 };
 

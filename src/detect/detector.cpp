@@ -6,40 +6,13 @@
 #include <cfloat>
 #include <cstdlib>
 
+#include "detect/detect_setup.hpp"
 #include "detect/empty_noise.hpp"
 #include "detect/score_rows.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
-namespace {
-
-constexpr double least_sigma_px = 0.3, most_sigma_px = 8;
-constexpr double least_threshold = 1, most_threshold = 1000;
-constexpr double default_threshold = 5, default_em_threshold = 6;
-
-void check(const DetectOptions& options) {
-    if (!(options.sigma_px >= least_sigma_px && options.sigma_px <= most_sigma_px))
-        throw OptionError(
-            fmt::format("spots of width sigma = {:.3g} px cannot be detected, {} to {} px can: check the "
-                        "width (--sigma) and the "
-                        "pixel size (--pixel-size)",
-                        options.sigma_px, least_sigma_px, most_sigma_px));
-    if (options.threshold == 0) return;
-    if (!(options.threshold >= least_threshold && options.threshold <= most_threshold))
-        throw OptionError(
-            fmt::format("a threshold of {:.3g} standard deviations is outside {} to {}: give "
-                        "--threshold 5, more for fewer false spots",
-                        options.threshold, least_threshold, most_threshold));
-}
-
-float threshold_of(const CameraView& camera, const DetectOptions& options) {
-    if (options.threshold > 0) return float(options.threshold);
-    return float(camera.excess_noise() > 1 ? default_em_threshold : default_threshold);
-}
-
-}  // namespace
-
 void Spots::clear() { x.clear(), y.clear(), score.clear(); }
 
 struct Detector::State {
@@ -56,7 +29,6 @@ struct Detector::State {
           columns(std::size_t(view.width())) {}
 
     void search(int y, float least_score, Spots& spots);
-    float excess();
     bool is_plateau_of_earlier(int x, int y, float value);
 
     struct Maximum {
@@ -78,17 +50,10 @@ struct Detector::State {
     std::vector<Maximum> maxima;
 };
 
-/// How much more noise the frame has than the camera model says; 1 when that could be chance. The threshold rises by
-/// it, so that a wrong camera costs dim spots and does not fill the picture with noise.
-float Detector::State::excess() {
-    const double found = noise.spread();
-    return found > most_noise_spread ? float(found) : 1.0f;
-}
-
 /// A saturated area is one plateau of exactly equal values, with a maximum at each of its corners: keep the
 /// first.
 bool Detector::State::is_plateau_of_earlier(int x, int y, float value) {
-    const int reach = 2 * radius + 2;
+    const int reach = plateau_reach(radius);
     bool found = false;
     for (auto k = maxima.rbegin(); k != maxima.rend() && y - k->y <= reach && !found; ++k)
         found = k->value == value && std::abs(k->x - x) <= reach;
@@ -132,7 +97,7 @@ void Detector::find(std::span<const float> photoelectrons, Spots& spots) {
     if (photoelectrons.empty()) return;
     s.rows->begin(photoelectrons.data());
     s.noise.sample(photoelectrons.data(), s.rows->background());
-    const float least_score = s.threshold * s.excess();
+    const float least_score = s.threshold * noise_excess(s.noise.spread());
     for (int y = 0; y < height; ++y) {
         s.is_worth_searching[std::size_t(y) % 2] =
             s.rows->row(y, least_score, s.score[std::size_t(y) % 2].data(), s.narrow[std::size_t(y) % 3].data());

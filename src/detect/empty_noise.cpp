@@ -10,88 +10,48 @@
 namespace glint {
 namespace {
 
-constexpr int margin_px = 2;  // half of the window of the local mean
 constexpr double wanted_samples = 1024;
-constexpr std::size_t least_samples = 64;
-constexpr float difference_norm = 36;   // sum of the squared coefficients of [1 -2 1] x [1 -2 1]
-constexpr double outlier_squared = 25;  // five standard deviations
 constexpr double least_spread = 0.7;
 
-int grid_count(int length, int step) { return length <= 2 * margin_px ? 0 : (length - 2 * margin_px - 1) / step + 1; }
-
-float second_difference(const float* at, long stride) {
-    const float *above = at - stride, *below = at + stride;
-    return above[-1] + above[1] + below[-1] + below[1] - 2 * (above[0] + at[-1] + at[1] + below[0]) + 4 * at[0];
-}
-
-float local_mean(const float* at, long stride) {
-    float sum = 0;
-    for (int y = -margin_px; y <= margin_px; ++y)
-        for (int x = -margin_px; x <= margin_px; ++x) sum += at[y * stride + x];
-    return sum / 25;
-}
-
-/// Sum of c^2 v over the second difference's nine pixels, over its norm.
-float local_variance(const float* at, long stride) {
-    const float *above = at - stride, *below = at + stride;
-    const float corners = above[-1] + above[1] + below[-1] + below[1];
-    return (corners + 4 * (above[0] + at[-1] + at[1] + below[0]) + 16 * at[0]) / difference_norm;
-}
-
-/// Median of squares over that of chi-squared with one degree of freedom: a variance that outliers do not move.
-double robust_variance(std::vector<float>& squares) {
-    const auto middle = squares.begin() + std::ptrdiff_t(squares.size() / 2);
-    std::nth_element(squares.begin(), middle, squares.end());
-    return *middle / 0.4549;
-}
-
-/// Grid indices [first, end) of the samples within a radius.
-struct GridRange {
-    int first, end;
-};
-
-GridRange near(int at, int radius, int step, int count) {
-    const int low = at - radius - margin_px, high = at + radius - margin_px;
-    return {low <= 0 ? 0 : (low + step - 1) / step, high < 0 ? 0 : std::min(count, high / step + 1)};
+int grid_count(int length, int step) {
+    return length <= 2 * noise_margin_px ? 0 : (length - 2 * noise_margin_px - 1) / step + 1;
 }
 
 }  // namespace
 
+NoiseGrid noise_grid(int width, int height, int spot_radius_px) {
+    const int step = std::max(1, int(std::sqrt(double(width) * height / wanted_samples)));
+    return {step, grid_count(width, step), grid_count(height, step), spot_radius_px};
+}
+
 EmptyNoise::EmptyNoise(const CameraView& camera, int spot_radius_px)
     : camera_(&camera),
-      spot_radius_px_(spot_radius_px),
-      step_px_(std::max(1, int(std::sqrt(double(camera.width()) * camera.height() / wanted_samples)))),
-      columns_(grid_count(camera.width(), step_px_)),
-      rows_(grid_count(camera.height(), step_px_)),
-      samples_(std::size_t(columns_) * rows_) {
+      grid_(noise_grid(camera.width(), camera.height(), spot_radius_px)),
+      samples_(std::size_t(grid_.columns) * grid_.rows) {
     sorted_.reserve(samples_.size());
 }
 
-EmptyNoise::Sample EmptyNoise::at(const float* photoelectrons, int x, int y, float tile_variance) const {
-    const long stride = camera_->width(), index = y * stride + x;
-    const auto map = camera_->variance_map();
-    const float difference = second_difference(photoelectrons + index, stride);
-    const float shot = camera_->excess_noise() * std::max(local_mean(photoelectrons + index, stride), 0.0f);
-    const float read = map.empty() ? camera_->variance_scalar() : local_variance(map.data() + index, stride);
-    return {difference * difference / (difference_norm * tile_variance), (shot + read) / tile_variance, true};
-}
-
 void EmptyNoise::sample(const float* photoelectrons, const Background& background) {
+    const auto map = camera_->variance_map();
     std::size_t k = 0;
-    for (int row = 0; row < rows_; ++row)
-        for (int column = 0; column < columns_; ++column) {
-            const int x = margin_px + column * step_px_, y = margin_px + row * step_px_;
-            samples_[k++] = at(photoelectrons, x, y, background.variance_at(x, y));
+    for (int row = 0; row < grid_.rows; ++row)
+        for (int column = 0; column < grid_.columns; ++column) {
+            const int x = noise_margin_px + column * grid_.step_px, y = noise_margin_px + row * grid_.step_px;
+            const long stride = camera_->width(), at = y * stride + x;
+            samples_[k++] = {
+                noise_sample(photoelectrons + at, map.empty() ? nullptr : map.data() + at, stride,
+                             camera_->excess_noise(), camera_->variance_scalar(), background.variance_at(x, y)),
+                true};
         }
 }
 
 void EmptyNoise::leave_out(const Spots& spots) {
     for (std::size_t k = 0; k < spots.count(); ++k) {
-        const GridRange rows = near(spots.y[k], spot_radius_px_, step_px_, rows_);
-        const GridRange columns = near(spots.x[k], spot_radius_px_, step_px_, columns_);
+        const GridRange rows = samples_near(spots.y[k], grid_.spot_radius_px, grid_.step_px, grid_.rows);
+        const GridRange columns = samples_near(spots.x[k], grid_.spot_radius_px, grid_.step_px, grid_.columns);
         for (int row = rows.first; row < rows.end; ++row)
             for (int column = columns.first; column < columns.end; ++column)
-                samples_[std::size_t(row) * columns_ + column].is_used = false;
+                samples_[std::size_t(row) * grid_.columns + column].is_used = false;
     }
 }
 
@@ -99,16 +59,17 @@ double EmptyNoise::spread() {
     sorted_.clear();
     for (const Sample& sample : samples_)
         if (sample.is_used) sorted_.push_back(sample.observed);
-    if (sorted_.size() < least_samples) return 0;
-    const double limit = outlier_squared * std::max(robust_variance(sorted_), 1.0);
+    if (sorted_.size() < least_noise_samples) return 0;
+    const auto middle = sorted_.begin() + std::ptrdiff_t(sorted_.size() / 2);
+    std::nth_element(sorted_.begin(), middle, sorted_.end());
+    const double limit = noise_limit(*middle);
     double observed = 0, expected = 0;
     for (const Sample& sample : samples_) {
         if (!sample.is_used || !(sample.observed <= limit)) continue;
         observed += sample.observed;
         expected += sample.expected;
     }
-    const double spread = std::sqrt(observed / std::max(expected, 1e-6 * double(sorted_.size())));
-    return std::isfinite(spread) ? spread : 0;
+    return noise_spread(observed, expected, double(sorted_.size()));
 }
 
 std::string camera_contradiction(std::span<const double> empty_score_spreads) {

@@ -10,8 +10,8 @@
 
 namespace glint {
 
-/// More than this is no chance but a camera that the model does not describe.
-constexpr double most_noise_spread = 1.25;
+/// About 1024 pixels of a frame.
+NoiseGrid noise_grid(int width, int height, int spot_radius_px);
 
 /// Second differences along both axes, on a grid of pixels away from spots. They are blind to anything as
 /// smooth as a spot or a structured background, so they see the camera's noise even in dense frames.
@@ -28,14 +28,12 @@ class EmptyNoise {
     double spread();
 
   private:
-    struct Sample {
-        float observed, expected;  ///< squares over the variance of the background's tile
+    struct Sample : NoiseSample {
         bool is_used;
     };
-    Sample at(const float* photoelectrons, int x, int y, float tile_variance) const;
 
     const CameraView* camera_;
-    int spot_radius_px_, step_px_, columns_, rows_;
+    NoiseGrid grid_;
     std::vector<Sample> samples_;
     std::vector<float> sorted_;
 };

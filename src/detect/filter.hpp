@@ -26,16 +26,19 @@ class Filter {
 /// One pair of rows for each way in which the frame's top and bottom can clip the window.
 class EdgeNorms {
   public:
+    struct Row {
+        std::vector<float> box_ratio, norm, narrow_norm;
+    };
     EdgeNorms(const Filter& filter, int width, int height);
+
+    const std::vector<int>& class_of() const { return class_of_; }  ///< each row of the frame: which of rows() it has
+    const std::vector<Row>& rows() const { return rows_; }
 
     const float* box_ratio(int y) const { return rows_[std::size_t(class_of_[y])].box_ratio.data(); }
     const float* norm(int y) const { return rows_[std::size_t(class_of_[y])].norm.data(); }
     const float* narrow_norm(int y) const { return rows_[std::size_t(class_of_[y])].narrow_norm.data(); }
 
   private:
-    struct Row {
-        std::vector<float> box_ratio, norm, narrow_norm;
-    };
     std::vector<int> class_of_;
     std::vector<Row> rows_;
 };

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "detect/rows.hpp"
 
+#include "detect/row_math.hpp"
+
 namespace glint::GLINT_ISA {
 namespace {
-
-#define GLINT_UNROLL _Pragma("GCC unroll 16")
 
 /// As many pixels as a register holds.
 #if defined(__AVX512F__)
@@ -34,24 +34,6 @@ bool with_radius(int radius, Body body) {
     }
 }
 
-template <int R>
-float across(const float* sums, const float* taps, int runtime_radius) {
-    const int radius = R ? R : runtime_radius;
-    float sum = taps[0] * sums[0];
-    GLINT_UNROLL
-    for (int i = 1; i <= radius; ++i) sum += taps[i] * (sums[-i] + sums[i]);
-    return sum;
-}
-
-template <int R>
-float box_across(const float* sums, int runtime_radius) {
-    const int radius = R ? R : runtime_radius;
-    float sum = sums[0];
-    GLINT_UNROLL
-    for (int i = 1; i <= radius; ++i) sum += sums[-i] + sums[i];
-    return sum;
-}
-
 template <bool squared>
 struct ColumnSum {
     const float* const* rows;
@@ -67,16 +49,8 @@ struct ColumnSum {
         float* __restrict wide = out.wide, * __restrict box = out.box, * __restrict third = out.third;
 #pragma GCC ivdep
         for (int x = 0; x < width; ++x) {
-            const float here = centre[0][x];
-            float wide_sum = taps[0] * here, box_sum = here, third_sum = third_taps[0] * here;
-            GLINT_UNROLL
-            for (int i = 1; i <= radius; ++i) {
-                const float pair = centre[-i][x] + centre[i][x];
-                wide_sum += taps[i] * pair;
-                box_sum += pair;
-                if (i <= third_radius) third_sum += third_taps[i] * pair;
-            }
-            wide[x] = wide_sum, box[x] = box_sum, third[x] = third_sum;
+            const DownSums sums = down<R>([&](int i) { return centre[i][x]; }, taps, third_taps, radius, third_radius);
+            wide[x] = sums.wide, box[x] = sums.box, third[x] = sums.third;
         }
         return true;
     }
@@ -101,7 +75,7 @@ struct UniformScores {
         for (int x = 0; x < width; ++x) {
             const float signal = across<R>(wide + x, taps, kernels.radius);
             const float flat = box_across<R>(box + x, kernels.radius);
-            const float z = (signal - by.box_ratio[x] * flat) * (by.norm[x] * by.inverse_sigma[x]);
+            const float z = uniform_score(signal, flat, by.box_ratio[x], by.norm[x], by.inverse_sigma[x]);
             found |= z >= threshold;
             to[x] = z;
             narrow_to[x] = across<narrow_radius>(third + x, narrow_taps, 0) * by.narrow_norm[x];
@@ -130,8 +104,7 @@ struct WeightedScores {
             const float a = across<R>(w.wide + x, taps, radius), b = box_across<R>(w.box + x, radius);
             const float c = across<R>(w.third + x, squared, radius);
             const float p = across<R>(s.wide + x, taps, radius), q = box_across<R>(s.box + x, radius);
-            const float ratio = a / b, information = c - a * ratio;
-            const float z = information > 1e-4f * c ? (p - ratio * q) / __builtin_sqrtf(information) : 0.0f;
+            const float z = weighted_score(a, b, c, p, q);
             found |= z >= threshold;
             to[x] = z;
             narrow_to[x] = across<narrow_radius>(s.third + x, narrow_taps, 0) /
@@ -155,26 +128,6 @@ double sum_of(Lanes values) {
     return v[0];
 }
 
-/// Whether a pixel counts as background where all have the same noise, and where each has its own.
-struct BelowLimit {
-    float limit;
-    template <class T>
-    auto keep(T pixel, const float*) const {
-        return pixel <= limit;
-    }
-};
-struct BelowOwnLimit {
-    float top, shot_noise;  ///< mean + slack, F^2 mean
-    auto keep(Lanes pixel, const float* variance) const {
-        const Lanes above = pixel - top;
-        return (above <= 0.0f) | (above * above <= 9.0f * (load(variance) + shot_noise));
-    }
-    bool keep(float pixel, const float* variance) const {
-        const float above = pixel - top;
-        return above <= 0.0f || above * above <= 9.0f * (*variance + shot_noise);
-    }
-};
-
 template <class Test>
 void sum_kept(const Tile& tile, const Test test, double* sum, double* count) {
     Lanes sums = {}, counts = {};
@@ -186,12 +139,12 @@ void sum_kept(const Tile& tile, const Test test, double* sum, double* count) {
         int x = 0;
         for (; x + lanes <= tile.width; x += lanes) {
             const Lanes pixel = load(row + x);
-            const auto keep = test.keep(pixel, variance + x);
+            const auto keep = test.keep(pixel, load(variance + x));
             sums += keep ? pixel : zero;
             counts += keep ? one : zero;
         }
         for (; x < tile.width; ++x) {
-            if (!test.keep(row[x], variance + x)) continue;
+            if (!test.keep(row[x], variance[x])) continue;
             rest += row[x], rest_count += 1;
         }
     }
@@ -237,8 +190,7 @@ void weigh(const float* pixels, const float* shot_noise, const float* variance, 
     float* __restrict w = weights, * __restrict we = weighted;
 #pragma GCC ivdep
     for (int x = 0; x < width; ++x) {
-        const float sum = shot_noise[x] + variance[x];
-        w[x] = 1.0f / (sum > least_variance ? sum : least_variance);
+        w[x] = weight(shot_noise[x], variance[x], least_variance);
         we[x] = w[x] * pixels[x];
     }
 }
@@ -251,9 +203,7 @@ int find_maxima(const SearchedRows& rows, int width, float threshold, int* colum
         const float *a = rows.above + begin, *h = rows.here + begin, *b = rows.below + begin, *z = rows.score + begin;
         int hit[block], any = 0;
         for (int x = 0; x < size; ++x) {
-            const float v = h[x];
-            hit[x] = (z[x] >= threshold) & (v > a[x - 1]) & (v > a[x]) & (v > a[x + 1]) & (v > h[x - 1]) &
-                     (v >= h[x + 1]) & (v >= b[x - 1]) & (v >= b[x]) & (v >= b[x + 1]);
+            hit[x] = (z[x] >= threshold) & is_maximum(a, h, b, x);
             any |= hit[x];
         }
         if (!any) continue;
@@ -276,11 +226,10 @@ double plain_sum(const Tile& tile) {
 }
 
 void clipped_sum(const Tile& tile, float mean, double* sum, double* count) {
-    const float top = mean + 2 * tile.excess_noise, shot_noise = mean > 0 ? tile.excess_noise * mean : 0.0f;
     if (tile.variance)
-        sum_kept(tile, BelowOwnLimit{top, shot_noise}, sum, count);
+        sum_kept(tile, own_limit(mean, tile.excess_noise), sum, count);
     else
-        sum_kept(tile, BelowLimit{top + 3 * __builtin_sqrtf(shot_noise + tile.variance_scalar)}, sum, count);
+        sum_kept(tile, one_limit(mean, tile.excess_noise, tile.variance_scalar), sum, count);
 }
 
 }  // namespace glint::GLINT_ISA

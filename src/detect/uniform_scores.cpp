@@ -5,8 +5,6 @@
 namespace glint {
 namespace {
 
-constexpr int noise_rows = 4;  ///< rows that share one interpolated row of noise
-
 class UniformScoreRows : public ScoreRows {
   public:
     UniformScoreRows(const CameraView& camera, double sigma_px)

@@ -58,6 +58,7 @@ struct Fitter::State {
     offload::Decision weigh(const Stack& stack, FitInfo& info);
     void spread(Plan& plan, FitInfo& info) const;
     bool fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info);
+    void let_learn(OnGpus& on_gpus, const FitOptions& options);
     void fit_the_rest(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info);
     std::string why_cpu(std::int64_t finished, const FitInfo& info) const;
 };
@@ -169,15 +170,15 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
 }
 
 bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
-    OnGpus on_gpus(seats, stack, queue, plan.gpus, plan.most_gpus, info);
+    const GpuTask task{stack.options, queue, info.fits == 0, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
+                           gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, stack.options, view(stack.fits), share,
+                                   &part);
+                       }};
+    OnGpus on_gpus(seats, task, plan.gpus, plan.most_gpus, info);
     const std::optional<offload::Decision>& decision = plan.decision;
     if (decision && is_estimate(*decision))  // what it would save
         on_gpus.wait_at_most(decision->cpu.total() - (together(*decision, plan.gpus).gpus_s - decision->gpu.wait_s));
-    if (chosen(stack.options.backend) == Backend::automatic && stack.options.weigh)
-        on_gpus.on_opened = [this](const GpuSeat& seat, double seconds) {
-            const std::lock_guard lock(mutex);
-            weighing.opened(seat.uuid, seconds, seat.fitter.context());
-        };
+    let_learn(on_gpus, stack.options);
     std::optional<BesideGpus> cpu;
     if (plan.cpu_share > 0) {
         cpu.emplace(stack, queue, seats, plan.cpu_share, plan.gpus);
@@ -194,6 +195,15 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     return done;
 }
 
+/// What it takes to open a GPU.
+void Fitter::State::let_learn(OnGpus& on_gpus, const FitOptions& options) {
+    if (chosen(options.backend) != Backend::automatic || !options.weigh) return;
+    on_gpus.on_opened = [this](const GpuSeat& seat, double seconds) {
+        const std::lock_guard lock(mutex);
+        weighing.opened(seat.uuid, seconds, seat.fitter.context());
+    };
+}
+
 void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
     const Clock::time_point began = Clock::now();
     const bool all = queue.finished() == 0;
@@ -206,6 +216,30 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     const std::lock_guard lock(mutex);
     weighing.learn(plan.decision->work, offload::Side::cpu, seconds_since(began));
     if (is_by_choice(plan.decision)) weighing.forgo(*plan.decision, seconds_since(began));
+}
+
+bool Fitter::run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info) {
+    RowQueue queue({0, work.total});
+    const GpuTask task{options, queue, work.total == 0, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
+                           const RowRange all = share.take(work.total);
+                           const std::int64_t before = work.finished();
+                           try {
+                               work.go_on(gpu, part);
+                           } catch (...) {
+                               const RowRange done{all.first, all.first + work.finished() - before};
+                               share.finish(done);
+                               queue.give_back({done.end, all.end});
+                               throw;
+                           }
+                           share.finish(all);
+                       }};
+    OnGpus on_gpus(state_->seats, task, 1, 1, info);
+    on_gpus.wait_at_most(work.most_wait_s);
+    state_->let_learn(on_gpus, options);
+    const bool done = on_gpus.run();
+    info.gpus.clear();  // of fits, which these were not
+    if (!done) info.note = state_->why_cpu(work.finished(), info);
+    return done;
 }
 
 std::string Fitter::State::why_cpu(std::int64_t finished, const FitInfo& info) const {

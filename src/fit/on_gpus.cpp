@@ -45,11 +45,11 @@ int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 
-OnGpus::OnGpus(GpuSeats& seats, const Stack& stack, RowQueue& queue, int threads, int most, FitInfo& info)
+OnGpus::OnGpus(GpuSeats& seats, const GpuTask& task, int threads, int most, FitInfo& info)
     : seats_(seats),
-      stack_(stack),
-      options_(stack.options),
-      queue_(queue),
+      task_(task),
+      options_(task.options),
+      queue_(task.queue),
       threads_(threads),
       most_(most),
       info_(info),
@@ -94,7 +94,7 @@ bool OnGpus::attempt(Hand& hand, bool first) {
         if (!hand.seat && !find_seat(hand, first)) return false;
         if (!hand.seat) return true;  // others have finished
         if (first) call_others();
-        fit_rows(hand);
+        serve_with(hand);
         return true;
     } catch (const gpu::LeaseTimeout& timeout) {
         if (pays_s_ < patience_s_) {
@@ -233,13 +233,12 @@ void OnGpus::call_others() {
     }
 }
 
-void OnGpus::fit_rows(Hand& hand) {
+void OnGpus::serve_with(Hand& hand) {
     RowShare share(queue_);
     FitInfo part;
     const Clock::time_point began = Clock::now();
     try {
-        hand.seat->fitter.fit(stack_.rois, stack_.psf, stack_.pixel_size_um, options_, view(stack_.fits), share,
-                              &part);
+        task_.serve(hand.seat->fitter, share, part);
     } catch (const gpu::GpuError&) {
         if (share.finished() > 0) hand.failures = 0;
         if (options_.restart_batches) share.give_back_finished();

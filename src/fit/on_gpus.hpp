@@ -27,13 +27,22 @@ struct Stack {
     Fits& fits;
 };
 
+/// What is done on GPUs, part by part out of a queue.
+struct GpuTask {
+    const FitOptions& options;
+    RowQueue& queue;
+    bool is_empty;  ///< a GPU is opened nevertheless: Backend::gpu says whether there is one
+    /// Draws from the queue until there is nothing to be had; throws what goes wrong. `part` says how it was done.
+    std::function<void(GpuFitter& gpu, RowShare& share, FitInfo& part)> serve;
+};
+
 /// How many of `most` GPUs such a stack keeps busy.
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most);
 
 class OnGpus {
   public:
     /// By so many threads at once; the Fitter may hold `most` GPUs.
-    OnGpus(GpuSeats& seats, const Stack& stack, RowQueue& queue, int threads, int most, FitInfo& info);
+    OnGpus(GpuSeats& seats, const GpuTask& task, int threads, int most, FitInfo& info);
 
     /// True: every row is final. False: those that the queue still has are for the CPU. Throws what nothing helps
     /// against.
@@ -69,17 +78,17 @@ class OnGpus {
     std::optional<gpu::Lease> ask_for_first();
     std::optional<gpu::Lease> ask_for_further();
     void call_others();
-    void fit_rows(Hand& hand);
+    void serve_with(Hand& hand);
     void note(const GpuSeat& seat, FitInfo part, std::int64_t fits, double seconds);
     bool try_again(Hand& hand, const gpu::GpuError& error);
     void pause(Hand& hand);
     bool give_up(std::exception_ptr why);
     void tell(const std::string& what);
     std::string after_failure(const gpu::GpuError& error) const;
-    bool is_empty() const { return stack_.fits.count() == 0; }
+    bool is_empty() const { return task_.is_empty; }
 
     GpuSeats& seats_;
-    const Stack& stack_;
+    const GpuTask& task_;
     const FitOptions& options_;
     RowQueue& queue_;
     const int threads_, most_;

@@ -111,7 +111,11 @@ class RawMovie : public Movie {
         file_.expect_sequential_reads();
     }
     const MovieInfo& info() const override { return info_; }
-    void read(std::int64_t first, int count, FrameBlock& block) override;
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(info_, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override;
 
   private:
     void fit_to_file();
@@ -141,16 +145,16 @@ void RawMovie::fit_to_file() {
     }
 }
 
-void RawMovie::read(std::int64_t first, int count, FrameBlock& block) {
-    shape_like(info_, first, count, block);
-    const std::size_t n_bytes = std::size_t(count) * block.frame_bytes();
-    const std::size_t got = file_.read_at(std::uint64_t(first) * frame_bytes(), block.bytes.data(), n_bytes);
+void RawMovie::read_to(std::int64_t first, int count, std::byte* out) {
+    check_frames(info_, first, count);
+    const std::size_t n_bytes = std::size_t(count) * frame_bytes();
+    const std::size_t got = file_.read_at(std::uint64_t(first) * frame_bytes(), out, n_bytes);
     if (got != n_bytes)
         throw InputError(
             fmt::format("{}: frames {}:{} cannot be read (expected {} bytes, found {}): the file became "
                         "shorter after it was opened",
                         file_.name(), first, first + count, n_bytes, got));
-    if (swapped_) swap_bytes(block.bytes.data(), n_bytes, bytes_of(info_.type));
+    if (swapped_) swap_bytes(out, n_bytes, bytes_of(info_.type));
 }
 
 }  // namespace

@@ -38,7 +38,11 @@ class TiffMovie : public Movie {
     }
     bool truncated() const { return index_.truncated; }
     const MovieInfo& info() const override { return index_.info; }
-    void read(std::int64_t first, int count, FrameBlock& block) override;
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(index_.info, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* to) override;
 
   private:
     int plain_run(std::int64_t first, int count, std::size_t frame_bytes) const;
@@ -57,11 +61,12 @@ void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
                                  file_.name(), frame, reason, frame));
 }
 
-void TiffMovie::read(std::int64_t first, int count, FrameBlock& block) {
-    shape_like(index_.info, first, count, block);
-    const std::size_t frame_bytes = block.frame_bytes();
+void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
+    check_frames(index_.info, first, count);
+    const MovieInfo& movie = index_.info;
+    const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
     for (int done = 0; done < count;) {
-        std::byte* out = block.bytes.data() + std::size_t(done) * frame_bytes;
+        std::byte* out = to + std::size_t(done) * frame_bytes;
         int run = plain_run(first + done, count - done, frame_bytes);
         if (run > 0)
             read_plain(first + done, out, std::size_t(run) * frame_bytes);

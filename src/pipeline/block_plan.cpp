@@ -11,17 +11,30 @@ constexpr std::size_t block_bytes = std::size_t(4) << 20;
 constexpr std::int64_t block_frames = 256;
 // Blocks per thread: one at work, one read ahead, and one waiting for its turn to be written.
 constexpr std::size_t blocks_per_thread = 3;
+constexpr std::size_t gpu_block_bytes = std::size_t(16) << 20;  // 0.3 ms of the link
+constexpr std::int64_t gpu_block_frames = 4096;
+constexpr std::size_t gpu_blocks_ahead = 4;
+
+BlockPlan plan(std::size_t frame_bytes, std::int64_t most_frames, std::size_t most_bytes, std::size_t wanted_blocks,
+               std::size_t memory_bytes) {
+    const std::size_t bytes = std::max<std::size_t>(frame_bytes, 1);
+    const std::size_t blocks = std::clamp<std::size_t>(memory_bytes / bytes, 1, wanted_blocks);
+    const std::size_t fitting = std::min(most_bytes, memory_bytes / blocks) / bytes;
+    return {int(std::clamp<std::int64_t>(std::int64_t(fitting), 1, most_frames)), int(blocks)};
+}
 
 }  // namespace
 
 BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes) {
-    const std::size_t bytes = std::max<std::size_t>(frame_bytes, 1);
-    const std::size_t wanted = std::max(1, threads) * blocks_per_thread;
-    const std::size_t blocks = std::clamp<std::size_t>(memory_bytes / bytes, 1, wanted);
-    const std::size_t fitting = std::min(block_bytes, memory_bytes / blocks) / bytes;
     const std::int64_t share = frames / (4 * std::max(1, threads));
-    const std::int64_t most = std::clamp<std::int64_t>(share, 1, block_frames);
-    return {int(std::clamp<std::int64_t>(std::int64_t(fitting), 1, most)), int(blocks)};
+    return plan(frame_bytes, std::clamp<std::int64_t>(share, 1, block_frames), block_bytes,
+                std::size_t(std::max(1, threads)) * blocks_per_thread, memory_bytes);
+}
+
+BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes) {
+    const std::int64_t share = frames / (2 * std::max(1, threads));
+    return plan(frame_bytes, std::clamp<std::int64_t>(share, 1, gpu_block_frames), gpu_block_bytes,
+                std::size_t(std::max(1, threads)) + gpu_blocks_ahead, memory_bytes);
 }
 
 }  // namespace glint

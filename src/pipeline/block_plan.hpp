@@ -16,4 +16,7 @@ struct BlockPlan {
 /// all in flight together take at most `memory_bytes`, unless one frame alone takes more.
 BlockPlan plan_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes);
 
+/// The same for a GPU: blocks that fill the link and the GPU, one for each thread and some ahead.
+BlockPlan plan_gpu_blocks(std::size_t frame_bytes, std::int64_t frames, int threads, std::size_t memory_bytes);
+
 }  // namespace glint

@@ -75,6 +75,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     roi.frame = {0};
     FitOptions fit_options = job.options.fit;
     fit_options.threads = 1;
+    fit_options.backend = Backend::cpu;  // one fit is nothing to open a GPU for
     const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
@@ -84,6 +85,10 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
 }
 
 }  // namespace
+
+DetectOptions detect_options(const Job& job) {
+    return {.sigma_px = job.options.psf.detection_sigma_um() / job.pixel_size_um, .threshold = job.options.threshold};
+}
 
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options) {
     const double pixel_size_um = checked_pixel_size(options.pixel_size_nm) / 1000;
@@ -100,7 +105,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
             fmt::format("{} rounds with neighbours: give 0 (none) to 20; 3 are usual", options.neighbor_rounds));
     if (!options.fit.start[0].empty())
         throw OptionError("start values cannot be given: the pipeline finds the spots itself");
-    Detector(job.camera, {.sigma_px = sigma_px, .threshold = options.threshold});
+    Detector(job.camera, detect_options(job));
     job.like = template_row(job, movie);
     return job;
 }

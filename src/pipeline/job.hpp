@@ -3,6 +3,7 @@
 #pragma once
 
 #include "glint/camera.hpp"
+#include "glint/detect.hpp"
 #include "glint/localize.hpp"
 #include "pipeline/journal.hpp"
 
@@ -19,6 +20,9 @@ struct Job {
     float stay_px = 0;  ///< a fit stays this near to its spot's pixel, give or take its precision
     int threads = 1;
 };
+
+/// How a job's spots are found.
+DetectOptions detect_options(const Job& job);
 
 /// Throws OptionError for every option that the work would refuse later.
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);

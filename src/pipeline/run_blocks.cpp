@@ -1,70 +1,108 @@
-// Reading, localizing and handing on blocks at once, with the error that a bad frame makes.
+// Localizing blocks at once, on the GPU as long as one can be had, or on the CPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/run_blocks.hpp"
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "fit/fit_setup.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
-#include "pipeline/in_order.hpp"
+#include "pipeline/blocks_in_order.hpp"
+#include "pipeline/movie_on_gpu.hpp"
+#include "pipeline/weigh_movie.hpp"
 #include "pipeline/worker.hpp"
 
 namespace glint {
 namespace {
 
-/// A block of frames and what was made of it.
-struct Block {
-    FrameBlock frames;
-    BlockResult result;
-    bool finished = false;
-};
-
-/// Reads block after block.
-class Reader {
-  public:
-    Reader(Movie& movie, const Job& job, const NextFrames& next, int block_frames)
-        : movie_(movie), stop_(job.options.stop), next_(next), block_frames_(block_frames) {}
-
-    /// False at the end, after a stop, and after an error.
-    bool next(FrameBlock& block) {
-        while (!error_ && !(stop_ && stop_->load())) {
-            if (now_.begin >= now_.end) now_ = next_();
-            if (now_.begin >= now_.end) return false;
-            const int count = int(std::min<std::int64_t>(block_frames_, now_.end - now_.begin));
-            if (!read(count, block)) continue;
-            now_.begin += count;
-            return true;
-        }
-        return false;
-    }
-    std::exception_ptr error() const { return error_; }
-
-  private:
-    /// A block that cannot be read is tried frame by frame, so that the frames before the bad one count.
-    bool read(int count, FrameBlock& block) try {
-        movie_.read(now_.begin, count, block);
-        return true;
-    } catch (const Error&) {
-        if (count == 1) error_ = std::current_exception();
-        block_frames_ = 1;
-        return false;
-    }
-
-    Movie& movie_;
-    const StopFlag* stop_;
-    const NextFrames& next_;
-    FrameRange now_;
-    int block_frames_;
-    std::exception_ptr error_;
-};
-
 BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
+}
+
+struct CpuBlock : Block {
+    FrameBlock frames;
+};
+
+void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks,
+                     FitInfo& info) {
+    const BlockPlan plan = plan_of(movie, job, frames);
+    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job); });
+    const auto localize_block = [&](CpuBlock& block) {
+        FrameBlock& to = block.frames;
+        to.first_frame = block.first, to.width = movie.width, to.height = movie.height, to.type = movie.type;
+        to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
+        blocks.read(block, to.bytes.data());
+        to.count = block.count;
+        block.result = workers.local().localize(to);
+    };
+    blocks.run(plan.frames, std::vector<CpuBlock>(std::size_t(plan.blocks)), localize_block);
+    for (const Worker& worker : workers) add(info, worker.fit_info());
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// How fast the CPU is with this movie, from a few of its frames, which count for nothing else.
+void try_cpu(Movie& movie, const Job& job, MovieWeighing& weighing) {
+    const std::int64_t frames = 2 * job.threads;
+    if (job.frames.end - job.frames.begin < 10 * frames) return;
+    FrameRange few{job.frames.begin, job.frames.begin + frames};
+    const NextFrames next = [&] { return std::exchange(few, {}); };
+    const std::function<void(BlockResult)> drop = [](BlockResult) {};
+    BlocksInOrder blocks(movie, job, next, drop);
+    FitInfo unused;
+    const auto began = std::chrono::steady_clock::now();
+    localize_on_cpu(movie.info(), job, frames, blocks, unused);
+    if (blocks.finished() == frames) weighing.learn(offload::Side::cpu, frames, seconds_since(began));
+}
+
+/// Asks the cost model, where the choice is open.
+std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, MovieWeighing& weighing,
+                                       FitInfo& info) {
+    const FitOptions& options = job.options.fit;
+    if (chosen(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
+    if (!weighing.knows_cpu()) try_cpu(movie, job, weighing);
+    const offload::Decision decision = weighing.decide(frames);
+    info.decision = decision.reason();
+    if (options.on_decision) options.on_decision(info.decision + '\n' + decision.table());
+    return decision;
+}
+
+/// False: what is left is for the CPU.
+bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) {
+    FitOptions options = job.options.fit;
+    options.stop = job.options.stop;
+    MovieWeighing weighing(movie.info(), job);
+    const std::optional<offload::Decision> decision = weigh(movie, job, frames, weighing, info);
+    if (decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced) {
+        info.note = info.decision;
+        return false;
+    }
+    double busy_s = 0;
+    GpuWork work{frames, [&](GpuFitter& gpu, FitInfo& part) {
+                     const auto began = std::chrono::steady_clock::now();
+                     localize_on_gpu(gpu, movie.info(), job, frames - blocks.finished(), blocks, part);
+                     busy_s = seconds_since(began);
+                 },
+                 [&] { return blocks.finished(); }};
+    if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
+        work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
+    Fitter fitter;
+    try {
+        const bool done = fitter.run_on_gpu(work, options, info);
+        if (decision && done && info.retries == 0 && blocks.finished() == frames)
+            weighing.learn(offload::Side::gpu, frames, busy_s);
+        return done;
+    } catch (const Cancelled&) {
+        return true;  // stopped while it waited for a GPU: nothing more is to be done
+    }
 }
 
 }  // namespace
@@ -81,31 +119,25 @@ std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t
 
 BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink) {
-    const BlockPlan plan = plan_of(movie.info(), job, frames);
-    Reader reader(movie, job, next, plan.frames);
-    Fitter fitter;
-    tbb::enumerable_thread_specific<Worker> workers([&] { return Worker(job, fitter); });
-    bool stopped = false;
-    in_order(
-        job.threads, std::vector<Block>(std::size_t(plan.blocks)),
-        [&](Block& block) { return reader.next(block.frames); },
-        [&](Block& block) {
-            block.finished = false;
-            try {
-                block.result = workers.local().localize(block.frames);
-                block.finished = true;
-            } catch (const Cancelled&) {  // while it waited for a GPU
-            }
-        },
-        [&](Block& block) {
-            stopped = stopped || !block.finished;  // blocks count in order only
-            if (!stopped) sink(std::move(block.result));
-        });
-
     BlocksDone done;
-    for (const Worker& worker : workers) add(done.fit, worker.fit_info());
+    std::int64_t spots = 0;
+    const std::function<void(BlockResult)> counted = [&](BlockResult block) {
+        spots += block.counts.spots;
+        sink(std::move(block));
+    };
+    BlocksInOrder blocks(movie, job, next, counted);
+    const bool by_gpu = chosen(job.options.fit.backend) != Backend::cpu &&
+                        localize_on_gpus(movie, job, frames, blocks, done.fit);
+    if (!by_gpu && !blocks.ended()) {
+        const bool all = blocks.finished() == 0;
+        const auto began = std::chrono::steady_clock::now();
+        localize_on_cpu(movie.info(), job, frames - blocks.finished(), blocks, done.fit);
+        if (all && blocks.finished() == frames && !done.fit.decision.empty())
+            MovieWeighing(movie.info(), job).learn(offload::Side::cpu, frames, seconds_since(began));
+    }
+    done.fit.fits = spots;
     done.fit.threads = job.threads;
-    done.read_error = reader.error();
+    done.read_error = blocks.read_error();
     return done;
 }
 

@@ -1,4 +1,4 @@
-// The parallel part: blocks are read in order, localized by all threads, and handed on in order.
+// The parallel part: blocks are read and localized by all threads, on a GPU or the CPU, and handed on in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,12 +18,12 @@ struct BlocksDone {
     std::exception_ptr read_error;
 };
 
-/// The next frames to localize, asked for when those before have been read; empty: there are no more.
+/// The next frames to localize, asked for when those before are on their way; empty: there are no more.
 using NextFrames = std::function<FrameRange()>;
 
-/// Localizes `frames` in all, or fewer, as `next` names them. `sink` is called from one thread at a time, in the order in
-/// which they were named. Memory: plan_blocks. Stops early, between blocks, when the job's StopFlag is set. What `next`
-/// and `sink` throw passes.
+/// Localizes `frames` in all, or fewer, as `next` names them, where FitOptions::backend says. `sink` is called from one
+/// thread at a time, in the order in which they were named. Memory: plan_blocks. Stops early, between blocks, when the
+/// job's StopFlag is set. What `next` and `sink` throw passes.
 BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
                       const std::function<void(BlockResult)>& sink);
 /// The frames from `begin` to the job's end.

@@ -74,19 +74,14 @@ void FitSlot::reserve(const BatchLayout& layout) {
     if (down_.size() < layout.down) down_ = {}, down_ = gpu::Buffer<std::byte>(stream_, layout.down);
 }
 
-void FitSlot::launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigned threads, unsigned shared_bytes,
-                     const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
-    FitLaunch by_value = launch;
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
-    std::uint64_t pixels = up + layout.pixels, camera = layout.has_corners ? maps.read_on(stream_) : 0,
-                  corners = address(layout.has_corners, layout.corners),
-                  variance = address(layout.has_variance, layout.variance),
-                  additive = address(layout.has_additive, layout.additive),
-                  start = address(launch.known_starts > 0, layout.start), columns = down + layout.columns,
-                  bytes = down + layout.bytes;
-    void* arguments[] = {&by_value, &pixels, &camera, &corners, &variance, &additive, &start, &columns, &bytes};
-    gpu::launch(stream_, kernel, (launch.count + threads - 1) / threads, threads, shared_bytes, arguments);
+    launch_fit(stream_, kernel, launch,
+               {up + layout.pixels, layout.has_corners ? maps.read_on(stream_) : 0,
+                address(layout.has_corners, layout.corners), address(layout.has_variance, layout.variance),
+                address(layout.has_additive, layout.additive), address(launch.known_starts > 0, layout.start),
+                down + layout.columns, down + layout.bytes});
 }
 
 void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
@@ -104,8 +99,7 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
     }
 }
 
-void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned threads, unsigned shared_bytes,
-                  const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
+void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
                   std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
@@ -121,7 +115,7 @@ void FitSlot::run(const gpu::Kernel& kernel, FitLaunch launch_numbers, unsigned 
     marks_[0].record(stream_);
     send(direct, staged);
     marks_[1].record(stream_);
-    launch(kernel, launch_numbers, threads, shared_bytes, layout, maps);
+    launch(kernel, launch_numbers, layout, maps);
     marks_[2].record(stream_);
     if (in_one_piece) {
         gpu::download(stream_, {staged_down_.data(), layout.down}, down_.view(0, layout.down));
@@ -150,10 +144,9 @@ BatchTimes FitSlot::times() const {
     return {between(0, 1), between(1, 2), between(2, 3)};
 }
 
-double FitSlot::kernel_seconds(const gpu::Kernel& kernel, FitLaunch numbers, unsigned threads, unsigned shared_bytes,
-                               const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+double FitSlot::kernel_seconds(const FitVariant& kernel, FitLaunch numbers, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
     marks_[1].record(stream_);
-    launch(kernel, numbers, threads, shared_bytes, layout, maps);
+    launch(kernel, numbers, layout, maps);
     marks_[2].record(stream_);
     stream_.synchronize();
     return marks_[2].milliseconds_since(marks_[1]) / 1000.0;

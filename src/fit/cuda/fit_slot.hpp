@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fit/cuda/fit_launch.hpp"
+#include "fit/cuda/fit_kernels.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/gpu/buffer.hpp"
 
@@ -39,8 +39,7 @@ class FitSlot {
     void reserve(const BatchLayout& layout);
     /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts
     /// that are not page-locked pass through memory of the slot's own.
-    void run(const gpu::Kernel& kernel, FitLaunch launch, unsigned threads, unsigned shared_bytes,
-             const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
+    void run(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
              std::vector<Part> down);
     /// Waits for the results to lie where they belong. Throws what went wrong on the device.
     void finish();
@@ -48,13 +47,11 @@ class FitSlot {
     void drop() noexcept;
     BatchTimes times() const;  ///< after finish()
     /// Only the kernel, on what the last run() left there; seconds.
-    double kernel_seconds(const gpu::Kernel& kernel, FitLaunch launch, unsigned threads, unsigned shared_bytes,
-                          const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
+    double kernel_seconds(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
 
   private:
     void send(const std::vector<Part>& direct, const std::vector<Part>& staged);
-    void launch(const gpu::Kernel& kernel, const FitLaunch& launch, unsigned threads, unsigned shared_bytes,
-                const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
+    void launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
 
     gpu::Stream stream_;
     gpu::Buffer<std::byte> up_, down_;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 
 #include "fit/cuda/fatbins.hpp"
+#include "fit/cuda/fit_kernels.hpp"
 #include "fit/cuda/fit_slot.hpp"
 #include "fit/row_queue.hpp"
 #include "glint/error.hpp"
@@ -26,32 +26,6 @@ static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) =
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// Threads of a block and its shared memory: as many threads on a multiprocessor as its shared memory allows.
-struct BlockShape {
-    unsigned threads = 0, shared_bytes = 0;
-};
-BlockShape block_shape(int size, int planes, int most_shared_bytes) {
-    constexpr int reserved = 1 << 10;  // of every block, by the driver
-    BlockShape best;
-    unsigned resident = 0;
-    for (unsigned threads : {128u, 96u, 64u, 32u, 16u}) {
-        const unsigned bytes = threads * planes * shared_stride(size) * unsigned(sizeof(float));
-        if (int(bytes) > most_shared_bytes) continue;
-        const unsigned blocks = std::min(32u, unsigned(most_shared_bytes + reserved) / (bytes + reserved));
-        if (std::min(blocks * threads, 640u) > resident) {
-            resident = std::min(blocks * threads, 640u);  // registers allow no more
-            best = {threads, bytes};
-        }
-    }
-    return best;
-}
-
-std::string kernel_name(PsfModel model, int size, bool mapped) {
-    const bool fixed =
-        std::find(std::begin(gpu_fixed_sizes), std::end(gpu_fixed_sizes), size) != std::end(gpu_fixed_sizes);
-    return fmt::format("fit_{}_{}{}", name_of(model), fixed ? size : 0, mapped ? "_mapped" : "");
-}
-
 }  // namespace
 
 bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty(); }
@@ -65,8 +39,7 @@ void require_gpu_kernels() {
 
 struct GpuFitter::State {
     State(gpu::Lease leased, std::int64_t wanted_batch)
-        : lease(std::move(leased)), wanted_batch_size(wanted_batch), context(lease.create_context()) {
-        most_shared_bytes = context.shared_bytes_per_block();
+        : lease(std::move(leased)), wanted_batch_size(wanted_batch), context(lease.create_context()), kernels(context) {
         slots = new_slots();
     }
     std::vector<FitSlot> new_slots() const {
@@ -81,8 +54,7 @@ struct GpuFitter::State {
         const FitsView& out;
         Starts starts;
         FitLaunch launch;
-        gpu::Kernel kernel;
-        BlockShape block;
+        FitVariant kernel;
         int parameters;
         std::int64_t wanted_batch;
         bool maps_used;
@@ -92,27 +64,16 @@ struct GpuFitter::State {
     std::int64_t wanted_batch_size;
     gpu::Context context;
     std::uint64_t published = 0;  // of the lease, as taken from the GPU
-    int most_shared_bytes = 0;
-    std::map<PsfModel, gpu::Module> modules;
-    std::map<std::string, gpu::Kernel> kernels;
+    FitKernels kernels;
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
     std::shared_ptr<const CameraView::Maps> maps_of;  // what was uploaded last
-
-    const gpu::Kernel& kernel(PsfModel model, const std::string& name) {
-        const auto known = kernels.find(name);
-        if (known != kernels.end()) return known->second;
-        auto module = modules.find(model);
-        if (module == modules.end())
-            module = modules.emplace(model, gpu::Module(context, fit_fatbin(int(model)))).first;
-        return kernels.emplace(name, module->second.kernel(name, most_shared_bytes)).first->second;
-    }
 
     Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
               const FitsView& out) {
         check(rois, psf, pixel_size_um, fit_options);
         const bool maps_used = rois.camera && !rois.camera->uniform();
-        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, parameter_count(psf.model), 0, maps_used};
+        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, parameter_count(psf.model), 0, maps_used};
         const bool mapped = maps_used || !rois.variance.empty() || !rois.additive.empty();
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0};
         p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
@@ -124,9 +85,7 @@ struct GpuFitter::State {
                     rois.camera ? rois.camera->height() : 0,
                     p.starts.known,
                     0};
-        p.kernel = kernel(psf.model, kernel_name(psf.model, rois.size, mapped));
-        const int planes = !mapped ? 1 : rois.additive.empty() ? 2 : 3;
-        p.block = block_shape(rois.size, planes, most_shared_bytes);
+        p.kernel = kernels.of(psf.model, rois.size, !mapped ? 1 : rois.additive.empty() ? 2 : 3);
         p.wanted_batch = batch_for(p);
         if (maps_used && maps_of != rois.camera->maps()) {
             maps_of = {}, maps = {};
@@ -278,8 +237,7 @@ struct GpuFitter::State {
                 make_visible(turn > slot_count || share.left() == 0);
                 p.launch.count = unsigned(rows.count());
                 flights.push_back({rows, &slot});
-                slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, maps,
-                         up_parts(p, layout, rows.first, rows.count()),
+                slot.run(p.kernel, p.launch, layout, maps, up_parts(p, layout, rows.first, rows.count()),
                          down_parts(p, layout, rows.first, rows.count()));
                 info.bytes_up += std::int64_t(layout.up), info.bytes_down += std::int64_t(layout.down);
                 info.batch_size = std::max(info.batch_size, rows.count());
@@ -306,6 +264,8 @@ GpuFitter::~GpuFitter() = default;
 GpuFitter::GpuFitter(GpuFitter&&) noexcept = default;
 
 const gpu::Context& GpuFitter::context() const { return state_->context; }
+FitKernels& GpuFitter::kernels() { return state_->kernels; }
+void GpuFitter::share() { state_->make_visible(true); }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
@@ -364,13 +324,13 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     FitSlot slot(state_->context);
     slot.reserve(layout);
     p.launch.count = unsigned(n);
-    slot.run(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, state_->maps,
+    slot.run(p.kernel, p.launch, layout, state_->maps,
              State::up_parts(p, layout, 0, n), State::down_parts(p, layout, 0, n));
     slot.finish();
     double best = 1e30;
     for (int k = 0; k < repeats; ++k)
         best = std::min(
-            best, slot.kernel_seconds(p.kernel, p.launch, p.block.threads, p.block.shared_bytes, layout, state_->maps));
+            best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));
     return best;
 }
 

@@ -1,0 +1,267 @@
+// Finding spots on a GPU: buffers, and kernels in their order.
+// SPDX-License-Identifier: MIT
+#include "detect/cuda/gpu_detector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "detect/background.hpp"
+#include "detect/cuda/fatbins.hpp"
+#include "detect/detect_setup.hpp"
+#include "detect/empty_noise.hpp"
+#include "detect/filter.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::size_t staged_bytes = 48 << 10;  // of tiles, for a block: several blocks share a multiprocessor
+
+template <class T>
+gpu::Buffer<T> uploaded(const gpu::Stream& stream, const std::vector<T>& values) {
+    if (values.empty()) return {};
+    gpu::Buffer<T> buffer(stream, values.size());
+    gpu::upload(stream, buffer, values);
+    return buffer;
+}
+
+/// Room for n elements, of what is larger nothing is given back.
+template <class T>
+void make_room(const gpu::Stream& stream, gpu::Buffer<T>& buffer, std::size_t n) {
+    if (buffer.size() < n) buffer = {}, buffer = gpu::Buffer<T>(stream, n);
+}
+template <class T>
+void make_room(const gpu::Stream& stream, gpu::Pinned<T>& memory, std::size_t n) {
+    if (memory.size() < n) memory = {}, memory = gpu::Pinned<T>(stream.context(), n);
+}
+
+template <class T>
+std::uint64_t address(const gpu::Stream& stream, const gpu::Buffer<T>& buffer) {
+    return buffer ? buffer.read_on(stream) : 0;
+}
+
+std::size_t blocks_of(std::size_t threads) { return (threads + detect_threads - 1) / detect_threads; }
+std::size_t divided(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
+
+}  // namespace
+
+gpu::Module detect_module(const gpu::Context& context) {
+    if (detect_fatbin(0).empty()) throw gpu::NoGpu(0, "this glint was built without CUDA");
+    return gpu::Module(context, detect_fatbin(0));
+}
+
+GpuDetector::GpuDetector(const gpu::Stream& stream, const gpu::Module& module, const CameraView& camera,
+                         const DetectOptions& options)
+    : stream_(stream),
+      module_(module),
+      camera_(&camera),
+      threshold_((check(options), threshold_of(camera, options))),
+      noise_(noise_grid(camera.width(), camera.height(), Filter(options.sigma_px).radius())),
+      most_shared_bytes_(std::size_t(stream.context().shared_bytes_per_block())),
+      times_{gpu::Event(stream.context(), true), gpu::Event(stream.context(), true),
+             gpu::Event(stream.context(), true)} {
+    upload_tables(options);
+}
+
+void GpuDetector::upload_tables(const DetectOptions& options) {
+    const Filter filter(options.sigma_px);
+    const Kernels taps = filter.kernels();
+    score_launch_.grid = tile_grid(camera_->width(), camera_->height(), options.sigma_px);
+    score_launch_.radius = taps.radius;
+    std::copy_n(taps.wide, taps.radius + 1, score_launch_.wide);
+    std::copy_n(taps.squared, taps.radius + 1, score_launch_.squared);
+    std::copy_n(taps.narrow, narrow_radius + 1, score_launch_.narrow);
+    if (const auto& maps = camera_->maps()) {
+        offsets_ = uploaded(stream_, maps->offset);
+        factors_ = uploaded(stream_, maps->factor);
+        variances_ = uploaded(stream_, maps->variance);
+    }
+    if (variances_) return;
+    const EdgeNorms norms(filter, camera_->width(), camera_->height());
+    std::vector<float> table;
+    for (const EdgeNorms::Row& row : norms.rows())
+        for (const auto* column : {&row.box_ratio, &row.norm, &row.narrow_norm})
+            table.insert(table.end(), column->begin(), column->end());
+    norms_ = uploaded(stream_, table);
+    classes_ = uploaded(stream_, norms.class_of());
+}
+
+int GpuDetector::most_frames() const {
+    constexpr std::int64_t most_pixels = std::numeric_limits<int>::max();  // of which kernels count 32 bits
+    return int(std::clamp<std::int64_t>(most_pixels / (std::int64_t(camera_->width()) * camera_->height()), 1, 65535));
+}
+
+FrameLaunch GpuDetector::frame_launch() const {
+    return {camera_->width(), camera_->height(), unsigned(frames_), camera_->excess_noise(),
+            camera_->variance_scalar()};
+}
+
+const gpu::Kernel& GpuDetector::kernel(const std::string& name) {
+    const auto known = kernels_.find(name);
+    return known != kernels_.end()
+               ? known->second
+               : kernels_.emplace(name, module_.kernel(name, int(most_shared_bytes_))).first->second;
+}
+
+template <class... Arguments>
+void GpuDetector::launch(const std::string& name, std::size_t blocks, unsigned threads, unsigned shared_bytes,
+                         Arguments... arguments) {
+    void* pointers[] = {&arguments...};
+    gpu::launch(stream_, kernel(name), unsigned(blocks), threads, shared_bytes, pointers);
+}
+
+void GpuDetector::reserve(int frames, PixelType type) {
+    const std::size_t n = std::size_t(frames), width = std::size_t(camera_->width()),
+                      height = std::size_t(camera_->height()), pixels = n * width * height,
+                      tiles = n * std::size_t(score_launch_.grid.columns * score_launch_.grid.rows),
+                      noise = std::max<std::size_t>(1, n * samples()),
+                      maxima = n * most_maxima(camera_->width(), camera_->height());
+    make_room(stream_, counts_, pixels * std::size_t(bytes_of(type)));
+    if (frames <= room_) return;
+    room_ = 0;
+    for (auto* buffer : {&photoelectrons_, &score_, &narrow_}) make_room(stream_, *buffer, pixels);
+    for (auto* buffer : {&shot_, &inverse_sigma_}) make_room(stream_, *buffer, tiles);
+    for (auto* buffer : {&observed_, &expected_}) make_room(stream_, *buffer, noise);
+    for (auto* buffer : {&median_, &spread_, &least_score_}) make_room(stream_, *buffer, n);
+    for (auto* buffer : {&found_, &kept_, &bad_count_}) make_room(stream_, *buffer, n);
+    make_room(stream_, marks_, n * height * mark_words(camera_->width()));
+    make_room(stream_, list_, maxima);
+    make_room(stream_, keep_, maxima);
+    make_room(stream_, kept_here_, n), make_room(stream_, bad_, n), make_room(stream_, spreads_, n);
+    room_ = frames;
+}
+
+void GpuDetector::convert(PixelType type) {
+    const CameraView::Pixel all = camera_->uniform() ? camera_->pixel(0) : CameraView::Pixel{};
+    const std::uint64_t counts = counts_.read_on(stream_), offsets = address(stream_, offsets_),
+                        factors = address(stream_, factors_), to = photoelectrons_.write_on(stream_);
+    const std::size_t pixels = std::size_t(frames_) * std::size_t(camera_->width()) * std::size_t(camera_->height());
+    const char* name = type == PixelType::uint8    ? "photoelectrons_u8"
+                       : type == PixelType::uint16 ? "photoelectrons_u16"
+                                                   : "photoelectrons_f32";
+    launch(name, divided(pixels, 4 * detect_threads), detect_threads, 0, frame_launch(), all.offset_adu,
+           all.factor_e_per_adu, counts, offsets, factors, to);
+    if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // whole numbers are numbers
+    launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned), frame_launch(),
+           all.offset_adu, all.factor_e_per_adu, counts, offsets, factors, bad_count_.write_on(stream_));
+}
+
+void GpuDetector::measure_background() {
+    const TileGrid& grid = score_launch_.grid;
+    const std::size_t width = std::size_t(camera_->width() - (grid.columns - 1) * grid.tile_px),
+                      height = std::size_t(camera_->height() - (grid.rows - 1) * grid.tile_px);
+    const std::size_t stride = width * height | 1, bytes = stride * sizeof(float);
+    const std::size_t fitting = std::min<std::size_t>(32, std::max(staged_bytes, bytes) / bytes);
+    const bool staged = bytes <= most_shared_bytes_;
+    const TileLaunch tiles{grid, staged ? unsigned(fitting) : detect_threads, staged ? int(stride) : 0};
+    const std::size_t all = std::size_t(frames_) * std::size_t(grid.columns * grid.rows);
+    launch("tile_background", divided(all, tiles.tiles_per_block), detect_threads,
+           staged ? unsigned(fitting * bytes) : 0u, frame_launch(), tiles, photoelectrons_.read_on(stream_),
+           address(stream_, variances_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
+}
+
+void GpuDetector::judge_noise(bool for_threshold) {
+    const unsigned n = samples();
+    const std::size_t frames = std::size_t(frames_);
+    gpu::fill(stream_, median_, 0);
+    if (n > 0)
+        launch("noise_median", frames, 2 * detect_threads, n * unsigned(sizeof(float)), n, observed_.read_on(stream_),
+               median_.write_on(stream_));
+    launch("noise_spread", frames, detect_threads, detect_threads * 3 * unsigned(sizeof(double)), n, threshold_,
+           observed_.read_on(stream_), expected_.read_on(stream_), median_.read_on(stream_), spread_.write_on(stream_),
+           for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
+}
+
+void GpuDetector::score() {
+    const bool weighted = bool(variances_);
+    const int radius = score_launch_.radius, own = radius <= 6 ? radius : 0;  // that have a kernel of their own
+    const int rows = weighted ? weighted_score_rows : uniform_score_rows;
+    const std::size_t blocks = std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
+                               divided(std::size_t(camera_->width()), std::size_t(score_columns(radius)));
+    const unsigned shared = unsigned(rows) * (weighted ? 7 : 3) * detect_threads * unsigned(sizeof(float));
+    const std::uint64_t pixels = photoelectrons_.read_on(stream_), to = score_.write_on(stream_),
+                        narrow = narrow_.write_on(stream_);
+    score_launch_.rows = rows;
+    if (weighted)
+        launch(fmt::format("weighted_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
+               pixels, shot_.read_on(stream_), variances_.read_on(stream_), to, narrow);
+    else
+        launch(fmt::format("uniform_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
+               pixels, inverse_sigma_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_), to, narrow);
+}
+
+void GpuDetector::list() {
+    const std::size_t frames = std::size_t(frames_);
+    const unsigned capacity = most_maxima(camera_->width(), camera_->height());
+    const std::uint64_t narrow = narrow_.read_on(stream_);
+    launch("mark_maxima",
+           frames * divided(std::size_t(camera_->height()), search_rows) *
+               divided(std::size_t(camera_->width()), search_columns),
+           detect_threads, search_rows * search_columns, frame_launch(), score_.read_on(stream_), narrow,
+           least_score_.read_on(stream_), marks_.write_on(stream_));
+    launch("list_maxima", frames, 2 * detect_threads, 2 * detect_threads * unsigned(sizeof(unsigned)), frame_launch(),
+           capacity, marks_.read_on(stream_), list_.write_on(stream_), found_.write_on(stream_));
+    launch("drop_plateaus", frames, detect_threads, detect_threads * unsigned(sizeof(unsigned)), frame_launch(),
+           capacity, plateau_reach(score_launch_.radius), narrow, list_.read_on(stream_), found_.read_on(stream_),
+           keep_.write_on(stream_), kept_.write_on(stream_));
+}
+
+void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
+    reserve(frames, type);
+    frames_ = frames;
+    const std::size_t bytes = std::size_t(frames) * std::size_t(camera_->width()) * std::size_t(camera_->height()) *
+                              std::size_t(bytes_of(type));
+    times_[0].record(stream_);
+    gpu::upload(stream_, counts_, {counts, bytes});
+    times_[1].record(stream_);
+    convert(type);
+    measure_background();
+    if (samples() > 0)
+        launch("sample_noise", blocks_of(std::size_t(frames) * samples()), detect_threads, 0, frame_launch(),
+               score_launch_.grid, noise_, photoelectrons_.read_on(stream_), address(stream_, variances_),
+               shot_.read_on(stream_), observed_.write_on(stream_), expected_.write_on(stream_));
+    judge_noise(true);
+    score();
+    list();
+    times_[2].record(stream_);
+    gpu::download(stream_, kept_here_.span().first(std::size_t(frames)), kept_);
+}
+
+GpuDetector::Times GpuDetector::times() const {
+    return {times_[1].milliseconds_since(times_[0]) / 1000.0, times_[2].milliseconds_since(times_[1]) / 1000.0};
+}
+
+std::span<const unsigned> GpuDetector::spot_counts() {
+    stream_.synchronize();
+    return kept_here_.span().first(std::size_t(frames_));
+}
+
+GpuSpots& GpuDetector::cut(int size, std::int64_t first, std::int64_t count) {
+    spots_.count = count;
+    if (count == 0) return spots_;
+    const std::size_t n = std::size_t(count), area = std::size_t(size) * std::size_t(size);
+    make_room(stream_, spots_.places, 5 * n);
+    make_room(stream_, spots_.starts, 3 * n);
+    make_room(stream_, spots_.pixels, n * area);
+    const SpotLaunch spots{size, most_maxima(camera_->width(), camera_->height()), unsigned(first), unsigned(count)};
+    launch("gather_spots", std::size_t(frames_), detect_threads, detect_threads * unsigned(sizeof(unsigned)),
+           frame_launch(), spots, score_.read_on(stream_), list_.read_on(stream_), found_.read_on(stream_),
+           keep_.read_on(stream_), kept_.read_on(stream_), spots_.places.write_on(stream_),
+           spots_.starts.write_on(stream_));
+    const std::uint64_t places = spots_.places.read_on(stream_);
+    if (samples() > 0)
+        launch("leave_out", blocks_of(n), detect_threads, 0, unsigned(n), noise_, places, observed_.write_on(stream_));
+    launch("cut_rois", blocks_of(n * area), detect_threads, 0, frame_launch(), size, unsigned(n),
+           photoelectrons_.read_on(stream_), places, spots_.pixels.write_on(stream_));
+    return spots_;
+}
+
+void GpuDetector::measure_noise() {
+    judge_noise(false);
+    const std::size_t n = std::size_t(frames_);
+    gpu::download(stream_, spreads_.span().first(n), spread_);
+    gpu::download(stream_, bad_.span().first(n), bad_count_);
+}
+
+}  // namespace glint

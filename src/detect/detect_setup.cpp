@@ -1,0 +1,38 @@
+// What every detection does first, wherever it runs.
+// SPDX-License-Identifier: MIT
+#include "detect/detect_setup.hpp"
+
+#include <fmt/format.h>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double least_sigma_px = 0.3, most_sigma_px = 8;
+constexpr double least_threshold = 1, most_threshold = 1000;
+constexpr double default_threshold = 5, default_em_threshold = 6;
+
+}  // namespace
+
+void check(const DetectOptions& options) {
+    if (!(options.sigma_px >= least_sigma_px && options.sigma_px <= most_sigma_px))
+        throw OptionError(
+            fmt::format("spots of width sigma = {:.3g} px cannot be detected, {} to {} px can: check the "
+                        "width (--sigma) and the "
+                        "pixel size (--pixel-size)",
+                        options.sigma_px, least_sigma_px, most_sigma_px));
+    if (options.threshold == 0) return;
+    if (!(options.threshold >= least_threshold && options.threshold <= most_threshold))
+        throw OptionError(
+            fmt::format("a threshold of {:.3g} standard deviations is outside {} to {}: give "
+                        "--threshold 5, more for fewer false spots",
+                        options.threshold, least_threshold, most_threshold));
+}
+
+float threshold_of(const CameraView& camera, const DetectOptions& options) {
+    if (options.threshold > 0) return float(options.threshold);
+    return float(camera.excess_noise() > 1 ? default_em_threshold : default_threshold);
+}
+
+}  // namespace glint

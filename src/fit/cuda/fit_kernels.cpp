@@ -1,0 +1,64 @@
+// Finding the kernel of a fit, and launching it.
+// SPDX-License-Identifier: MIT
+#include "fit/cuda/fit_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "fit/cuda/fatbins.hpp"
+
+namespace glint {
+namespace {
+
+/// Threads of a block and its shared memory: as many threads on a multiprocessor as its shared memory allows.
+struct BlockShape {
+    unsigned threads = 0, shared_bytes = 0;
+};
+BlockShape block_shape(int size, int planes, int most_shared_bytes) {
+    constexpr int reserved = 1 << 10;  // of every block, by the driver
+    BlockShape best;
+    unsigned resident = 0;
+    for (unsigned threads : {128u, 96u, 64u, 32u, 16u}) {
+        const unsigned bytes = threads * planes * shared_stride(size) * unsigned(sizeof(float));
+        if (int(bytes) > most_shared_bytes) continue;
+        const unsigned blocks = std::min(32u, unsigned(most_shared_bytes + reserved) / (bytes + reserved));
+        if (std::min(blocks * threads, 640u) > resident) {
+            resident = std::min(blocks * threads, 640u);  // registers allow no more
+            best = {threads, bytes};
+        }
+    }
+    return best;
+}
+
+std::string kernel_name(PsfModel model, int size, bool mapped) {
+    const bool fixed =
+        std::find(std::begin(gpu_fixed_sizes), std::end(gpu_fixed_sizes), size) != std::end(gpu_fixed_sizes);
+    return fmt::format("fit_{}_{}{}", name_of(model), fixed ? size : 0, mapped ? "_mapped" : "");
+}
+
+}  // namespace
+
+FitVariant FitKernels::of(PsfModel model, int size, int planes) {
+    const int most_shared_bytes = context_.shared_bytes_per_block();
+    const BlockShape shape = block_shape(size, planes, most_shared_bytes);
+    const std::string name = kernel_name(model, size, planes > 1);
+    auto known = kernels_.find(name);
+    if (known == kernels_.end()) {
+        auto module = modules_.find(model);
+        if (module == modules_.end())
+            module = modules_.emplace(model, gpu::Module(context_, fit_fatbin(int(model)))).first;
+        known = kernels_.emplace(name, module->second.kernel(name, most_shared_bytes)).first;
+    }
+    return {known->second, shape.threads, shape.shared_bytes};
+}
+
+void launch_fit(const gpu::Stream& stream, const FitVariant& variant, FitLaunch launch, FitAddresses to) {
+    void* arguments[] = {&launch,      &to.pixels, &to.camera,  &to.corners, &to.variance,
+                         &to.additive, &to.start,  &to.columns, &to.bytes};
+    gpu::launch(stream, variant.kernel, (launch.count + variant.threads - 1) / variant.threads, variant.threads,
+                variant.shared_bytes, arguments);
+}
+
+}  // namespace glint

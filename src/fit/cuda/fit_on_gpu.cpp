@@ -1,0 +1,87 @@
+// Fits of ROIs that lie on the GPU already.
+// SPDX-License-Identifier: MIT
+#include "fit/cuda/fit_on_gpu.hpp"
+
+#include <vector>
+
+#include "fit/fit_setup.hpp"
+
+namespace glint {
+namespace {
+
+/// The noise of photoelectrons: counts that need no conversion.
+gpu::Buffer<GpuCameraPixel> upload_variances(const gpu::Stream& stream, const CameraView& camera) {
+    std::vector<GpuCameraPixel> pixels;
+    for (float variance : camera.variance_map()) pixels.push_back({0, 1, variance, 0});
+    if (pixels.empty()) return {};
+    gpu::Buffer<GpuCameraPixel> buffer(stream, pixels.size());
+    gpu::upload(stream, buffer, pixels);
+    return buffer;
+}
+
+KernelOptions options_of(const CameraView& camera, int size, const FitOptions& options) {
+    RoiView rois;
+    rois.size = size;
+    rois.variance_scalar = camera.variance_scalar(), rois.excess_noise = camera.excess_noise();
+    return kernel_options(rois, options);
+}
+
+/// A little more, so that a slightly larger stack needs no new memory.
+std::size_t grown(std::size_t size) { return size + size / 4; }
+
+}  // namespace
+
+FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
+                   double pixel_size_um, const FitOptions& options)
+    : stream_(stream),
+      kernel_(kernels.of(psf.model, size, camera.variance_map().empty() ? 1 : 2)),
+      launch_{kernel_psf(psf, pixel_size_um, options, size),
+              options_of(camera, size, options),
+              GpuPixel::f32,
+              0,
+              1,
+              camera.width(),
+              camera.height(),
+              2,
+              0},
+      model_(psf.model),
+      variances_(upload_variances(stream, camera)),
+      before_(stream.context(), true),
+      after_(stream.context(), true) {}
+
+double FitOnGpu::seconds() const { return after_.milliseconds_since(before_) / 1000.0; }
+
+std::int64_t FitOnGpu::bytes_down() const { return std::int64_t(launch_.count * (columns() * sizeof(float) + 2)); }
+
+void FitOnGpu::run(const RoisOnGpu& rois) {
+    launch_.count = unsigned(rois.count);
+    if (rois.count == 0) return;
+    const std::size_t bytes = std::size_t(bytes_down()), n = launch_.count;
+    if (results_.size() < bytes) results_ = {}, results_ = gpu::Buffer<std::byte>(stream_, grown(bytes));
+    if (here_.size() < bytes) here_ = {}, here_ = gpu::Pinned<std::byte>(stream_.context(), grown(bytes));
+    const std::uint64_t to = results_.write_on(stream_);
+    before_.record(stream_);
+    launch_fit(stream_, kernel_, launch_,
+               {rois.pixels.read_on(stream_), variances_ ? variances_.read_on(stream_) : 0,
+                rois.corners.read_on(stream_), 0, 0, rois.starts.read_on(stream_), to,
+                to + columns() * n * sizeof(float)});
+    after_.record(stream_);
+    gpu::download(stream_, {here_.data(), bytes}, results_);
+}
+
+void FitOnGpu::append_to(Fits& fits) const {
+    const std::size_t n = launch_.count;
+    if (n == 0) return;
+    fits.model = model_;
+    const float* column = reinterpret_cast<const float*>(here_.data());
+    const auto append = [&](std::vector<float>& to) { to.insert(to.end(), column, column + n), column += n; };
+    for (int k = 0; k < parameter_count(model_); ++k) append(fits.theta[std::size_t(k)]);
+    for (int k = 0; k < parameter_count(model_); ++k) append(fits.crlb[std::size_t(k)]);
+    append(fits.log_likelihood_ratio);
+    append(fits.p_value);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(column);
+    fits.iterations.insert(fits.iterations.end(), bytes, bytes + n);
+    for (std::size_t k = 0; k < n; ++k) fits.status.push_back(FitStatus(bytes[n + k]));
+}
+
+}  // namespace glint

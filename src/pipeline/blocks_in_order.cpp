@@ -1,0 +1,52 @@
+// Handing out blocks, and taking their results in order.
+// SPDX-License-Identifier: MIT
+#include "pipeline/blocks_in_order.hpp"
+
+#include <algorithm>
+
+#include "glint/error.hpp"
+
+namespace glint {
+
+bool BlocksInOrder::begin(int frames, Block& block) {
+    if (ended_ || (job_.options.stop && job_.options.stop->load())) return false;
+    if (todo_.empty()) todo_.push_back(next_());
+    FrameRange& range = todo_.front();
+    if (range.begin >= range.end) return todo_.clear(), false;
+    block.first = range.begin;
+    block.count = int(std::min<std::int64_t>(frames, range.end - range.begin));
+    block.read_error = nullptr;
+    block.result = {};
+    block.result.first_frame = block.first;
+    range.begin += block.count;
+    if (range.begin == range.end) todo_.pop_front();
+    const std::lock_guard lock(mutex_);
+    under_way_.push_back({block.first, block.first + block.count});
+    return true;
+}
+
+void BlocksInOrder::end(Block& block) {
+    if (!ended_ && block.count > 0) {
+        finished_ += block.count;
+        sink_(std::move(block.result));
+    }
+    if (!ended_ && block.read_error) read_error_ = block.read_error, ended_ = true;
+    const std::lock_guard lock(mutex_);
+    under_way_.pop_front();
+}
+
+void BlocksInOrder::read(Block& block, std::byte* out) const try {
+    movie_.read_to(block.first, block.count, out);
+} catch (const Error&) {
+    const MovieInfo& info = movie_.info();
+    const std::size_t frame_bytes = std::size_t(info.width) * info.height * bytes_of(info.type);
+    const int wanted = std::exchange(block.count, 0);
+    try {
+        for (; block.count < wanted; ++block.count)
+            movie_.read_to(block.first + block.count, 1, out + std::size_t(block.count) * frame_bytes);
+    } catch (const Error&) {
+        block.read_error = std::current_exception();
+    }
+}
+
+}  // namespace glint

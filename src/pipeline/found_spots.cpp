@@ -1,0 +1,103 @@
+// Refit, convert, select.
+// SPDX-License-Identifier: MIT
+#include "pipeline/found_spots.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fit/fit_setup.hpp"
+#include "pipeline/duplicates.hpp"
+#include "pipeline/neighbors.hpp"
+
+namespace glint {
+namespace {
+
+/// Calls visit(column of a, the same column of b) for all that rows of both have.
+template <class Visit>
+void for_columns(Rois& a, const Rois& b, const Visit& visit) {
+    visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive);
+    visit(a.x_corner, b.x_corner), visit(a.y_corner, b.y_corner), visit(a.frame, b.frame);
+    visit(a.x_start, b.x_start), visit(a.y_start, b.y_start);
+}
+template <class Visit>
+void for_columns(Fits& a, const Fits& b, const Visit& visit) {
+    for (int k = 0; k < max_parameters; ++k) visit(a.theta[k], b.theta[k]), visit(a.crlb[k], b.crlb[k]);
+    visit(a.log_likelihood_ratio, b.log_likelihood_ratio), visit(a.p_value, b.p_value);
+    visit(a.iterations, b.iterations), visit(a.status, b.status);
+}
+
+bool wandered(const Job& job, const Rois& rois, const Localizations& all, std::size_t row) {
+    const float dx = all.x_px[row] - float(rois.x_corner[row]) - rois.x_start[row];
+    const float dy = all.y_px[row] - float(rois.y_corner[row]) - rois.y_start[row];
+    const float reach = job.stay_px + std::hypot(all.lpx_px[row], all.lpy_px[row]);
+    return std::hypot(dx, dy) > reach;
+}
+
+Localizations select_rows(const Job& job, const Rois& rois, Localizations all, BlockCounts& counts) {
+    std::vector<std::size_t> keep;
+    counts.spots += std::int64_t(all.size());
+    for (std::size_t row = 0; row < all.size(); ++row)
+        if (FitStatus(all.status[row]) != FitStatus::converged)
+            ++counts.not_converged;
+        else if (wandered(job, rois, all, row))
+            ++counts.wandered;
+        else
+            keep.push_back(row);
+    counts.duplicates += std::int64_t(drop_duplicates(all, job.duplicate_radius_px, keep));
+    return job.options.keep_failed || keep.size() == all.size() ? std::move(all) : select(all, keep);
+}
+
+}  // namespace
+
+void FoundSpots::clear() {
+    for_columns(rois, rois, [](auto& column, const auto&) { column.clear(); });
+    for_columns(fits, fits, [](auto& column, const auto&) { column.clear(); });
+    scores.clear();
+}
+
+void FoundSpots::append(const FoundSpots& more) {
+    const auto extend = [](auto& column, const auto& by) { column.insert(column.end(), by.begin(), by.end()); };
+    for_columns(rois, more.rois, extend);
+    for_columns(fits, more.fits, extend);
+    extend(scores, more.scores);
+}
+
+void add(FitInfo& sum, const FitInfo& more) {
+    if (more.fits == 0) return;
+    sum.backend = more.backend;
+    sum.device = more.device;
+    sum.fits += more.fits;
+    sum.batches += more.batches;
+    sum.batch_size = std::max(sum.batch_size, more.batch_size);
+    sum.seconds += more.seconds;
+    if (sum.note.empty()) sum.note = more.note;
+    add_gpu_part(sum, more);
+}
+
+Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
+    FitOptions options = job.options.fit;
+    options.backend = Backend::cpu;
+    options.threads = 1;     // the blocks are what runs in parallel
+    options.stop = nullptr;  // a block once begun is finished, so that a stop loses nothing
+    options.progress = {};
+    return fitter.fit(rois, job.options.psf, job.pixel_size_um, options, &info);
+}
+
+void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result) {
+    if (found.scores.empty()) return;
+    const auto fit_again = [&](const Rois& crowded) {
+        FitInfo unused;
+        return fit_on_this_thread(job, fitter, crowded, unused);
+    };
+    refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
+                         found.fits);
+    Localizations all = to_localizations(found.fits, found.rois, job.options.psf, job.options.pixel_size_nm, true);
+    all.detection_score = found.scores;
+    Localizations kept = select_rows(job, found.rois, std::move(all), result.counts);
+    if (result.rows.size() == 0)
+        result.rows = std::move(kept);
+    else
+        append(result.rows, kept);
+}
+
+}  // namespace glint

@@ -1,0 +1,34 @@
+// From spots and their fits to rows of the output: the same wherever they were found and fitted.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "glint/fits.hpp"
+#include "glint/rois.hpp"
+#include "pipeline/block_result.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+/// Spots of whole frames, by frame, row and column.
+struct FoundSpots {
+    Rois rois;
+    std::vector<float> scores;
+    Fits fits;
+
+    void clear();  ///< keeps its memory
+    void append(const FoundSpots& more);
+};
+
+/// Adds up how fits were run.
+void add(FitInfo& sum, const FitInfo& more);
+
+/// Fits a stack on the thread that calls.
+Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);
+
+/// Fits spots that overlap again, with their neighbours known; then makes rows of all, counts what became of them, and
+/// adds those that the job keeps to `result`.
+void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result);
+
+}  // namespace glint

@@ -1,0 +1,133 @@
+// One stream's way over a GPU.
+// SPDX-License-Identifier: MIT
+#include "pipeline/gpu_worker.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t rois_at_once = 1 << 16;  // bounds memory when the threshold lets noise through
+
+template <class T>
+void bring(const gpu::Stream& stream, gpu::Pinned<T>& to, const gpu::Buffer<T>& from, std::size_t n) {
+    if (to.size() < n) to = {}, to = gpu::Pinned<T>(stream.context(), n + n / 4);
+    gpu::download(stream, to.span().first(n), from);
+}
+
+/// The variance of each ROI's pixels, for fits on the CPU.
+void append_variance(const CameraView& camera, std::size_t first, Rois& rois) {
+    const auto map = camera.variance_map();
+    if (map.empty()) return;
+    for (std::size_t k = first; k < rois.x_corner.size(); ++k)
+        for (int y = 0; y < rois.size; ++y) {
+            const auto row = map.begin() + (rois.y_corner[k] + y) * std::ptrdiff_t(camera.width()) + rois.x_corner[k];
+            rois.variance.insert(rois.variance.end(), row, row + rois.size);
+        }
+}
+
+}  // namespace
+
+std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
+    // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. And room for spots.
+    const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
+    const std::size_t roi = std::size_t(job.options.roi_size) * std::size_t(job.options.roi_size);
+    constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
+    return pixels * (std::size_t(bytes_of(movie.type)) + of_pixel) + samples +
+           pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
+}
+
+GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
+                     int frames)
+    : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context) {
+    part_.rois = make_rois(job.camera, job.options.roi_size);
+    make_anew();
+    frames_ = std::min(frames_, detector_->most_frames());
+}
+
+GpuWorker::~GpuWorker() { settle(); }
+
+/// Nothing of a failed call reads the caller's memory later.
+void GpuWorker::settle() noexcept {
+    try {
+        stream_.synchronize();
+    } catch (...) {  // what went wrong is being told already
+    }
+}
+
+/// Without what memory the ones before had.
+void GpuWorker::make_anew() {
+    detector_.reset(), fit_.reset();
+    detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));
+    fit_.emplace(stream_, kernels_, job_.camera, job_.options.roi_size, job_.options.psf, job_.pixel_size_um,
+                 job_.options.fit);
+}
+
+void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames,
+                         FoundSpots& found, BlockResult& result) {
+    const std::size_t frame_bytes = std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) *
+                                    std::size_t(bytes_of(type));
+    found.clear();
+    for (int done = 0; done < frames;) try {
+            const int n = std::min(frames_, frames - done);
+            part_.clear();
+            find_and_fit(counts + std::size_t(done) * frame_bytes, type, first_frame + done, n, part_);
+            done == 0 ? std::swap(found, part_) : found.append(part_);
+            const auto spreads = detector_->spreads();
+            result.empty_score_spreads.insert(result.empty_score_spreads.end(), spreads.begin(), spreads.end());
+            for (unsigned bad : detector_->bad_pixels()) result.counts.bad_pixels += bad;
+            done += n;
+        } catch (const gpu::OutOfMemory&) {
+            settle();
+            if (frames_ == 1) throw;
+            frames_ /= 2;
+            make_anew();
+        } catch (...) {
+            settle();
+            throw;
+        }
+}
+
+void GpuWorker::find_and_fit(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames,
+                             FoundSpots& found) {
+    detector_->find(frames, type, counts);
+    const auto per_frame = detector_->spot_counts();
+    const std::int64_t all = std::accumulate(per_frame.begin(), per_frame.end(), std::int64_t(0));
+    for (std::int64_t first = 0; first < all || first == 0; first += rois_at_once) {
+        const std::int64_t n = std::min(rois_at_once, all - first);
+        const std::size_t count = std::size_t(n), size = std::size_t(job_.options.roi_size);
+        const GpuSpots& spots = detector_->cut(job_.options.roi_size, first, n);
+        if (n > 0) {
+            fit_->run({n, spots.pixels, spots.places.view(3 * count, 2 * count), spots.starts});
+            bring(stream_, places_, spots.places, 5 * count);
+            bring(stream_, starts_, spots.starts, 3 * count);
+            bring(stream_, pixels_, spots.pixels, count * size * size);
+        }
+        if (first + n == all) detector_->measure_noise();
+        stream_.synchronize();
+        if (n > 0) take(spots, first_frame, found);
+    }
+    const GpuDetector::Times& detect = detector_->times();
+    times_.upload += detect.upload, times_.detect += detect.kernels;
+    times_.bytes_up += std::int64_t(frames) * job_.camera.width() * job_.camera.height() * bytes_of(type);
+}
+
+void GpuWorker::take(const GpuSpots& spots, std::int64_t first_frame, FoundSpots& found) {
+    const std::size_t n = std::size_t(spots.count), before = found.scores.size();
+    Rois& rois = found.rois;
+    const auto append = [n](auto& to, const auto* from) { to.insert(to.end(), from, from + n); };
+    for (std::size_t k = 0; k < n; ++k) rois.frame.push_back(std::uint32_t(first_frame + places_.data()[k]));
+    append(rois.x_corner, places_.data() + 3 * n), append(rois.y_corner, places_.data() + 4 * n);
+    append(rois.x_start, starts_.data()), append(rois.y_start, starts_.data() + n);
+    append(found.scores, starts_.data() + 2 * n);
+    rois.pixels.insert(rois.pixels.end(), pixels_.data(),
+                       pixels_.data() + n * std::size_t(rois.size) * std::size_t(rois.size));
+    append_variance(job_.camera, before, rois);
+    fit_->append_to(found.fits);
+    times_.fit += fit_->seconds();
+    times_.bytes_down += fit_->bytes_down() + std::int64_t((n * (8 + std::size_t(rois.size) * rois.size)) * 4);
+}
+
+}  // namespace glint
