@@ -49,7 +49,7 @@ GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
         full(dim_mean, dim_variance);
         mean = select(dim, dim_mean, mean), variance = select(dim, dim_variance, variance);
     }
-    sum.mean += mean, sum.variance += variance;
+    sum.mean += rounded(mean), sum.variance += rounded(variance);
 }
 
 /// Adds one pixel: d', its model m > 0, and the read variance v / F^4 in it. `all_bright`: m is bright_model or more.

@@ -39,6 +39,7 @@ GLINT_INLINE Mask negate(Mask mask) { return !mask; }
 GLINT_INLINE Mask all_true() { return true; }
 GLINT_INLINE Mask all_false() { return false; }
 GLINT_INLINE bool any(Mask mask) { return mask; }
+GLINT_INLINE Lane rounded(Lane a) { return a; }  // what others need does not change a lane of one
 GLINT_INLINE Lane to_float(IntLane a) { return Lane(a); }
 GLINT_INLINE IntLane to_int(Lane a) { return IntLane(a); }  // towards zero
 #if defined(__CUDACC__)
@@ -80,6 +81,16 @@ using Lane = float __attribute__((vector_size(4 * lane_width)));
 using IntLane = int __attribute__((vector_size(4 * lane_width)));
 using Mask = IntLane;  // -1 where true, 0 where false: what comparing two lanes gives
 
+/// The value itself: the compiler does not contract the product that it may be with what is added to it. For code that
+/// comes in two versions, of which other lanes choose one: a lane's result must not depend on its neighbours.
+GLINT_INLINE Lane rounded(Lane a) {
+#if defined(__x86_64__)
+    asm("" : "+v"(a));
+#else
+    asm("" : "+w"(a));
+#endif
+    return a;
+}
 GLINT_INLINE Lane splat(float value) { return Lane{} + value; }
 GLINT_INLINE Lane load(const float* values) {
     Lane lane;
