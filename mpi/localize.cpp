@@ -91,7 +91,15 @@ Json work(const World& world, Part& part, Team& team, const std::function<void()
             [&](std::int64_t frames, std::int64_t rows) { team.done(frames, rows); });
         team.end(done.error != nullptr);
     });
-    talk();
+    try {
+        talk();
+    } catch (const std::exception& error) {  // somebody is dead: there is no end that all could come to
+        cli::report(fmt::format("{}; finished frames are kept in {}: go on with --resume", error.what(),
+                                part.path.parent_path().string())
+                        .c_str(),
+                    "internal", cli::exit_internal, false);
+        world.abort(cli::exit_internal);
+    }
     worker.join();
     const bool wrote = part.journal->holds_records();
     part.journal.reset();
@@ -155,22 +163,14 @@ struct Reports {
     }
 };
 
-void lead_team(const World& world, Team& team, const Part& part, const PartsRun& run, const fs::path& out) {
+void lead_team(Team& team, const Part& part, const PartsRun& run) {
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;
     const auto report = [&](std::int64_t frames, std::int64_t rows) {
         if (part.opened.options.progress)
             part.opened.options.progress(run.finished_frames() + frames, all, run.finished_rows() + rows);
     };
     report(0, 0);
-    try {
-        team.lead(run.to_do(), report);
-    } catch (const std::exception& error) {
-        cli::report(fmt::format("{}; finished frames are kept in {}: go on with --resume", error.what(),
-                                parts_path(out).string())
-                        .c_str(),
-                    "internal", cli::exit_internal, false);
-        world.abort(cli::exit_internal);
-    }
+    team.lead(run.to_do(), report);
 }
 
 LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const cli::LocalizeTask& task,
@@ -181,7 +181,7 @@ LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const 
     Part part{opened, job, run.fingerprint(), {}, nullptr};
     console.notice(gather_team(world, task, run.name(), part));
     Team team(world, interrupted, frames_at_once(part.opened.movie->info(), job, share_of(job, world)));
-    const Json mine = work(world, part, team, [&] { lead_team(world, team, part, run, task.out); });
+    const Json mine = work(world, part, team, [&] { lead_team(team, part, run); });
     const Reports reports(parsed(world.gather(text_of(mine))));
     LocalizeResult result = run.finish(reports.written, reports.error);
     result.fit = sum_of(reports.fits);

@@ -22,11 +22,11 @@ namespace {
 fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
 const std::string given = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1";
-const std::string on_cpu = given + " --backend cpu";
+const std::string on_cpu = given + " --psf GaussianXYNBSXSY --roi 11 --backend cpu";
 
 std::string mpirun(int ranks) {
-    return std::string("OMPI_MCA_odls_base_sigkill_timeout=30 ") + GLINT_MPIRUN + " -n " + std::to_string(ranks) + " " +
-           (bin() / "glint-mpi").string() + " localize ";
+    return std::string(GLINT_MPIRUN) + " -n " + std::to_string(ranks) + " " + (bin() / "glint-mpi").string() +
+           " localize ";
 }
 
 int occurrences(const std::string& text, const std::string& part) {
@@ -55,9 +55,9 @@ class GlintMpi : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
         shared_ = std::make_unique<TemporaryFolder>();
-        // Crowded, so that a run takes a while: some 2 s of one core.
+        // Crowded, and wide windows with free widths, so that a run takes a while: some 3 s of one core.
         const Ended made = run(*shared_,
-                               "glint simulate -o movie.tif --size 96 --frames 600 --spots 40 --sigma 130nm "
+                               "glint simulate -o movie.tif --size 96 --frames 400 --spots 40 --sigma 130nm "
                                "--pixel-size 100nm --seed 5 -q --overwrite && "
                                "glint localize movie.tif -o one.hdf5 -q" +
                                    on_cpu);
@@ -83,22 +83,23 @@ class GlintMpi : public ::testing::Test {
             bytes += entry->file_size(none);
         return bytes;
     }
-    /// Starts 4 ranks, and calls `then` when the parts hold so many bytes. Whole, they have some 1.9 MB.
-    Ended when_parts_hold(std::uintmax_t bytes, const std::string& arguments,
-                          const std::function<void(Program&)>& then) {
-        Program program(folder_, "exec env " + mpirun(4) + arguments);
+    /// Starts 4 ranks, and calls `then` when the parts hold so many bytes. Whole, they have some 0.8 MB.
+    Ended when_parts_hold(std::uintmax_t bytes, const std::string& arguments, const std::function<void(Program&)>& then,
+                          const std::string& variables = "") {
+        Program program(folder_, "exec env " + variables + mpirun(4) + arguments);
         while (program.running() && bytes_in_parts() < bytes)
             std::this_thread::sleep_for(std::chrono::microseconds(500));
         then(program);
         return program.ended();
     }
     /// A run that is stopped in its middle. On a busy machine it may be done before: then it is tried again.
-    Ended stopped(int signal, std::uintmax_t bytes = 300'000) {
+    Ended stopped(int signal, std::uintmax_t bytes = 200'000) {
         Ended end;
         for (int attempt = 0; attempt < 10; ++attempt) {
-            end = when_parts_hold(bytes, movie() + " -o o.hdf5 --overwrite" + on_cpu,
-                                  [&](Program& program) { program.signal(signal); });
-            if (end.exit_code != 0) break;
+            end = when_parts_hold(
+                bytes, movie() + " -o o.hdf5 --overwrite" + on_cpu, [&](Program& program) { program.signal(signal); },
+                "OMPI_MCA_odls_base_sigkill_timeout=30 ");  // mpirun's, after Ctrl-C
+            if (!exists("o.hdf5")) break;
         }
         return end;
     }
@@ -117,7 +118,7 @@ TEST_F(GlintMpi, the_file_is_that_of_one_process_for_any_number_of_ranks) {
     for (const int count : {1, 4}) {
         const Ended end = ranks(count, movie() + " -o o.hdf5 --overwrite" + on_cpu);
         ASSERT_EQ(end.exit_code, 0) << end.err;
-        EXPECT_EQ(out(), one_) << count;
+        EXPECT_TRUE(out() == one_) << count << " ranks";
         EXPECT_EQ(occurrences(end.out, "localizations "), 1) << end.out;
         EXPECT_EQ(occurrences(end.err, "finished frames are kept in"), 1) << end.err;
         expect_clean();
@@ -129,7 +130,7 @@ TEST_F(GlintMpi, a_range_of_frames_and_more_ranks_than_frames) {
     ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o one.csv -q" + on_cpu + range).exit_code, 0);
     const Ended end = ranks(4, movie() + " -o o.csv -q" + on_cpu + range);
     ASSERT_EQ(end.exit_code, 0) << end.err;
-    EXPECT_EQ(out("o.csv"), out("one.csv"));
+    EXPECT_TRUE(out("o.csv") == out("one.csv"));
 }
 
 TEST_F(GlintMpi, json_tells_what_each_rank_did) {
@@ -144,10 +145,10 @@ TEST_F(GlintMpi, json_tells_what_each_rank_did) {
         EXPECT_NE(rank.at("host"), "");
         EXPECT_EQ(rank.at("fit").at("device"), json.at("fit").at("device"));
     }
-    EXPECT_EQ(frames, 600);
+    EXPECT_EQ(frames, 400);
     EXPECT_EQ(rows, json.at("localizations").get<std::int64_t>());
     EXPECT_EQ(fits, json.at("fit").at("fits").get<std::int64_t>());
-    EXPECT_EQ(end.err, "");
+    EXPECT_EQ(occurrences(end.err, "\n"), occurrences(end.err, "glint: warning: ")) << "quiet: " << end.err;
 }
 
 // A rank is killed, and with it mpirun ends all others; whoever it is and whenever, what was finished comes back.
@@ -159,20 +160,22 @@ TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
     int killed = 0;
     for (std::size_t k = 0; k < resumes.size(); ++k) {
         const int victim = int((k + random()) % 4);
-        const std::uintmax_t bytes = 100'000 + random() % 200'000 + 250'000 * k;
+        const std::uintmax_t bytes = 60'000 + random() % 100'000 + 120'000 * k;
         SCOPED_TRACE("rank " + std::to_string(victim) + " at " + std::to_string(bytes) + " bytes");
         const Ended end = when_parts_hold(bytes, movie() + " -o o.hdf5 --overwrite" + on_cpu, [&](Program&) {
             if (const pid_t process = process_of_rank(folder_.path(), victim)) ::kill(process, SIGKILL);
         });
         if (end.exit_code != 0) {
-            ++killed;
-            EXPECT_FALSE(exists("o.hdf5")) << "nothing half done has the final name";
+            const bool unfinished = !exists("o.hdf5");
+            killed += unfinished;
             EXPECT_NE(end.err.find("--resume"), std::string::npos) << end.err;
             const Ended resumed = run(folder_, resumes[k]);
             ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-            EXPECT_GT(nlohmann::json::parse(resumed.out).at("resumed_frames").get<int>(), 0);
+            if (unfinished) {
+                EXPECT_GT(nlohmann::json::parse(resumed.out).at("resumed_frames").get<int>(), 0);
+            }
         }
-        EXPECT_EQ(out(), one_);
+        EXPECT_TRUE(out() == one_);
         expect_clean();
     }
     EXPECT_GT(killed, 0) << "all runs were done before they could be killed";
@@ -181,22 +184,23 @@ TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
 TEST_F(GlintMpi, stopped_by_ctrl_c_or_the_batch_system_it_keeps_what_is_finished) {
     for (const int signal : {SIGINT, SIGUSR1}) {
         const Ended end = stopped(signal);
-        ASSERT_NE(end.exit_code, 0) << "too fast to be stopped";
+        ASSERT_FALSE(exists("o.hdf5")) << "too fast to be stopped";
         EXPECT_EQ(occurrences(end.err, "glint: stopping"), 1) << end.err;
         ASSERT_TRUE(exists("o.partial.hdf5")) << end.err;
         EXPECT_GT(read_localizations(folder_ / "o.partial.hdf5").size(), 0u);
-        if (signal == SIGUSR1) EXPECT_EQ(end.exit_code, 130) << end.err;
+        EXPECT_EQ(end.exit_code, signal == SIGUSR1 ? 130 : end.exit_code) << end.err;  // SIGINT: mpirun's own
         const Ended refused = ranks(2, movie() + " -o o.hdf5 -q" + on_cpu);
         EXPECT_EQ(refused.exit_code, 2) << "finished work must not be lost";
         const Ended resumed = ranks(3, movie() + " -o o.hdf5 --resume -q" + on_cpu);
         ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-        EXPECT_EQ(out(), one_);
+        EXPECT_TRUE(out() == one_);
         expect_clean();
     }
 }
 
 TEST_F(GlintMpi, other_options_on_resume_are_refused_and_named_once) {
-    ASSERT_NE(stopped(SIGUSR1).exit_code, 0) << "too fast to be stopped";
+    stopped(SIGUSR1);
+    ASSERT_FALSE(exists("o.hdf5")) << "too fast to be stopped";
     for (const std::string& program : {mpirun(4), std::string("glint localize ")}) {
         const Ended end = run(folder_, program + movie() + " -o o.hdf5 --resume --threshold 7 -q" + on_cpu);
         EXPECT_EQ(end.exit_code, 2);
@@ -204,20 +208,20 @@ TEST_F(GlintMpi, other_options_on_resume_are_refused_and_named_once) {
     }
     EXPECT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 -q" + on_cpu).exit_code, 2);
     ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 --overwrite -q" + on_cpu).exit_code, 0);
-    EXPECT_EQ(out(), one_);
+    EXPECT_TRUE(out() == one_);
     expect_clean();
 }
 
 TEST_F(GlintMpi, a_full_disk_is_said_once_and_costs_nothing_finished) {
-    // No file may become larger than 200 kB: each rank's part fails on its way.
-    const Ended end = run(folder_, "ulimit -f 400; " + mpirun(4) + movie() + " -o o.hdf5 -q" + on_cpu);
+    // No file may become larger than 100 kB: each rank's part fails on its way.
+    const Ended end = run(folder_, "ulimit -f 200; " + mpirun(4) + movie() + " -o o.hdf5 -q" + on_cpu);
     EXPECT_EQ(end.exit_code, 4) << end.err;
-    EXPECT_EQ(occurrences(end.err, "glint: "), 1) << end.err;
+    EXPECT_EQ(occurrences(end.err, "glint: rank "), 1) << end.err;
     EXPECT_NE(end.err.find("--resume"), std::string::npos) << end.err;
     const Ended resumed = ranks(4, movie() + " -o o.hdf5 --resume --json -q" + on_cpu);
     ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
     EXPECT_GT(nlohmann::json::parse(resumed.out).at("resumed_frames").get<int>(), 0);
-    EXPECT_EQ(out(), one_);
+    EXPECT_TRUE(out() == one_);
 }
 
 TEST_F(GlintMpi, errors_before_the_first_frame_are_said_once) {
@@ -267,7 +271,7 @@ TEST_F(GlintMpi, several_movies_go_one_after_the_other) {
     const Ended end = ranks(3, "in/a.tif in/b.tif -o many/ -q --json" + on_cpu);
     ASSERT_EQ(end.exit_code, 0) << end.err;
     EXPECT_EQ(nlohmann::json::parse(end.out).size(), 2u);
-    for (const std::string name : {"a.hdf5", "b.hdf5"}) EXPECT_EQ(out("many/" + name), out("one/" + name));
+    for (const std::string name : {"a.hdf5", "b.hdf5"}) EXPECT_TRUE(out("many/" + name) == out("one/" + name)) << name;
 }
 
 TEST_F(GlintMpi, help_shows_how_to_start_it) {
@@ -292,7 +296,9 @@ TEST_F(GlintMpi, on_shared_gpus_the_file_is_that_of_one_process) {
     ASSERT_EQ(one.exit_code, 0) << one.err;
     const Ended end = run(folder_, variables + mpirun(4) + movie() + " -o o.csv --json" + on_gpu);
     ASSERT_EQ(end.exit_code, 0) << end.err;
-    EXPECT_EQ(out("o.csv"), out("one.csv"));
-    for (const auto& rank : nlohmann::json::parse(end.out).at("ranks"))
-        if (rank.at("fit").at("fits").get<int>() > 0) EXPECT_EQ(rank.at("fit").at("backend"), "gpu");
+    EXPECT_TRUE(out("o.csv") == out("one.csv"));
+    for (const auto& rank : nlohmann::json::parse(end.out).at("ranks")) {
+        const bool idle = rank.at("fit").at("fits").get<int>() == 0;
+        EXPECT_EQ(rank.at("fit").at("backend"), idle ? "" : "gpu");
+    }
 }

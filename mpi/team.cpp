@@ -80,10 +80,13 @@ std::optional<std::pair<int, Team::Word>> Team::receive() const {
 }
 
 void Team::follow() {
-    Stopwatch since_word;
+    Stopwatch since_word, turn;
+    double silent_s = 0;
     for (bool told = false;; std::this_thread::sleep_for(pause)) {
+        require_sign_of_life(0, silent_s, turn.lap());
         while (const auto heard = receive()) {
             const Word& word = heard->second;
+            silent_s = 0;
             if (word.what == deal) answer({word.a, word.b});
             if (word.what == halt) stop_ = true;
             if (word.what == goodbye) return;
@@ -103,7 +106,7 @@ void Team::follow() {
 void Team::halt_all() {
     stop_ = true;
     if (std::exchange(halted_, true)) return;
-    for (int rank = 1; rank < world_.size(); ++rank) send(rank, {halt});
+    tell_all({halt});
 }
 
 void Team::hear(int rank, const Word& word, Dealer& dealer, std::vector<Member>& members, const Report& report) {
@@ -124,11 +127,11 @@ void Team::hear(int rank, const Word& word, Dealer& dealer, std::vector<Member>&
     if (word.what == ended) members[std::size_t(rank)].ended = true;
 }
 
-void Team::lead(std::vector<FrameRange> to_do, const Report& report, double patience_s) {
+void Team::lead(std::vector<FrameRange> to_do, const Report& report) {
     Dealer dealer(std::move(to_do), world_.size());
     std::vector<Member> members(std::size_t(world_.size()));
     const auto hear_from = [&](int rank, const Word& word) { hear(rank, word, dealer, members, report); };
-    Stopwatch turn;
+    Stopwatch turn, since_word;
     while (!std::all_of(members.begin(), members.end(), [](const Member& member) { return member.ended; })) {
         while (const auto heard = receive()) hear_from(heard->first, heard->second);
         if (interrupted_) hear_from(0, {stopping});
@@ -137,21 +140,26 @@ void Team::lead(std::vector<FrameRange> to_do, const Report& report, double pati
         if (news.wants) hear_from(0, {want, at_once_});
         if (news.failed) hear_from(0, {failure});
         if (news.ended) hear_from(0, {ended});
+        if (since_word.seconds() > sign_of_life_s) tell_all({alive}), since_word.lap();
         std::this_thread::sleep_for(pause);
-        require_signs_of_life(members, turn.lap(), patience_s);
+        const double turn_s = turn.lap();
+        for (int rank = 1; rank < world_.size(); ++rank)
+            if (Member& member = members[std::size_t(rank)]; !member.ended)
+                require_sign_of_life(rank, member.silent_s, turn_s);
     }
-    for (int rank = 1; rank < world_.size(); ++rank) send(rank, {goodbye});
+    tell_all({goodbye});
 }
 
-/// A turn that took long counts little: then it was this process that stood still, and with it perhaps all.
-void Team::require_signs_of_life(std::vector<Member>& members, double passed_s, double patience_s) const {
-    for (std::size_t rank = 1; rank < members.size(); ++rank) {
-        if (members[rank].ended) continue;
-        members[rank].silent_s += std::min(passed_s, 0.1);
-        if (members[rank].silent_s > patience_s)
-            throw Error(fmt::format("rank {} has given no sign of life for {} s: it was killed, or its node was", rank,
-                                    patience_s));
-    }
+void Team::tell_all(const Word& word) const {
+    for (int rank = 1; rank < world_.size(); ++rank) send(rank, word);
+}
+
+void Team::require_sign_of_life(int rank, double& silent_s, double turn_s) const {
+    const double most_s = stop_ ? patience_.stopping_s : patience_.working_s;
+    silent_s += std::min(turn_s, 0.1);
+    if (silent_s > most_s)
+        throw Error(
+            fmt::format("rank {} has given no sign of life for {} s: it was killed, or its node was", rank, most_s));
 }
 
 }  // namespace glint::mpi

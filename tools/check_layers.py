@@ -20,6 +20,7 @@ BELOW = {
     "sharing": ["base", "gpu", "io"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu", "offload", "arrays", "sharing"],
+    "mpi": ["base", "data", "io", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
 }
 # The layer that each public header belongs to.
 HEADERS = {
@@ -29,7 +30,7 @@ HEADERS = {
     "picture": "data", "calibration": "data", "roi_view": "data",
     "movie_io": "io", "localization_io": "io", "picture_io": "io", "camera_io": "io",
     "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis",
-    "render": "render", "localize": "pipeline",
+    "render": "render", "localize": "pipeline", "mpi": "mpi",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -45,6 +46,7 @@ def layer_of_include(include):
 
 def problems(root):
     files = [(p, p.relative_to(root / "src").parts[0]) for p in sorted((root / "src").rglob("*.[ch]pp"))]
+    files += [(p, "mpi") for p in sorted((root / "mpi").rglob("*.[ch]pp"))]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
     files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]
     for path, layer in files:

@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
+#include "pipeline/parts.hpp"
 
 namespace glint::cli {
 namespace {
@@ -81,7 +82,7 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
 bool done_before(const LocalizeTask& task, const LocalizeOptions& options) {
     std::error_code ignored;
     return options.resume && !options.overwrite && fs::exists(task.out, ignored) &&
-           !fs::exists(journal_path(task.out), ignored);
+           !fs::exists(journal_path(task.out), ignored) && !fs::exists(parts_path(task.out), ignored);
 }
 
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {

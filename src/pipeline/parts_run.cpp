@@ -77,7 +77,8 @@ PartsRun::PartsRun(Movie& movie, const Camera& camera, fs::path out, const Job& 
       out_(std::move(out)),
       fingerprint_(fingerprint_of(movie, camera, job)),
       parts_(fingerprint_, TableLayout(job.like), job.frames) {
-    check_output(out_, job.options);
+    // What a run left that was killed after the output had its name, is no reason to refuse: take_up looks once more.
+    if (!job.options.resume) check_output(out_, job.options);
     warn_before(movie_, camera, job.options.warn);
     make_folder(parts_path(out_));
     owner_ = std::make_unique<RunOwner>(parts_path(out_), name_, job.options.warn, job.options.stop);
@@ -116,6 +117,7 @@ void PartsRun::take_up() {
                             "--overwrite",
                             path.string()));
     resumed_frames_ = totals_.frames;
+    if (start == JournalStart::resume && !parts_.gaps().empty()) check_output(out_, job_.options);
 }
 
 LocalizeResult PartsRun::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
