@@ -19,5 +19,11 @@ void bind_localize(nb::module_& m);
 void bind_simulate(nb::module_& m);
 void bind_picture(nb::module_& m);
 void bind_analysis(nb::module_& m);
+void bind_gpu(nb::module_& m);
+void bind_leases(nb::module_& m);
+void bind_offload(nb::module_& m);
+void bind_device_arrays(nb::module_& m);
+void bind_expressions(nb::module_& m);
+void bind_operations(nb::module_& m);
 
 }  // namespace glint::python

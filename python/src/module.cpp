@@ -24,4 +24,10 @@ NB_MODULE(_core, m) {
     bind_simulate(m);
     bind_picture(m);
     bind_analysis(m);
+    bind_gpu(m);
+    bind_leases(m);
+    bind_offload(m);
+    bind_device_arrays(m);
+    bind_expressions(m);
+    bind_operations(m);
 }

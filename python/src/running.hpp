@@ -57,13 +57,15 @@ class Running {
         return std::move(*result);
     }
 
+    /// Throws in a child that was forked after its parent used glint.
+    static void refuse_forked_child();
+
   private:
     enum class Kind { progress, wait, text };
     struct Message {
         Kind kind;
         std::function<void()> tell;
     };
-    static void refuse_forked_child();
     void post(Kind kind, std::function<void()> tell);
     void finish();
     void attend();

@@ -161,12 +161,6 @@ void Summary::print() const {
     for (const auto& [name, value] : lines_) fmt::print("{:<{}}  {}\n", name, width, value);
 }
 
-std::string printable(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-    return text;
-}
-
 std::string with_commas(std::int64_t value) {
     std::string text = std::to_string(value);
     const int first_digit = value < 0 ? 1 : 0;

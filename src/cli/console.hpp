@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/printable.hpp"
 #include "glint/fit.hpp"
 #include "glint/progress.hpp"
 
@@ -66,9 +67,6 @@ class Summary {
   private:
     std::vector<std::pair<std::string, std::string>> lines_;
 };
-
-/// For words of other people's making, such as names of processes: nothing of them may move a terminal's cursor.
-std::string printable(std::string text);
 
 /// 75 s as "1:15", 4000 s as "1:06:40".
 std::string clock_text(double seconds);

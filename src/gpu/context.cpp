@@ -218,15 +218,15 @@ Context without_hold(const std::shared_ptr<ContextState>& state) {
 
 namespace {
 
-std::mutex open_contexts_mutex;
-std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> open_contexts;  // with their holds
+std::mutex registry_mutex;
+std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> registry;  // with their holds
 
 }  // namespace
 
 std::uint64_t detail::managed_by_others(const ContextState& home) {
     std::uint64_t bytes = 0;
-    const std::lock_guard lock(open_contexts_mutex);
-    for (const auto& [weak, hold] : open_contexts)
+    const std::lock_guard lock(registry_mutex);
+    for (const auto& [weak, hold] : registry)
         if (const auto state = weak.lock(); state && state.get() != &home && state->ordinal == home.ordinal)
             bytes += state->counters.managed;
     return bytes;
@@ -238,9 +238,9 @@ Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_
         state.reset();  // the list of open contexts would keep this function, and so the state
     });
     state_->open(ordinal, options);
-    const std::lock_guard lock(open_contexts_mutex);
-    std::erase_if(open_contexts, [](const auto& entry) { return entry.second.expired(); });
-    open_contexts.emplace_back(state_, hold_);
+    const std::lock_guard lock(registry_mutex);
+    std::erase_if(registry, [](const auto& entry) { return entry.second.expired(); });
+    registry.emplace_back(state_, hold_);
 }
 
 int Context::ordinal() const { return state_->ordinal; }
@@ -256,17 +256,19 @@ void Context::synchronize() const {
     state_->wait_for_retired();
 }
 
-void synchronize_all() {
-    std::vector<Context> contexts;  // held, so that none closes while it is waited for
-    {
-        const std::lock_guard lock(open_contexts_mutex);
-        for (const auto& [state, hold] : open_contexts) {
-            Context context;
-            context.state_ = state.lock(), context.hold_ = hold.lock();
-            if (context.hold_.use_count() > 0) contexts.push_back(std::move(context));
-        }
+std::vector<Context> open_contexts() {
+    std::vector<Context> contexts;
+    const std::lock_guard lock(registry_mutex);
+    for (const auto& [state, hold] : registry) {
+        Context context;
+        context.state_ = state.lock(), context.hold_ = hold.lock();
+        if (context.hold_.use_count() > 0) contexts.push_back(std::move(context));
     }
-    for (const Context& context : contexts) context.synchronize();
+    return contexts;
+}
+
+void synchronize_all() {
+    for (const Context& context : open_contexts()) context.synchronize();
 }
 
 void Context::trim() const {

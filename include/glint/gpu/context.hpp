@@ -91,12 +91,15 @@ class Context {
 
   private:
     friend Context detail::without_hold(const std::shared_ptr<detail::ContextState>& state);
-    friend void synchronize_all();
+    friend std::vector<Context> open_contexts();
     Context() = default;
 
     std::shared_ptr<detail::ContextState> state_;
     std::shared_ptr<void> hold_;  // the last one closes the state
 };
+
+/// All that this process has open, of whomever; what is returned holds them.
+std::vector<Context> open_contexts();
 
 /// Waits for all streams of all contexts of this process. Throws what went wrong on the first that fails.
 void synchronize_all();

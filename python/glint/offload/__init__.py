@@ -1,0 +1,28 @@
+"""CPU or GPU: operations on arrays, each done where it is done sooner on this machine, at this time.
+
+    >>> import numpy as np
+    >>> a = np.ones((4, 5), np.float32)
+    >>> glint.offload.matmul(a, a.T).shape
+    (4, 4)
+    >>> glint.offload.decide("matmul", a.shape, a.T.shape).choice
+    'cpu'
+
+Operations take NumPy arrays (views with strides too), glint.gpu.DeviceArray, and whatever speaks DLPack (PyTorch, CuPy). A
+GPU is leased when the first operation goes there, and given back by `close()`, or at the end of the process. Functions of other
+libraries are never replaced: `accelerate(np.matmul)` makes a function of its own.
+"""
+# SPDX-License-Identifier: MIT
+from .accelerated import Accelerated, accelerate
+from .decisions import (Backend, Setting, backends, best_backend, calibrate, decide, environment, explain, self_test)
+from .device_arrays import DeviceArray
+from .expressions import Expression, erf, fma, input, where
+from .operations import (fft, fft2, ifft, ifft2, irfft, irfft2, map, matmul, maximum, mean, minimum, reduce, rfft, rfft2,
+                         sum, svd)
+from .out_of_memory import oom_safe, oom_safe_enabled, set_oom_safe
+from .sessions import (Session, clean_up, close, default_session, reset_statistics, statistics)
+
+__all__ = ["Accelerated", "Backend", "DeviceArray", "Expression", "Session", "Setting", "accelerate", "backends",
+           "best_backend", "calibrate", "clean_up", "close", "decide", "default_session", "environment", "erf", "explain",
+           "fft", "fft2", "fma", "ifft", "ifft2", "input", "irfft", "irfft2", "map", "matmul", "maximum", "mean", "minimum",
+           "oom_safe", "oom_safe_enabled", "reduce", "reset_statistics", "rfft", "rfft2", "self_test", "set_oom_safe",
+           "statistics", "sum", "svd", "where"]

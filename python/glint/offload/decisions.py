@@ -1,0 +1,172 @@
+"""Asking before doing: which side is done sooner, and why; what this machine can do, and how well."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from .. import _core
+from ..errors import OptionError
+from .expressions import Expression, input
+from .sessions import Session, session_or_default
+
+Decision = _core.Decision
+
+_SAME = {"dot": "matmul", "ifft": "fft", "ifft2": "fft2", "irfft": "rfft", "irfft2": "rfft2",
+         "sum": "reduce", "mean": "reduce", "minimum": "reduce", "maximum": "reduce"}
+_NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "map", "reduce")
+
+
+def decide(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
+           reuse: float = 1.0, session: Session | None = None) -> Decision:
+    """Where an operation would be done, as things stand; takes microseconds, and does nothing.
+
+    operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "sum", "mean", "minimum", "maximum";
+        an Expression, for `map()`; or what `accelerate()` returned, with its own arguments in place of shapes.
+    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" stands for
+        both. Transforms between real and complex count the real one.
+    dtype: float32 or float64 (or the complex of these).
+    resident: the operands lie on the GPU; result_resident: the result is wanted there (by default as the operands).
+    reuse: operations that will use the operands once they are there, this one included.
+
+    The Decision has `choice` ("cpu", "gpu"), `speedup`, `confidence` (0 to 1), `basis` ("measured", "estimated", "rules",
+    "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, ...; `print(decision)` shows them.
+
+    >>> decision = glint.offload.decide("matmul", 100)
+    >>> decision.choice, decision.size, decision.unit
+    ('cpu', 100.0, 'rows')
+    """
+    return _asked(False, operation, shapes, dtype, resident, result_resident, reuse, session)
+
+
+def explain(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
+            reuse: float = 1.0, session: Session | None = None) -> Decision:
+    """As `decide()`, with `flips_at`: the size at which the other side would be chosen, 0 where there is none.
+
+    >>> print(glint.offload.explain("fft", 2**20).reason)     # doctest: +ELLIPSIS
+    fft complex64 of 1048576 elements: ...
+    """
+    return _asked(True, operation, shapes, dtype, resident, result_resident, reuse, session)
+
+
+def _asked(in_full, operation, shapes, dtype, resident, result_resident, reuse, session):
+    if hasattr(operation, "_decision"):
+        return operation._decision(in_full, shapes)
+    session = session_or_default(session)
+    work = work_of(operation, *shapes, dtype=dtype, resident=resident, result_resident=result_resident, reuse=reuse)
+    return session._core.explain(work) if in_full else session._core.decide(work)
+
+
+def work_of(operation, *shapes, dtype="float32", resident=False, result_resident=None, reuse=1.0):
+    """What the session weighs."""
+    expression = operation if isinstance(operation, Expression) else input(0)
+    name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
+    if name not in _NAMES:
+        raise OptionError(f"no operation is called {operation!r}: {', '.join(sorted({*_NAMES, *_SAME}))}")
+    dtype = np.dtype(dtype)
+    if dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        raise OptionError(f"dtype={dtype}: operations are of float32, float64, complex64 or complex128")
+    if not shapes:
+        raise OptionError(f"{name}: give the shape of its operand")
+    square = name in ("matmul", "svd", "svdvals")
+    shapes = [_shape(shape, square) for shape in shapes]
+    if name == "matmul" and len(shapes) == 1:
+        shapes *= 2
+    for shape in shapes:
+        if len(shape) < (2 if square or name.endswith("2") else 0):
+            raise OptionError(f"{name}: the shape {shape} has too few dimensions")
+    return _core.array_work(name, shapes, dtype.name in ("float64", "complex128"), expression._core, resident,
+                            resident if result_resident is None else result_resident, reuse)
+
+
+def _shape(shape, square):
+    shape = getattr(shape, "shape", shape)
+    if isinstance(shape, (int, np.integer)):
+        return [int(shape)] * (2 if square else 1)
+    if any(extent < 0 for extent in shape):
+        raise OptionError(f"the shape {tuple(shape)} has a negative extent")
+    return list(shape)
+
+
+# ---- The machine
+
+
+@dataclasses.dataclass(frozen=True)
+class Backend:
+    """What operations can run on."""
+
+    name: str  #: "cuda", "cpu"
+    usable: bool
+    why_not: str  #: with the remedy; empty: it can be used
+    detail: str  #: "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"
+    devices: tuple[str, ...]
+    memory_bytes: tuple[int, ...]  #: of each device
+    free_bytes: tuple[int, ...]  #: 0: not known
+    instruction_set: str  #: of the CPU
+    threads: int  #: of the CPU
+
+
+def _backend(info):
+    return Backend(info.name, info.usable, info.why_not, info.detail, tuple(d.name for d in info.devices),
+                   tuple(d.total_bytes for d in info.devices), tuple(d.free_bytes for d in info.devices),
+                   info.instruction_set, info.threads)
+
+
+def backends() -> dict[str, Backend]:
+    """All that there are, the best one first, also those that cannot be used. Looks anew at every call.
+
+    >>> list(glint.offload.backends())[-1]
+    'cpu'
+    """
+    return {info.name: _backend(info) for info in _core.detect_backends()}
+
+
+def best_backend() -> Backend:
+    """The first that can be used, of those that GLINT_BACKEND allows. Raises NoGpu where that is "gpu" and there is none."""
+    return _backend(_core.best_backend())
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A variable of the environment."""
+
+    value: str  #: in force; as it was written where that will not do
+    origin: str  #: "environment", "default"
+    problem: str  #: what is wrong with the value; empty: nothing
+
+
+def environment() -> dict[str, Setting]:
+    """Every variable GLINT_*, in the order of the documentation.
+
+    >>> glint.offload.environment()["GLINT_BACKEND"]
+    Setting(value='auto', origin='default', problem='')
+    """
+    return {s.name: Setting(s.value, "environment" if s.is_set else "default", s.problem) for s in _core.settings()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """Times of operations on this machine, in seconds; 0: not measured."""
+
+    rows: tuple  #: of `operation`, `size`, `unit`, `cpu_s`, `gpu_s` (operands on the host), `gpu_resident_s`
+    why_no_gpu: str  #: empty: the GPU was measured
+
+    def __str__(self):
+        lines = [f"{r.operation} of {r.size:.4g} {r.unit}: CPU {r.cpu_s:.3g} s, GPU {r.gpu_s:.3g} s, "
+                 f"operands there {r.gpu_resident_s:.3g} s" for r in self.rows]
+        return "\n".join(lines + ([f"the CPU alone: {self.why_no_gpu}"] if self.why_no_gpu else []))
+
+
+def calibrate(session: Session | None = None) -> Calibration:
+    """Runs each operation at a few sizes on both sides, and keeps what it took for decisions to come. Takes some seconds."""
+    core = session_or_default(session)._core
+    rows, why_no_gpu = core.calibrate()
+    core.save()
+    return Calibration(tuple(rows), why_no_gpu)
+
+
+def self_test(session: Session | None = None) -> list:
+    """Each operation on each backend, compared with plain loops in double precision: rows with `operation`, `backend`,
+    `error` and `bound` (relative), `ok`, and `why_not` where it could not be done."""
+    return session_or_default(session)._core.self_test()

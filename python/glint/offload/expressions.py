@@ -1,0 +1,108 @@
+"""Element-wise arithmetic, put together first and evaluated in one pass over memory."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from .. import _core
+from ..errors import OptionError
+
+STEPS = frozenset(_core.expression_steps())  # by NumPy's names
+
+
+class Expression(np.lib.mixins.NDArrayOperatorsMixin):
+    """Steps to be taken for every element. Operators and NumPy's functions of them make larger ones; subexpressions that occur
+    twice are computed once; at most 6 inputs, and 48 steps.
+
+    Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` chooses.
+
+    >>> x, y = glint.offload.input(0), glint.offload.input(1)
+    >>> glint.offload.map(np.sqrt(x * x + y * y), [3.0, 5.0], [4.0, 12.0])
+    array([ 5., 13.])
+    >>> glint.offload.map((x * x + 1).sqrt(), [0.0])
+    array([1.])
+    """
+
+    __hash__ = None
+
+    def __init__(self, core):
+        self._core = core
+
+    def __array_ufunc__(self, ufunc, method, *operands, **options):
+        if method != "__call__" or options or ufunc.__name__ not in STEPS | {"positive"}:
+            return NotImplemented
+        return operands[0] if ufunc.__name__ == "positive" else step(ufunc.__name__, *operands)
+
+    def __array_function__(self, function, types, args, options):
+        if function is np.where and len(args) == 3:
+            return where(*args)
+        if function is np.clip and len(args) == 3 and not options:
+            return minimum_of(maximum_of(args[0], args[1]), args[2])
+        return NotImplemented
+
+    def __getattr__(self, name):
+        if name in STEPS:
+            return lambda *others: step(name, self, *others)
+        raise AttributeError(f"an Expression has no {name!r}; it knows {', '.join(sorted(STEPS))}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *STEPS]
+
+    def __bool__(self):
+        raise TypeError("an Expression is neither true nor false; glint.offload.where(condition, a, b) chooses")
+
+    def __repr__(self):
+        return f"<Expression of {_core.expression_inputs(self._core)} inputs>"
+
+
+def input(k: int) -> Expression:
+    """The k-th array that `map()` or `reduce()` will be given, k from 0 to 5."""
+    return Expression(_core.expression_input(k))
+
+
+def where(condition, a, b) -> Expression:
+    """`a` where `condition` is not 0, else `b`."""
+    return step("where", condition, a, b)
+
+
+def erf(x) -> Expression:
+    """The error function."""
+    return step("erf", x)
+
+
+def fma(a, b, c) -> Expression:
+    """a * b + c, rounded once."""
+    return step("fma", a, b, c)
+
+
+def minimum_of(a, b):
+    return a if b is None else step("minimum", a, b)
+
+
+def maximum_of(a, b):
+    return a if b is None else step("maximum", a, b)
+
+
+def step(name, *operands) -> Expression:
+    return Expression(_core.expression_step(name, [core_expression(x) for x in operands]))
+
+
+def core_expression(value):
+    if isinstance(value, Expression):
+        return value._core
+    if isinstance(value, (numbers.Real, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        return _core.expression_constant(float(value))
+    raise OptionError(f"{type(value).__name__} is no part of an expression: give numbers and glint.offload.input(k); arrays "
+                      "are what map() is given")
+
+
+def expression_of(function, n: int) -> Expression:
+    """An Expression itself, or what a function of `n` arguments makes of inputs."""
+    if isinstance(function, Expression):
+        return function
+    if not callable(function):
+        raise OptionError(f"{function!r} is no Expression and no function that makes one of its inputs")
+    result = function(*(input(k) for k in range(n)))
+    return result if isinstance(result, Expression) else Expression(core_expression(result))

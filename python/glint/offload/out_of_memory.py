@@ -1,0 +1,134 @@
+"""Functions that survive a full GPU."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable
+
+from ..errors import GpuError, OutOfMemory
+from .device_arrays import DeviceArray, to_host
+from .sessions import Session, session_or_default
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a GPU had no room: of glint, PyTorch or CuPy."""
+    if isinstance(error, OutOfMemory):
+        return True
+    for kind in type(error).__mro__:
+        library = kind.__module__.partition(".")[0]
+        if kind.__name__ == "OutOfMemoryError" and library in ("torch", "cupy"):
+            return True
+        if kind.__name__ in ("CUDARuntimeError", "CUDADriverError") and getattr(error, "status", 0) == 2:
+            return True
+    return False
+
+
+def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None, operation: str | None = None,
+             session: Session | None = None):
+    """A decorator: where the GPU's memory does not suffice for `function`, it is called once more after a clean-up, then
+    `on_cpu` is called in its place, with the same arguments.
+
+    Without `on_cpu` the function itself is called with copies of its arguments on the host in place of arrays on a GPU, which serves
+    functions that compute wherever their arguments lie; where none does, the error is raised. glint's, PyTorch's and CuPy's
+    errors count. The clean-up is of the session, and of PyTorch's and CuPy's caches. `statistics()` tells of each time;
+    while the session's `oom_safe` is off, errors are raised at once.
+
+    >>> @glint.offload.oom_safe(on_cpu=lambda x: x + 1)
+    ... def more(x):
+    ...     raise glint.gpu.OutOfMemory("the GPU is full")
+    >>> more(1)
+    2
+    """
+    if function is None:
+        return functools.partial(oom_safe, on_cpu=on_cpu, operation=operation, session=session)
+    name = operation or getattr(function, "__name__", "function")
+
+    @functools.wraps(function)
+    def safe(*arguments, **options):
+        for attempt in range(2):
+            try:
+                return function(*arguments, **options)
+            except Exception as error:
+                if not is_out_of_memory(error) or not _recovered(session_or_default(session), name, error):
+                    raise
+                if attempt == 1 and on_cpu is None and not any(_on_gpu(x) for x in (*arguments, *options.values())):
+                    raise
+        if on_cpu is not None:
+            return on_cpu(*arguments, **options)
+        return function(*(_on_host(x) for x in arguments), **{key: _on_host(x) for key, x in options.items()})
+
+    return safe
+
+
+def _recovered(session, name, error):
+    asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
+    if not session._core.recover(name, str(error), asked, getattr(error, "free_bytes", 0)):
+        return False
+    traceback.clear_frames(error.__traceback__)  # what these still hold would not be freed
+    try:
+        give_back_of_others()
+    except Exception:
+        pass  # the GPU may be lost; the next attempt shows it
+    return True
+
+
+def give_back_of_others():
+    """Empties the caches of PyTorch and CuPy, where this process uses them."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    if cupy is not None:
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def _on_gpu(x):
+    return isinstance(x, DeviceArray) or getattr(x, "__dlpack_device__", lambda: (1, 0))()[0] == 2
+
+
+def _on_host(x):
+    if isinstance(x, DeviceArray):
+        return x.to_numpy()
+    if not _on_gpu(x):
+        return x
+    return x.cpu() if hasattr(x, "cpu") else to_host(x)
+
+
+class _Restore:
+    """Puts the mode back at the end of a `with` statement."""
+
+    def __init__(self, session, before):
+        self._session, self._before = session, before
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._session.oom_safe = self._before
+
+
+def set_oom_safe(on: bool, session: Session | None = None) -> _Restore:
+    """Whether the CPU does what the GPU has no memory for, or OutOfMemory is raised; for good, or for a `with` statement.
+
+    >>> with glint.offload.set_oom_safe(False):
+    ...     glint.offload.oom_safe_enabled()
+    False
+    >>> glint.offload.oom_safe_enabled()
+    True
+    """
+    session = session_or_default(session)
+    before, session.oom_safe = session.oom_safe, bool(on)
+    return _Restore(session, before)
+
+
+def oom_safe_enabled(session: Session | None = None) -> bool:
+    return session_or_default(session).oom_safe
+
+
+def failure_of(error: BaseException):
+    """What C++ is told of an exception of a function on the GPU: (lack of memory, words, asked, free); None: not the GPU's."""
+    if is_out_of_memory(error):
+        asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
+        return True, str(error), int(asked), int(getattr(error, "free_bytes", 0))
+    return (False, str(error), 0, 0) if isinstance(error, GpuError) else None

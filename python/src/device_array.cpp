@@ -1,0 +1,158 @@
+// Arrays on a GPU: made, moved, lent to other libraries and taken from them.
+// SPDX-License-Identifier: MIT
+#include "device_array.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "gpu/driver.hpp"
+#include "works.hpp"
+
+namespace glint::python {
+namespace {
+
+using offload::Session;
+
+template <class T>
+OnDevice on_device(const SessionHandle& session, arrays::DeviceArray<T> array) {
+    const int ordinal = array.buffer.context().ordinal();
+    return {std::move(array), session, ordinal, {}, {}};
+}
+
+OnDevice empty(const SessionHandle& handle, const std::string& dtype, const std::vector<std::int64_t>& extents) {
+    return with_dtype(dtype, [&]<class T>(T) {
+        return on_device(handle, handle->with([&](Session& session) {
+            return arrays::empty_on_device<T>(session, shape_of(extents));
+        }));
+    });
+}
+
+OnDevice to_device(const SessionHandle& handle, const std::string& dtype, nb::handle from) {
+    return with_dtype(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const arrays::Operand<const T> operand = arguments.in<T>(from);
+        return on_device(handle, handle->with([&](Session& session) {
+            return arrays::to_device<T>(session, operand.view());
+        }));
+    });
+}
+
+void to_host(OnDevice& array, nb::handle to) {
+    std::visit(
+        [&]<class T>(const arrays::DeviceArray<T>& elements) {
+            Arguments arguments;
+            const arrays::Operand<T> out = arguments.out<T>(to);
+            array.session->with([&](Session& session) { arrays::to_host<T>(session, elements, out.view()); });
+        },
+        array.elements);
+}
+
+/// The address, after which the memory stays until this object goes, and all work on it so far is done.
+std::uint64_t lend(OnDevice& array) {
+    return std::visit(
+        [&]<class T>(const arrays::DeviceArray<T>& elements) {
+            return array.session->with([&](Session& session) -> std::uint64_t {
+                if (!array.owner.is_valid() && !array.kept) {
+                    elements.buffer.read_on(session.stream());  // throws after the session's GPU was closed
+                    array.kept = session.context();
+                }
+                const std::uint64_t address = elements.buffer.read_on(session.stream());
+                session.synchronize();
+                return address;
+            });
+        },
+        array.elements);
+}
+
+/// Lends it as DLPack does: an object with __dlpack__().
+nb::object dlpack_view(nb::handle self) {
+    OnDevice& array = nb::cast<OnDevice&>(self);
+    void* address = reinterpret_cast<void*>(lend(array));
+    return std::visit(
+        [&]<class T>(const arrays::DeviceArray<T>& elements) -> nb::object {
+            std::vector<std::size_t> extents(elements.shape.extent.begin(),
+                                             elements.shape.extent.begin() + elements.shape.dimensions);
+            return nb::cast(nb::ndarray<T>(address, extents.size(), extents.data(), nb::borrow(self), nullptr,
+                                           nb::dtype<T>(), nb::device::cuda::value, array.ordinal));
+        },
+        array.elements);
+}
+
+/// Waits for what was put into the default stream of the GPU's primary context, which other libraries' runtimes use.
+void wait_for_default_stream(int ordinal) {
+    const gpu::Driver& driver = gpu::usable_driver();
+    cu::Device device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    gpu::check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+    gpu::check(driver.cuDevicePrimaryCtxGetState(device, &flags, &active), "cuDevicePrimaryCtxGetState");
+    if (!active) return;
+    cu::Context primary = nullptr, before = nullptr;
+    gpu::check(driver.cuDevicePrimaryCtxRetain(&primary, device), "cuDevicePrimaryCtxRetain");
+    driver.cuCtxGetCurrent(&before);
+    driver.cuCtxSetCurrent(primary);
+    const auto legacy = reinterpret_cast<cu::Stream>(std::uintptr_t(1));
+    const cu::Result result = driver.cuStreamSynchronize(legacy);
+    driver.cuCtxSetCurrent(before);
+    driver.cuDevicePrimaryCtxRelease(device);
+    gpu::check(result, "waiting for the default stream");
+}
+
+/// Another library's memory, where it lies. `capsule`: DLPack's, whose producer has ordered the default stream behind
+/// its work.
+OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle capsule, nb::object owner) {
+    return with_dtype(dtype, [&]<class T>(T) {
+        const auto array = nb::cast<nb::ndarray<nb::ro, const T, nb::c_contig, nb::device::cuda>>(capsule);
+        std::vector<std::int64_t> extents;
+        for (std::size_t k = 0; k < array.ndim(); ++k) extents.push_back(std::int64_t(array.shape(k)));
+        const arrays::Shape shape = shape_of(extents);
+        const auto address = reinterpret_cast<std::uint64_t>(array.data());
+        OnDevice adopted = on_device(handle, handle->with([&](Session& session) {
+            if (session.context().ordinal() != array.device_id())
+                throw OptionError("this array is on GPU " + std::to_string(array.device_id()) +
+                                  ", and the session's is GPU " + std::to_string(session.context().ordinal()));
+            wait_for_default_stream(array.device_id());
+            return arrays::DeviceArray<T>{
+                gpu::Buffer<T>::adopt(session.stream(), address, std::size_t(shape.count()), false), shape};
+        }));
+        adopted.owner = nb::make_tuple(nb::borrow(capsule), std::move(owner));
+        return adopted;
+    });
+}
+
+nb::tuple shape_of_array(const OnDevice& array) {
+    nb::list extents;
+    std::visit(
+        [&](const auto& elements) {
+            for (int k = 0; k < elements.shape.dimensions; ++k) extents.append(elements.shape[k]);
+        },
+        array.elements);
+    return nb::tuple(extents);
+}
+
+}  // namespace
+
+void bind_device_arrays(nb::module_& m) {
+    nb::class_<OnDevice>(m, "DeviceArray")
+        .def_prop_ro("shape", &shape_of_array)
+        .def_prop_ro("dtype",
+                     [](const OnDevice& array) {
+                         return std::visit(
+                             []<class T>(const arrays::DeviceArray<T>&) { return std::string(dtype_name<T>()); },
+                             array.elements);
+                     })
+        .def_ro("ordinal", &OnDevice::ordinal)
+        .def_ro("session", &OnDevice::session)
+        .def_prop_ro("adopted", [](const OnDevice& array) { return array.owner.is_valid(); })
+        .def("address", &lend)
+        .def("dlpack_view", &dlpack_view)
+        .def("to_host", &to_host, "out"_a);
+    m.def("device_empty", &empty, "session"_a, "dtype"_a, "shape"_a);
+    m.def("to_device", &to_device, "session"_a, "dtype"_a, "array"_a);
+    m.def("adopt", &adopt, "session"_a, "dtype"_a, "capsule"_a, "owner"_a);
+}
+
+}  // namespace glint::python

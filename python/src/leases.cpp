@@ -1,0 +1,127 @@
+// Leases: asked for, held, given back; and who else has and wants GPUs.
+// SPDX-License-Identifier: MIT
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "glint/gpu/lease.hpp"
+#include "glint/gpu/limit.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+/// A lease until it is given back, which Python may do before the object goes.
+class HeldLease {
+  public:
+    explicit HeldLease(gpu::Lease lease) : lease_(std::move(lease)) {}
+    gpu::Lease& get() {
+        if (!lease_) throw OptionError("this lease was given back: ask for another");
+        return *lease_;
+    }
+    void give_back() {
+        const nb::gil_scoped_release release;
+        lease_.reset();
+    }
+    bool held() const { return lease_.has_value(); }
+
+  private:
+    std::optional<gpu::Lease> lease_;
+};
+
+/// A turn to create a context, which ends when Python says so.
+struct Turn {
+    gpu::Lease::Turn hold;
+};
+
+HeldLease acquire(std::uint64_t bytes, int gpus, double timeout_s, const std::vector<std::string>& avoid,
+                  nb::handle on_wait, nb::handle log) {
+    Running running;
+    gpu::LeaseRequest request;
+    request.bytes = bytes, request.gpus = gpus, request.timeout_s = timeout_s, request.avoid = avoid;
+    request.on_wait = running.on_wait(on_wait), request.log = running.text(log), request.stop = running.stop();
+    return HeldLease(running.run([&] { return gpu::acquire(request); }));
+}
+
+void bind_snapshot(nb::module_& m) {
+    nb::class_<gpu::LeaseHolder>(m, "LeaseHolder")
+        .def_ro("uid", &gpu::LeaseHolder::uid)
+        .def_ro("pid", &gpu::LeaseHolder::pid)
+        .def_ro("reserved_bytes", &gpu::LeaseHolder::reserved_bytes)
+        .def_ro("held_bytes", &gpu::LeaseHolder::held_bytes)
+        .def_ro("contexts", &gpu::LeaseHolder::contexts)
+        .def_ro("since_s", &gpu::LeaseHolder::since_s)
+        .def_ro("stopped", &gpu::LeaseHolder::stopped);
+    nb::class_<gpu::LeaseGpu>(m, "LeaseGpu")
+        .def_ro("uuid", &gpu::LeaseGpu::uuid)
+        .def_ro("name", &gpu::LeaseGpu::name)
+        .def_ro("total_bytes", &gpu::LeaseGpu::total_bytes)
+        .def_ro("free_bytes", &gpu::LeaseGpu::free_bytes)
+        .def_ro("available_bytes", &gpu::LeaseGpu::available_bytes)
+        .def_ro("utilization_percent", &gpu::LeaseGpu::utilization_percent)
+        .def_ro("processes", &gpu::LeaseGpu::processes)
+        .def_ro("strangers", &gpu::LeaseGpu::strangers)
+        .def_ro("stranger_processes", &gpu::LeaseGpu::stranger_processes)
+        .def_ro("holders", &gpu::LeaseGpu::holders);
+    nb::class_<gpu::LeaseWaiter>(m, "LeaseWaiter")
+        .def_ro("uid", &gpu::LeaseWaiter::uid)
+        .def_ro("pid", &gpu::LeaseWaiter::pid)
+        .def_ro("bytes", &gpu::LeaseWaiter::bytes)
+        .def_ro("gpus", &gpu::LeaseWaiter::gpus)
+        .def_ro("candidates", &gpu::LeaseWaiter::candidates)
+        .def_ro("since_s", &gpu::LeaseWaiter::since_s)
+        .def_ro("passes", &gpu::LeaseWaiter::passes)
+        .def_ro("awake", &gpu::LeaseWaiter::awake);
+    nb::class_<gpu::LeaseSnapshot>(m, "LeaseSnapshot")
+        .def_ro("directory", &gpu::LeaseSnapshot::directory)
+        .def_ro("why_no_directory", &gpu::LeaseSnapshot::why_no_directory)
+        .def_ro("why_no_gpu", &gpu::LeaseSnapshot::why_no_gpu)
+        .def_ro("gpus", &gpu::LeaseSnapshot::gpus)
+        .def_ro("waiters", &gpu::LeaseSnapshot::waiters);
+    m.def("snapshot_leases", &gpu::snapshot_leases, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+void bind_leases(nb::module_& m) {
+    bind_snapshot(m);
+    nb::class_<gpu::LeasedDevice>(m, "LeasedDevice")
+        .def_ro("ordinal", &gpu::LeasedDevice::ordinal)
+        .def_ro("uuid", &gpu::LeasedDevice::uuid)
+        .def_ro("name", &gpu::LeasedDevice::name)
+        .def_ro("context_bytes", &gpu::LeasedDevice::context_bytes);
+    nb::class_<Turn>(m, "Turn").def("end", [](Turn& turn) { turn.hold.reset(); });
+    nb::class_<HeldLease>(m, "Lease")
+        .def_prop_ro("held", &HeldLease::held)
+        .def_prop_ro("devices", [](HeldLease& lease) { return lease.get().devices(); })
+        .def_prop_ro("bytes", [](HeldLease& lease) { return lease.get().bytes(); })
+        .def_prop_ro("waited_s", [](HeldLease& lease) { return lease.get().waited_s(); })
+        .def_prop_ro("visible", [](HeldLease& lease) { return lease.get().visible(); })
+        .def_prop_ro("others_wait", [](HeldLease& lease) { return lease.get().others_wait(); })
+        .def(
+            "publish_held",
+            [](HeldLease& lease, std::uint64_t bytes, std::size_t device) { lease.get().publish_held(bytes, device); },
+            "bytes"_a, "device"_a)
+        .def(
+            "shrink", [](HeldLease& lease, std::uint64_t bytes) { lease.get().shrink(bytes); }, "bytes"_a)
+        .def(
+            "turn_to_create",
+            [](HeldLease& lease, std::size_t device) {
+                gpu::Lease& held = lease.get();
+                const nb::gil_scoped_release release;
+                return Turn{held.turn_to_create(device)};
+            },
+            "device"_a)
+        .def("child_environment", [](HeldLease& lease) { return lease.get().child_environment(); })
+        .def("keep_for_child", [](HeldLease& lease) { return lease.get().keep_for_child(); })
+        .def(
+            "publish_held_by_child", [](HeldLease& lease, int pid) { lease.get().publish_held_by_child(pid); }, "pid"_a)
+        .def("give_back", &HeldLease::give_back);
+    m.def("acquire", &acquire, "bytes"_a, "gpus"_a, "timeout_s"_a, "avoid"_a, "on_wait"_a.none(), "log"_a.none());
+    m.def("parse_bytes", &gpu::parse_limit, "text"_a, "total_bytes"_a, "what"_a);
+}
+
+}  // namespace glint::python

@@ -1,0 +1,233 @@
+// Sessions: deciding between CPU and GPU, functions of the caller's on either, and what became of them.
+// SPDX-License-Identifier: MIT
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+#include "glint/arrays/calibrate.hpp"
+#include "glint/environment.hpp"
+#include "glint/offload/backends.hpp"
+#include "session.hpp"
+#include "works.hpp"
+
+namespace glint::python {
+namespace {
+
+using offload::Choice;
+using offload::Decision;
+using offload::Session;
+using offload::Work;
+
+const char* name_of(offload::Side side) { return side == offload::Side::gpu ? "gpu" : "cpu"; }
+
+const char* name_of(offload::Basis basis) {
+    constexpr const char* names[] = {"measured", "estimated", "rules", "forced"};
+    return names[int(basis)];
+}
+
+Choice choice_of(const std::string& name) {
+    if (name == "auto") return Choice::automatic;
+    if (name == "cpu") return Choice::cpu;
+    if (name == "gpu") return Choice::gpu;
+    throw OptionError("choice='" + name + "' is none: give 'auto', 'cpu' or 'gpu'");
+}
+
+const char* name_of(Choice choice) {
+    return choice == Choice::automatic ? "auto" : choice == Choice::cpu ? "cpu" : "gpu";
+}
+
+/// A function of Python's that C++ may call and drop from any thread.
+std::function<void(const std::string&)> log_of(nb::object function) {
+    if (function.is_none()) return {};
+    const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), [](nb::object* object) {
+        const nb::gil_scoped_acquire acquire;
+        delete object;
+    });
+    return [held](const std::string& words) {
+        const nb::gil_scoped_acquire acquire;
+        try {
+            (*held)(words);
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable("glint's log");
+        }
+    };
+}
+
+/// Runs one of two functions of Python's where it is done sooner. Each returns None, or (class, message, asked, free)
+/// where the GPU failed, as accelerated.py tells; what else they raise goes to the caller.
+std::string run_either(const SessionHandle& handle, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
+    return handle->with([&](Session& session) {
+        const auto call = [](const nb::callable& function) {
+            const nb::gil_scoped_acquire acquire;
+            const nb::object failure = function();
+            if (failure.is_none()) return;
+            const auto [full, words, asked, free] =
+                nb::cast<std::tuple<bool, std::string, std::uint64_t, std::uint64_t>>(failure);
+            if (full) throw gpu::OutOfMemory(2, words, asked, false, free);
+            throw gpu::GpuError(0, words);
+        };
+        return std::string(name_of(session.run(work, [&] { call(on_cpu); }, [&] { call(on_gpu); })));
+    });
+}
+
+void bind_decisions(nb::module_& m) {
+    nb::class_<offload::Terms>(m, "Terms")
+        .def_ro("wait_s", &offload::Terms::wait_s)
+        .def_ro("context_s", &offload::Terms::context_s)
+        .def_ro("library_s", &offload::Terms::library_s)
+        .def_ro("upload_s", &offload::Terms::upload_s)
+        .def_ro("launch_s", &offload::Terms::launch_s)
+        .def_ro("compute_s", &offload::Terms::compute_s)
+        .def_ro("download_s", &offload::Terms::download_s)
+        .def_prop_ro("total_s", &offload::Terms::total);
+    nb::class_<Decision>(m, "Decision")
+        .def_prop_ro("choice", [](const Decision& d) { return name_of(d.choice); })
+        .def_ro("speedup", &Decision::speedup)
+        .def_prop_ro("confidence", &Decision::confidence)
+        .def_prop_ro("basis", [](const Decision& d) { return name_of(d.basis); })
+        .def_ro("forced_by", &Decision::forced_by)
+        .def_ro("cpu", &Decision::cpu)
+        .def_ro("gpu", &Decision::gpu)
+        .def_prop_ro("operation", [](const Decision& d) { return std::string(d.work.operation->name); })
+        .def_prop_ro("size", [](const Decision& d) { return d.work.size; })
+        .def_prop_ro("unit", [](const Decision& d) { return std::string(d.work.operation->unit); })
+        .def_ro("flips_at", &Decision::flips_at)
+        .def_prop_ro("reason", &Decision::reason)
+        .def("table", &Decision::table)
+        .def("__str__", [](const Decision& d) { return d.reason() + "\n" + d.table(); });
+    nb::class_<arrays::Expression>(m, "Expression");  // completed in expressions.cpp
+    nb::class_<Work>(m, "Work")
+        .def_ro("size", &Work::size)
+        .def_ro("flops", &Work::flops)
+        .def_ro("bytes", &Work::bytes)
+        .def_ro("bytes_to_gpu", &Work::bytes_to_gpu)
+        .def_ro("bytes_from_gpu", &Work::bytes_from_gpu)
+        .def_ro("gpu_bytes", &Work::gpu_bytes);
+    m.def("array_work", &array_work, "name"_a, "shapes"_a, "double_precision"_a, "expression"_a, "inputs_on_gpu"_a,
+          "result_on_gpu"_a, "expected_reuse"_a);
+    m.def(
+        "own_work",
+        [](const std::string& name, const std::string& unit, double flops_power, double bytes_power, double rule_size,
+           double size, double flops, double bytes, std::uint64_t to_gpu, std::uint64_t from_gpu, std::uint64_t to_host,
+           std::uint64_t to_return) {
+            Work work;
+            work.operation = own_operation(name, unit, flops_power, bytes_power, rule_size);
+            work.size = size, work.flops = flops, work.bytes = bytes;
+            work.bytes_to_gpu = to_gpu, work.bytes_from_gpu = from_gpu;
+            work.bytes_to_host = to_host, work.bytes_to_return = to_return;
+            work.gpu_bytes = to_gpu + from_gpu + to_host + to_return;
+            return work;
+        },
+        "name"_a, "unit"_a, "flops_power"_a, "bytes_power"_a, "rule_size"_a, "size"_a, "flops"_a, "bytes"_a,
+        "bytes_to_gpu"_a, "bytes_from_gpu"_a, "bytes_to_host"_a, "bytes_to_return"_a);
+}
+
+void bind_session(nb::module_& m) {
+    nb::class_<SharedSession>(m, "Session")
+        .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
+                         std::uint64_t least_bytes, bool oom_safe, int threads, nb::object log) {
+                 Running::refuse_forked_child();
+                 offload::SessionOptions options;
+                 options.choice = choice_of(choice), options.gpu_memory_bytes = gpu_memory_bytes;
+                 options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
+                 options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
+                 return std::make_shared<SharedSession>(options);
+             }),
+             "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,
+             "log"_a.none())
+        .def("decide",
+             [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.decide(work); }); })
+        .def("explain",
+             [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.explain(work); }); })
+        .def("open_gpu",
+             [](SharedSession& s) { return s.with([](Session& x) { return x.context().ordinal(); }); })
+        .def("close_gpu", [](SharedSession& s) { s.with([](Session& x) { x.close_gpu(); }); })
+        .def("synchronize", [](SharedSession& s) { s.with([](Session& x) { x.synchronize(); }); })
+        .def("clean_up", [](SharedSession& s) { s.with([](Session& x) { x.clean_up(); }); })
+        .def("save", [](SharedSession& s) { return s.with([](Session& x) { return x.save(); }); })
+        .def(
+            "recover",
+            [](SharedSession& s, const std::string& operation, const std::string& words, std::uint64_t asked,
+               std::uint64_t free) {
+                return s.with([&](Session& x) {
+                    return x.recover(operation, gpu::OutOfMemory(2, words, asked, false, free));
+                });
+            },
+            "operation"_a, "words"_a, "asked"_a, "free"_a)
+        .def("statistics_json",
+             [](SharedSession& s) { return s.with([](Session& x) { return offload::as_json(x.statistics()); }); })
+        .def("reset_statistics", [](SharedSession& s) { s.with([](Session& x) { x.reset_statistics(); }); })
+        .def("calibrate",
+             [](SharedSession& s) {
+                 return s.with([](Session& x) {
+                     std::string why_no_gpu;
+                     auto rows = arrays::calibrate(x, &why_no_gpu);
+                     return std::pair(std::move(rows), std::move(why_no_gpu));
+                 });
+             })
+        .def("self_test", [](SharedSession& s) { return s.with([](Session& x) { return arrays::self_test(x); }); })
+        .def_prop_ro("gpu_open", [](SharedSession& s) { return s.with([](Session& x) { return x.gpu_open(); }); })
+        .def_prop_ro("threads", [](SharedSession& s) { return s.with([](Session& x) { return x.threads(); }); })
+        .def_prop_rw(
+            "choice", [](SharedSession& s) { return s.with([](Session& x) { return name_of(x.choice()); }); },
+            [](SharedSession& s, const std::string& name) {
+                s.with([choice = choice_of(name)](Session& x) { x.set_choice(choice); });
+            })
+        .def_prop_rw(
+            "oom_safe", [](SharedSession& s) { return s.with([](Session& x) { return x.oom_safe(); }); },
+            [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_oom_safe(on); }); });
+    m.def("run_either", &run_either, "session"_a, "work"_a, "on_cpu"_a, "on_gpu"_a);
+}
+
+void bind_machine(nb::module_& m) {
+    nb::class_<arrays::CalibrationRow>(m, "CalibrationRow")
+        .def_ro("operation", &arrays::CalibrationRow::operation)
+        .def_ro("size", &arrays::CalibrationRow::size)
+        .def_ro("unit", &arrays::CalibrationRow::unit)
+        .def_ro("cpu_s", &arrays::CalibrationRow::cpu_s)
+        .def_ro("gpu_s", &arrays::CalibrationRow::gpu_s)
+        .def_ro("gpu_resident_s", &arrays::CalibrationRow::gpu_resident_s);
+    nb::class_<arrays::SelfTestRow>(m, "SelfTestRow")
+        .def_ro("operation", &arrays::SelfTestRow::operation)
+        .def_ro("backend", &arrays::SelfTestRow::backend)
+        .def_ro("error", &arrays::SelfTestRow::error)
+        .def_ro("bound", &arrays::SelfTestRow::bound)
+        .def_ro("why_not", &arrays::SelfTestRow::why_not)
+        .def_prop_ro("ok", &arrays::SelfTestRow::ok);
+    nb::class_<environment::Setting>(m, "Setting")
+        .def_ro("name", &environment::Setting::name)
+        .def_ro("value", &environment::Setting::value)
+        .def_ro("is_set", &environment::Setting::is_set)
+        .def_ro("problem", &environment::Setting::problem);
+    nb::class_<offload::BackendDevice>(m, "BackendDevice")
+        .def_ro("name", &offload::BackendDevice::name)
+        .def_ro("total_bytes", &offload::BackendDevice::total_bytes)
+        .def_ro("free_bytes", &offload::BackendDevice::free_bytes);
+    nb::class_<offload::BackendInfo>(m, "BackendInfo")
+        .def_ro("name", &offload::BackendInfo::name)
+        .def_ro("devices", &offload::BackendInfo::devices)
+        .def_ro("detail", &offload::BackendInfo::detail)
+        .def_ro("why_not", &offload::BackendInfo::why_not)
+        .def_ro("instruction_set", &offload::BackendInfo::instruction_set)
+        .def_ro("instruction_sets", &offload::BackendInfo::instruction_sets)
+        .def_ro("threads", &offload::BackendInfo::threads)
+        .def_prop_ro("usable", &offload::BackendInfo::usable);
+    m.def("settings", &environment::settings);
+    m.def("detect_backends", &offload::detect_backends, nb::call_guard<nb::gil_scoped_release>());
+    m.def("best_backend", &offload::best_backend, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+void bind_offload(nb::module_& m) {
+    bind_decisions(m);
+    bind_session(m);
+    bind_machine(m);
+}
+
+}  // namespace glint::python

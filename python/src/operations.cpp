@@ -1,0 +1,122 @@
+// Operations on arrays of NumPy's and on GPUs; glint/offload/operations.py checks and prepares what comes here.
+// SPDX-License-Identifier: MIT
+#include "glint/arrays/operations.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include "bindings.hpp"
+#include "device_array.hpp"
+
+namespace glint::python {
+namespace {
+
+using arrays::Operand;
+using offload::Session;
+
+/// act(session); complete when it returns, where other libraries see what it works on.
+template <class Act>
+void run(const SessionHandle& handle, const Arguments& arguments, const Act& act) {
+    handle->with([&, shared = arguments.shared()](Session& session) {
+        act(session);
+        if (shared) session.synchronize();
+    });
+}
+
+void matmul(const SessionHandle& handle, const std::string& dtype, nb::handle a, nb::handle b, nb::handle out) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const Operand<const T> x = arguments.in<T>(a), y = arguments.in<T>(b);
+        const Operand<T> z = arguments.out<T>(out);
+        run(handle, arguments, [&](Session& session) { arrays::matmul<T>(session, x, y, z); });
+    });
+}
+
+void fft(const SessionHandle& handle, const std::string& dtype, nb::handle in, nb::handle out, int rank, bool inverse) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const auto x = arguments.in<std::complex<T>>(in);
+        const auto y = arguments.out<std::complex<T>>(out);
+        run(handle, arguments, [&](Session& session) { arrays::fft<T>(session, x, y, {rank, inverse}); });
+    });
+}
+
+void rfft(const SessionHandle& handle, const std::string& dtype, nb::handle in, nb::handle out, int rank) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const auto x = arguments.in<T>(in);
+        const auto y = arguments.out<std::complex<T>>(out);
+        run(handle, arguments, [&](Session& session) { arrays::rfft<T>(session, x, y, rank); });
+    });
+}
+
+void irfft(const SessionHandle& handle, const std::string& dtype, nb::handle in, nb::handle out, int rank) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const auto x = arguments.in<std::complex<T>>(in);
+        const auto y = arguments.out<T>(out);
+        run(handle, arguments, [&](Session& session) { arrays::irfft<T>(session, x, y, rank); });
+    });
+}
+
+void svd(const SessionHandle& handle, const std::string& dtype, nb::handle a, nb::handle s, nb::handle u,
+         nb::handle vt) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const Operand<const T> x = arguments.in<T>(a);
+        const Operand<T> values = arguments.out<T>(s), left = arguments.out<T>(u), right = arguments.out<T>(vt);
+        run(handle, arguments, [&](Session& session) { arrays::svd<T>(session, x, values, left, right); });
+    });
+}
+
+template <class T>
+std::vector<Operand<const T>> all_in(Arguments& arguments, nb::sequence inputs) {
+    std::vector<Operand<const T>> all;
+    for (nb::handle input : inputs) all.push_back(arguments.in<T>(input));
+    return all;
+}
+
+void map(const SessionHandle& handle, const std::string& dtype, const arrays::Expression& expression,
+         nb::sequence inputs, nb::handle out) {
+    with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const auto x = all_in<T>(arguments, inputs);
+        const Operand<T> y = arguments.out<T>(out);
+        run(handle, arguments, [&](Session& session) { arrays::map<T>(session, expression, x, y); });
+    });
+}
+
+arrays::Reduction reduction_of(const std::string& name) {
+    if (name == "sum") return arrays::Reduction::sum;
+    if (name == "mean") return arrays::Reduction::mean;
+    if (name == "minimum") return arrays::Reduction::minimum;
+    if (name == "maximum") return arrays::Reduction::maximum;
+    throw OptionError("a reduction '" + name + "' is none: give 'sum', 'mean', 'minimum' or 'maximum'");
+}
+
+double reduce(const SessionHandle& handle, const std::string& dtype, const std::string& name,
+              const arrays::Expression& expression, nb::sequence inputs) {
+    const arrays::Reduction reduction = reduction_of(name);
+    return with_real(dtype, [&]<class T>(T) {
+        Arguments arguments;
+        const auto x = all_in<T>(arguments, inputs);
+        double result = 0;
+        run(handle, arguments,
+            [&](Session& session) { result = arrays::reduce<T>(session, reduction, expression, x); });
+        return result;
+    });
+}
+
+}  // namespace
+
+void bind_operations(nb::module_& m) {
+    m.def("matmul", &matmul, "session"_a, "dtype"_a, "a"_a, "b"_a, "out"_a);
+    m.def("fft", &fft, "session"_a, "dtype"_a, "input"_a, "out"_a, "rank"_a, "inverse"_a);
+    m.def("rfft", &rfft, "session"_a, "dtype"_a, "input"_a, "out"_a, "rank"_a);
+    m.def("irfft", &irfft, "session"_a, "dtype"_a, "input"_a, "out"_a, "rank"_a);
+    m.def("svd", &svd, "session"_a, "dtype"_a, "a"_a, "s"_a, "u"_a.none(), "vt"_a.none());
+    m.def("map", &map, "session"_a, "dtype"_a, "expression"_a, "inputs"_a, "out"_a);
+    m.def("reduce", &reduce, "session"_a, "dtype"_a, "reduction"_a, "expression"_a, "inputs"_a);
+}
+
+}  // namespace glint::python
