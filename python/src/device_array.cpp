@@ -41,6 +41,7 @@ OnDevice to_device(const SessionHandle& handle, const std::string& dtype, nb::ha
 }
 
 void to_host(OnDevice& array, nb::handle to) {
+    array.require_alive();
     std::visit(
         [&]<class T>(const arrays::DeviceArray<T>& elements) {
             Arguments arguments;
@@ -52,6 +53,7 @@ void to_host(OnDevice& array, nb::handle to) {
 
 /// The address, after which the memory stays until this object goes, and all work on it so far is done.
 std::uint64_t lend(OnDevice& array) {
+    array.require_alive();
     return std::visit(
         [&]<class T>(const arrays::DeviceArray<T>& elements) {
             return array.session->with([&](Session& session) -> std::uint64_t {
@@ -75,7 +77,7 @@ nb::object dlpack_view(nb::handle self) {
         [&]<class T>(const arrays::DeviceArray<T>& elements) -> nb::object {
             std::vector<std::size_t> extents(elements.shape.extent.begin(),
                                              elements.shape.extent.begin() + elements.shape.dimensions);
-            return nb::cast(nb::ndarray<T>(address, extents.size(), extents.data(), nb::borrow(self), nullptr,
+            return nb::cast(nb::ndarray<nb::array_api, T>(address, extents.size(), extents.data(), nb::borrow(self), nullptr,
                                            nb::dtype<T>(), nb::device::cuda::value, array.ordinal));
         },
         array.elements);

@@ -57,6 +57,11 @@ struct OnDevice {
     std::optional<gpu::Context> kept; // while others use our memory: then it outlives the session's hold of the GPU
 
     bool shared() const { return kept.has_value() || owner.is_valid(); }
+    /// Throws where the memory went with its session's GPU. To be called with the interpreter's lock.
+    void require_alive() const {
+        if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))
+            throw gpu::GpuError(0, "this array was on a GPU that its session has given back: make it anew");
+    }
 };
 
 /// What Python handed to an operation, as operands; holds it for as long as this lives. To be made and destroyed with
@@ -85,6 +90,7 @@ class Arguments {
     template <class T>
     arrays::DeviceArray<T> of_device(nb::handle argument) {
         const OnDevice& array = nb::cast<const OnDevice&>(argument);
+        array.require_alive();
         const auto* elements = std::get_if<arrays::DeviceArray<T>>(&array.elements);
         if (!elements)
             throw OptionError(std::string("this operation needs a DeviceArray of ") + dtype_name<T>() + " here");

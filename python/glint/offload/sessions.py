@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import threading
+import weakref
 from collections.abc import Callable
 
 from .. import _core
 from ..errors import OptionError
+
+
+_all = weakref.WeakSet()
+_process = os.getpid()
+
+
+@atexit.register
+def _close_all():
+    """No context is left to the end of the process, when its order is left to chance."""
+    for session in list(_all) if os.getpid() == _process else []:  # a forked child has none
+        if hasattr(session, "_core"):
+            session._core.close_gpu()
 
 
 class Session:
@@ -37,6 +51,7 @@ class Session:
             raise OptionError(f"gpu_timeout={gpu_timeout}: give seconds, 0 or more, or math.inf")
         if threads is not None and threads < 1:
             raise OptionError(f"threads={threads}: give 1 or more, or None")
+        _all.add(self)
         self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least_bytes, oom_safe,
                                    threads or 0, log)
 
@@ -124,12 +139,11 @@ _default: Session | None = None
 
 
 def default_session() -> Session:
-    """The session of operations that are given none; made at the first call, closed when the process ends."""
+    """The session of operations that are given none; made at the first call."""
     global _default
     with _lock:
         if _default is None:
             _default = Session()
-            atexit.register(close)
         return _default
 
 

@@ -1,0 +1,230 @@
+"""Arrays on a GPU, operations there, and a GPU that is full: on a simulated server with two GPUs of 8 GiB."""
+import gc
+import os
+
+import glint
+import numpy as np
+import pytest
+from glint import gpu, offload
+
+pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+RNG = np.random.default_rng(11)
+
+
+@pytest.fixture
+def session():
+    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+        yield session
+
+
+class Foreign:
+    """A DeviceArray as another library would have it."""
+
+    def __init__(self, array):
+        self.array, self.dtype, self.asked = array, array.dtype, []
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        self.asked.append(options)
+        return self.array.__dlpack__(**options)
+
+
+def values(shape, dtype="f4"):
+    return RNG.normal(size=shape).astype(dtype)
+
+
+# ---- There and back
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_there_and_back(session, dtype):
+    for a in (values((3, 5), dtype), values((6, 8), dtype)[::-2, 1::3], values(()), values((0, 3), dtype), values(7, dtype)):
+        there = gpu.to_device(a, session=session)
+        assert (there.shape, there.dtype, there.ndim, there.size, there.nbytes) == (a.shape, a.dtype, a.ndim, a.size, a.nbytes)
+        np.testing.assert_array_equal(there.to_numpy(), a)
+        with_gaps = np.zeros((*a.shape, 2), a.dtype)[..., 0]
+        np.testing.assert_array_equal(there.to_numpy(out=with_gaps), a)
+    assert gpu.to_device(np.arange(5), session=session).dtype == "float64"
+    np.testing.assert_array_equal(gpu.to_host(gpu.to_device([1, 2], session=session)), [1.0, 2.0])
+
+
+def test_what_does_not_go(session):
+    there = gpu.to_device(values(4), session=session)
+    for wrong in [lambda: gpu.to_device(np.array(["a"]), session=session), lambda: there.to_numpy(out=np.zeros(3, "f4")),
+                  lambda: offload.matmul(there, there, session=session),
+                  lambda: offload.map(lambda x, y: x + y, there, np.zeros(4), session=session),
+                  lambda: offload.map(lambda x: x, there, out=there, session=session),
+                  lambda: offload.fft(there, session=session)]:
+        with pytest.raises(glint.OptionError):
+            wrong()
+    with pytest.raises(TypeError, match="to_numpy"):
+        np.asarray(there)
+    with pytest.raises(MemoryError) as error:
+        gpu.to_device(np.zeros(100 << 20, "f4"), session=session)
+    assert error.value.asked_bytes == 400 << 20 and error.value.beyond_limit
+
+
+def test_arrays_go_with_their_session_and_memory_comes_back():
+    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+        there = gpu.to_device(values(1000), session=session)
+        (memory,) = gpu.memory()
+        assert memory.ordinal == there.device and memory.limit_bytes == 64 << 20 and memory.live_bytes >= 4000
+        assert gpu.stats()["memory"][0]["peak_bytes"] >= memory.live_bytes
+        gpu.clean_up()
+    assert gpu.memory() == [] and not session.gpu_open and not any(g.holders for g in gpu.leases().gpus)
+    for use in (there.to_numpy, there.__dlpack__, lambda: offload.sum(there, session=session)):
+        with pytest.raises(glint.GpuError, match="given back"):
+            use()
+    assert not session.gpu_open, "it was not opened again for that"
+    assert offload.sum(np.ones(3), session=session) == 3 and session.gpu_open  # another lease
+    session.close()
+
+
+# ---- Operations
+
+
+def test_operations_give_what_numpy_gives(session):
+    a, b = values((5, 7)), values((7, 4))
+    x, y = gpu.to_device(a, session=session), gpu.to_device(b, session=session)
+    z = gpu.to_device(values((4, 8), "c8"), session=session)
+    for result, expected in [
+            (offload.matmul(x, y, session=session), a @ b), (offload.matmul(x, b, session=session), a @ b),
+            (offload.map(lambda v, w: np.sqrt(v * v + w), x, 2.0, session=session), np.sqrt(a * a + 2)),
+            (offload.fft(z, session=session), np.fft.fft(z.to_numpy())),
+            (offload.ifft2(z, session=session), np.fft.ifft2(z.to_numpy())),
+            (offload.rfft(x, session=session), np.fft.rfft(a)),
+            (offload.irfft(z, session=session), np.fft.irfft(z.to_numpy())),
+            (offload.svd(x, compute_uv=False, session=session), np.linalg.svd(a, compute_uv=False))]:
+        assert isinstance(result, gpu.DeviceArray), "the result lies where an operand does"
+        np.testing.assert_allclose(result.to_numpy(), expected, rtol=1e-4, atol=1e-5)
+    assert offload.sum(x, session=session) == pytest.approx(a.sum(dtype="f8"), rel=1e-6)
+    assert offload.maximum(x, session=session) == a.max()
+    (row,) = [row for row in session.statistics()["operations"] if row["operation"] == "matmul float32"]
+    assert row["gpu"]["calls"] == 2 and row["cpu"]["calls"] == 0
+
+
+def test_the_result_where_it_is_wanted(session):
+    a = values((6, 6))
+    x = gpu.to_device(a, session=session)
+    on_host = offload.matmul(x, x, on="host", session=session)
+    assert isinstance(on_host, np.ndarray)
+    there = offload.matmul(a, a, on="device", session=session)
+    assert isinstance(there, gpu.DeviceArray)
+    room, with_gaps = gpu.to_device(np.zeros((6, 6), "f4"), session=session), np.zeros((6, 12), "f4")[:, ::2]
+    assert offload.matmul(a, x, out=room, session=session) is room
+    assert offload.matmul(x, x, out=with_gaps, session=session) is with_gaps
+    for result in (on_host, there.to_numpy(), room.to_numpy(), with_gaps):
+        np.testing.assert_allclose(result, a @ a, rtol=1e-5, atol=1e-5)
+    session.choice = "cpu"  # what lies there is brought here, and the result taken there
+    np.testing.assert_allclose(offload.matmul(x, x, session=session).to_numpy(), a @ a, rtol=1e-5, atol=1e-5)
+    assert session.statistics()["operations"][0]["cpu"]["calls"] == 1
+
+
+def test_accelerated_functions_take_arrays_there(session):
+    a = values((5, 5))
+    x = gpu.to_device(a, session=session)
+    matmul, total = (offload.accelerate(f, session=session) for f in (np.matmul, np.sum))
+    np.testing.assert_allclose(matmul(x, x).to_numpy(), a @ a, rtol=1e-5, atol=1e-5)
+    assert matmul.explain(x, x).choice == "gpu" and total(x) == pytest.approx(a.sum(), rel=1e-5)
+    rows = offload.accelerate(np.sum, session=session)(x, axis=0)  # NumPy itself, of a copy
+    np.testing.assert_array_equal(rows, a.sum(axis=0))
+
+
+# ---- With other libraries
+
+
+def test_lent_memory_outlives_the_session():
+    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
+        a = values((4, 4))
+        there = gpu.to_device(a, session=session)
+        capsule = there.__dlpack__(stream=None, max_version=(1, 0), dl_device=(2, there.device), copy=False)
+        interface = there.__cuda_array_interface__
+        assert interface["shape"] == (4, 4) and interface["typestr"] == "<f4" and interface["data"][0] == there._core.address()
+        np.testing.assert_array_equal(np.from_dlpack(there, device="cpu"), a)
+        with pytest.raises(BufferError):
+            there.__dlpack__(copy=True)
+        with pytest.raises(BufferError):
+            there.__dlpack__(dl_device=(2, there.device + 1))
+        del there
+    (memory,) = gpu.memory()  # the context stays, for whoever has the capsule
+    assert memory.live_bytes >= 64 and not any(g.holders for g in gpu.leases().gpus)
+    del capsule
+    gc.collect()
+    assert gpu.memory() == []
+
+
+def test_foreign_memory_is_used_where_it_lies(session):
+    a = values((4, 6))
+    there = gpu.to_device(a, session=session)
+    foreign = Foreign(there)
+    adopted = gpu.to_device(foreign, session=session)
+    assert adopted.adopted and adopted._core.address() == there._core.address() and foreign.asked[0]["stream"] == 1
+    result = offload.map(lambda x: x * 2, foreign, session=session)
+    np.testing.assert_array_equal(result.to_numpy(), a * 2)
+    room = Foreign(gpu.to_device(np.zeros((4, 6), "f4"), session=session))
+    assert offload.map(lambda x: x + 1, foreign, out=room, session=session) is room
+    np.testing.assert_array_equal(room.array.to_numpy(), a + 1)
+
+
+def test_foreign_memory_on_another_gpu_goes_through_the_host(session):
+    session.open()
+    with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as other:  # takes the GPU with more room
+        a = values(50)
+        there = gpu.to_device(a, session=other)
+        assert there.device != gpu.to_device(a, session=session).device
+        copied = gpu.to_device(Foreign(there), session=session)
+        assert not copied.adopted and copied.device != there.device
+        np.testing.assert_array_equal(copied.to_numpy(), a)
+        assert offload.sum(Foreign(there), session=session) == pytest.approx(a.sum(dtype="f8"), rel=1e-6)
+
+
+def test_fits_of_arrays_on_a_gpu(session, psf, camera, counts):
+    there = gpu.to_device(counts[:20].astype("f4"), session=session)
+    fits = glint.fit(there, psf, camera, backend="cpu")
+    np.testing.assert_array_equal(fits.x_px, glint.fit(counts[:20], psf, camera, backend="cpu").x_px)
+
+
+# ---- A full GPU
+
+
+def test_a_pair_falls_back_to_the_cpu(session):
+    tried = []
+
+    def on_gpu(n):
+        tried.append(n)
+        return offload.sum(gpu.to_device(np.ones(n, "f4"), session=session), session=session)
+
+    ones = offload.accelerate(lambda n: float(n), on_gpu, operation="ones", size_of=lambda n: n, session=session)
+    assert ones(10) == 10 and session.statistics()["fallbacks"] == 0
+    assert ones(100 << 20) == 100 << 20 and tried == [10, 100 << 20]
+    (fallback,) = session.statistics()["last_fallbacks"]
+    assert fallback["operation"] == "ones" and fallback["bytes_asked"] == 400 << 20
+    with offload.set_oom_safe(False, session):
+        with pytest.raises(gpu.OutOfMemory) as error:
+            ones(100 << 20)
+    assert error.value.asked_bytes == 400 << 20
+
+
+def test_a_decorated_function_falls_back_to_the_cpu(session):
+    @offload.oom_safe(on_cpu=np.sum, session=session)
+    def total(a):
+        return offload.sum(gpu.to_device(a, session=session), session=session)
+
+    assert total(np.ones(1000)) == 1000 and session.statistics()["fallbacks"] == 0
+    assert total(np.ones(20 << 20)) == 20 << 20 and session.statistics()["fallbacks"] == 2
+    assert gpu.memory()[0].live_bytes < 8 << 20, "nothing of the failed attempts is left"
+
+
+def test_maps_larger_than_the_lease_are_cut(session):
+    a = np.ones((3000, 3000), "f8")  # 72 MB
+    np.testing.assert_array_equal(offload.map(lambda x: x + 1, a, session=session)[::500, ::500], 2)
+    (row,) = session.statistics()["operations"]
+    assert row["gpu"]["calls"] == 1
+
+
+def test_the_self_test_passes(session):
+    rows = offload.self_test(session)
+    assert {row.backend for row in rows} == {"cpu", "cuda"}
+    assert all(row.ok for row in rows), [(row.operation, row.backend, row.why_not, row.error) for row in rows if not row.ok]

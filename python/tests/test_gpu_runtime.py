@@ -1,0 +1,168 @@
+"""glint.gpu: what there is, what is wrong, leases. On any machine, and more on a simulated server with two GPUs of 8 GiB."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import glint
+import pytest
+from glint import gpu
+
+simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
+
+
+def run_python(program, **environment):
+    """What a Python process prints."""
+    result = subprocess.run([sys.executable, "-c", program], env=os.environ | environment, text=True, capture_output=True,
+                            timeout=300)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+# ---- On any machine
+
+
+def test_a_machine_tells_what_it_has():
+    usable = [device for device in gpu.devices() if device.usable]
+    assert gpu.is_available() == bool(usable) == (not gpu.why_none())
+
+
+def test_a_diagnosis_can_be_printed_and_read_by_programs():
+    report = gpu.diagnose()
+    assert report.ok == (report.health != "problem") == all(f.health != "problem" for f in report.findings)
+    assert report.text().endswith(f"overall: {report.overall}") and str(report) == report.text()
+    assert len(report.text(verbose=True)) >= len(report.text())
+    for finding, read in zip(report.findings, json.loads(report.to_json())["findings"], strict=True):
+        assert read["check"] == finding.check and finding.found and (finding.health == "ok" or finding.remedy)
+    assert {"driver", "kernels", "lease directory"} <= {finding.check for finding in report.findings}
+
+
+def test_the_guide_names_the_system():
+    assert len(gpu.installation_guide().splitlines()) > 1
+
+
+def test_without_a_gpu_errors_say_why_and_work_goes_on():
+    out = run_python("""
+import glint
+from glint import gpu, offload
+assert not gpu.is_available() and "GLINT_GPU_ENABLED" in gpu.why_none()
+for call in (lambda: gpu.lease(timeout=0), lambda: gpu.to_device([1.0]), lambda: offload.Session("gpu").open()):
+    try:
+        call()
+    except gpu.NoGpu as error:
+        assert "GLINT_GPU_ENABLED" in str(error) and gpu.explain_error(error).suggestion
+    else:
+        raise AssertionError("no error")
+with gpu.lease_or_none() as lease:
+    assert lease is None
+assert gpu.memory() == [] and gpu.stats()["memory"] == []
+gpu.clean_up()
+decision = offload.explain("matmul", 5000)
+assert decision.choice == "cpu" and "GLINT_GPU_ENABLED" in decision.reason, decision.reason
+print(offload.sum([1.0, 2.0]))
+""", GLINT_GPU_ENABLED="0")
+    assert out == "3.0"
+
+
+@pytest.mark.parametrize("wrong", [dict(bytes=0), dict(bytes="1 GB of it"), dict(bytes="50%"), dict(timeout=-1), dict(gpus=0),
+                                   dict(timeout=float("nan"))])
+def test_a_lease_of_nonsense_is_refused(wrong):
+    with pytest.raises(glint.OptionError):
+        gpu.lease(**{"timeout": 0, **wrong})
+
+
+# ---- On the simulated server
+
+
+@simulated_server
+def test_devices():
+    devices = gpu.devices()
+    assert [(d.ordinal, d.usable, d.total_bytes) for d in devices] == [(0, True, 8 << 30), (1, True, 8 << 30)]
+    assert devices[0].uuid.startswith("GPU-") and devices[0].compute_capability == "9.0"
+    assert "cuda" == glint.offload.best_backend().name and len(glint.offload.best_backend().devices) == 2
+
+
+@simulated_server
+def test_a_lease_is_seen_and_given_back():
+    with gpu.lease("1GiB", timeout=60) as lease:
+        (device,) = lease.devices
+        assert lease.held and lease.visible and lease.bytes == 1 << 30 and not lease.others_wait
+        assert gpu.devices()[device.ordinal].uuid == device.uuid and device.uuid in repr(lease)
+        (holder,) = [h for g in gpu.leases().gpus if g.uuid == device.uuid for h in g.holders]
+        assert holder.pid == os.getpid() and holder.reserved_bytes == (1 << 30) + device.context_bytes
+        with lease.turn_to_create():
+            pass
+        lease.publish_held(1 << 20)
+        lease.shrink("512MiB")
+        assert lease.bytes == 1 << 29
+    assert not lease.held and "given back" in repr(lease)
+    assert not any(g.holders for g in gpu.leases().gpus)
+    with pytest.raises(glint.OptionError, match="given back"):
+        lease.devices
+
+
+@simulated_server
+def test_several_gpus_at_once_and_none_of_those_to_avoid():
+    with gpu.lease("64MiB", gpus=2, timeout=60) as lease:
+        assert sorted(d.ordinal for d in lease.devices) == [0, 1]
+    with gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as lease:
+        assert lease.devices[0].ordinal == 1
+
+
+@pytest.fixture
+def taken():
+    """Both GPUs are."""
+    with gpu.lease("7000MiB", gpus=2, timeout=60) as lease:
+        yield lease
+
+
+@simulated_server
+def test_a_lease_that_does_not_come(taken):
+    with pytest.raises(TimeoutError) as error:
+        gpu.lease("4GiB", timeout=0.2)
+    assert error.value.required_bytes > error.value.available_bytes and isinstance(error.value, gpu.LeaseTimeout)
+    assert "4." in gpu.explain_error(error.value).suggestion
+    with gpu.lease_or_none("4GiB", timeout=0) as lease:
+        assert lease is None
+    with pytest.raises(MemoryError):
+        gpu.lease("100GiB", timeout=0)
+
+
+@simulated_server
+def test_waiting_is_told_and_can_be_stopped(taken):
+    class Enough(Exception):
+        pass
+
+    told = []
+
+    def on_wait(elapsed_s, available_bytes, required_bytes):
+        assert threading.current_thread() is threading.main_thread() and available_bytes < required_bytes
+        raise Enough
+
+    with pytest.raises(Enough):
+        gpu.lease("4GiB", on_wait=on_wait, log=told.append)
+    assert told and all(isinstance(words, str) for words in told)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        gpu.lease("4GiB")
+    assert gpu.leases().waiters == ()
+
+
+@simulated_server
+def test_another_process_waits_its_turn(taken):
+    other = subprocess.Popen([sys.executable, "-c", "from glint import gpu\nwith gpu.lease('4GiB', timeout=120) as lease:"
+                              " print('came after', lease.waited_s > 0)"], stdout=subprocess.PIPE, text=True)
+    while not gpu.leases().waiters:
+        assert other.poll() is None
+    assert gpu.leases().waiters[0].bytes == 4 << 30
+    taken.give_back()
+    assert other.communicate(timeout=300)[0].strip() == "came after True" and other.returncode == 0
+
+
+@simulated_server
+def test_the_diagnosis_tries_the_gpus():
+    report = gpu.diagnose(test=True)
+    tried = [finding for finding in report.findings if finding.check == "test"]
+    assert len(tried) == 2 and all(finding.health == "ok" for finding in tried)

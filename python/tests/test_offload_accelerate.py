@@ -1,0 +1,236 @@
+"""accelerate() and oom_safe(): NumPy's functions, pairs of one's own, and a full GPU. On the CPU."""
+import sys
+import types
+
+import glint
+import numpy as np
+import pytest
+from glint import offload
+
+RNG = np.random.default_rng(5)
+
+
+def call_both(function, *arguments, **options):
+    return offload.accelerate(function)(*arguments, **options), function(*arguments, **options)
+
+
+def compare(result, expected):
+    if isinstance(expected, tuple):
+        assert type(result) is type(expected)
+    for a, b in zip(result, expected) if isinstance(expected, tuple) else [(result, expected)]:
+        assert np.shape(a) == np.shape(b)
+        tolerance = 1e-4 if np.asarray(b).dtype in ("float32", "complex64") else 1e-10
+        np.testing.assert_allclose(np.abs(a) if isinstance(expected, tuple) else a,
+                                   np.abs(b) if isinstance(expected, tuple) else b, rtol=tolerance, atol=tolerance)
+
+
+A, B, S = RNG.normal(size=(6, 8)), RNG.normal(size=(8, 5)), RNG.normal(size=(5, 5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function, arguments, options", [
+    (np.matmul, (A, B), {}), (np.matmul, (A, B[:, 0]), {}), (np.dot, (A, B), {}), (np.fft.fft, (A,), {}),
+    (np.fft.fft, (A, 5, 0), {}), (np.fft.ifft, (A,), {}), (np.fft.rfft, (A,), {"axis": 0}), (np.fft.irfft, (A,), {}),
+    (np.fft.fft2, (A,), {}), (np.fft.ifft2, (A,), {"s": (4, 4)}), (np.linalg.svd, (S,), {}),
+    (np.linalg.svd, (A,), {"full_matrices": False}), (np.linalg.svd, (A,), {"compute_uv": False}),
+    (np.sum, (A,), {}), (np.mean, (A,), {}), (np.min, (A,), {}), (np.max, (A,), {}),
+    (np.add, (A, 2.0), {}), (np.hypot, (A, A), {}), (np.exp, (A,), {})])
+def test_numpys_functions(dtype, function, arguments, options):
+    arguments = [x.astype(dtype) if isinstance(x, np.ndarray) else x for x in arguments]
+    fast = offload.accelerate(function)
+    assert fast.explain(*arguments, **options).choice in ("cpu", "gpu")
+    result, expected = fast(*arguments, **options), function(*arguments, **options)
+    compare(result, expected)
+    if not isinstance(expected, tuple):
+        assert result.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("function, arguments, options, why", [
+    (np.matmul, (np.eye(2, dtype=int), np.eye(2)), {}, "int64"), (np.matmul, (S.astype("f4"), S), {}, "float32 and float64"),
+    (np.matmul, (A, B), {"dtype": "f4", "casting": "same_kind"}, "dtype"), (np.dot, (A[0], B), {}, "two dimensions"),
+    (np.sum, (A,), {"axis": 0}, "axis"), (np.sum, (A,), {"keepdims": True}, "keepdims"), (np.mean, (A, 1), {}, "axis"),
+    (np.fft.fft, (A,), {"norm": "ortho"}, "norm"), (np.linalg.svd, (A,), {}, "full_matrices"),
+    (np.linalg.svd, (np.ones((2, 3, 3)),), {}, "one matrix"), (np.add, (np.ones(2, "c16"), 1), {}, "complex128"),
+    (np.max, (np.ma.masked_less(A, 0),), {}, "MaskedArray"), (np.add, (A, A), {"where": A > 0, "out": A.copy()}, "where")])
+def test_what_numpy_does_itself(function, arguments, options, why):
+    fast = offload.accelerate(function)
+    explanation = fast.explain(*arguments, **options)
+    assert explanation.choice == "numpy" and why in str(explanation)
+    compare(*call_both(function, *arguments, **options))
+
+
+def test_numpys_errors_stay():
+    for function, wrong in [(np.matmul, (A, A)), (np.linalg.svd, (np.full((2, 2), np.nan),)), (np.fft.fft, (A, 0)),
+                            (np.min, (np.ones(0),))]:
+        with pytest.raises(Exception) as theirs:
+            function(*wrong)
+        with pytest.raises(type(theirs.value)):
+            offload.accelerate(function)(*wrong)
+
+
+def test_out_and_numpys_own_function_stay():
+    room = np.empty((6, 5))
+    assert offload.accelerate(np.matmul)(A, B, out=room) is room
+    np.testing.assert_allclose(room, A @ B, rtol=1e-12)
+    assert np.matmul.__class__ is np.ufunc and offload.accelerate(np.matmul).__name__ == "matmul"
+    with pytest.raises(glint.OptionError, match="not done here"):
+        offload.accelerate(np.sort)
+    with pytest.raises(glint.OptionError, match="not done here"):
+        offload.accelerate(np.less)
+
+
+def test_composed_functions():
+    distance = offload.accelerate(lambda x, y: np.sqrt(x * x + y * y))
+    np.testing.assert_allclose(distance(S, S.T), np.sqrt(S * S + S.T * S.T), rtol=1e-12)
+    assert distance.decide(S, S.T).operation == "map float64"
+    assert offload.decide(distance, S, S.T).operation == "map float64"
+
+
+# ---- Pairs
+
+
+@pytest.fixture
+def session():
+    with offload.Session("cpu") as session:
+        yield session
+
+
+def test_pairs_run_and_are_counted(session):
+    half = offload.accelerate(lambda a, by=2: a / by, lambda a, by=2: "gpu", operation="half", size_of=lambda a, by=2: a.size,
+                              unit="pixels", session=session)
+    np.testing.assert_array_equal(half(S, by=4), S / 4)
+    decision = half.explain(S)
+    assert (decision.operation, decision.size, decision.unit, decision.choice) == ("half", 25, "pixels", "cpu")
+    (row,) = session.statistics()["operations"]
+    assert row["operation"] == "half" and row["cpu"]["calls"] == 1
+
+    def fails(a):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        offload.accelerate(fails, fails, session=session)(S)
+    with pytest.raises(glint.OptionError, match="flop"):
+        offload.accelerate(fails, fails, work=lambda a: {"flop": 1}, session=session)(S)
+
+
+# ---- Lack of memory
+
+
+def other_library(module, name, **attributes):
+    """An exception as another library has it."""
+    kind = type(name, (RuntimeError,), {"__module__": module})
+    error = kind("no room")
+    for key, value in attributes.items():
+        setattr(error, key, value)
+    return error
+
+
+FULL = [glint.gpu.OutOfMemory("no room"), other_library("torch", "OutOfMemoryError"),
+        other_library("cupy.cuda.memory", "OutOfMemoryError"),
+        other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=2)]
+
+
+@pytest.mark.parametrize("error", FULL, ids=lambda error: type(error).__module__)
+def test_a_full_gpu_is_tried_again_then_left(session, error):
+    tried = []
+
+    @offload.oom_safe(on_cpu=lambda x: x + 1, operation="grow", session=session)
+    def grow(x):
+        tried.append(x)
+        raise error
+
+    assert grow(1) == 2 and tried == [1, 1] and grow.__name__ == "grow"
+    statistics = session.statistics()
+    assert statistics["fallbacks"] == 2 and statistics["last_fallbacks"][0]["operation"] == "grow"
+    with offload.set_oom_safe(False, session):
+        assert not offload.oom_safe_enabled(session)
+        with pytest.raises(type(error)):
+            grow(1)
+        assert len(tried) == 3
+    assert offload.oom_safe_enabled(session)
+
+
+def test_other_errors_are_not_hidden(session):
+    for error in [ValueError("wrong"), other_library("torch", "AcceleratorError"), MemoryError(),
+                  other_library("cupy_backends.cuda.api.runtime", "CUDARuntimeError", status=700)]:
+        @offload.oom_safe(on_cpu=lambda: "hidden", session=session)
+        def fails():
+            raise error
+
+        with pytest.raises(type(error)):
+            fails()
+
+
+def test_the_second_attempt_may_succeed_and_memory_of_the_first_is_gone(session):
+    import gc
+    import weakref
+
+    class Big:
+        pass
+
+    seen = []
+
+    @offload.oom_safe(session=session)
+    def function():
+        if seen:
+            gc.collect()
+            return seen[0]() is None
+        big = Big()
+        seen.append(weakref.ref(big))
+        raise glint.gpu.OutOfMemory("no room")
+
+    assert function() is True
+
+
+def test_without_a_function_for_the_cpu(session):
+    class OnGpu:  # as CuPy's arrays
+        def __dlpack_device__(self):
+            return 2, 0
+
+        def cpu(self):
+            return np.float64(3)
+
+    @offload.oom_safe(session=session)
+    def twice(x):
+        if isinstance(x, OnGpu):
+            raise glint.gpu.OutOfMemory("no room")
+        return 2 * x
+
+    assert twice(OnGpu()) == 6
+
+    @offload.oom_safe(session=session)
+    def alone(x):
+        raise glint.gpu.OutOfMemory("no room")
+
+    with pytest.raises(glint.gpu.OutOfMemory):
+        alone(np.ones(3))
+
+
+def test_caches_of_others_are_emptied(session, monkeypatch):
+    emptied = []
+    cuda = types.SimpleNamespace(is_initialized=lambda: True, empty_cache=lambda: emptied.append("torch"))
+    pool = types.SimpleNamespace(free_all_blocks=lambda: emptied.append("cupy"))
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "cupy", types.SimpleNamespace(get_default_memory_pool=lambda: pool))
+
+    @offload.oom_safe(on_cpu=lambda: 1, session=session)
+    def full():
+        raise glint.gpu.OutOfMemory("no room")
+
+    assert full() == 1 and emptied == ["torch", "cupy"] * 2
+
+
+# ---- Errors in words
+
+
+def test_errors_in_words():
+    for error, words in [(glint.OptionError("a gain of 0"), "correct"), (MemoryError(), "full"), (RuntimeError("?"), "report"),
+                         (glint.gpu.OutOfMemory("no room"), "less at once"), (glint.gpu.NoGpu("none"), "glint doctor"),
+                         (other_library("torch", "OutOfMemoryError"), "less at once"), (700, ""),
+                         (other_library("cupy.cuda.driver", "CUDADriverError", status=700), ""),
+                         (other_library("torch", "AcceleratorError", error_code=700), "")]:
+        message, suggestion = glint.gpu.explain_error(error)
+        assert message and suggestion and words in suggestion
+    full = glint.gpu.OutOfMemory("no room")
+    full.asked_bytes, full.beyond_limit = 3 << 30, True
+    assert "3.0 GiB" in glint.gpu.explain_error(full).suggestion and "GLINT_GPU_MEMORY_LIMIT" in str(glint.gpu.explain_error(full))
