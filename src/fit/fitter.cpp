@@ -17,6 +17,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
+#include "gpu/pinned.hpp"
 
 namespace glint {
 namespace {
@@ -56,6 +57,7 @@ struct Fitter::State {
     void fit(const Stack& stack, FitInfo& info);
     Plan plan(const Stack& stack, FitInfo& info);
     offload::Decision weigh(const Stack& stack, FitInfo& info);
+    bool is_pinned(const RoiView& rois);
     void spread(Plan& plan, FitInfo& info) const;
     bool fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info);
     void let_learn(OnGpus& on_gpus, const FitOptions& options);
@@ -131,7 +133,8 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
 /// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.
 offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     const PsfModel model = stack.psf.model;
-    const offload::Work work = fit_work(stack.rois, 0, model, stack.options);
+    offload::Work work = fit_work(stack.rois, 0, model, stack.options);
+    work.pinned = is_pinned(stack.rois);
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
@@ -145,6 +148,16 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
         weighing.learn(fit_work(stack.rois, count - sample, model, stack.options), offload::Side::cpu, best_s);
     }
     return weighing.decide(work, stack.options.gpu_memory_bytes, seats.held() > 0);
+}
+
+/// Whether the pixels lie in page-locked memory; without a context there is none.
+bool Fitter::State::is_pinned(const RoiView& rois) {
+    std::unique_ptr<GpuSeat> seat = seats.take_idle();
+    if (!seat) return false;
+    const std::size_t bytes = rois.count * std::size_t(rois.size) * rois.size * bytes_of(rois.type);
+    const bool pinned = gpu::detail::is_pinned(seat->fitter.context().state(), rois.pixels, bytes);
+    seats.put_back(std::move(seat));
+    return pinned;
 }
 
 /// The decision is for one GPU: what several make of it, in info.decision what there is to say of that.

@@ -18,6 +18,8 @@ namespace {
 
 constexpr int slot_count = 4;
 constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // of a batch; 0.3 ms at 55 GB/s
+// Several GPUs share the driver's locks: with twice as much at once they meet half as often.
+constexpr std::size_t large_stack_bytes = std::size_t(4) << 30, bytes_of_large = 2 * bytes_to_fill_the_link;
 constexpr std::int64_t least_batch = 1024, one_warp = 32;
 
 static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
@@ -100,7 +102,9 @@ struct GpuFitter::State {
         if (wanted_batch_size > 0) return std::min(wanted_batch_size, n);
         const BatchLayout each = layout_of(p.rois, p.starts, p.parameters, least_batch);
         const std::size_t bytes = each.up + each.down;
-        const std::size_t fills = bytes_to_fill_the_link / std::max<std::size_t>(1, each.up / least_batch);
+        const std::size_t bytes_up = std::max<std::size_t>(1, each.up / least_batch);
+        const bool large = std::size_t(n) > large_stack_bytes / bytes_up;
+        const std::size_t fills = (large ? bytes_of_large : bytes_to_fill_the_link) / bytes_up;
         const std::size_t fits = context.statistics().limit_bytes / slot_count / bytes * least_batch;
         const std::size_t batch = std::clamp<std::size_t>(std::min(fills, fits), least_batch, std::size_t(1) << 22);
         return std::min<std::int64_t>(n, std::int64_t(batch / least_batch * least_batch));
