@@ -241,17 +241,15 @@ TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_FALSE(result.fit.note.empty());
-    expect_same(localize_frames(*movie(), camera(), options(Backend::cpu)), [&] {
-        return localize_frames(*movie(), camera(), how);
-    }());
+    expect_same(localize_frames(*movie(), camera(), options(Backend::cpu)),
+                [&] { return localize_frames(*movie(), camera(), how); }());
 }
 
 TEST_F(GpuMovie, survives_every_fault) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
-    for (const char* fault :
-         {"cuMemAllocFromPoolAsync:5:2", "cuMemAllocFromPoolAsync:30:2", "cuMemcpyHtoDAsync:9:999",
-          "cuMemcpyDtoHAsync:4:999", "cuLaunchKernel:6:999", "cuLaunchKernel:40:2", "cuStreamSynchronize:3:999",
-          "cuModuleLoadData:2:2", "cuStreamCreate:3:2"}) {
+    for (const char* fault : {"cuMemAllocFromPoolAsync:5:2", "cuMemAllocFromPoolAsync:30:2", "cuMemcpyHtoDAsync:9:999",
+                              "cuMemcpyDtoHAsync:4:999", "cuLaunchKernel:6:999", "cuLaunchKernel:40:2",
+                              "cuStreamSynchronize:3:999", "cuModuleLoadData:2:2", "cuStreamCreate:3:2"}) {
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
@@ -265,7 +263,8 @@ TEST_F(GpuMovie, goes_on_elsewhere_when_a_gpu_is_lost) {
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
-    test::expect_passes("GpuMovie", "falls_back", "cuLaunchKernel:20~:700,cuDevicePrimaryCtxRetain:2+:2 SIMGPU_LEAKS=0");
+    test::expect_passes("GpuMovie", "falls_back",
+                        "cuLaunchKernel:20~:700,cuDevicePrimaryCtxRetain:2+:2 SIMGPU_LEAKS=0");
 }
 
 TEST_F(GpuMovie, automatic_takes_the_cpu_where_no_gpu_can_be_had) {

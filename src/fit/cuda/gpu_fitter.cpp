@@ -230,8 +230,8 @@ struct GpuFitter::State {
                 share(turn > slot_count || first + count == n);
                 p.launch.count = unsigned(count);
                 flights.push_back({first + count, &slot});
-                slot.run(p.kernel, p.launch, layout, maps,
-                         up_parts(p, layout, first, count), down_parts(p, layout, first, count));
+                slot.run(p.kernel, p.launch, layout, maps, up_parts(p, layout, first, count),
+                         down_parts(p, layout, first, count));
                 info.bytes_up += std::int64_t(layout.up), info.bytes_down += std::int64_t(layout.down);
                 info.batch_size = std::max(info.batch_size, count);
                 ++info.batches;
@@ -302,13 +302,12 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     FitSlot slot(state_->context);
     slot.reserve(layout);
     p.launch.count = unsigned(n);
-    slot.run(p.kernel, p.launch, layout, state_->maps,
-             State::up_parts(p, layout, 0, n), State::down_parts(p, layout, 0, n));
+    slot.run(p.kernel, p.launch, layout, state_->maps, State::up_parts(p, layout, 0, n),
+             State::down_parts(p, layout, 0, n));
     slot.finish();
     double best = 1e30;
     for (int k = 0; k < repeats; ++k)
-        best = std::min(
-            best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));
+        best = std::min(best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));
     return best;
 }
 
