@@ -170,6 +170,19 @@ TEST_F(GpuMovie, says_what_was_done) {
     EXPECT_NEAR(result.empty_score_spread, 1, 0.1);
 }
 
+TEST_F(GpuMovie, automatic_says_how_it_decided) {
+    LocalizeOptions how = options(Backend::automatic);
+    how.fit.weigh = true;
+    std::vector<std::string> told;
+    how.fit.on_decision = [&](const std::string& words) { told.push_back(words); };
+    LocalizeResult result;
+    bytes_of_run(how, &result);
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_NE(told.front().find("localize GaussianXYNB 7 px"), std::string::npos) << told.front();
+    EXPECT_EQ(told.front().rfind(result.fit.decision, 0), 0u);
+    EXPECT_EQ(result.fit.backend, result.fit.note.empty() ? "gpu" : "cpu");
+}
+
 TEST_F(GpuMovie, is_the_same_for_any_threads_memory_and_blocks) {
     for (const auto& [threads, memory] : {std::pair(1, std::size_t(1)), {2, 5 * width * height * 2}, {8, 256 << 20}}) {
         LocalizeOptions how = options(Backend::gpu);
