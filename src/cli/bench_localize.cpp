@@ -125,12 +125,8 @@ LocalizeResult best_run(const std::filesystem::path& movie_path, const std::file
 double rate(const LocalizeResult& run) { return double(run.frames) / run.seconds; }
 
 nlohmann::ordered_json as_json(const LocalizeResult& run) {
-    return {{"device", run.fit.device},
-            {"threads", run.fit.threads},
-            {"frames", run.frames},
-            {"localizations", run.localizations},
-            {"seconds", run.seconds},
-            {"frames_per_s", rate(run)}};
+    return {{"device", run.fit.device},           {"threads", run.fit.threads}, {"frames", run.frames},
+            {"localizations", run.localizations}, {"seconds", run.seconds},     {"frames_per_s", rate(run)}};
 }
 
 int run(const BenchLocalizeFlags& flags) {

@@ -44,8 +44,8 @@ class BlocksInOrder {
     /// Reads a block's frames; where one cannot be read, those before it.
     void read(Block& block, std::byte* out) const;
 
-    std::int64_t finished() const { return finished_; }                  ///< frames
-    bool ended() const { return ended_; }                                ///< by a frame that cannot be read
+    std::int64_t finished() const { return finished_; }  ///< frames
+    bool ended() const { return ended_; }                ///< by a frame that cannot be read
     std::exception_ptr read_error() const { return read_error_; }
 
   private:

@@ -170,6 +170,19 @@ TEST_F(GpuMovie, says_what_was_done) {
     EXPECT_NEAR(result.empty_score_spread, 1, 0.1);
 }
 
+TEST_F(GpuMovie, automatic_says_how_it_decided) {
+    LocalizeOptions how = options(Backend::automatic);
+    how.fit.weigh = true;
+    std::vector<std::string> told;
+    how.fit.on_decision = [&](const std::string& words) { told.push_back(words); };
+    LocalizeResult result;
+    bytes_of_run(how, &result);
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_NE(told.front().find("localize GaussianXYNB 7 px"), std::string::npos) << told.front();
+    EXPECT_EQ(told.front().rfind(result.fit.decision, 0), 0u);
+    EXPECT_EQ(result.fit.backend, result.fit.note.empty() ? "gpu" : "cpu");
+}
+
 TEST_F(GpuMovie, is_the_same_for_any_threads_memory_and_blocks) {
     for (const auto& [threads, memory] : {std::pair(1, std::size_t(1)), {2, 5 * width * height * 2}, {8, 256 << 20}}) {
         LocalizeOptions how = options(Backend::gpu);
@@ -241,17 +254,15 @@ TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_FALSE(result.fit.note.empty());
-    expect_same(localize_frames(*movie(), camera(), options(Backend::cpu)), [&] {
-        return localize_frames(*movie(), camera(), how);
-    }());
+    expect_same(localize_frames(*movie(), camera(), options(Backend::cpu)),
+                [&] { return localize_frames(*movie(), camera(), how); }());
 }
 
 TEST_F(GpuMovie, survives_every_fault) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
-    for (const char* fault :
-         {"cuMemAllocFromPoolAsync:5:2", "cuMemAllocFromPoolAsync:30:2", "cuMemcpyHtoDAsync:9:999",
-          "cuMemcpyDtoHAsync:4:999", "cuLaunchKernel:6:999", "cuLaunchKernel:40:2", "cuStreamSynchronize:3:999",
-          "cuModuleLoadData:2:2", "cuStreamCreate:3:2"}) {
+    for (const char* fault : {"cuMemAllocFromPoolAsync:5:2", "cuMemAllocFromPoolAsync:30:2", "cuMemcpyHtoDAsync:9:999",
+                              "cuMemcpyDtoHAsync:4:999", "cuLaunchKernel:6:999", "cuLaunchKernel:40:2",
+                              "cuStreamSynchronize:3:999", "cuModuleLoadData:2:2", "cuStreamCreate:3:2"}) {
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
@@ -265,7 +276,8 @@ TEST_F(GpuMovie, goes_on_elsewhere_when_a_gpu_is_lost) {
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
-    test::expect_passes("GpuMovie", "falls_back", "cuLaunchKernel:20~:700,cuDevicePrimaryCtxRetain:2+:2 SIMGPU_LEAKS=0");
+    test::expect_passes("GpuMovie", "falls_back",
+                        "cuLaunchKernel:20~:700,cuDevicePrimaryCtxRetain:2+:2 SIMGPU_LEAKS=0");
 }
 
 TEST_F(GpuMovie, automatic_takes_the_cpu_where_no_gpu_can_be_had) {

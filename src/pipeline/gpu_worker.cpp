@@ -67,8 +67,8 @@ void GpuWorker::make_anew() {
 
 void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames,
                          FoundSpots& found, BlockResult& result) {
-    const std::size_t frame_bytes = std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) *
-                                    std::size_t(bytes_of(type));
+    const std::size_t frame_bytes =
+        std::size_t(job_.camera.width()) * std::size_t(job_.camera.height()) * std::size_t(bytes_of(type));
     found.clear();
     for (int done = 0; done < frames;) try {
             const int n = std::min(frames_, frames - done);

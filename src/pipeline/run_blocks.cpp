@@ -126,8 +126,8 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);
-    const bool by_gpu = chosen(job.options.fit.backend) != Backend::cpu &&
-                        localize_on_gpus(movie, job, frames, blocks, done.fit);
+    const bool by_gpu =
+        chosen(job.options.fit.backend) != Backend::cpu && localize_on_gpus(movie, job, frames, blocks, done.fit);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
         const auto began = std::chrono::steady_clock::now();

@@ -196,25 +196,31 @@ struct SampleNoise {
     }
 };
 
-/// The median of each frame's samples: that with half of the others below it. A block a frame.
+/// The median of each frame's samples: that with half of the others below it. A thread a sample; so many blocks a frame
+/// as that takes, or a frame's few samples would keep few threads busy for long.
 struct NoiseMedian {
     static constexpr unsigned max_threads = 2 * detect_threads;
+    static GLINT_DEVICE unsigned blocks_of_frame(Index index, unsigned samples) {
+        return (samples + index.block_dim - 1) / index.block_dim;
+    }
     static GLINT_DEVICE void stage(Index index, Scratch scratch, unsigned samples, const float* observed, float*) {
+        const std::size_t frame = index.block / blocks_of_frame(index, samples);
         for (unsigned k = index.thread; k < samples; k += index.block_dim)
-            scratch.as<float>()[k] = observed[std::size_t(index.block) * samples + k];
+            scratch.as<float>()[k] = observed[frame * samples + k];
     }
     static GLINT_DEVICE void compute(Index index, Scratch scratch, unsigned samples, const float*, float* median) {
         const float* all = scratch.as<float>();
-        for (unsigned k = index.thread; k < samples; k += index.block_dim) {
-            const float mine = all[k];
-            unsigned below = 0, used = 0;
-            for (unsigned q = 0; q < samples; ++q) {
-                const float other = all[q];
-                below += (other < mine) | ((other == mine) & (q < k));
-                used += other == other;
-            }
-            if (mine == mine && below == used / 2) median[index.block] = mine;
+        const unsigned blocks = blocks_of_frame(index, samples);
+        const unsigned k = index.block % blocks * index.block_dim + index.thread;
+        if (k >= samples) return;
+        const float mine = all[k];
+        unsigned below = 0, used = 0;
+        for (unsigned q = 0; q < samples; ++q) {
+            const float other = all[q];
+            below += (other < mine) | ((other == mine) & (q < k));
+            used += other == other;
         }
+        if (mine == mine && below == used / 2) median[index.block / blocks] = mine;
     }
 };
 

@@ -61,10 +61,10 @@ void FitOnGpu::run(const RoisOnGpu& rois) {
     if (here_.size() < bytes) here_ = {}, here_ = gpu::Pinned<std::byte>(stream_.context(), grown(bytes));
     const std::uint64_t to = results_.write_on(stream_);
     before_.record(stream_);
-    launch_fit(stream_, kernel_, launch_,
-               {rois.pixels.read_on(stream_), variances_ ? variances_.read_on(stream_) : 0,
-                rois.corners.read_on(stream_), 0, 0, rois.starts.read_on(stream_), to,
-                to + columns() * n * sizeof(float)});
+    launch_fit(
+        stream_, kernel_, launch_,
+        {rois.pixels.read_on(stream_), variances_ ? variances_.read_on(stream_) : 0, rois.corners.read_on(stream_), 0,
+         0, rois.starts.read_on(stream_), to, to + columns() * n * sizeof(float)});
     after_.record(stream_);
     gpu::download(stream_, {here_.data(), bytes}, results_);
 }

@@ -74,7 +74,8 @@ void FitSlot::reserve(const BatchLayout& layout) {
     if (down_.size() < layout.down) down_ = {}, down_ = gpu::Buffer<std::byte>(stream_, layout.down);
 }
 
-void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
+                     const gpu::Buffer<GpuCameraPixel>& maps) {
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
     launch_fit(stream_, kernel, launch,
@@ -99,8 +100,8 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
     }
 }
 
-void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
-                  std::vector<Part> down) {
+void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout,
+                  const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
@@ -144,7 +145,8 @@ BatchTimes FitSlot::times() const {
     return {between(0, 1), between(1, 2), between(2, 3)};
 }
 
-double FitSlot::kernel_seconds(const FitVariant& kernel, FitLaunch numbers, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps) {
+double FitSlot::kernel_seconds(const FitVariant& kernel, FitLaunch numbers, const BatchLayout& layout,
+                               const gpu::Buffer<GpuCameraPixel>& maps) {
     marks_[1].record(stream_);
     launch(kernel, numbers, layout, maps);
     marks_[2].record(stream_);

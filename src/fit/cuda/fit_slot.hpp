@@ -39,19 +39,21 @@ class FitSlot {
     void reserve(const BatchLayout& layout);
     /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts
     /// that are not page-locked pass through memory of the slot's own.
-    void run(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up,
-             std::vector<Part> down);
+    void run(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout,
+             const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down);
     /// Waits for the results to lie where they belong. Throws what went wrong on the device.
     void finish();
     /// Waits, and leaves the results where they are: nothing of a failed call writes to the caller's memory later.
     void drop() noexcept;
     BatchTimes times() const;  ///< after finish()
     /// Only the kernel, on what the last run() left there; seconds.
-    double kernel_seconds(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
+    double kernel_seconds(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout,
+                          const gpu::Buffer<GpuCameraPixel>& maps);
 
   private:
     void send(const std::vector<Part>& direct, const std::vector<Part>& staged);
-    void launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout, const gpu::Buffer<GpuCameraPixel>& maps);
+    void launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
+                const gpu::Buffer<GpuCameraPixel>& maps);
 
     gpu::Stream stream_;
     gpu::Buffer<std::byte> up_, down_;

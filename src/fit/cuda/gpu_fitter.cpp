@@ -328,13 +328,12 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     FitSlot slot(state_->context);
     slot.reserve(layout);
     p.launch.count = unsigned(n);
-    slot.run(p.kernel, p.launch, layout, state_->maps,
-             State::up_parts(p, layout, 0, n), State::down_parts(p, layout, 0, n));
+    slot.run(p.kernel, p.launch, layout, state_->maps, State::up_parts(p, layout, 0, n),
+             State::down_parts(p, layout, 0, n));
     slot.finish();
     double best = 1e30;
     for (int k = 0; k < repeats; ++k)
-        best = std::min(
-            best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));
+        best = std::min(best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));
     return best;
 }
 
