@@ -84,7 +84,7 @@ def assert_alike(shown, expected):
     np.testing.assert_allclose(numbers, expected_numbers, rtol=0.02)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/python_gpu.md"])
 def test_pages(page, simulated, counts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
