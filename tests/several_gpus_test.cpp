@@ -147,39 +147,6 @@ TEST_F(SeveralGpus, a_number_that_is_none_is_refused) {
     }
 }
 
-// Each thread's spots go to a GPU that is free.
-TEST_F(SeveralGpus, a_movie_is_localized_on_all) {
-    const std::string server = server_.string();
-    const std::string variables =
-        "export LD_LIBRARY_PATH=" + server +
-        " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/movie SIMGPU_TIME_SCALE=0 SIMGPU_LEAKS=1 "
-        "SIMGPU_DEVICES=3x8GiB SIMGPU_KERNELS=" +
-        server + "/libsimgpu_all_kernels.so; exec ";
-    ASSERT_EQ(run(folder_,
-                  "exec glint simulate -o m.tif --frames 60 --size 64 --pixel-size 100nm --sigma 130nm --spots 8 "
-                  "--photons 1000:2000 --background 10 --offset 100 --gain 0.5 --seed 1")
-                  .exit_code,
-              0);
-    const auto localized = [&](const std::string& flags) {
-        const Ended ended =
-            run(folder_, variables +
-                             "glint localize m.tif -o m.csv --sigma 130nm --pixel-size 100nm --offset 100 "
-                             "--gain 0.5 --overwrite --json --backend gpu " +
-                             flags);
-        expect_audited(ended);
-        EXPECT_EQ(ended.exit_code, 0) << ended.err;
-        return nlohmann::json::parse(ended.out);
-    };
-    localized("--gpus 1 --threads 1");
-    const std::string on_one = read_bytes(folder_ / "m.csv");
-    std::size_t most = 0;
-    for (int attempt = 0; attempt < 50 && most < 2; ++attempt) {
-        most = std::max(most, localized("--gpus all --threads 4")["fit"]["gpu"]["gpus"].size());
-        EXPECT_EQ(read_bytes(folder_ / "m.csv"), on_one);
-    }
-    EXPECT_GE(most, 2u);
-}
-
 TEST_F(SeveralGpus, their_speed_is_measured_together) {
     const std::string server = server_.string();
     const Ended ended =

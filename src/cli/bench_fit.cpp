@@ -236,6 +236,7 @@ Command add_bench_fit(CLI::App& bench) {
         ->transform(CLI::AsSizeValue(false))
         ->default_str("19.6GB, 2e8 fits");
     add_backend_flags(*app, flags->backend);
+    add_stack_flags(*app, flags->backend);
     add_console_flags(*app, flags->console);
     app->footer(help_footer);
     return {app, [flags] { return run(*flags); }};

@@ -134,6 +134,7 @@ Command add_fit(CLI::App& program) {
     add_camera_flags(*app, flags->camera);
     add_fit_flags(*app, flags->options);
     add_backend_flags(*app, flags->backend);
+    add_stack_flags(*app, flags->backend);
     app->add_flag("--keep-failed", flags->keep_failed, "Keep fits that did not converge (column status)")->group("Fit");
     app->add_option("--threads", flags->options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096));

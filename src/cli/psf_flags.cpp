@@ -82,15 +82,8 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpus", flags.gpus,
-                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
-        ->capture_default_str()
-        ->group("Fit");
     app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of each GPU, beyond its context: 1GiB, 500MB, 25%")
         ->capture_default_str()
-        ->group("Fit");
-    app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
-        ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");
     app.add_option("--auto-timeout", flags.auto_timeout,
                    "How long auto goes without a GPU, waiting or failing, before it takes the CPU: 30s, 5min, inf")
@@ -103,10 +96,20 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
                  "auto takes a GPU wherever there is one, and waits for it, even where the CPU would be done sooner")
         ->group("Fit");
     app.add_flag("--explain", flags.explain, "Tell which side auto takes, and what it expects of both")->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
+}
+
+void add_stack_flags(CLI::App& app, BackendFlags& flags) {
+    app.add_option("--gpus", flags.gpus,
+                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
+        ->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
                  "After a failure on the GPU fit everything anew, not only what has no result")
         ->group("Fit");
-    app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
 }
 
 Backend backend_of(const BackendFlags& flags) {

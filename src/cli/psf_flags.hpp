@@ -39,6 +39,8 @@ struct BackendFlags {
 
 /// --backend, and what there is to say about a GPU.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
+/// --gpus, and how a stack of ROIs is cut.
+void add_stack_flags(CLI::App& app, BackendFlags& flags);
 /// The console is told of waits and, with --gpu-log, of everything that befalls a fit on a GPU.
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
 /// --backend, or GLINT_BACKEND where that is auto.
