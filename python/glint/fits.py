@@ -55,6 +55,8 @@ class FitInfo:
     waited_seconds: float
     retries: int
     events: tuple[tuple[float, str], ...]  #: what befell it on GPUs: seconds since the call, what
+    gpus: tuple[tuple[str, str, int, float], ...]  #: of each GPU: name, UUID, fits, seconds
+    cpu_fits: int  #: done by the CPU beside GPUs
 
 
 class Rois(NamedTuple):
@@ -154,7 +156,7 @@ class Fitter:
 
 def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
         excess_noise: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
-        gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
+        gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
         weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
         min_sigma_px: float = 0.3, max_sigma_px: float | None = None, progress: Progress | None = None,
         on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
@@ -175,7 +177,9 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     backend: "auto" does what the variable GLINT_BACKEND says, else what is done sooner; "cpu"; "gpu".
     auto_timeout, gpu_timeout: seconds to go without a GPU, waiting or failing, until "auto" takes the CPU, and until "gpu"
         raises.
-    gpu_memory: bytes to ask for, and most to take, beyond the context: 2**30, "1GiB", "25%".
+    gpus: most GPUs to use at once, or "all": it begins with those that are free, and others join in. With "auto" the CPU
+        joins in too where that saves a tenth of the time.
+    gpu_memory: bytes to ask for, and most to take of each, beyond the context: 2**30, "1GiB", "25%".
     batch_size: ROIs sent to the GPU at once; None: what the link needs.
     threads: of the CPU; None: GLINT_THREADS, or all that may be used.
     weigh: False: "auto" takes a GPU wherever there is one, and waits for it for up to auto_timeout.
@@ -207,12 +211,22 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
                        None if camera is None else core_camera(camera), variance, excess_noise)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                           tolerance)
+    options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
         core, core_psf(psf, pixel_size_um), pixel_size_um or 1.0, options, progress, on_wait, log)
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, stack.shape[1], FitInfo(**info),
                 x_corner, y_corner, frames)
+
+
+def gpu_count(gpus):
+    """As the library counts them: 0 is all."""
+    if gpus == "all":
+        return 0
+    if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
+        raise OptionError(f"gpus={gpus!r}: give a number from 1 on, or 'all'")
+    return gpus
 
 
 def _widths_of(psf):

@@ -168,6 +168,9 @@ nb::dict dict_of(const FitInfo& info) {
     nb::list events;
     for (const FitEvent& event : info.events) events.append(nb::make_tuple(event.seconds, event.what));
     dict["events"] = nb::tuple(events);
+    nb::list gpus;
+    for (const GpuPart& part : info.gpus) gpus.append(nb::make_tuple(part.name, part.uuid, part.fits, part.seconds));
+    dict["gpus"] = nb::tuple(gpus), dict["cpu_fits"] = info.cpu_fits;
     return dict;
 }
 
@@ -181,6 +184,7 @@ void bind_fit(nb::module_& m) {
         .def_rw("backend", &FitOptions::backend)
         .def_rw("gpu_memory_bytes", &FitOptions::gpu_memory_bytes)
         .def_rw("gpu_batch_size", &FitOptions::gpu_batch_size)
+        .def_rw("gpus", &FitOptions::gpus)
         .def_rw("auto_timeout_s", &FitOptions::auto_timeout_s)
         .def_rw("gpu_timeout_s", &FitOptions::gpu_timeout_s)
         .def_rw("weigh", &FitOptions::weigh)

@@ -167,6 +167,7 @@ def test_refuses_what_is_no_stack(psf, camera, rois, words):
     (dict(backend="tpu"), "'tpu'"),
     (dict(threads=0), "threads=0"),
     (dict(batch_size=-1), "batch_size=-1"),
+    (dict(gpus=0), "gpus=0"), (dict(gpus="two"), "gpus='two'"), (dict(gpus=True), "gpus=True"),
     (dict(auto_timeout=-1), "auto_timeout=-1"),
     (dict(gpu_timeout=float("nan")), "gpu_timeout=nan"),
     (dict(gpu_memory="much"), "much"),
