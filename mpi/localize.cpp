@@ -140,9 +140,10 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
         hosts.insert(rank.at("host").get<std::string>());
         threads += rank.at("threads").get<int>();
     }
-    return fmt::format("{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}", world.size(),
-                       world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
-                       threads == 1 ? "" : "s", parts_path(task.out).string());
+    return fmt::format(
+        "{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}, and --resume goes on from there",
+        world.size(), world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
+        threads == 1 ? "" : "s", parts_path(task.out).string());
 }
 
 /// The first thing that went wrong, paths of what was written, and the figures for --json.
