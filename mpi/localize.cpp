@@ -84,10 +84,11 @@ std::vector<Json> parsed(const std::vector<std::string>& texts) {
 /// This rank's part, in a thread of its own, while this thread talks to the others.
 Json work(const World& world, Part& part, Team& team, const std::function<void()>& talk) {
     PartDone done;
+    const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the most that this rank may get
     part.job.options.stop = &team.stop();
     std::thread worker([&] {
         done = run_part(
-            *part.opened.movie, part.job, share_of(part.job, world), [&] { return team.next(); }, *part.journal,
+            *part.opened.movie, part.job, all, [&] { return team.next(); }, *part.journal,
             [&](std::int64_t frames, std::int64_t rows) { team.done(frames, rows); });
         team.end(done.error != nullptr);
     });
@@ -140,9 +141,10 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
         hosts.insert(rank.at("host").get<std::string>());
         threads += rank.at("threads").get<int>();
     }
-    return fmt::format("{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}", world.size(),
-                       world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
-                       threads == 1 ? "" : "s", parts_path(task.out).string());
+    return fmt::format(
+        "{} rank{} on {} node{}, {} thread{}; finished frames are kept in {}, and --resume goes on from there",
+        world.size(), world.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s", threads,
+        threads == 1 ? "" : "s", parts_path(task.out).string());
 }
 
 /// The first thing that went wrong, paths of what was written, and the figures for --json.

@@ -25,7 +25,7 @@ struct PartDone {
     std::exception_ptr error;  ///< what ended it early; what was finished before is in the journal, on the disk
 };
 
-/// Localizes what `next` names, about `frames` in all, into a journal. `on_block` hears of each finished block.
+/// Localizes what `next` names, at most `frames` in all, into a journal. `on_block` hears of each finished block.
 PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next, PartJournal& journal,
                   const std::function<void(std::int64_t frames, std::int64_t rows)>& on_block);
 
