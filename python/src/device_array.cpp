@@ -34,9 +34,8 @@ OnDevice to_device(const SessionHandle& handle, const std::string& dtype, nb::ha
     return with_dtype(dtype, [&]<class T>(T) {
         Arguments arguments;
         const arrays::Operand<const T> operand = arguments.in<T>(from);
-        return on_device(handle, handle->with([&](Session& session) {
-            return arrays::to_device<T>(session, operand.view());
-        }));
+        return on_device(handle,
+                         handle->with([&](Session& session) { return arrays::to_device<T>(session, operand.view()); }));
     });
 }
 
@@ -77,8 +76,9 @@ nb::object dlpack_view(nb::handle self) {
         [&]<class T>(const arrays::DeviceArray<T>& elements) -> nb::object {
             std::vector<std::size_t> extents(elements.shape.extent.begin(),
                                              elements.shape.extent.begin() + elements.shape.dimensions);
-            return nb::cast(nb::ndarray<nb::array_api, T>(address, extents.size(), extents.data(), nb::borrow(self), nullptr,
-                                           nb::dtype<T>(), nb::device::cuda::value, array.ordinal));
+            return nb::cast(nb::ndarray<nb::array_api, T>(address, extents.size(), extents.data(), nb::borrow(self),
+                                                          nullptr, nb::dtype<T>(), nb::device::cuda::value,
+                                                          array.ordinal));
         },
         array.elements);
 }

@@ -41,10 +41,14 @@ auto with_real(const std::string& dtype, const Act& act) {
 
 template <class T>
 constexpr const char* dtype_name() {
-    if constexpr (std::is_same_v<T, float>) return "float32";
-    else if constexpr (std::is_same_v<T, double>) return "float64";
-    else if constexpr (std::is_same_v<T, std::complex<float>>) return "complex64";
-    else return "complex128";
+    if constexpr (std::is_same_v<T, float>)
+        return "float32";
+    else if constexpr (std::is_same_v<T, double>)
+        return "float64";
+    else if constexpr (std::is_same_v<T, std::complex<float>>)
+        return "complex64";
+    else
+        return "complex128";
 }
 
 struct OnDevice {
@@ -52,9 +56,9 @@ struct OnDevice {
                  arrays::DeviceArray<std::complex<double>>>
         elements;
     SessionHandle session;
-    int ordinal = 0;                  // of the GPU
-    nb::object owner;                 // of memory that is another library's
-    std::optional<gpu::Context> kept; // while others use our memory: then it outlives the session's hold of the GPU
+    int ordinal = 0;                   // of the GPU
+    nb::object owner;                  // of memory that is another library's
+    std::optional<gpu::Context> kept;  // while others use our memory: then it outlives the session's hold of the GPU
 
     bool shared() const { return kept.has_value() || owner.is_valid(); }
     /// Throws where the memory went with its session's GPU. To be called with the interpreter's lock.

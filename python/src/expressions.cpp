@@ -20,16 +20,35 @@ using Binary = Expression (*)(const Expression&, const Expression&);
 
 // By NumPy's names of its ufuncs.
 const std::map<std::string, Unary>& unary() {
-    static const std::map<std::string, Unary> all{
-        {"negative", arrays::operator-},   {"absolute", arrays::abs},     {"fabs", arrays::abs},
-        {"square", arrays::square},        {"sqrt", arrays::sqrt},        {"reciprocal", arrays::reciprocal},
-        {"exp", arrays::exp},              {"expm1", arrays::expm1},      {"log", arrays::log},
-        {"log2", arrays::log2},            {"log10", arrays::log10},      {"log1p", arrays::log1p},
-        {"sin", arrays::sin},              {"cos", arrays::cos},          {"tan", arrays::tan},
-        {"arcsin", arrays::asin},          {"arccos", arrays::acos},      {"arctan", arrays::atan},
-        {"sinh", arrays::sinh},            {"cosh", arrays::cosh},        {"tanh", arrays::tanh},
-        {"erf", arrays::erf},              {"floor", arrays::floor},      {"ceil", arrays::ceil},
-        {"rint", arrays::round},           {"trunc", arrays::trunc},      {"sign", arrays::sign},
+    static const std::map<std::string, Unary> all{{
+        "negative",
+        arrays::operator- },
+        {"absolute", arrays::abs},
+        {"fabs", arrays::abs},
+        {"square", arrays::square},
+        {"sqrt", arrays::sqrt},
+        {"reciprocal", arrays::reciprocal},
+        {"exp", arrays::exp},
+        {"expm1", arrays::expm1},
+        {"log", arrays::log},
+        {"log2", arrays::log2},
+        {"log10", arrays::log10},
+        {"log1p", arrays::log1p},
+        {"sin", arrays::sin},
+        {"cos", arrays::cos},
+        {"tan", arrays::tan},
+        {"arcsin", arrays::asin},
+        {"arccos", arrays::acos},
+        {"arctan", arrays::atan},
+        {"sinh", arrays::sinh},
+        {"cosh", arrays::cosh},
+        {"tanh", arrays::tanh},
+        {"erf", arrays::erf},
+        {"floor", arrays::floor},
+        {"ceil", arrays::ceil},
+        {"rint", arrays::round},
+        {"trunc", arrays::trunc},
+        {"sign", arrays::sign},
         {"isnan", arrays::is_nan},
     };
     return all;
@@ -37,13 +56,21 @@ const std::map<std::string, Unary>& unary() {
 
 const std::map<std::string, Binary>& binary() {
     static const std::map<std::string, Binary> all{
-        {"add", arrays::operator+},          {"subtract", arrays::operator-},   {"multiply", arrays::operator*},
-        {"divide", arrays::operator/},       {"power", arrays::pow},            {"minimum", arrays::minimum},
-        {"maximum", arrays::maximum},        {"remainder", arrays::remainder},  {"arctan2", arrays::atan2},
-        {"hypot", arrays::hypot},            {"less", arrays::operator<},       {"less_equal", arrays::operator<=},
-        {"greater", arrays::operator>},      {"greater_equal", arrays::operator>=}, {"equal", arrays::equal},
-        {"not_equal", arrays::not_equal},
-    };
+        {"add", arrays::operator+ },
+         {"subtract", arrays::operator- },
+          {"multiply", arrays::operator* },
+           {"divide", arrays::operator/ }, {"power", arrays::pow}, {"minimum", arrays::minimum},
+            {"maximum", arrays::maximum}, {"remainder", arrays::remainder}, {"arctan2", arrays::atan2},
+            {"hypot", arrays::hypot},
+            {"less", arrays::operator<},
+             {"less_equal", arrays::operator<= },
+              {"greater", arrays::operator> },
+               {
+                   "greater_equal",
+                   arrays::operator>= },
+                   {"equal", arrays::equal},
+                   {"not_equal", arrays::not_equal},
+              };
     return all;
 }
 
@@ -63,14 +90,12 @@ void bind_expressions(nb::module_& m) {
     m.def(
         "expression_constant", [](double value) { return Expression(value); }, "value"_a);
     m.def("expression_step", &step, "name"_a, "operands"_a);
-    m.def(
-        "expression_steps",
-        [] {
-            std::vector<std::string> names;
-            for (const auto& [name, function] : unary()) names.push_back(name);
-            for (const auto& [name, function] : binary()) names.push_back(name);
-            return names;
-        });
+    m.def("expression_steps", [] {
+        std::vector<std::string> names;
+        for (const auto& [name, function] : unary()) names.push_back(name);
+        for (const auto& [name, function] : binary()) names.push_back(name);
+        return names;
+    });
     m.def(
         "expression_inputs", [](const Expression& expression) { return arrays::compile(expression).inputs; },
         "expression"_a);

@@ -98,8 +98,11 @@ void bind_doctor(nb::module_& m) {
         .def_ro("found", &Finding::found)
         .def_ro("remedy", &Finding::remedy);
     m.def(
-        "examine", [](bool test, bool calibrate) { return cli::examine({test, calibrate}); }, "test"_a, "calibrate"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+        "examine",
+        [](bool test, bool calibrate) {
+            return cli::examine({test, calibrate});
+        },
+        "test"_a, "calibrate"_a, nb::call_guard<nb::gil_scoped_release>());
     m.def(
         "worst", [](const Findings& findings) { return cli::name_of(cli::worst(findings)); }, "findings"_a);
     m.def("overall", &cli::overall, "findings"_a);

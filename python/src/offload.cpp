@@ -71,7 +71,8 @@ std::string run_either(const SessionHandle& handle, const Work& work, nb::callab
             if (full) throw gpu::OutOfMemory(2, words, asked, false, free);
             throw gpu::GpuError(0, words);
         };
-        return std::string(name_of(session.run(work, [&] { call(on_cpu); }, [&] { call(on_gpu); })));
+        return std::string(name_of(session.run(
+            work, [&] { call(on_cpu); }, [&] { call(on_gpu); })));
     });
 }
 
@@ -144,8 +145,7 @@ void bind_session(nb::module_& m) {
              [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.decide(work); }); })
         .def("explain",
              [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.explain(work); }); })
-        .def("open_gpu",
-             [](SharedSession& s) { return s.with([](Session& x) { return x.context().ordinal(); }); })
+        .def("open_gpu", [](SharedSession& s) { return s.with([](Session& x) { return x.context().ordinal(); }); })
         .def("close_gpu", [](SharedSession& s) { s.with([](Session& x) { x.close_gpu(); }); })
         .def("synchronize", [](SharedSession& s) { s.with([](Session& x) { x.synchronize(); }); })
         .def("clean_up", [](SharedSession& s) { s.with([](Session& x) { x.clean_up(); }); })
@@ -154,9 +154,8 @@ void bind_session(nb::module_& m) {
             "recover",
             [](SharedSession& s, const std::string& operation, const std::string& words, std::uint64_t asked,
                std::uint64_t free) {
-                return s.with([&](Session& x) {
-                    return x.recover(operation, gpu::OutOfMemory(2, words, asked, false, free));
-                });
+                return s.with(
+                    [&](Session& x) { return x.recover(operation, gpu::OutOfMemory(2, words, asked, false, free)); });
             },
             "operation"_a, "words"_a, "asked"_a, "free"_a)
         .def("statistics_json",
