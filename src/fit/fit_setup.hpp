@@ -28,8 +28,8 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 Backend chosen(Backend backend);
 
 /// The CPU's way: rows [first, end), by `options.threads`. Throws Cancelled.
-void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, std::int64_t first,
-                Fits& fits, FitInfo& info);
+void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                std::int64_t first, Fits& fits, FitInfo& info);
 
 /// Adds what GPUs did and what befell them.
 void add_gpu_part(FitInfo& sum, const FitInfo& more);
