@@ -39,7 +39,7 @@ class Running {
         std::optional<decltype(work())> result;
         std::exception_ptr error;
         refuse_forked_child();
-        std::thread worker([&] {
+        std::jthread worker([&] {
             try {
                 result.emplace(work());
             } catch (...) {
