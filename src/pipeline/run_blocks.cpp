@@ -86,7 +86,8 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
         return false;
     }
     double busy_s = 0;
-    GpuWork work{frames, [&](GpuFitter& gpu, FitInfo& part) {
+    GpuWork work{frames,
+                 [&](GpuFitter& gpu, FitInfo& part) {
                      const auto began = std::chrono::steady_clock::now();
                      localize_on_gpu(gpu, movie.info(), job, frames - blocks.finished(), blocks, part);
                      busy_s = seconds_since(began);

@@ -166,8 +166,8 @@ void GpuDetector::judge_noise(bool for_threshold) {
     const std::size_t frames = std::size_t(frames_);
     gpu::fill(stream_, median_, 0);
     if (n > 0)
-        launch("noise_median", frames * divided(n, 2 * detect_threads), 2 * detect_threads, n * unsigned(sizeof(float)), n, observed_.read_on(stream_),
-               median_.write_on(stream_));
+        launch("noise_median", frames * divided(n, 2 * detect_threads), 2 * detect_threads, n * unsigned(sizeof(float)),
+               n, observed_.read_on(stream_), median_.write_on(stream_));
     launch("noise_spread", frames, detect_threads, detect_threads * 3 * unsigned(sizeof(double)), n, threshold_,
            observed_.read_on(stream_), expected_.read_on(stream_), median_.read_on(stream_), spread_.write_on(stream_),
            for_threshold ? least_score_.write_on(stream_) : std::uint64_t(0));
