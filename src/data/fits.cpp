@@ -2,7 +2,31 @@
 // SPDX-License-Identifier: MIT
 #include "glint/fits.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+
 namespace glint {
+namespace {
+
+constexpr std::size_t large_bytes = std::size_t(64) << 20;
+
+/// Of columns of a hundred million fits: memory that is new comes in huge pages where the system has them. In pages of
+/// 4 KiB it would take longer to come than a GPU takes to fit.
+template <class T>
+void resize_large(std::vector<T>& column, std::size_t n) {
+    if (n > column.capacity() && n * sizeof(T) >= large_bytes) {
+        column.reserve(n);
+        const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));
+        const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(column.data()) + page - 1) / page * page;
+        const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(column.data() + column.capacity()) / page * page;
+        madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // no matter whether it is heard
+    }
+    column.resize(n);
+}
+
+}  // namespace
 
 std::string_view name_of(FitStatus status) {
     switch (status) {
@@ -18,13 +42,13 @@ std::string_view name_of(FitStatus status) {
 void Fits::resize(PsfModel new_model, std::size_t n) {
     model = new_model;
     for (int k = 0; k < max_parameters; ++k) {
-        theta[k].resize(k < parameter_count(model) ? n : 0);
-        crlb[k].resize(k < parameter_count(model) ? n : 0);
+        resize_large(theta[k], k < parameter_count(model) ? n : 0);
+        resize_large(crlb[k], k < parameter_count(model) ? n : 0);
     }
-    log_likelihood_ratio.resize(n);
-    p_value.resize(n);
-    iterations.resize(n);
-    status.resize(n);
+    resize_large(log_likelihood_ratio, n);
+    resize_large(p_value, n);
+    resize_large(iterations, n);
+    resize_large(status, n);
 }
 
 }  // namespace glint
