@@ -94,6 +94,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
                  [&] { return blocks.finished(); }};
     if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
         work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
+    info.fits = frames;  // what is told of, where the GPU does not get to the end
     Fitter fitter;
     try {
         const bool done = fitter.run_on_gpu(work, options, info);

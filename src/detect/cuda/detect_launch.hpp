@@ -28,7 +28,6 @@ struct ScoreLaunch {
     TileGrid grid;
     int radius;
     float wide[most_detect_radius + 1], squared[most_detect_radius + 1], narrow[4];
-    int rows;  // that a block scores
 };
 
 /// Where a frame's spots are written: ROIs of `size` px around them.

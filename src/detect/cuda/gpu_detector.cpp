@@ -182,7 +182,6 @@ void GpuDetector::score() {
     const unsigned shared = unsigned(rows) * (weighted ? 7 : 3) * detect_threads * unsigned(sizeof(float));
     const std::uint64_t pixels = photoelectrons_.read_on(stream_), to = score_.write_on(stream_),
                         narrow = narrow_.write_on(stream_);
-    score_launch_.rows = rows;
     if (weighted)
         launch(fmt::format("weighted_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
                pixels, shot_.read_on(stream_), variances_.read_on(stream_), to, narrow);
