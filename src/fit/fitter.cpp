@@ -240,6 +240,7 @@ bool Fitter::run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo&
                                work.go_on(gpu, part);
                            } catch (...) {
                                const RowRange done{all.first, all.first + work.finished() - before};
+                               if (done.empty()) throw;  // no progress: `share` gives all back
                                share.finish(done);
                                queue.give_back({done.end, all.end});
                                throw;
