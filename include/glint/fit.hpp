@@ -109,7 +109,8 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
          FitInfo* info = nullptr);
 
 /// The same for counts of a camera, or photoelectrons, in whatever memory: they are read where they lie, and become
-/// photoelectrons batch by batch.
+/// photoelectrons batch by batch. Those on a GPU (RoiView::gpu) are fitted on that one, if on any, whatever
+/// FitOptions::gpus says; the CPU gets them batch by batch too.
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 

@@ -30,10 +30,11 @@ class GpuFitter {
 
     /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB, but
     /// where one more iteration was taken. Pixels are sent as they are and become photoelectrons on the GPU; uploads,
-    /// kernels and downloads overlap. From gpu::Pinned memory it runs at the link's speed. Rows are final in order:
-    /// from `finished`, when given, it goes on, and there it says how many are, also when it throws. A lack of memory
-    /// makes smaller batches, and later larger ones again, before it throws gpu::OutOfMemory. Between batches others
-    /// who wait for this GPU get what of the lease is not needed. Else as fit(), and gpu::GpuError.
+    /// kernels and downloads overlap. From gpu::Pinned memory it runs at the link's speed; pixels on this GPU are
+    /// copied within it, those on another one pass through the host. Rows are final in order: from `finished`, when
+    /// given, it goes on, and there it says how many are, also when it throws. A lack of memory makes smaller batches,
+    /// and later larger ones again, before it throws gpu::OutOfMemory. Between batches others who wait for this GPU get
+    /// what of the lease is not needed. Else as fit(), and gpu::GpuError.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
     /// The same for the rows that `share` gets out of a queue that others draw from too (Fitter, for several GPUs).

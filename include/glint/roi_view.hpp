@@ -19,11 +19,14 @@ struct RoiView {
     std::size_t count = 0;
     PixelType type = PixelType::float32;
     const std::byte* pixels = nullptr;                 ///< n * S * S values of `type`, C order
+    int gpu = -1;                                      ///< on which GPU `pixels` lie, complete; -1: on the host
     const CameraView* camera = nullptr;                ///< what made the counts; null: they are photoelectrons
     std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; a camera with maps needs them
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
     std::span<const float> variance, additive;         ///< n * S * S; the first only without a camera
     float variance_scalar = 0, excess_noise = 1;       ///< without a camera
+
+    std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one
 };
 RoiView view(const Rois& rois);
 

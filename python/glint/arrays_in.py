@@ -4,26 +4,58 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import _core
 from .errors import OptionError
 
-_HOST = (1, 0)  # DLPack's kDLCPU
+_CUDA = 2  # DLPack's kDLCUDA
 _HOST_DEVICES = (1, 3, 11)  # and pinned memory of CUDA and ROCm, which the host reads as its own
-_DIRECT = (np.dtype("uint8"), np.dtype("uint16"), np.dtype("float32"))
+_DIRECT = ("uint8", "uint16", "float32")
 
 
 def pixels_of(rois):
-    """(n, S, S) of uint8, uint16 or float32 in C order: `rois` itself where it is that, else a float32 copy."""
-    array = on_host(rois)
-    if array.dtype.kind not in "uif":
+    """(n, S, S) of uint8, uint16 or float32 in C order: `rois` itself where it is that, on the host or on a GPU, else a
+    float32 copy on the host."""
+    stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
+    array = rois if stays else on_host(rois)
+    if isinstance(array, np.ndarray) and array.dtype.kind not in "uif":
         raise OptionError(f"ROIs of {array.dtype} cannot be fitted: give integers or floats, as in rois.astype('float32')")
-    if array.ndim != 3 or array.shape[1] != array.shape[2]:
-        raise OptionError(f"ROIs of shape {array.shape} are no stack of squares: give (n, S, S); one ROI is roi[None]")
-    return _in_order(array)
+    shape = tuple(array.shape)
+    if len(shape) != 3 or shape[1] != shape[2]:
+        raise OptionError(f"ROIs of shape {shape} are no stack of squares: give (n, S, S); one ROI is roi[None]")
+    return _in_order(array) if isinstance(array, np.ndarray) else without_gaps(array)
+
+
+def on_gpu(array):
+    """Whether it lies on an NVIDIA GPU."""
+    device = getattr(array, "__dlpack_device__", None)
+    return device is not None and not isinstance(array, np.ndarray) and device()[0] == _CUDA
+
+
+def dtype_name(array):
+    """As NumPy says it, of any library's array."""
+    return str(getattr(array, "dtype", "")).removeprefix("torch.")
+
+
+def without_gaps(array):
+    """Of PyTorch's and CuPy's: itself where it is in C order, else their copy of it."""
+    if hasattr(array, "is_contiguous"):
+        return array if array.is_contiguous() else array.contiguous()
+    if hasattr(array, "flags") and not array.flags.c_contiguous:
+        return array.copy(order="C")
+    return array
+
+
+def capsule_of(array):
+    """DLPack's, of an array on a GPU. The default stream then waits for the producer's work."""
+    try:
+        return array.__dlpack__(stream=1, max_version=(1, 0))
+    except TypeError:
+        return array.__dlpack__(stream=1)
 
 
 def _in_order(array):
     native = array.dtype.newbyteorder("=")
-    return np.require(array, native if native in _DIRECT else np.float32, "CA")
+    return np.require(array, native if native.name in _DIRECT else np.float32, "CA")
 
 
 def on_host(array):

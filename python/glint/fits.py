@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from .arrays_in import columns_of, integers, pixels_of
+from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .localizations import Localizations
@@ -165,8 +165,8 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
 
     rois: (n, S, S), S from 3 to 31: counts, which `camera` turns into photoelectrons, or photoelectrons where there
         is none. uint8, uint16 and float32 in C order are fitted where they lie; other integers and floats, other byte
-        orders and strides are copied to float32 first. NumPy, or anything that speaks DLPack (PyTorch, CuPy). Arrays on a
-        GPU are brought to the host first. Or Rois, as `cut_rois()` and `load_rois()` make them, with corners, frames, start.
+        orders and strides are copied to float32 first. NumPy, or anything that speaks DLPack (PyTorch, CuPy); from an
+        array on a GPU, that GPU fits them where they lie. Or Rois, as `cut_rois()` and `load_rois()` make them, with corners, frames, start.
     psf: the model, as in GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
     camera: with `pixel_size_um`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. A camera with maps needs them.
@@ -202,12 +202,12 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         rois, corners, frames, start = (own if own is not None else given
                                         for own, given in zip((None, corners, frames, start), rois))
     stack = pixels_of(rois)
-    n = len(stack)
+    n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
-    core = _core.Stack(stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
+    core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
                        None if camera is None else core_camera(camera), variance, excess_noise)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                           tolerance)
@@ -216,7 +216,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     options.max_sigma_px = max_sigma_px or 0
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
         core, core_psf(psf, pixel_size_um), pixel_size_um or 1.0, options, progress, on_wait, log)
-    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, stack.shape[1], FitInfo(**info),
+    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, FitInfo(**info),
                 x_corner, y_corner, frames)
 
 

@@ -8,7 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
-#include "gpu/driver.hpp"
+#include "gpu/foreign.hpp"
 #include "works.hpp"
 
 namespace glint::python {
@@ -83,26 +83,6 @@ nb::object dlpack_view(nb::handle self) {
         array.elements);
 }
 
-/// Waits for what was put into the default stream of the GPU's primary context, which other libraries' runtimes use.
-void wait_for_default_stream(int ordinal) {
-    const gpu::Driver& driver = gpu::usable_driver();
-    cu::Device device = 0;
-    unsigned flags = 0;
-    int active = 0;
-    gpu::check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
-    gpu::check(driver.cuDevicePrimaryCtxGetState(device, &flags, &active), "cuDevicePrimaryCtxGetState");
-    if (!active) return;
-    cu::Context primary = nullptr, before = nullptr;
-    gpu::check(driver.cuDevicePrimaryCtxRetain(&primary, device), "cuDevicePrimaryCtxRetain");
-    driver.cuCtxGetCurrent(&before);
-    driver.cuCtxSetCurrent(primary);
-    const auto legacy = reinterpret_cast<cu::Stream>(std::uintptr_t(1));
-    const cu::Result result = driver.cuStreamSynchronize(legacy);
-    driver.cuCtxSetCurrent(before);
-    driver.cuDevicePrimaryCtxRelease(device);
-    gpu::check(result, "waiting for the default stream");
-}
-
 /// Another library's memory, where it lies. `capsule`: DLPack's, whose producer has ordered the default stream behind
 /// its work.
 OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle capsule, nb::object owner) {
@@ -116,7 +96,7 @@ OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle
             if (session.context().ordinal() != array.device_id())
                 throw OptionError("this array is on GPU " + std::to_string(array.device_id()) +
                                   ", and the session's is GPU " + std::to_string(session.context().ordinal()));
-            wait_for_default_stream(array.device_id());
+            gpu::wait_for_default_stream(array.device_id());
             return arrays::DeviceArray<T>{
                 gpu::Buffer<T>::adopt(session.stream(), address, std::size_t(shape.count()), false), shape};
         }));

@@ -19,13 +19,22 @@
 #include "glint/gpu/limit.hpp"
 #include "glint/localizations.hpp"
 #include "glint/version.hpp"
+#include "gpu/foreign.hpp"
 #include "running.hpp"
 
 namespace glint::python {
 namespace {
 
-/// (n, S, S), wherever it lies in the host's memory; read-only is good enough.
-using Pixels = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+/// (n, S, S), in the host's memory or a GPU's; read-only is good enough.
+using Pixels = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig>;
+
+/// Of a GPU's memory, once what makes the pixels is done: the producer has ordered the default stream behind that.
+int gpu_of(const Pixels& pixels) {
+    if (pixels.device_type() == nb::device::cpu::value) return -1;
+    if (pixels.device_type() != nb::device::cuda::value) throw OptionError("ROIs lie on the host or on an NVIDIA GPU");
+    gpu::wait_for_default_stream(pixels.device_id());
+    return pixels.device_id();
+}
 
 PixelType type_of(const Pixels& pixels) {
     if (pixels.dtype() == nb::dtype<std::uint8_t>()) return PixelType::uint8;
@@ -41,6 +50,7 @@ struct Stack {
     std::vector<Vector<float>> start;  ///< none, x and y, or a column for each parameter
     std::optional<Camera> camera;      ///< none: the pixels are photoelectrons
     float variance_e2 = 0, excess_noise = 1;
+    int gpu = -1;  ///< that the pixels lie on; -1: on the host
 };
 
 /// Bytes of "1GiB" or "25%", the latter of the first GPU that can be used.
@@ -73,7 +83,7 @@ RoiView view_of(const Stack& stack, const std::optional<CameraView>& camera) {
     RoiView rois;
     rois.size = int(stack.pixels.shape(1)), rois.count = stack.pixels.shape(0);
     rois.type = type_of(stack.pixels), rois.pixels = static_cast<const std::byte*>(stack.pixels.data());
-    rois.camera = camera ? &*camera : nullptr;
+    rois.gpu = stack.gpu, rois.camera = camera ? &*camera : nullptr;
     if (stack.x_corner) rois.x_corner = span_of(*stack.x_corner);
     if (stack.y_corner) rois.y_corner = span_of(*stack.y_corner);
     if (stack.start.size() == 2) rois.x_start = span_of(stack.start[0]), rois.y_start = span_of(stack.start[1]);
@@ -202,8 +212,9 @@ void bind_fit(nb::module_& m) {
                std::optional<Vector<std::int32_t>> y_corner, std::vector<Vector<float>> start,
                std::optional<Camera> camera, float variance_e2, float excess_noise) {
                 if (pixels.shape(1) != pixels.shape(2)) throw OptionError("ROIs are squares: (n, S, S)");
+                const int gpu = gpu_of(pixels);
                 new (stack) Stack{std::move(pixels), std::move(x_corner), std::move(y_corner), std::move(start),
-                                  std::move(camera), variance_e2,         excess_noise};
+                                  std::move(camera), variance_e2,         excess_noise,        gpu};
             },
             "pixels"_a.noconvert(), "x_corner"_a.none(), "y_corner"_a.none(), "start"_a, "camera"_a.none(),
             "variance_e2"_a, "excess_noise"_a)

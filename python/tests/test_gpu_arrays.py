@@ -5,6 +5,7 @@ import os
 import glint
 import numpy as np
 import pytest
+from conftest import same_table
 from glint import gpu, offload
 
 pytestmark = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
@@ -21,7 +22,7 @@ class Foreign:
     """A DeviceArray as another library would have it."""
 
     def __init__(self, array):
-        self.array, self.dtype, self.asked = array, array.dtype, []
+        self.array, self.dtype, self.shape, self.asked = array, array.dtype, array.shape, []
 
     def __dlpack_device__(self):
         return self.array.__dlpack_device__()
@@ -181,9 +182,15 @@ def test_foreign_memory_on_another_gpu_goes_through_the_host(session):
 
 
 def test_fits_of_arrays_on_a_gpu(session, psf, camera, counts):
-    there = gpu.to_device(counts[:20].astype("f4"), session=session)
-    fits = glint.fit(there, psf, camera, backend="cpu")
-    np.testing.assert_array_equal(fits.x_px, glint.fit(counts[:20], psf, camera, backend="cpu").x_px)
+    here = counts[:50].astype("f4")
+    there = gpu.to_device(here, session=session)
+    for backend in ("cpu", "gpu"):
+        expected = glint.fit(here, psf, camera, backend=backend)
+        for array in (there, Foreign(there)):
+            fits = glint.fit(array, psf, camera, backend=backend)
+            assert fits.info.backend == backend and fits.info.bytes_up == 0
+            same_table(fits, expected)
+    assert expected.info.bytes_up >= here.nbytes
 
 
 # ---- A full GPU

@@ -246,9 +246,31 @@ def test_gaps_and_other_types(session, device):
 
 
 def test_fits_of_a_tensor(psf, camera, counts, device):
-    tensor = torch.as_tensor(counts.astype("f4"), device=device)
-    fits = glint.fit(tensor, psf, camera, backend="gpu", gpu_memory="512MiB", gpu_timeout=60)
     expected = glint.fit(counts, psf, camera, backend="cpu")
+    for dtype in ("u2", "f4"):
+        array = cupy.asarray(counts.astype(dtype))
+        for there in (array, torch.from_dlpack(array)):
+            fits = glint.fit(there, psf, camera, backend="gpu", gpu_memory="512MiB", gpu_timeout=60)
+            assert fits.info.backend == "gpu" and fits.info.bytes_up == 0
+            assert np.nanmax(np.abs(fits.x_px - expected.x_px) / expected.x_unc_px) < 1e-2
+            np.testing.assert_array_equal(glint.fit(there, psf, camera, backend="cpu").x_px, expected.x_px)
+    shifted = torch.from_dlpack(cupy.asarray(counts))[1:]  # at no address that a wide load could begin at
+    fits = glint.fit(shifted, psf, camera, backend="gpu", gpu_memory="512MiB", gpu_timeout=60)
+    assert np.nanmax(np.abs(fits.x_px - expected.x_px[1:]) / expected.x_unc_px[1:]) < 1e-2
+    ours = gpu.to_device(counts.astype("f4"))
+    fits = glint.fit(ours, psf, camera, backend="gpu", gpu_memory="512MiB", gpu_timeout=60)
+    assert fits.info.bytes_up == 0 and np.nanmax(np.abs(fits.x_px - expected.x_px) / expected.x_unc_px) < 1e-2
+
+
+def test_fits_follow_what_the_tensor_waits_for(psf, camera, counts, device):
+    """The work of another stream that makes the pixels is done before they are read."""
+    expected = glint.fit(counts, psf, camera, backend="cpu")
+    made = torch.as_tensor(counts.astype("f4"), device=device)
+    with torch.cuda.stream(torch.cuda.Stream(device)):
+        slow = torch.zeros_like(made)
+        torch.cuda._sleep(200_000_000)  # 0.1 s of the GPU
+        slow += made
+        fits = glint.fit(slow, psf, camera, backend="gpu", gpu_memory="512MiB", gpu_timeout=60)
     assert np.nanmax(np.abs(fits.x_px - expected.x_px) / expected.x_unc_px) < 1e-2
 
 

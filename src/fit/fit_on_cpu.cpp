@@ -12,6 +12,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
+#include "gpu/foreign.hpp"
 
 namespace glint {
 namespace {
@@ -20,16 +21,32 @@ constexpr std::int64_t batch_size = 2048;  // some 0.5 ms of one core; a multipl
 
 constexpr std::int64_t converted_at_once = 256;  // ROIs, so that what is converted is still in the core's cache
 
+/// Where the host finds the pixels of some ROIs.
+class HostPixels {
+  public:
+    /// Of [first, first + count); until the next call.
+    const std::byte* of(const RoiView& rois, std::int64_t first, std::int64_t count) {
+        const std::size_t each = rois.roi_bytes();
+        const std::byte* there = rois.pixels + std::size_t(first) * each;
+        if (rois.gpu < 0) return there;
+        copy_.resize(std::size_t(count) * each);
+        gpu::download_foreign(rois.gpu, reinterpret_cast<std::uint64_t>(there), copy_.data(), copy_.size());
+        return copy_.data();
+    }
+
+  private:
+    std::vector<std::byte> copy_;
+};
+
 bool are_photoelectrons(const RoiView& rois) { return !rois.camera && rois.type == PixelType::float32; }
 
 /// Counts of some ROIs as photoelectrons, and the read variance of their pixels where the camera has a map of it.
 class Converted {
   public:
-    KernelInput input(const RoiView& rois, std::int64_t first, std::int64_t count) {
+    KernelInput input(const RoiView& rois, const std::byte* counts, std::int64_t first, std::int64_t count) {
         static const CameraView photon_counter(Camera{}, 1, 1);
         const CameraView& camera = rois.camera ? *rois.camera : photon_counter;
         const int area = rois.size * rois.size;
-        const std::byte* counts = rois.pixels + std::size_t(first) * area * bytes_of(rois.type);
         pixels_.resize(std::size_t(count) * area);
         if (camera.uniform()) {
             camera.window_to_photoelectrons(counts, rois.type, 0, 0, int(pixels_.size()), 1, pixels_.data());
@@ -37,7 +54,7 @@ class Converted {
         }
         const bool noise_map = !camera.variance_map().empty();
         if (noise_map) variance_.resize(pixels_.size());
-        for (std::int64_t k = 0; k < count; ++k, counts += area * bytes_of(rois.type)) {
+        for (std::int64_t k = 0; k < count; ++k, counts += rois.roi_bytes()) {
             const int x = rois.x_corner[std::size_t(first + k)], y = rois.y_corner[std::size_t(first + k)];
             camera.window_to_photoelectrons(counts, rois.type, x, y, rois.size, rois.size, &pixels_[k * area]);
             for (int row = 0; noise_map && row < rois.size; ++row)
@@ -51,12 +68,12 @@ class Converted {
     std::vector<float> pixels_, variance_;
 };
 
-/// The part [first, first + count) of the stack.
-KernelInput input_part(const RoiView& rois, const Starts& starts, std::int64_t first, std::int64_t count,
-                       Converted& converted) {
+/// The part [first, first + count) of the stack, whose pixels are `pixels`.
+KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Starts& starts, std::int64_t first,
+                       std::int64_t count, Converted& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
-    KernelInput in{reinterpret_cast<const float*>(rois.pixels) + at, nullptr, nullptr, 0, {}, count};
-    if (!are_photoelectrons(rois)) in = converted.input(rois, first, count);
+    KernelInput in{reinterpret_cast<const float*>(pixels), nullptr, nullptr, 0, {}, count};
+    if (!are_photoelectrons(rois)) in = converted.input(rois, pixels, first, count);
     in.known_starts = starts.known;
     if (!rois.variance.empty()) in.variance = rois.variance.data() + at;
     if (!rois.additive.empty()) in.additive = rois.additive.data() + at;
@@ -90,9 +107,12 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
     const auto fit_one = [&](std::int64_t batch) {
         if (options.stop && *options.stop) return;
         const std::int64_t begin = rows.first + batch * batch_size, end = std::min(begin + batch_size, rows.end);
+        HostPixels host;
+        const std::byte* pixels = host.of(rois, begin, end - begin);
         Converted converted;
         for (std::int64_t part = begin; part < end; part += at_once) {
-            const KernelInput in = input_part(rois, starts, part, std::min(at_once, end - part), converted);
+            const KernelInput in = input_part(rois, pixels + std::size_t(part - begin) * rois.roi_bytes(), starts, part,
+                                              std::min(at_once, end - part), converted);
             const KernelOutput out = output_part(fits, part);
             GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
         }

@@ -17,6 +17,7 @@
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"
+#include "glint/gpu/device.hpp"
 #include "gpu/pinned.hpp"
 
 namespace glint {
@@ -35,6 +36,14 @@ bool is_estimate(const offload::Decision& decision) {
 /// The CPU, though there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
     return decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced;
+}
+
+/// Empty for none, and for one that is not there.
+std::string uuid_of(int ordinal) {
+    if (ordinal < 0) return {};
+    for (const gpu::Device& device : gpu::inventory().devices)
+        if (device.ordinal == ordinal) return device.uuid;
+    return {};
 }
 
 std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
@@ -112,7 +121,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
     const Backend backend = chosen(stack.options.backend);
     if (backend == Backend::cpu) return plan;
-    const int wanted = stack.options.gpus;
+    const int wanted = stack.rois.gpu < 0 ? stack.options.gpus : 1;  // where the pixels lie
     plan.most_gpus =
         wanted == 1 ? 1 : std::max(1, wanted == all_gpus ? seats.there() : std::min(wanted, seats.there()));
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
@@ -134,7 +143,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
 offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     const PsfModel model = stack.psf.model;
     offload::Work work = fit_work(stack.rois, 0, model, stack.options);
-    work.pinned = is_pinned(stack.rois);
+    work.pinned = stack.rois.gpu < 0 && is_pinned(stack.rois);
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
@@ -154,8 +163,8 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
 bool Fitter::State::is_pinned(const RoiView& rois) {
     std::unique_ptr<GpuSeat> seat = seats.take_idle();
     if (!seat) return false;
-    const std::size_t bytes = rois.count * std::size_t(rois.size) * rois.size * bytes_of(rois.type);
-    const bool pinned = gpu::detail::is_pinned(seat->fitter.context().state(), rois.pixels, bytes);
+    const gpu::detail::ContextState& home = seat->fitter.context().state();
+    const bool pinned = gpu::detail::is_pinned(home, rois.pixels, rois.count * rois.roi_bytes());
     seats.put_back(std::move(seat));
     return pinned;
 }
@@ -183,10 +192,10 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
 }
 
 bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
-    const GpuTask task{stack.options, queue, info.fits == 0, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
-                           gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, stack.options, view(stack.fits), share,
-                                   &part);
-                       }};
+    const auto serve = [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
+        gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, stack.options, view(stack.fits), share, &part);
+    };
+    const GpuTask task{stack.options, queue, info.fits == 0, uuid_of(stack.rois.gpu), serve};
     OnGpus on_gpus(seats, task, plan.gpus, plan.most_gpus, info);
     const std::optional<offload::Decision>& decision = plan.decision;
     if (decision && is_estimate(*decision))  // what it would save
@@ -233,7 +242,7 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
 
 bool Fitter::run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info) {
     RowQueue queue({0, work.total});
-    const GpuTask task{options, queue, work.total == 0, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
+    const GpuTask task{options, queue, work.total == 0, {}, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
                            const RowRange all = share.take(work.total);
                            const std::int64_t before = work.finished();
                            try {

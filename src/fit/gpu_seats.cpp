@@ -22,11 +22,13 @@ GpuSeat::GpuSeat(gpu::Lease lease, std::int64_t batch_size)
 
 bool GpuSeat::limit_was_lowered() const { return fitter.context().statistics().limit_bytes < memory_limit; }
 
-std::unique_ptr<GpuSeat> GpuSeats::take_idle() {
+std::unique_ptr<GpuSeat> GpuSeats::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
-    std::unique_ptr<GpuSeat> seat = std::move(idle_.front());  // in turn, so that all are used alike
-    idle_.pop_front();
+    auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const auto& seat) { return seat->uuid == near; });
+    if (chosen == idle_.end()) chosen = idle_.begin();  // in turn, so that all are used alike
+    std::unique_ptr<GpuSeat> seat = std::move(*chosen);
+    idle_.erase(chosen);
     return seat;
 }
 
@@ -75,9 +77,13 @@ void GpuSeats::avoid(const std::string& uuid) {
     avoid_.push_back(uuid);
 }
 
-std::vector<std::string> GpuSeats::not_wanted() const {
+std::vector<std::string> GpuSeats::not_wanted(const std::string& near) const {
+    std::vector<std::string> all;
+    if (!near.empty())
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.uuid != near) all.push_back(device.uuid);
     const std::lock_guard lock(mutex_);
-    std::vector<std::string> all = avoid_;
+    all.insert(all.end(), avoid_.begin(), avoid_.end());
     all.insert(all.end(), held_.begin(), held_.end());
     return all;
 }

@@ -29,8 +29,8 @@ struct GpuSeat {
 /// Where they are while nobody uses them, and what is known of those that are not there. Thread-safe.
 class GpuSeats {
   public:
-    /// One that nobody uses; null: there is none.
-    std::unique_ptr<GpuSeat> take_idle();
+    /// One that nobody uses, `near` where that is among them; null: there is none.
+    std::unique_ptr<GpuSeat> take_idle(const std::string& near = {});
     void put_back(std::unique_ptr<GpuSeat> seat);
     /// Waits so long at most for one to be put back or given up.
     void wait(double seconds);
@@ -44,7 +44,8 @@ class GpuSeats {
     int held() const;                       ///< in use or not, or being opened
 
     void avoid(const std::string& uuid);
-    std::vector<std::string> not_wanted() const;  ///< those to avoid, and those held already
+    /// Those to avoid, and those held already; with `near`, all others than that too.
+    std::vector<std::string> not_wanted(const std::string& near = {}) const;
     bool avoids_any() const;
 
     std::mutex telling;  ///< for the callers' functions, which are called by one thread at a time

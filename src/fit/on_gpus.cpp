@@ -40,8 +40,8 @@ bool is_full(const gpu::GpuError& error, bool opening) {
 }  // namespace
 
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
-    const std::size_t bytes = std::size_t(rois.size) * rois.size * bytes_of(rois.type);
-    const std::size_t each = options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : worth_a_gpu / bytes;
+    const std::size_t each =
+        options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : worth_a_gpu / rois.roi_bytes();
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 
@@ -132,7 +132,7 @@ bool OnGpus::give_up(std::exception_ptr why) {
 bool OnGpus::find_seat(Hand& hand, bool first) {
     while (!seats_.why_none()) {
         if (options_.stop && *options_.stop) throw Cancelled("stopped while waiting for a GPU");
-        if ((hand.seat = seats_.take_idle())) break;
+        if ((hand.seat = seats_.take_idle(task_.near))) break;
         const bool somebody_has_one = seats_.held() > 0;
         if ((first || somebody_has_one) && seats_.may_ask(most_)) open(hand, first);
         if (hand.seat) break;
@@ -152,7 +152,7 @@ bool OnGpus::find_seat(Hand& hand, bool first) {
 void OnGpus::open(Hand& hand, bool first) {
     require_gpu_kernels();
     std::unique_lock turn = seats_.turn_to_ask();
-    if ((hand.seat = seats_.take_idle()) || seats_.why_none() || !seats_.may_ask(most_)) return;
+    if ((hand.seat = seats_.take_idle(task_.near)) || seats_.why_none() || !seats_.may_ask(most_)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = seats_.held() > 0;
     if (!first && !further) return;  // it has just been lost: the first thread waits for another
@@ -178,7 +178,7 @@ void OnGpus::open(Hand& hand, bool first) {
 
 gpu::LeaseRequest OnGpus::request() {
     return {.bytes = options_.gpu_memory_bytes,
-            .avoid = seats_.not_wanted(),
+            .avoid = seats_.not_wanted(task_.near),
             .on_wait =
                 [this](double elapsed_s, std::uint64_t available, std::uint64_t required) {
                     const std::lock_guard lock(seats_.telling);

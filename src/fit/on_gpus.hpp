@@ -31,7 +31,8 @@ struct Stack {
 struct GpuTask {
     const FitOptions& options;
     RowQueue& queue;
-    bool is_empty;  ///< a GPU is opened nevertheless: Backend::gpu says whether there is one
+    bool is_empty;     ///< a GPU is opened nevertheless: Backend::gpu says whether there is one
+    std::string near;  ///< UUID of the GPU that the input lies on, which no other one is asked for; empty: any will do
     /// Draws from the queue until there is nothing to be had; throws what goes wrong. `part` says how it was done.
     std::function<void(GpuFitter& gpu, RowShare& share, FitInfo& part)> serve;
 };

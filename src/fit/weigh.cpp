@@ -49,9 +49,11 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     offload::Work work;
     work.operation = &operation_of(model, rois.size, maps || planes > 0);
     work.size = n, work.flops = n * pixels * iterations * flops_of_a_pixel * parameters;
-    work.bytes_to_gpu = std::uint64_t(n * (pixels * (double(bytes_of(rois.type)) + planes) + (maps ? 8 : 0)));
+    const double roi_bytes = double(rois.roi_bytes());
+    work.bytes_to_gpu = std::uint64_t(n * ((rois.gpu < 0 ? roi_bytes : 0) + pixels * planes + (maps ? 8 : 0)));
+    work.bytes_to_host = rois.gpu < 0 ? 0 : std::uint64_t(n * roi_bytes);
     work.bytes_from_gpu = std::uint64_t(n * (4 * (2 * parameters + 2) + 2));
-    work.bytes = double(work.bytes_to_gpu + work.bytes_from_gpu);
+    work.bytes = double(work.bytes_to_gpu + work.bytes_to_host + work.bytes_from_gpu);
     work.cpu_threads = options.threads, work.library = "fit kernels";
     return work;
 }

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .. import _core
-from ..arrays_in import on_host
+from ..arrays_in import capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
 from .sessions import Session, session_or_default
 
@@ -129,8 +129,7 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
     else it is brought to the host."""
     if isinstance(array, (np.ndarray, DeviceArray)):
         return array
-    device = getattr(array, "__dlpack_device__", None)
-    if device is None or device()[0] != _CUDA:
+    if not on_gpu(array):
         return on_host(array)
     if session.choice == "cpu" and not open_gpu:
         return on_host(array)
@@ -146,24 +145,11 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
 
 def adopt(array, session: Session) -> DeviceArray:
     """A DeviceArray over another library's memory, of which it keeps the array alive."""
-    dtype = str(array.dtype).removeprefix("torch.")
+    dtype = dtype_name(array)
     if dtype not in _DTYPES:
         raise OptionError(f"arrays of {dtype} cannot be used on a GPU here: give {', '.join(_DTYPES)}")
     array = without_gaps(array)
-    try:  # 1: the default stream is to wait for the producer's; then we wait for that one
-        capsule = array.__dlpack__(stream=1, max_version=(1, 0))
-    except TypeError:
-        capsule = array.__dlpack__(stream=1)
-    return DeviceArray(_core.adopt(session._core, dtype, capsule, array))
-
-
-def without_gaps(array):
-    """Of PyTorch's and CuPy's: itself where it is in C order, else their copy of it."""
-    if hasattr(array, "is_contiguous"):
-        return array if array.is_contiguous() else array.contiguous()
-    if hasattr(array, "flags") and not array.flags.c_contiguous:
-        return array.copy(order="C")
-    return array
+    return DeviceArray(_core.adopt(session._core, dtype, capsule_of(array), array))
 
 
 def usable(array: np.ndarray) -> bool:

@@ -13,8 +13,9 @@ import math
 import numpy as np
 
 from .. import _core
+from ..arrays_in import on_gpu, without_gaps
 from ..errors import OptionError
-from .device_arrays import _CUDA, DeviceArray, adopt, host_or_device, readable, usable, without_gaps
+from .device_arrays import DeviceArray, adopt, host_or_device, readable, usable
 from .expressions import expression_of, input
 from .sessions import Session, session_or_default
 
@@ -204,8 +205,7 @@ class _Result:
     def _checked(self, session, dtype):
         target = self.value
         if not isinstance(target, (np.ndarray, DeviceArray)):
-            device = getattr(target, "__dlpack_device__", lambda: (0, 0))()
-            if device[0] != _CUDA or without_gaps(target) is not target:
+            if not on_gpu(target) or without_gaps(target) is not target:
                 raise OptionError(f"out is a {type(target).__name__}: give a NumPy array, a DeviceArray, or an array without "
                                   "gaps on a GPU")
             target = adopt(target, session)

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
+from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
 from .sessions import Session, session_or_default
@@ -53,7 +54,7 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
             except Exception as error:
                 if not is_out_of_memory(error) or not _recovered(session_or_default(session), name, error):
                     raise
-                if attempt == 1 and on_cpu is None and not any(_on_gpu(x) for x in (*arguments, *options.values())):
+                if attempt == 1 and on_cpu is None and not any(on_gpu(x) for x in (*arguments, *options.values())):
                     raise
         if on_cpu is not None:
             return on_cpu(*arguments, **options)
@@ -83,14 +84,10 @@ def give_back_of_others():
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def _on_gpu(x):
-    return isinstance(x, DeviceArray) or getattr(x, "__dlpack_device__", lambda: (1, 0))()[0] == 2
-
-
 def _on_host(x):
     if isinstance(x, DeviceArray):
         return x.to_numpy()
-    if not _on_gpu(x):
+    if not on_gpu(x):
         return x
     return x.cpu() if hasattr(x, "cpu") else to_host(x)
 

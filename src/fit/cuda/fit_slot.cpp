@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "gpu/foreign.hpp"
 #include "gpu/pinned.hpp"
 
 namespace glint {
@@ -30,7 +31,7 @@ void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t b
     std::vector<Piece> pieces;
     for (const Part& part : parts)
         for (std::size_t at = 0; at < part.bytes; at += piece)
-            pieces.push_back({part.host + at, staged + (part.at - begin) + at, std::min(piece, part.bytes - at)});
+            pieces.push_back({part.data + at, staged + (part.at - begin) + at, std::min(piece, part.bytes - at)});
     const auto copy = [&](std::size_t k) {
         const Piece& p = pieces[k];
         to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
@@ -54,7 +55,7 @@ BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters,
     BatchLayout l;
     l.has_corners = rois.camera && !rois.camera->uniform();
     l.has_variance = !rois.variance.empty(), l.has_additive = !rois.additive.empty();
-    l.pixels = place(l.up, pixels * bytes_of(rois.type));
+    l.pixels = place(l.up, count * rois.roi_bytes());
     if (l.has_corners) l.corners = place(l.up, 2 * count * sizeof(std::int32_t));
     if (l.has_variance) l.variance = place(l.up, pixels * sizeof(float));
     if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
@@ -85,12 +86,34 @@ void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const Ba
                 down + layout.columns, down + layout.bytes});
 }
 
+/// Into staged_up_.
+void FitSlot::stage(const std::vector<Part>& parts) {
+    if (parts.empty()) return;
+    const std::size_t begin = parts.front().at, end = parts.back().at + parts.back().bytes;
+    make_room(staged_up_, stream_.context(), end - begin);
+    std::vector<Part> of_host;
+    for (const Part& part : parts)
+        if (part.gpu < 0)
+            of_host.push_back(part);
+        else
+            gpu::download_foreign(part.gpu, reinterpret_cast<std::uint64_t>(part.data),
+                                  staged_up_.data() + (part.at - begin), part.bytes);
+    copy_parts(of_host, staged_up_.data(), begin, true);
+}
+
 void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
     const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
         gpu::Buffer<std::byte> to = up_.view(at, bytes);
         gpu::upload(stream_, to, {from, bytes});
     };
-    for (const Part& part : direct) upload(part.host, part.at, part.bytes);
+    for (const Part& part : direct)
+        if (part.gpu < 0) {
+            upload(part.data, part.at, part.bytes);
+        } else {
+            gpu::Buffer<std::byte> to = up_.view(part.at, part.bytes);
+            const auto address = reinterpret_cast<std::uint64_t>(part.data);
+            gpu::copy(stream_, to, gpu::Buffer<std::byte>::adopt(stream_, address, part.bytes, false));
+        }
     // Parts lie in `up` one after the other: neighbours that were staged go in one copy.
     for (std::size_t k = 0; k < staged.size();) {
         const std::size_t begin = staged[k].at;
@@ -103,16 +126,14 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
 void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout,
                   const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down) {
     const gpu::detail::ContextState& home = stream_.context().state();
-    const auto pageable = [&](const Part& part) { return !gpu::detail::is_pinned(home, part.host, part.bytes); };
+    const auto pageable = [&](const Part& part) {
+        return part.gpu < 0 ? !gpu::detail::is_pinned(home, part.data, part.bytes) : part.gpu != home.ordinal;
+    };
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
     std::vector<Part> direct, staged;
     for (const Part& part : up) (pageable(part) ? staged : direct).push_back(part);
-    if (!staged.empty()) {
-        const std::size_t begin = staged.front().at, end = staged.back().at + staged.back().bytes;
-        make_room(staged_up_, stream_.context(), end - begin);
-        copy_parts(staged, staged_up_.data(), begin, true);
-    }
+    stage(staged);
     marks_[0].record(stream_);
     send(direct, staged);
     marks_[1].record(stream_);
@@ -122,7 +143,7 @@ void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const Batc
         gpu::download(stream_, {staged_down_.data(), layout.down}, down_.view(0, layout.down));
         scatter_ = std::move(down);
     } else {
-        for (const Part& part : down) gpu::download(stream_, {part.host, part.bytes}, down_.view(part.at, part.bytes));
+        for (const Part& part : down) gpu::download(stream_, {part.data, part.bytes}, down_.view(part.at, part.bytes));
     }
     marks_[3].record(stream_);
 }

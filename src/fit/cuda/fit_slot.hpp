@@ -22,8 +22,9 @@ BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters,
 
 /// A piece of memory that goes to or comes from the device.
 struct Part {
-    std::byte* host;
+    std::byte* data;
     std::size_t bytes, at;  ///< `at`: in the device buffer
+    int gpu = -1;           ///< on which GPU `data` lie; -1: on the host
 };
 
 /// Times of one batch, on the device.
@@ -38,7 +39,7 @@ class FitSlot {
     /// Room for such a batch; keeps what is large enough. Throws gpu::OutOfMemory.
     void reserve(const BatchLayout& layout);
     /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts
-    /// that are not page-locked pass through memory of the slot's own.
+    /// that are not page-locked, or are on another GPU, pass through memory of the slot's own.
     void run(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout,
              const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down);
     /// Waits for the results to lie where they belong. Throws what went wrong on the device.
@@ -51,6 +52,7 @@ class FitSlot {
                           const gpu::Buffer<GpuCameraPixel>& maps);
 
   private:
+    void stage(const std::vector<Part>& parts);
     void send(const std::vector<Part>& direct, const std::vector<Part>& staged);
     void launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
                 const gpu::Buffer<GpuCameraPixel>& maps);

@@ -132,6 +132,7 @@ struct GpuFitter::State {
             parts.push_back({begin, count * each * element, at});
         };
         add(p.rois.pixels, bytes_of(p.rois.type), pixels, l.pixels);
+        parts.back().gpu = p.rois.gpu;
         if (l.has_corners) {
             add(p.rois.x_corner.data(), 4, 1, l.corners);
             add(p.rois.y_corner.data(), 4, 1, l.corners + count * 4);
@@ -241,9 +242,11 @@ struct GpuFitter::State {
                 make_visible(turn > slot_count || share.left() == 0);
                 p.launch.count = unsigned(rows.count());
                 flights.push_back({rows, &slot});
-                slot.run(p.kernel, p.launch, layout, maps, up_parts(p, layout, rows.first, rows.count()),
-                         down_parts(p, layout, rows.first, rows.count()));
-                info.bytes_up += std::int64_t(layout.up), info.bytes_down += std::int64_t(layout.down);
+                const std::vector<Part> up = up_parts(p, layout, rows.first, rows.count());
+                slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p, layout, rows.first, rows.count()));
+                for (const Part& part : up)
+                    if (part.gpu != context.ordinal()) info.bytes_up += std::int64_t(part.bytes);
+                info.bytes_down += std::int64_t(layout.down);
                 info.batch_size = std::max(info.batch_size, rows.count());
                 ++info.batches;
             }

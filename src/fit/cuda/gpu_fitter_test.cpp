@@ -201,6 +201,42 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
     expect_agreement(c);
 }
 
+// Of a context that others have made on the GPU, as PyTorch would; and the fit on the other GPU, and on the CPU.
+TEST_F(GpuFit, takes_pixels_where_they_lie) {
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 5000);
+    RoiView there = view(rois);
+    FitOptions options;
+    options.backend = Backend::gpu, options.gpu_batch_size = 1001;  // of a size that no load is aligned to
+    const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit(there, psf, pixel_um);
+    for (int ordinal = 0; ordinal < std::min(2, gpu_count()); ++ordinal) {
+        const gpu::Context theirs(ordinal, {.limit_bytes = 64 * gpu::test::mib, .separate = ordinal == 0});
+        const gpu::Stream stream(theirs);
+        gpu::Buffer<float> pixels(stream, rois.pixels.size());
+        gpu::upload(stream, pixels, rois.pixels);
+        stream.synchronize();
+        there.pixels = reinterpret_cast<const std::byte*>(pixels.read_on(stream)), there.gpu = ordinal;
+        FitInfo info;
+        const Fits fits = fit(there, psf, pixel_um, options, &info);
+        ASSERT_EQ(info.gpus.size(), 1u);
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.ordinal == ordinal) EXPECT_EQ(info.gpus[0].uuid, device.uuid);
+        EXPECT_EQ(info.bytes_up, 0);
+        EXPECT_EQ(fits.theta, from_host.theta);
+        EXPECT_EQ(fits.p_value, from_host.p_value);
+        FitOptions cpu;
+        cpu.threads = 2;
+        EXPECT_EQ(fit(there, psf, pixel_um, cpu).theta, on_cpu.theta);
+
+        GpuFitter elsewhere(gpu::LeaseRequest{.avoid = {info.gpus[0].uuid}});
+        Fits through_host;
+        through_host.resize(psf.model, rois.count());
+        elsewhere.fit(there, psf, pixel_um, options, view(through_host), &info);
+        EXPECT_EQ(through_host.theta, from_host.theta);
+        EXPECT_GT(info.bytes_up, 0);
+    }
+}
+
 TEST_F(GpuFit, starts_where_it_is_told) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNBS);
     Rois rois = simulated(psf.model, 9, 300);
@@ -221,7 +257,7 @@ TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
     const Compared cut = both(rois, psf, {}, 96);
     EXPECT_EQ(cut.info.batches, 11);
     EXPECT_EQ(cut.info.batch_size, 96);
-    EXPECT_GT(cut.info.bytes_up, std::int64_t(rois.pixels.size() * sizeof(float)));
+    EXPECT_EQ(cut.info.bytes_up, std::int64_t(rois.pixels.size() * sizeof(float)));
     for (int k = 0; k < 6; ++k) {
         EXPECT_EQ(whole.gpu.theta[k], cut.gpu.theta[k]);
         EXPECT_EQ(whole.gpu.crlb[k], cut.gpu.crlb[k]);

@@ -1,0 +1,77 @@
+// Memory of other libraries on a GPU.
+// SPDX-License-Identifier: MIT
+#include "gpu/foreign.hpp"
+
+#include <optional>
+
+#include "gpu/context_state.hpp"
+#include "gpu/text.hpp"
+
+namespace glint::gpu {
+namespace {
+
+/// The GPU's primary context, current while this lives.
+class Primary {
+  public:
+    explicit Primary(int ordinal) : driver_(usable_driver()) {
+        check(driver_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
+        cu::Context primary = nullptr;
+        check(driver_.cuDevicePrimaryCtxRetain(&primary, device_), "cuDevicePrimaryCtxRetain");
+        driver_.cuCtxGetCurrent(&before_);
+        driver_.cuCtxSetCurrent(primary);
+    }
+    ~Primary() {
+        driver_.cuCtxSetCurrent(before_);
+        driver_.cuDevicePrimaryCtxRelease(device_);
+    }
+    Primary(const Primary&) = delete;
+    Primary& operator=(const Primary&) = delete;
+
+  private:
+    const Driver& driver_;
+    cu::Device device_ = 0;
+    cu::Context before_ = nullptr;
+};
+
+bool has_primary(int ordinal) {
+    const Driver& driver = usable_driver();
+    cu::Device device = 0;
+    unsigned flags = 0;
+    int active = 0;
+    check(driver.cuDeviceGet(&device, ordinal), "cuDeviceGet");
+    check(driver.cuDevicePrimaryCtxGetState(device, &flags, &active), "cuDevicePrimaryCtxGetState");
+    return active != 0;
+}
+
+}  // namespace
+
+void wait_for_default_stream(int ordinal) {
+    if (!has_primary(ordinal)) return;
+    const Primary current(ordinal);
+    const auto legacy = reinterpret_cast<cu::Stream>(std::uintptr_t(1));
+    check(usable_driver().cuStreamSynchronize(legacy), "waiting for the default stream");
+}
+
+void download_foreign(int ordinal, std::uint64_t from, void* to, std::size_t bytes) {
+    // Addresses are those of the process: any context of the GPU will do.
+    std::vector<Context> ours;
+    if (!has_primary(ordinal))
+        for (const Context& context : open_contexts())
+            if (context.ordinal() == ordinal && ours.empty()) ours.push_back(context);
+    std::optional<Primary> primary;
+    std::optional<detail::Current> current;
+    if (ours.empty())
+        primary.emplace(ordinal);
+    else
+        current.emplace(ours.front().state());
+    const Driver& driver = usable_driver();
+    const std::string what = text("copying ", bytes_text(bytes), " from GPU ", ordinal, " to the host");
+    cu::Stream stream = nullptr;
+    check(driver.cuStreamCreate(&stream, cu::stream_non_blocking), what.c_str());
+    cu::Result result = driver.cuMemcpyDtoHAsync(to, from, bytes, stream);
+    if (result == cu::success) result = driver.cuStreamSynchronize(stream);
+    driver.cuStreamDestroy(stream);
+    check(result, what.c_str());
+}
+
+}  // namespace glint::gpu
