@@ -150,7 +150,8 @@ TEST_F(SeveralGpus, a_number_that_is_none_is_refused) {
 TEST_F(SeveralGpus, their_speed_is_measured_together) {
     const std::string server = server_.string();
     const Ended ended =
-        run(folder_, "export LD_LIBRARY_PATH=" + server + " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/bench" +
+        run(folder_, "export LD_LIBRARY_PATH=" + server +
+                         "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/bench" +
                          " SIMGPU_TIME_SCALE=0 SIMGPU_LEAKS=1 SIMGPU_DEVICES=3x8GiB SIMGPU_KERNELS=" + server +
                          "/libsimgpu_all_kernels.so; exec glint bench fit --gpus all --count 500 --gpus-bytes 200kB "
                          "--repeats 1 --batch-size 256 --json");
@@ -172,12 +173,13 @@ TEST_F(SeveralGpus, the_summary_names_each) {
     const std::string server = server_.string();
     Ended ended;
     for (int attempt = 0; attempt < 50 && ended.out.find("2x ") == std::string::npos; ++attempt) {
-        ended =
-            run(folder_, "export LD_LIBRARY_PATH=" + server + " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/both" +
-                             " SIMGPU_TIME_SCALE=0 SIMGPU_DEVICES=2x8GiB SIMGPU_KERNELS=" + server +
-                             "/libsimgpu_all_kernels.so; exec glint fit rois.npy -o o.csv --sigma 130nm "
-                             "--pixel-size 100nm --offset 0 --gain 1 --overwrite --backend gpu --gpus all "
-                             "--batch-size 32");
+        ended = run(folder_,
+                    "export LD_LIBRARY_PATH=" + server +
+                        "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/both" +
+                        " SIMGPU_TIME_SCALE=0 SIMGPU_DEVICES=2x8GiB SIMGPU_KERNELS=" + server +
+                        "/libsimgpu_all_kernels.so; exec glint fit rois.npy -o o.csv --sigma 130nm "
+                        "--pixel-size 100nm --offset 0 --gain 1 --overwrite --backend gpu --gpus all "
+                        "--batch-size 32");
         ASSERT_EQ(ended.exit_code, 0) << ended.err;
     }
     EXPECT_NE(ended.out.find("2x "), std::string::npos) << ended.out;
