@@ -33,10 +33,10 @@ constexpr int all_gpus = 0;
 
 struct FitOptions {
     Backend backend = Backend::cpu;
-    /// Most GPUs to use at once; all_gpus: as many as there are. A large stack is spread over them; stacks that a Fitter
-    /// gets from several threads go to one each. It begins with the GPUs that are free, and others join in while there
-    /// is something left to do. With more than one, Backend::automatic lets the CPU fit too where that is expected to
-    /// shorten the run by a tenth.
+    /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
+    /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in
+    /// while there is something left to do. With more than one, Backend::automatic lets the CPU fit a stack too where
+    /// that is expected to shorten the run by a tenth.
     int gpus = 1;
     std::uint64_t gpu_memory_bytes = std::uint64_t(1) << 30;  ///< to ask for, and most to take, beyond the context
     std::int64_t gpu_batch_size = 0;                          ///< ROIs sent at once; 0: chosen
@@ -114,12 +114,15 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// What else may be done on a GPU that a Fitter has: a movie (src/pipeline). It goes on where it was, and throws what
-/// goes wrong.
+/// What else may be done on the GPUs that a Fitter has: a movie (src/pipeline).
 struct GpuWork {
     std::int64_t total = 0;  ///< frames, say
-    std::function<void(GpuFitter& gpu, FitInfo& part)> go_on;
-    std::function<std::int64_t()> finished;  ///< of the total; more than before a failure: the GPU is of use
+    int gpus = 1;            ///< that it keeps busy
+    /// From a thread for each GPU: has the work done by it too, until it has ended; throws what goes wrong on that GPU.
+    /// To tell `done` of fits, from any thread, says that the GPU is of use.
+    std::function<void(GpuFitter& gpu, const std::function<void(std::int64_t fits)>& done, FitInfo& part)> lend;
+    std::function<bool()> ended;                                   ///< nothing is left to do
+    std::function<std::int64_t()> finished;                        ///< of the total
     double most_wait_s = std::numeric_limits<double>::infinity();  ///< to wait longer for a GPU does not pay
 };
 
@@ -135,9 +138,9 @@ class Fitter {
     Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
              FitInfo* info = nullptr);
 
-    /// Does `work` with the leases, the waits and the new attempts of fit(). True: all is done. False: the rest is for
+    /// Does `work` with the leases, the waits and the new attempts of fit(). True: it has ended. False: the rest is for
     /// the CPU, and `info` says why. Throws as fit(), and what `work` throws but gpu::GpuError.
-    bool run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info);
+    bool run_on_gpus(const GpuWork& work, const FitOptions& options, FitInfo& info);
 
   private:
     struct State;

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from . import _core
 from .camera import Camera, core_camera
 from .errors import OptionError
-from .fits import FitInfo, OnWait, Progress, fit_options
+from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count
 from .localizations import Localizations, load_localizations, warn
 from .movies import open_movie
 from .psf import Psf, core_psf
@@ -37,8 +37,8 @@ class LocalizeInfo:
 def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
-             auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpu_memory: int | str = 1 << 30,
-             batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
+             auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
+             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
              on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
     """Finds the molecules in a movie, fits each, and returns their table.
@@ -77,6 +77,7 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     options.resume, options.overwrite = resume, overwrite
     fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                        tolerance)
+    fits.gpus = gpu_count(gpus)
     callbacks = _core.Callbacks(progress, on_wait, log, warn)
     if out is None:
         if resume:

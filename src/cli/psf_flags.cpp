@@ -92,6 +92,10 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--gpu-timeout", flags.gpu_timeout, "The same of gpu, before it fails")
         ->capture_default_str()
         ->group("Fit");
+    app.add_option("--gpus", flags.gpus,
+                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
+        ->capture_default_str()
+        ->group("Fit");
     app.add_flag("--always-gpu", flags.always_gpu,
                  "auto takes a GPU wherever there is one, and waits for it, even where the CPU would be done sooner")
         ->group("Fit");
@@ -100,10 +104,6 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
 }
 
 void add_stack_flags(CLI::App& app, BackendFlags& flags) {
-    app.add_option("--gpus", flags.gpus,
-                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
-        ->capture_default_str()
-        ->group("Fit");
     app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");

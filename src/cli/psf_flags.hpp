@@ -37,9 +37,9 @@ struct BackendFlags {
     bool restart_batches = false, gpu_log = false;
 };
 
-/// --backend, and what there is to say about a GPU.
+/// --backend, --gpus, and what there is to say about GPUs.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
-/// --gpus, and how a stack of ROIs is cut.
+/// How a stack of ROIs is cut.
 void add_stack_flags(CLI::App& app, BackendFlags& flags);
 /// The console is told of waits and, with --gpu-log, of everything that befalls a fit on a GPU.
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);

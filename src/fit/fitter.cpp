@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -64,6 +65,7 @@ struct Fitter::State {
         double cpu_share = 0;         // beside them; 0: not
     };
     void fit(const Stack& stack, FitInfo& info);
+    int most_gpus(int wanted);
     Plan plan(const Stack& stack, FitInfo& info);
     offload::Decision weigh(const Stack& stack, FitInfo& info);
     bool is_pinned(const RoiView& rois);
@@ -108,22 +110,26 @@ Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, cons
 
 void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     const Plan who = plan(stack, info);
-    const auto told = [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
+    const auto tell = [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
-                   stack.options.progress ? RowQueue::Told(told) : RowQueue::Told());
+                   stack.options.progress ? RowQueue::Told(tell) : RowQueue::Told());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
     if (chosen(stack.options.backend) != Backend::cpu)
         info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(queue.finished(), info);
     fit_the_rest(stack, who, queue, info);
 }
 
+/// Of FitOptions::gpus, that the Fitter may hold.
+int Fitter::State::most_gpus(int wanted) {
+    if (wanted == 1) return 1;
+    return std::max(1, wanted == all_gpus ? seats.there() : std::min(wanted, seats.there()));
+}
+
 Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
     const Backend backend = chosen(stack.options.backend);
     if (backend == Backend::cpu) return plan;
-    const int wanted = stack.rois.gpu < 0 ? stack.options.gpus : 1;  // where the pixels lie
-    plan.most_gpus =
-        wanted == 1 ? 1 : std::max(1, wanted == all_gpus ? seats.there() : std::min(wanted, seats.there()));
+    plan.most_gpus = most_gpus(stack.rois.gpu < 0 ? stack.options.gpus : 1);  // where the pixels lie
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
     if (backend != Backend::automatic || !stack.options.weigh || seats.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
@@ -240,27 +246,23 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     if (is_by_choice(plan.decision)) weighing.forgo(*plan.decision, seconds_since(began));
 }
 
-bool Fitter::run_on_gpu(const GpuWork& work, const FitOptions& options, FitInfo& info) {
-    RowQueue queue({0, work.total});
-    const GpuTask task{options, queue, work.total == 0, {}, [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
-                           const RowRange all = share.take(work.total);
-                           const std::int64_t before = work.finished();
-                           try {
-                               work.go_on(gpu, part);
-                           } catch (...) {
-                               const RowRange done{all.first, all.first + work.finished() - before};
-                               if (done.empty()) throw;  // no progress: `share` gives all back
-                               share.finish(done);
-                               queue.give_back({done.end, all.end});
-                               throw;
-                           }
-                           share.finish(all);
-                       }};
-    OnGpus on_gpus(state_->seats, task, 1, 1, info);
+bool Fitter::run_on_gpus(const GpuWork& work, const FitOptions& options, FitInfo& info) {
+    RowQueue queue({0, std::numeric_limits<std::int64_t>::max()});  // of fits: how many there are shows at the end
+    const auto serve = [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
+        std::mutex one_at_a_time;
+        const auto done = [&](std::int64_t fits) {
+            const std::lock_guard lock(one_at_a_time);
+            share.finish(share.take(fits));
+        };
+        work.lend(gpu, done, part);
+        queue.end();
+    };
+    const GpuTask task{options, queue, work.total == 0, {}, serve};
+    const int most = state_->most_gpus(options.gpus);
+    OnGpus on_gpus(state_->seats, task, std::min(most, work.gpus), most, info);
     on_gpus.wait_at_most(work.most_wait_s);
     state_->let_learn(on_gpus, options);
-    const bool done = on_gpus.run();
-    info.gpus.clear();  // of fits, which these were not
+    const bool done = on_gpus.run() && work.ended();
     if (!done) info.note = state_->why_cpu(work.finished(), info);
     return done;
 }

@@ -36,6 +36,8 @@ class RowQueue {
     void give_back(RowRange rows, std::int64_t finished = 0);
     /// From now on there is nothing to take: something went wrong that stops all.
     void close();
+    /// All is done, however many rows that were.
+    void end();
 
     /// Waits until there is something to take; false: everything is finished, or it was closed. Throws Cancelled.
     bool wait_for_rows(const StopFlag* stop);
@@ -52,7 +54,7 @@ class RowQueue {
     void tell();
     bool over() const { return closed_ || finished_ == total_; }
 
-    const std::int64_t total_;
+    std::int64_t total_;
     const int sharers_;
     const Told told_;
     std::mutex telling_;

@@ -45,13 +45,14 @@ Psf psf(PsfModel model = PsfModel::GaussianXYNB) {
     return psf;
 }
 
-FrameBlock simulated(const Camera& by, double spots = 8) {
+FrameBlock simulated(const Camera& by, double spots = 8, int count = frames, int size = 0) {
     SimulateOptions options;
     options.structure = Structure::random;
     options.psf = psf();
-    options.width = width, options.height = height, options.frames = frames, options.spots_per_frame = spots;
+    options.width = size ? size : width, options.height = size ? size : height, options.frames = count,
+    options.spots_per_frame = spots;
     FrameBlock block;
-    Simulation(options, by).read(0, frames, block);
+    Simulation(options, by).read(0, count, block);
     return block;
 }
 
@@ -239,7 +240,47 @@ TEST_F(GpuMovie, frames_before_a_bad_one_are_kept) {
     EXPECT_EQ(read_bytes(folder / "damaged.partial.csv"), read_bytes(folder / "whole.csv"));
 }
 
+namespace {
+
+constexpr int long_movie = 260, small_frame = 16;  // frames, px
+
+/// By up to so many GPUs, in blocks of a frame, so that there is something to do for two.
+Localizations by_gpus(int gpus, LocalizeResult* result = nullptr) {
+    static const FrameBlock block = simulated(camera(), 1, long_movie, small_frame);
+    LocalizeOptions how = options(Backend::gpu);
+    how.memory_bytes = 1, how.fit.gpus = gpus;
+    return localize_frames(*memory_movie(block), camera(), how, result);
+}
+
+void expect_equal(const Localizations& a, const Localizations& b) {
+    EXPECT_EQ(a.frame, b.frame);
+    EXPECT_EQ(a.x_px, b.x_px);
+    EXPECT_EQ(a.photons, b.photons);
+    EXPECT_EQ(a.p_value, b.p_value);
+}
+
+}  // namespace
+
+TEST_F(GpuMovie, is_the_same_on_several_gpus) {
+    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";
+    const Localizations one = by_gpus(1);
+    LocalizeResult result;
+    for (int attempt = 0; attempt < 20 && result.fit.gpus.size() < 2; ++attempt)  // the second may come too late
+        expect_equal(by_gpus(all_gpus, &result), one);
+    ASSERT_EQ(result.fit.gpus.size(), 2u);
+    EXPECT_EQ(result.frames, long_movie);
+    EXPECT_EQ(result.fit.gpus[0].fits + result.fit.gpus[1].fits, result.spots);
+    EXPECT_EQ(result.fit.bytes_up, std::int64_t(long_movie) * small_frame * small_frame * 2);
+    EXPECT_EQ(result.fit.device.rfind("2x ", 0), 0u) << result.fit.device;
+}
+
 // Each runs in a process of its own, whose simulated driver fails as it is told.
+TEST_F(GpuMovie, DISABLED_in_a_child_survives_on_several_gpus) {
+    LocalizeResult result;
+    const Localizations rows = by_gpus(all_gpus, &result);
+    EXPECT_EQ(result.frames, long_movie);
+    expect_equal(rows, by_gpus(1));  // faults are over by then
+}
 TEST_F(GpuMovie, DISABLED_in_a_child_survives) {
     LocalizeResult result;
     const std::string bytes = bytes_of_run(options(Backend::gpu), &result);
@@ -278,6 +319,16 @@ TEST_F(GpuMovie, goes_on_elsewhere_when_a_gpu_is_lost) {
     }
     test::expect_passes("GpuMovie", "falls_back",
                         "cuLaunchKernel:20~:700,cuDevicePrimaryCtxRetain:2+:2 SIMGPU_LEAKS=0");
+}
+
+TEST_F(GpuMovie, one_of_several_is_lost_at_any_point) {
+    if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
+    if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";
+    for (const char* fault : {"cuLaunchKernel:700~:700 SIMGPU_LEAKS=0", "cuMemcpyDtoHAsync:200~:700 SIMGPU_LEAKS=0",
+                              "cuMemcpyHtoDAsync:99:999", "cuDevicePrimaryCtxRetain:2+:2"}) {
+        SCOPED_TRACE(fault);
+        test::expect_passes("GpuMovie", "survives_on_several_gpus", fault);
+    }
 }
 
 TEST_F(GpuMovie, automatic_takes_the_cpu_where_no_gpu_can_be_had) {

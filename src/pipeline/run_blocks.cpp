@@ -5,6 +5,7 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
-#include "pipeline/movie_on_gpu.hpp"
+#include "pipeline/movie_on_gpus.hpp"
 #include "pipeline/weigh_movie.hpp"
 #include "pipeline/worker.hpp"
 
@@ -85,22 +86,20 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
         info.note = info.decision;
         return false;
     }
-    double busy_s = 0;
-    GpuWork work{frames,
-                 [&](GpuFitter& gpu, FitInfo& part) {
-                     const auto began = std::chrono::steady_clock::now();
-                     localize_on_gpu(gpu, movie.info(), job, frames - blocks.finished(), blocks, part);
-                     busy_s = seconds_since(began);
+    MovieOnGpus on_gpus(movie.info(), job, frames, blocks);
+    GpuWork work{frames, on_gpus.useful_gpus(),
+                 [&](GpuFitter& gpu, const std::function<void(std::int64_t)>& done, FitInfo& part) {
+                     on_gpus.lend(gpu, done, part);
                  },
-                 [&] { return blocks.finished(); }};
+                 [&] { return on_gpus.ended(); }, [&] { return blocks.finished(); }};
     if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
         work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
     info.fits = frames;  // what is told of, where the GPU does not get to the end
     Fitter fitter;
     try {
-        const bool done = fitter.run_on_gpu(work, options, info);
-        if (decision && done && info.retries == 0 && blocks.finished() == frames)
-            weighing.learn(offload::Side::gpu, frames, busy_s);
+        const bool done = fitter.run_on_gpus(work, options, info);
+        if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
+            weighing.learn(offload::Side::gpu, frames, info.gpus.front().seconds);
         return done;
     } catch (const Cancelled&) {
         return true;  // stopped while it waited for a GPU: nothing more is to be done

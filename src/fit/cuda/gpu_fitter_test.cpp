@@ -220,7 +220,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
         const Fits fits = fit(there, psf, pixel_um, options, &info);
         ASSERT_EQ(info.gpus.size(), 1u);
         for (const gpu::Device& device : gpu::inventory().devices)
-            if (device.ordinal == ordinal) EXPECT_EQ(info.gpus[0].uuid, device.uuid);
+            EXPECT_EQ(info.gpus[0].uuid == device.uuid, device.ordinal == ordinal);
         EXPECT_EQ(info.bytes_up, 0);
         EXPECT_EQ(fits.theta, from_host.theta);
         EXPECT_EQ(fits.p_value, from_host.p_value);

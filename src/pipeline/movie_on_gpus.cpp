@@ -1,0 +1,265 @@
+// The frames of a job on GPUs that come and go.
+//
+// A thread takes a block from its file to its rows: it reads the block into pinned memory, has one of a few GpuWorkers do
+// its part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels and
+// the CPU's part of different blocks overlap. Whoever lends a GPU while nobody runs the blocks runs them; a GPU that fails
+// takes its workers with it, and the block goes to another worker.
+// SPDX-License-Identifier: MIT
+#include "pipeline/movie_on_gpus.hpp"
+
+#include <tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "pipeline/block_plan.hpp"
+#include "pipeline/gpu_worker.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::size_t most_workers = 4;      // streams: one uploads, one computes, one downloads, one begins
+constexpr std::int64_t worth_a_gpu = 128;    // blocks: 0.1 s of one; to open it takes 0.2 s
+constexpr std::int64_t most_gpus = 1 << 10;  // of one process
+
+struct PinnedBlock : Block {
+    gpu::Pinned<std::byte> counts;
+};
+
+/// What a thread has for the CPU's part.
+struct Hands {
+    explicit Hands(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
+    Fitter fitter;
+    FoundSpots found;
+};
+
+/// Shares the GPU's memory with others now and then, once the workers have what they need.
+class LeaseKeeper {
+  public:
+    LeaseKeeper(GpuFitter& gpu, std::size_t workers) : gpu_(gpu), blocks_until_(2 * workers) {}
+    void look() {
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return;  // somebody is at it
+        if (blocks_until_ > 0) --blocks_until_;
+        const auto now = std::chrono::steady_clock::now();
+        if (blocks_until_ > 0 || now - looked_ < std::chrono::milliseconds(100)) return;
+        looked_ = now;
+        gpu_.share();
+    }
+
+  private:
+    GpuFitter& gpu_;
+    std::mutex mutex_;
+    std::size_t blocks_until_;
+    std::chrono::steady_clock::time_point looked_{};
+};
+
+std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
+                                                   int block_frames) {
+    const std::size_t limit = gpu.context().statistics().limit_bytes, frame = gpu_bytes_of_frame(movie, job);
+    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, most_workers);
+    const std::size_t frames = std::clamp<std::size_t>(limit / count / frame, 1, std::size_t(block_frames));
+    const gpu::Module detect = detect_module(gpu.context());
+    std::vector<std::unique_ptr<GpuWorker>> workers;
+    for (std::size_t k = 0; k < count; ++k)
+        workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, int(frames)));
+    return workers;
+}
+
+}  // namespace
+
+/// A GPU while it is lent.
+struct MovieOnGpus::Lender {
+    Lender(GpuFitter& fitter, const std::function<void(std::int64_t)>& told, const MovieInfo& movie, const Job& job,
+           int block_frames)
+        : gpu(fitter), done(told), workers(workers_of(fitter, movie, job, block_frames)), keeper(gpu, workers.size()) {}
+
+    GpuFitter& gpu;
+    const std::function<void(std::int64_t)>& done;
+    std::vector<std::unique_ptr<GpuWorker>> workers;
+    LeaseKeeper keeper;
+    std::size_t busy = 0;        // workers that a thread has; under State::mutex, as what follows
+    std::exception_ptr failure;  // set: none of them is taken any more
+};
+
+struct MovieOnGpus::State {
+    State(const MovieInfo& of, const Job& wanted, std::int64_t frames, BlocksInOrder& in_order)
+        : movie(of),
+          job(wanted),
+          blocks(in_order),
+          plan(plan_gpu_blocks(frame_bytes(), frames, wanted.threads, wanted.options.memory_bytes)),
+          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))) {}
+    std::size_t frame_bytes() const { return std::size_t(movie.width) * movie.height * bytes_of(movie.type); }
+
+    const MovieInfo& movie;
+    const Job& job;
+    BlocksInOrder& blocks;
+    const BlockPlan plan;
+    const int useful_gpus;
+
+    struct Loan {
+        Lender* lender;
+        GpuWorker* worker;
+    };
+    std::mutex mutex;  // for what follows
+    std::condition_variable changed;
+    std::deque<Loan> idle;  // in turn, so that all GPUs are used alike
+    std::vector<Lender*> lenders;
+    std::exception_ptr last_failure;
+    bool running = false, ended = false;
+
+    void add(Lender& lender);
+    void withdraw(Lender& lender);  // with the mutex held
+    Loan take();
+    void put_back(const Loan& loan, std::exception_ptr failure = nullptr);
+    void run_with(Lender& lender, std::unique_lock<std::mutex>& lock);
+    void run(const gpu::Context& context);
+    void localize(PinnedBlock& block, FoundSpots& found);
+};
+
+void MovieOnGpus::State::add(Lender& lender) {
+    const std::lock_guard lock(mutex);
+    lenders.push_back(&lender);
+    for (const auto& worker : lender.workers) idle.push_back({&lender, worker.get()});
+    changed.notify_all();
+}
+
+void MovieOnGpus::State::withdraw(Lender& lender) {
+    std::erase(lenders, &lender);
+    std::erase_if(idle, [&](const Loan& loan) { return loan.lender == &lender; });
+    changed.notify_all();
+}
+
+/// Waits for one; where no GPU is left, throws what the last one failed by.
+MovieOnGpus::State::Loan MovieOnGpus::State::take() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return !idle.empty() || lenders.empty(); });
+    if (idle.empty()) std::rethrow_exception(last_failure);
+    const Loan loan = idle.front();
+    idle.pop_front();
+    ++loan.lender->busy;
+    return loan;
+}
+
+void MovieOnGpus::State::put_back(const Loan& loan, std::exception_ptr failure) {
+    const std::lock_guard lock(mutex);
+    Lender& lender = *loan.lender;
+    --lender.busy;
+    if (failure && !lender.failure) {
+        lender.failure = last_failure = failure;
+        withdraw(lender);
+    }
+    if (!lender.failure) idle.push_back(loan);
+    changed.notify_all();
+}
+
+/// The GPU's part of a block.
+void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
+    for (bool done = false; !done;) {
+        const Loan loan = take();
+        block.result = {};
+        block.result.first_frame = block.first;
+        std::exception_ptr failure;
+        try {
+            loan.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
+            loan.lender->keeper.look();
+            loan.lender->done(std::int64_t(found.fits.count()));
+            done = true;
+        } catch (const gpu::GpuError&) {
+            failure = std::current_exception();
+        } catch (...) {
+            put_back(loan);
+            throw;
+        }
+        put_back(loan, failure);
+    }
+}
+
+void MovieOnGpus::State::run(const gpu::Context& context) {
+    std::vector<PinnedBlock> items;
+    for (int k = 0; k < plan.blocks; ++k) {
+        items.emplace_back();
+        items.back().counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
+    }
+    tbb::enumerable_thread_specific<Hands> hands([&] { return Hands(job); });
+    blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
+        Hands& mine = hands.local();
+        blocks.read(block, block.counts.data());
+        if (block.count == 0) return;
+        localize(block, mine.found);
+        add_rows(job, mine.fitter, mine.found, block.result);
+    });
+}
+
+/// Until there is nothing left to do, or no GPU left, or something else went wrong, which it throws.
+void MovieOnGpus::State::run_with(Lender& lender, std::unique_lock<std::mutex>& lock) {
+    running = true;
+    lock.unlock();
+    const auto stop = [&](bool at_end) {
+        lock.lock();
+        running = false, ended = at_end;
+        changed.notify_all();
+    };
+    try {
+        run(lender.gpu.context());
+    } catch (const gpu::GpuError&) {
+        stop(false);
+        if (!lender.failure) {  // before a worker was asked
+            lender.failure = last_failure = std::current_exception();
+            withdraw(lender);
+        }
+        return;
+    } catch (...) {
+        stop(true);
+        throw;
+    }
+    stop(true);
+}
+
+MovieOnGpus::MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks)
+    : state_(std::make_unique<State>(movie, job, frames, blocks)) {}
+MovieOnGpus::~MovieOnGpus() = default;
+
+int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }
+
+bool MovieOnGpus::ended() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->ended;
+}
+
+void MovieOnGpus::lend(GpuFitter& gpu, const std::function<void(std::int64_t)>& done, FitInfo& info) {
+    State& state = *state_;
+    info.backend = "gpu", info.device = gpu.context().name();
+    Lender lender(gpu, done, state.movie, state.job, state.plan.frames);
+    state.add(lender);
+    const auto leave = [&](std::unique_lock<std::mutex>& lock) {
+        state.withdraw(lender);
+        state.changed.wait(lock, [&] { return lender.busy == 0; });
+        for (const auto& worker : lender.workers) {
+            const GpuTimes& times = worker->times();
+            info.bytes_up += times.bytes_up, info.bytes_down += times.bytes_down;
+            info.transfer_seconds += times.upload, info.kernel_seconds += times.detect + times.fit;
+        }
+    };
+    std::unique_lock lock(state.mutex);
+    try {
+        while (!state.ended && !lender.failure)
+            if (state.running)
+                state.changed.wait(lock);
+            else
+                state.run_with(lender, lock);
+    } catch (...) {
+        leave(lock);
+        throw;
+    }
+    leave(lock);
+    if (lender.failure && !state.ended) std::rethrow_exception(lender.failure);
+}
+
+}  // namespace glint
