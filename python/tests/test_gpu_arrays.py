@@ -193,6 +193,14 @@ def test_fits_of_arrays_on_a_gpu(session, psf, camera, counts):
     assert expected.info.bytes_up >= here.nbytes
 
 
+def test_movies_on_several_gpus(psf, camera, simulated):
+    one = glint.localize(simulated.movie, psf, camera, backend="gpu", gpu_timeout=60)
+    many = glint.localize(simulated.movie, psf, camera, backend="gpu", gpu_timeout=60, gpus="all", memory=1)
+    assert {entry[1] for entry in many.info.fit.gpus} <= {device.uuid for device in gpu.devices()}
+    assert sum(entry[2] for entry in many.info.fit.gpus) == many.info.spots
+    same_table(many, one)
+
+
 # ---- A full GPU
 
 

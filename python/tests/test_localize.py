@@ -90,6 +90,7 @@ def test_only_some_frames(psf, camera, simulated):
     (dict(frames=slice(0, 10, 2)), "steps of 1"),
     (dict(roi_size=99), "99 pixels"),
     (dict(threshold=-3), "threshold"),
+    (dict(gpus=0), "gpus=0"),
     (dict(resume=True), "out="),
     (dict(out="locs.xyz"), "locs.xyz"),
     (dict(camera=None), "pixel_size_um, offset, gain"),
