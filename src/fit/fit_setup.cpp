@@ -145,7 +145,7 @@ void add_gpu_part(FitInfo& sum, const FitInfo& more) {
     std::int64_t all = sum.cpu_fits;
     for (const GpuPart& part : sum.gpus) all += part.fits;
     for (GpuPart& part : sum.gpus) part.share = all > 0 ? double(part.fits) / double(all) : 0;
-    if (sum.gpus.size() > 1) sum.device = names_of(sum.gpus);
+    if (!more.gpus.empty() && sum.gpus.size() > 1) sum.device = names_of(sum.gpus);
 }
 
 RoiView view(const Rois& rois) {
