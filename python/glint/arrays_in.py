@@ -7,7 +7,7 @@ import numpy as np
 from . import _core
 from .errors import OptionError
 
-_CUDA = 2  # DLPack's kDLCUDA
+CUDA = 2  # DLPack's kDLCUDA
 _HOST_DEVICES = (1, 3, 11)  # and pinned memory of CUDA and ROCm, which the host reads as its own
 _DIRECT = ("uint8", "uint16", "float32")
 
@@ -28,7 +28,7 @@ def pixels_of(rois):
 def on_gpu(array):
     """Whether it lies on an NVIDIA GPU."""
     device = getattr(array, "__dlpack_device__", None)
-    return device is not None and not isinstance(array, np.ndarray) and device()[0] == _CUDA
+    return device is not None and not isinstance(array, np.ndarray) and device()[0] == CUDA
 
 
 def dtype_name(array):

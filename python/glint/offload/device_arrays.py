@@ -7,11 +7,10 @@ import math
 import numpy as np
 
 from .. import _core
-from ..arrays_in import capsule_of, dtype_name, on_gpu, on_host, without_gaps
+from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
 from .sessions import Session, session_or_default
 
-_CUDA = 2  # DLPack's kDLCUDA
 _DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
@@ -82,7 +81,7 @@ class DeviceArray:
         raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _CUDA, self.device
+        return CUDA, self.device
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Waits until the elements are there, so that any `stream` may read them."""
