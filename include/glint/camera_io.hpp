@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "glint/camera.hpp"
+#include "glint/if_exists.hpp"
 #include "glint/psf.hpp"
 
 namespace glint {
@@ -15,6 +17,7 @@ struct CameraFile {
     Camera camera;  ///< with maps loaded when `maps = "file.hdf5"` is given
     bool has_offset = false, has_gain = false;
     std::optional<double> pixel_size_nm;
+    std::vector<std::filesystem::path> files;  ///< read for it: itself and its maps
 };
 
 /// Reads camera.toml. Throws InputError with line and column for bad TOML, unknown keys (naming the near ones) and
@@ -28,6 +31,7 @@ void read_camera_maps(const std::filesystem::path& path, Camera& camera);
 
 /// The astigmatism calibration that `glint calibrate astigmatism` writes (TOML): the curve of docs/theory.md.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
-void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve);
+void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
+                            IfExists if_exists = IfExists::replace);
 
 }  // namespace glint

@@ -44,10 +44,11 @@ struct LocalizeResult {
     std::int64_t not_converged = 0;   ///< fits that did not converge, dropped unless `keep_failed`
     std::int64_t wandered = 0;        ///< fits that left the spot they began at, dropped
     std::int64_t duplicates = 0;      ///< fits that ended on a molecule that a better fit has, dropped
-    std::int64_t bad_pixels = 0;      ///< not a number or infinite; taken as 0 photoelectrons
-    bool complete = false;            ///< false after a stop
-    std::filesystem::path written;    ///< the final file, or the partial one after a stop
-    FitInfo fit;                      ///< of this run; seconds are summed over the threads
+    std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)
+    std::int64_t bad_pixels = 0;   ///< not a number or infinite; taken as 0 photoelectrons
+    bool complete = false;         ///< false after a stop
+    std::filesystem::path written;  ///< the final file, or the partial one after a stop
+    FitInfo fit;                    ///< of this run; seconds are summed over the threads
     double seconds = 0;
     double empty_score_spread = 0;  ///< median over frames; 1 when the camera's parameters are right
 };
@@ -67,11 +68,19 @@ int default_roi_size(const Psf& psf, double pixel_size_nm);
 ///
 /// The result is byte-identical for any number of threads, memory and interruptions.
 ///
+/// Nothing that stands there is replaced without `overwrite`: the output, the `.yaml` beside it, also where they appear
+/// while it runs; and what the movie is read from is not replaced in any case.
+///
 /// Throws OptionError (also for an output or a journal that exists, and for `resume` with other options or input
 /// than the journal's: the message says which), InputError and OutputError (disk full, or another process at work
 /// on the same output; the journal keeps what is finished).
 LocalizeResult localize(Movie& movie, const Camera& camera, const std::filesystem::path& out,
                         const LocalizeOptions& options);
+
+/// Whether a run with `options.resume` has nothing to do: the output is there, and no journal. Throws OptionError where the
+/// file tells that it was made from something else, or with other settings, and says which (a .csv tells nothing).
+bool finished_before(Movie& movie, const Camera& camera, const std::filesystem::path& out,
+                     const LocalizeOptions& options);
 
 /// The journal's name for an output, and the name of the valid file that a stopped run leaves.
 std::filesystem::path journal_path(const std::filesystem::path& out);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +24,12 @@ struct MovieInfo {
     int height = 0;    ///< px, along y (rows)
     std::int64_t frames = 0;
     PixelType type = PixelType::uint16;
-    std::optional<double> pixel_size_nm;   ///< from the file's metadata, if it says
-    std::optional<double> offset_adu;      ///< camera offset (baseline), if the metadata say
-    std::optional<double> gain_e_per_adu;  ///< photoelectrons per ADU, if the metadata say
-    std::optional<double> em_gain;         ///< electron multiplication gain, if the metadata say
-    std::vector<std::string> warnings;     ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
+    std::optional<double> pixel_size_nm;       ///< from the file's metadata, if it says
+    std::optional<double> offset_adu;          ///< camera offset (baseline), if the metadata say
+    std::optional<double> gain_e_per_adu;      ///< photoelectrons per ADU, if the metadata say
+    std::optional<double> em_gain;             ///< electron multiplication gain, if the metadata say
+    std::vector<std::filesystem::path> files;  ///< all that the movie is read from; none for one in memory
+    std::vector<std::string> warnings;         ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
 };
 
 /// Consecutive frames, raw camera counts in native byte order, C order (frame, row, column). Owns its bytes and

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glint/camera.hpp"
+#include "glint/if_exists.hpp"
 #include "glint/movie.hpp"
 #include "glint/rois.hpp"
 
@@ -25,7 +26,7 @@ std::unique_ptr<Movie> open_movie(const std::filesystem::path& path);
 class TiffMovieWriter {
   public:
     /// `info` gives width, height, type, frames (for the choice of BigTIFF) and, if known, the pixel size.
-    TiffMovieWriter(const std::filesystem::path& path, const MovieInfo& info);
+    TiffMovieWriter(const std::filesystem::path& path, const MovieInfo& info, IfExists if_exists = IfExists::replace);
     ~TiffMovieWriter();
     void append(const FrameBlock& block);
     void close();

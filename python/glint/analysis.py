@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
 from .errors import OptionError
-from .localizations import Localizations, refuse_existing
+from .localizations import Localizations
 from .movies import open_movie
 from .psf import AstigmaticXYZNB
 
@@ -95,8 +95,7 @@ def load_calibration(path) -> AstigmaticXYZNB:
 
 def save_calibration(path, psf: AstigmaticXYZNB | Calibration, *, overwrite: bool = False):
     """Writes a calibration (TOML)."""
-    refuse_existing(path, overwrite)
-    _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve())
+    _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve(), overwrite)
 
 
 def load_camera(path, *, pixel_size_um: float | None = None) -> Camera:

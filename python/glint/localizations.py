@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import warnings
 
 import numpy as np
@@ -83,8 +82,7 @@ class Localizations(Table):
     def save(self, path, *, overwrite: bool = False):
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
         appears when it is complete. Raises OptionError where it exists already, OutputError."""
-        refuse_existing(path, overwrite)
-        _core.write_localizations(os.fspath(path), self._core(), False, warn)
+        _core.write_localizations(os.fspath(path), self._core(), False, overwrite, warn)
 
     def __repr__(self):
         size = f" in {self.frames:,} frames of {self.width}x{self.height} px" if self.frames and self.width else ""
@@ -128,16 +126,4 @@ def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
 
 def save_truth(path, truth: Localizations, *, overwrite: bool = False):
     """Writes ground truth as CSV, with positions in nm."""
-    refuse_existing(path, overwrite)
-    _core.write_localizations(os.fspath(path), truth._core(), True, warn)
-
-
-def refuse_existing(path, overwrite):
-    """What stands under the name stays, unless it was said that it need not."""
-    if not overwrite and pathlib.Path(path).exists():
-        raise OptionError(f"{os.fspath(path)} exists: give another name, or overwrite=True to replace it")
-
-
-def warn(message):
-    """Warnings of the library, as Python's."""
-    warnings.warn(message, stacklevel=3)
+    _core.write_localizations(os.fspath(path), truth._core(), True, overwrite, warn)

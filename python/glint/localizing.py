@@ -29,6 +29,7 @@ class LocalizeInfo:
     wandered: int  #: fits that left the spot they began at, dropped
     duplicates: int  #: fits that ended on a molecule that a better fit has, dropped
     bad_pixels: int  #: not a number or infinite; taken as 0 photoelectrons
+    hidden_rows: int  #: of the file, that Picasso leaves out when it reads it: x or y below 0 or beyond the movie
     noise_check: float  #: noise on empty regions over what the camera's values predict: 1 when they are right
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
@@ -49,7 +50,8 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
         Memory then does not grow with the movie until the table is read back. Ctrl-C, or a crash, leaves OUT.journal and
         what is finished as a valid NAME.partial.EXT; `resume=True` goes on, and ends with the same bytes.
-        `overwrite=True` replaces a file or a journal that is there.
+        A run that is finished is read back as it is (`info` is then None), unless it was made with other settings: OptionError.
+        `overwrite=True` replaces a file or a journal that is there; nothing else that is there is written over.
     roi_size: edge of the fitted window, px; None: from the PSF. threshold: of the detection, standard deviations of the
         noise; None: 5, on an EMCCD 6.
     frames: (begin, end) or slice(begin, end): only these; frame numbers stay the movie's.
@@ -85,6 +87,8 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         rows, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
         return Localizations._of_core(rows, _info_of(info))
     out = os.fspath(out)
+    if resume and _core.finished_before(movie._movie, core, out, options, fits):
+        return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
         info = _core.localize(movie._movie, core, out, options, fits, callbacks)
     except KeyboardInterrupt as stop:

@@ -10,7 +10,7 @@ from .arrays_in import frames_of
 from .camera import EMCCDCamera, IdealCamera
 from .errors import OptionError
 from .fits import Rois
-from .localizations import refuse_existing, warn
+from .localizations import warn
 
 
 class Movie:
@@ -74,8 +74,8 @@ def open_movie(movie) -> Movie:
 
 def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: bool = False):
     """Writes (frames, height, width) as TIFF, which ImageJ reads; BigTIFF when it must be. uint8, uint16, float32."""
-    refuse_existing(path, overwrite)
-    _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um)
+    _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um,
+                      overwrite)
 
 
 def load_rois(path) -> Rois:

@@ -10,7 +10,7 @@ import numpy as np
 from . import _core
 from .arrays_in import on_host
 from .errors import OptionError
-from .localizations import Localizations, refuse_existing
+from .localizations import Localizations
 
 
 def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float = 10.0,
@@ -54,12 +54,11 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
 def save_picture(path, picture, *, pixel_size_nm: float = 0.0, overwrite: bool = False):
     """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
     where it is known."""
-    refuse_existing(path, overwrite)
     array = on_host(picture)
     if array.ndim == 3 and array.shape[2] == 3 and array.dtype == np.uint8:
-        _core.write_png(os.fspath(path), np.ascontiguousarray(array), pixel_size_nm)
+        _core.write_png(os.fspath(path), np.ascontiguousarray(array), pixel_size_nm, overwrite)
     elif array.ndim == 2 and array.dtype.kind in "uif":
-        _core.write_float_tiff(os.fspath(path), np.ascontiguousarray(array, np.float32), pixel_size_nm)
+        _core.write_float_tiff(os.fspath(path), np.ascontiguousarray(array, np.float32), pixel_size_nm, overwrite)
     else:
         raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no picture: give uint8 (height, width, 3), or "
                           "floats (height, width)")

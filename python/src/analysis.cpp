@@ -11,6 +11,7 @@
 #include "glint/camera_io.hpp"
 #include "glint/render.hpp"
 #include "glint/score.hpp"
+#include "io/check_outputs.hpp"
 #include "movie.hpp"
 #include "picture.hpp"
 #include "running.hpp"
@@ -96,7 +97,14 @@ void bind_analysis(nb::module_& m) {
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
     m.def("read_camera", &read_camera_file, "path"_a);
     m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);
-    m.def("write_astigmatic_curve", &write_astigmatic_curve, "path"_a, "curve"_a);
+    m.def(
+        "write_astigmatic_curve",
+        [](const std::filesystem::path& path, const AstigmaticCurve& curve, bool overwrite) {
+            const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+            check_outputs({path}, if_exists, {});
+            write_astigmatic_curve(path, curve, if_exists);
+        },
+        "path"_a, "curve"_a, "overwrite"_a);
 }
 
 }  // namespace glint::python

@@ -12,6 +12,7 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "io/check_outputs.hpp"
 #include "io/picasso_metadata.hpp"
 #include "io/picasso_order.hpp"
 #include "running.hpp"
@@ -94,11 +95,18 @@ Localizations read(const std::filesystem::path& path, double pixel_size_nm, bool
         [&] { return truth ? read_truth(path, pixel_size_nm, tell) : read_localizations(path, tell, pixel_size_nm); });
 }
 
-void write(const std::filesystem::path& path, const Localizations& table, bool truth, nb::handle warn) {
+void write(const std::filesystem::path& path, const Localizations& table, bool truth, bool overwrite, nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
     running.run([&] {
-        truth ? write_truth(path, table) : write_localizations(path, table, tell);
+        const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+        if (truth) {
+            check_outputs({path}, if_exists, {});
+            write_truth(path, table, if_exists);
+        } else {
+            check_localizations_output(path, if_exists, {});
+            write_localizations(path, table, tell, if_exists);
+        }
         return true;
     });
 }
@@ -122,7 +130,7 @@ void bind_localizations(nb::module_& m) {
     m.def("picasso_names", &picasso_names);
     m.def("float_columns", &float_columns);
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
-    m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "warn"_a);
+    m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "overwrite"_a, "warn"_a);
 }
 
 }  // namespace glint::python

@@ -26,6 +26,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["localizations"] = result.localizations, dict["spots"] = result.spots;
     dict["not_converged"] = result.not_converged, dict["wandered"] = result.wandered;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
+    dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
     dict["fit"] = dict_of(result.fit);
     return dict;
@@ -137,6 +138,19 @@ void bind_localize(nb::module_& m) {
     m.def("partial_path", &partial_path, "out"_a);
     m.def("journal_path", &journal_path, "out"_a);
     m.def("localize", &to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);
+    m.def(
+        "finished_before",
+        [](SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
+           const FitOptions& fit) {
+            LocalizeOptions options = wanted;
+            options.fit = fit;
+            Running running;
+            return running.run([&] {
+                const std::lock_guard lock(shared.mutex);
+                return finished_before(*shared.movie, camera, out, options);
+            });
+        },
+        "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a);
     m.def("localize_frames", &in_memory, "movie"_a, "camera"_a, "options"_a, "fit"_a, "callbacks"_a);
     m.def(
         "detect",

@@ -16,6 +16,7 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "io/check_outputs.hpp"
 #include "running.hpp"
 
 namespace glint::python {
@@ -101,7 +102,10 @@ nb::object read(SharedMovie& shared, std::int64_t first, std::int64_t count) {
     }
 }
 
-void write(const std::filesystem::path& path, const Frames& frames, std::optional<double> pixel_size_nm) {
+void write(const std::filesystem::path& path, const Frames& frames, std::optional<double> pixel_size_nm,
+           bool overwrite) {
+    const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+    check_outputs({path}, if_exists, {});
     MovieInfo info = info_of(frames, path.filename().string());
     info.pixel_size_nm = pixel_size_nm;
     ArrayMovie movie(frames, info.name);
@@ -111,7 +115,7 @@ void write(const std::filesystem::path& path, const Frames& frames, std::optiona
         const std::int64_t frame_bytes = std::int64_t(info.width) * info.height * bytes_of(info.type);
         const std::int64_t step =
             std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(1, frame_bytes), 1, 4096);
-        TiffMovieWriter writer(path, info);
+        TiffMovieWriter writer(path, info, if_exists);
         FrameBlock block;
         for (std::int64_t first = 0; first < info.frames; first += step) {
             if (*running.stop()) throw Cancelled("stopped: " + path.string() + " was not written");
@@ -170,7 +174,7 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("gain", fact(&MovieInfo::gain_e_per_adu))
         .def_prop_ro("em_gain", fact(&MovieInfo::em_gain))
         .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
-    m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none());
+    m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a);
     m.def("read_rois", &read_stack, "path"_a);
 }
 

@@ -10,6 +10,7 @@
 #include "columns.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
+#include "io/check_outputs.hpp"
 #include "picture.hpp"
 #include "running.hpp"
 
@@ -32,22 +33,26 @@ nb::tuple draw(const Localizations& table, const RenderOptions& options, bool de
     return array_of(running.run([&] { return render_rgb(table, options); }));
 }
 
-void write_colours(const std::filesystem::path& path, const Rgb& array, double pixel_size_nm) {
+void write_colours(const std::filesystem::path& path, const Rgb& array, double pixel_size_nm, bool overwrite) {
+    const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+    check_outputs({path}, if_exists, {});
     Running running;
     running.run([&] {
         RgbPicture picture{int(array.shape(1)), int(array.shape(0)), pixel_size_nm, {}};
         picture.rgb.assign(array.data(), array.data() + array.size());
-        write_png(path, picture);
+        write_png(path, picture, if_exists);
         return true;
     });
 }
 
-void write_density(const std::filesystem::path& path, const Density& array, double pixel_size_nm) {
+void write_density(const std::filesystem::path& path, const Density& array, double pixel_size_nm, bool overwrite) {
+    const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
+    check_outputs({path}, if_exists, {});
     Running running;
     running.run([&] {
         Picture picture{int(array.shape(1)), int(array.shape(0)), pixel_size_nm, {}};
         picture.values.assign(array.data(), array.data() + array.size());
-        write_float_tiff(path, picture);
+        write_float_tiff(path, picture, if_exists);
         return true;
     });
 }
@@ -79,8 +84,8 @@ void bind_picture(nb::module_& m) {
         .def_rw("scale_bar_nm", &RenderOptions::scale_bar_nm)
         .def_rw("max_edge_px", &RenderOptions::max_edge_px);
     m.def("render", &draw, "table"_a, "options"_a, "density"_a);
-    m.def("write_png", &write_colours, "path"_a, "picture"_a, "pixel_size_nm"_a);
-    m.def("write_float_tiff", &write_density, "path"_a, "picture"_a, "pixel_size_nm"_a);
+    m.def("write_png", &write_colours, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);
+    m.def("write_float_tiff", &write_density, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);
     m.def(
         "read_png", [](const std::filesystem::path& path) { return array_of(read_png(path)); }, "path"_a);
 }

@@ -123,7 +123,7 @@ std::vector<StageRate> cpu_stages(const std::filesystem::path& movie_path, const
             writer.close();
         }),
         "one thread");
-    journal.remove();
+    journal.remove({});
     return rates;
 }
 

@@ -88,18 +88,21 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
 }
 
 int run(const CalibrateFlags& flags) {
-    refuse_existing(flags.out, flags.overwrite);
-    if (!flags.plot.empty()) refuse_existing(flags.plot, flags.overwrite);
     const std::unique_ptr<Movie> stack = open_movie(flags.beads);
     const std::string example =
         fmt::format("glint calibrate astigmatism {} -o {} --z-step {}", flags.beads, flags.out, flags.z_step);
     const CameraFacts facts = camera_facts(flags.camera, stack->info(), example);
+    Paths inputs = stack->info().files, outputs{flags.out};
+    inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
+    if (!flags.plot.empty()) outputs.push_back(flags.plot);
+    const IfExists existing = if_exists(flags.overwrite);
+    check_outputs(outputs, existing, inputs);
     Console console(flags.console);
     for (const std::string& warning : stack->info().warnings) console.warn(warning);
     console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
     const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
-    if (!flags.plot.empty()) write_png(flags.plot, plot(calibration));
-    write_astigmatic_curve(flags.out, calibration.curve);
+    if (!flags.plot.empty()) write_png(flags.plot, plot(calibration), existing);
+    write_astigmatic_curve(flags.out, calibration.curve, existing);
     print_result(calibration, flags);
     return exit_ok;
 }

@@ -139,7 +139,7 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
                          bool pixel_size_needed) {
     const CameraFile file = flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file);
-    CameraFacts facts{file.camera, 0, {}};
+    CameraFacts facts{file.camera, 0, file.files, {}};
     Report report;
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);

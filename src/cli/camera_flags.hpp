@@ -3,8 +3,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
@@ -21,8 +23,9 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags);
 
 struct CameraFacts {
     Camera camera;
-    double pixel_size_nm = 0;  ///< 0 when it was not needed and nobody said it
-    std::string sources;       ///< a line for a person: every value, and who gave it
+    double pixel_size_nm = 0;                  ///< 0 when it was not needed and nobody said it
+    std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
+    std::string sources;                       ///< a line for a person: every value, and who gave it
 };
 
 /// The command line wins over --camera FILE, which wins over the movie's metadata. Nothing is invented: when

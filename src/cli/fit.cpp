@@ -67,20 +67,16 @@ Localizations keep_converged(const Localizations& all) {
     return select(all, keep);
 }
 
-void print_result(const FitFlags& flags, const FitInfo& info, std::size_t written, std::int64_t not_converged) {
+void print_result(const FitFlags& flags, const FitInfo& info, std::size_t written, std::int64_t not_converged,
+                  std::int64_t hidden) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
     if (flags.console.json) {
-        nlohmann::ordered_json result{{"output", flags.out},
-                                      {"fits", info.fits},
-                                      {"localizations", written},
-                                      {"not_converged", not_converged},
-                                      {"fits_per_s", rate},
-                                      {"seconds", info.seconds},
-                                      {"backend", info.backend},
-                                      {"device", info.device},
-                                      {"threads", info.threads},
-                                      {"batches", info.batches},
-                                      {"batch_size", info.batch_size},
+        nlohmann::ordered_json result{{"output", flags.out},      {"fits", info.fits},
+                                      {"localizations", written}, {"not_converged", not_converged},
+                                      {"hidden_rows", hidden},    {"fits_per_s", rate},
+                                      {"seconds", info.seconds},  {"backend", info.backend},
+                                      {"device", info.device},    {"threads", info.threads},
+                                      {"batches", info.batches},  {"batch_size", info.batch_size},
                                       {"note", info.note}};
         result.update(gpu_json(info));
         return print_json(result);
@@ -93,16 +89,20 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
         .add("time", fmt::format("{:.3f} s, {} fits/s, {}{}", info.seconds, with_commas(std::int64_t(rate)),
                                  info.backend == "cpu" ? fmt::format("{} threads, ", info.threads) : "", info.device));
     add_gpu_lines(summary, info);
+    add_hidden_rows(summary, hidden);
     summary.add("written", flags.out).print();
 }
 
 int run(FitFlags& flags) {
     localization_format(flags.out);
-    refuse_existing(flags.out, flags.overwrite);
     MovieInfo stack;
     stack.name = flags.rois;
     const CameraFacts facts = camera_facts(flags.camera, stack, example_of(flags));
     const Psf psf = psf_of(flags.psf, facts.pixel_size_nm);
+    Paths inputs = facts.files;
+    inputs.push_back(flags.rois);
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
     const Rois rois = read_rois(flags.rois, facts.camera);
     console.notice(fmt::format("{}: {} ROIs of {} px; {}", flags.rois, with_commas(std::int64_t(rois.count())),
@@ -118,8 +118,8 @@ int run(FitFlags& flags) {
     Localizations all = to_localizations(fits, rois, psf, facts.pixel_size_nm, true);
     describe(rois, flags, psf, all);
     const Localizations kept = flags.keep_failed ? std::move(all) : keep_converged(all);
-    write_localizations(flags.out, kept, console.warner());
-    print_result(flags, info, kept.size(), not_converged);
+    const std::size_t hidden = write_localizations(flags.out, kept, console.warner(), if_exists(flags.overwrite));
+    print_result(flags, info, kept.size(), not_converged, std::int64_t(hidden));
     return exit_ok;
 }
 

@@ -9,11 +9,12 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/report.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
-#include "pipeline/parts.hpp"
 
 namespace glint::cli {
 namespace {
@@ -79,10 +80,10 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
     return {{flags.movies, folder ? output_in(flags.out, flags.movies.front()) : fs::path(flags.out)}};
 }
 
-bool done_before(const LocalizeTask& task, const LocalizeOptions& options) {
-    std::error_code ignored;
-    return options.resume && !options.overwrite && fs::exists(task.out, ignored) &&
-           !fs::exists(journal_path(task.out), ignored) && !fs::exists(parts_path(task.out), ignored);
+/// All outputs before the first frame of the first movie.
+void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
+    if (flags.options.resume) return;  // some are finished; each is looked at in its turn
+    for (const LocalizeTask& task : tasks) check_localizations_output(task.out, if_exists(flags.options.overwrite), {});
 }
 
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
@@ -98,6 +99,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
             {"wandered", result.wandered},
             {"duplicates", result.duplicates},
             {"bad_pixels", result.bad_pixels},
+            {"hidden_rows", result.hidden_rows},
             {"empty_score_spread", result.empty_score_spread},
             {"seconds", result.seconds},
             {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
@@ -127,6 +129,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, result.fit.device));
     add_gpu_lines(summary, result.fit);
+    add_hidden_rows(summary, result.hidden_rows);
     summary.add(result.complete ? "written" : "partial", result.written.string());
     summary.print();
 }
@@ -135,12 +138,42 @@ LocalizeResult localize_here(const LocalizeTask& task, OpenedTask& opened, Conso
     return localize(*opened.movie, opened.facts.camera, task.out, opened.options);
 }
 
-int finish(const std::vector<nlohmann::ordered_json>& results, bool several, bool interrupted,
+/// Works on a task. What there is to say with --json; `complete` is false after a stop.
+nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& flags,
+                                const LocalizeTaskBy& localize_task, Console& console, bool& complete) {
+    OpenedTask opened = open_task(task, flags, console);
+    const MovieInfo& info = opened.movie->info();
+    if (finished_before(*opened.movie, opened.facts.camera, task.out, opened.options)) {
+        console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
+        return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}};
+    }
+    opened.options.stop = &stop_on_signals();
+    console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
+                               with_commas(info.frames), opened.facts.sources, opened.options.roi_size));
+    opened.options.progress = console.progress(info.name, "frames");
+    nlohmann::ordered_json more;
+    const LocalizeResult result = localize_task(task, opened, console, more);
+    tell_backend(flags.backend, result.fit, console);
+    nlohmann::ordered_json json = as_json(result, task, opened.options);
+    if (!more.is_null()) json.update(more);
+    if (!flags.console.json) print_summary(result, task, opened.options);
+    complete = result.complete;
+    return json;
+}
+
+/// One of several: the others are worked on all the same.
+nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure, Console& console) {
+    console.say("glint: " + failure.message);
+    return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", false}, {"error", as_json(failure)}};
+}
+
+int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, std::size_t failed,
            const LocalizeFlags& flags) {
     if (flags.console.json) print_json(several ? nlohmann::ordered_json(results) : results.front());
-    if (!interrupted) return exit_ok;
-    fmt::print(stderr, "glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
-    return exit_interrupted;
+    if (failed > 0) fmt::print(stderr, "glint: {} of {} movies failed\n", failed, results.size());
+    if (code == exit_interrupted)
+        fmt::print(stderr, "glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
+    return code;
 }
 
 void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
@@ -186,6 +219,9 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
     OpenedTask opened{open_movies(task.movies), {}, flags.options};
     const MovieInfo& info = opened.movie->info();
     opened.facts = camera_facts(flags.camera, info, example_of(flags));
+    Paths inputs = opened.facts.files;  // the movie's own are `localize`'s to look at
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    check_localizations_output(task.out, IfExists::replace, inputs);
     LocalizeOptions& options = opened.options;
     options.pixel_size_nm = opened.facts.pixel_size_nm;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
@@ -199,32 +235,28 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
     if (flags.preview_frame) return preview(flags);
     const std::vector<LocalizeTask> tasks = plan(flags);
+    check_outputs_of(tasks, flags);
     Console console(flags.console);
     std::vector<nlohmann::ordered_json> results;
-    bool interrupted = false;
+    std::size_t failed = 0;
+    int code = exit_ok;
     for (const LocalizeTask& task : tasks) {
-        if (done_before(task, flags.options)) {
-            console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
-            results.push_back(
-                {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}});
-            continue;
+        bool complete = true;
+        try {
+            results.push_back(run_task(task, flags, localize_task, console, complete));
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const std::exception&) {
+            if (tasks.size() == 1) throw;
+            const Failure failure = failure_of(std::current_exception());
+            results.push_back(failed_task(task, failure, console));
+            ++failed;
+            if (code == exit_ok) code = failure.exit_code;
         }
-        OpenedTask opened = open_task(task, flags, console);
-        const MovieInfo& info = opened.movie->info();
-        opened.options.stop = &stop_on_signals();
-        console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
-                                   with_commas(info.frames), opened.facts.sources, opened.options.roi_size));
-        opened.options.progress = console.progress(info.name, "frames");
-        nlohmann::ordered_json more;
-        const LocalizeResult result = localize_task(task, opened, console, more);
-        tell_backend(flags.backend, result.fit, console);
-        results.push_back(as_json(result, task, opened.options));
-        if (!more.is_null()) results.back().update(more);
-        if (!flags.console.json) print_summary(result, task, opened.options);
-        interrupted = !result.complete;
-        if (interrupted) break;
+        if (!complete) code = exit_interrupted;
+        if (!complete) break;
     }
-    return finish(results, tasks.size() > 1, interrupted, flags);
+    return finish(results, tasks.size() > 1, code, failed, flags);
 }
 
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {

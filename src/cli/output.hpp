@@ -3,13 +3,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+
+#include "io/check_outputs.hpp"
 
 namespace glint::cli {
 
 void add_overwrite_flag(CLI::App& app, bool& overwrite);
-
-/// Throws OptionError when the output exists and `overwrite` is false.
-void refuse_existing(const std::filesystem::path& out, bool overwrite);
+inline IfExists if_exists(bool overwrite) { return overwrite ? IfExists::replace : IfExists::refuse; }
 
 }  // namespace glint::cli

@@ -59,9 +59,9 @@ std::filesystem::path picture_path(const LocalizeFlags& flags) {
 
 int preview(const LocalizeFlags& flags) {
     const std::filesystem::path out = picture_path(flags);
-    refuse_existing(out, flags.options.overwrite);
     const std::unique_ptr<Movie> movie = open_movies(flags.movies);
     const MovieInfo& info = movie->info();
+    check_outputs({out}, if_exists(flags.options.overwrite), info.files);
     const std::int64_t frame = *flags.preview_frame;
     if (frame < 0 || frame >= info.frames)
         throw OptionError(fmt::format("--preview {}: {} has frames 0 to {}", frame, info.name, info.frames - 1));
@@ -82,7 +82,7 @@ int preview(const LocalizeFlags& flags) {
     const int scale = std::clamp(wanted_edge_px / std::max(info.width, info.height), 1, 16);
     RgbPicture picture = gray_picture(photoelectrons, info.width, info.height, scale);
     circle_spots(spots, std::max(2.5 * sigma_px, 2.0), scale, picture);
-    write_png(out, picture);
+    write_png(out, picture, if_exists(flags.options.overwrite));
     if (flags.console.json)
         print_json({{"output", out.string()}, {"frame", frame}, {"spots", spots.count()}});
     else

@@ -155,6 +155,10 @@ void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& conso
     tried ? console.warn(info.note) : console.notice(info.note);
 }
 
+void add_hidden_rows(Summary& summary, std::int64_t hidden) {
+    if (hidden > 0) summary.add("not in Picasso", with_commas(hidden) + " rows below x or y = 0 or beyond the movie");
+}
+
 void add_gpu_lines(Summary& summary, const FitInfo& info) {
     const bool with_cpu = info.cpu_fits > 0 && !info.gpus.empty();
     if (info.gpus.size() + with_cpu < 2) return;

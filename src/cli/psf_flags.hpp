@@ -53,6 +53,8 @@ gpu::LeaseRequest lease_request(const BackendFlags& flags);
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
 /// What each GPU did, where it was more than one, or one and the CPU.
 void add_gpu_lines(Summary& summary, const FitInfo& info);
+/// A line on the rows that Picasso leaves out, where there are some.
+void add_hidden_rows(Summary& summary, std::int64_t hidden);
 /// FitInfo::events and the figures of the GPUs.
 nlohmann::ordered_json gpu_json(const FitInfo& info);
 /// Of --gpu-memory; a share is that of the first GPU that can be used.

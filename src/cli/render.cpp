@@ -60,13 +60,13 @@ std::pair<int, int> write_picture(const Localizations& locs, const RenderFlags& 
     const std::string extension = std::filesystem::path(flags.out).extension();
     if (extension == ".png") {
         const RgbPicture picture = render_rgb(locs, flags.options);
-        write_png(flags.out, picture);
+        write_png(flags.out, picture, if_exists(flags.overwrite));
         return {picture.width, picture.height};
     }
     if (flags.options.color_z)
         throw OptionError("--color-z makes colours, which a float TIFF cannot hold: -o PICTURE.png");
     const Picture picture = render(locs, flags.options);
-    write_float_tiff(flags.out, picture);
+    write_float_tiff(flags.out, picture, if_exists(flags.overwrite));
     return {picture.width, picture.height};
 }
 
@@ -74,7 +74,7 @@ int run(RenderFlags& flags) {
     const std::string extension = std::filesystem::path(flags.out).extension();
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a picture ends in .png (for the eye) or .tif (32-bit float)", flags.out));
-    refuse_existing(flags.out, flags.overwrite);
+    check_outputs({flags.out}, if_exists(flags.overwrite), {flags.locs});
     Console console(flags.console);
     const double given_nm = pixel_size_nm(flags.pixel_size);
     Localizations locs = read_localizations(flags.locs, console.warner(), given_nm);

@@ -22,27 +22,40 @@ bool wants_json(int argc, char** argv) {
 
 int report(const char* message, const char* kind, int code, bool json) {
     fmt::print(stderr, "glint: {}\n", message);
-    if (json) print_json({{"error", {{"message", message}, {"kind", kind}, {"exit_code", code}}}});
+    if (json) print_json({{"error", as_json(Failure{message, kind, code})}});
     return code;
+}
+
+Failure failure_of(std::exception_ptr thrown) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const OptionError& error) {
+        return {error.what(), "options", exit_options};
+    } catch (const InputError& error) {
+        return {error.what(), "input", exit_input};
+    } catch (const OutputError& error) {
+        return {error.what(), "output", exit_output};
+    } catch (const gpu::GpuError& error) {
+        return {error.what(), "gpu", exit_gpu};
+    } catch (const Cancelled& error) {
+        return {error.what(), "interrupted", exit_interrupted};
+    } catch (const std::bad_alloc&) {
+        return {"out of memory", "internal", exit_internal};
+    } catch (const std::exception& error) {
+        return {error.what(), "internal", exit_internal};
+    }
+}
+
+nlohmann::ordered_json as_json(const Failure& failure) {
+    return {{"message", failure.message}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};
 }
 
 int report_errors(const std::function<int()>& body, bool json) {
     try {
         return body();
-    } catch (const OptionError& error) {
-        return report(error.what(), "options", exit_options, json);
-    } catch (const InputError& error) {
-        return report(error.what(), "input", exit_input, json);
-    } catch (const OutputError& error) {
-        return report(error.what(), "output", exit_output, json);
-    } catch (const gpu::GpuError& error) {
-        return report(error.what(), "gpu", exit_gpu, json);
-    } catch (const Cancelled& error) {
-        return report(error.what(), "interrupted", exit_interrupted, json);
-    } catch (const std::bad_alloc&) {
-        return report("out of memory", "internal", exit_internal, json);
-    } catch (const std::exception& error) {
-        return report(error.what(), "internal", exit_internal, json);
+    } catch (...) {
+        const Failure failure = failure_of(std::current_exception());
+        return report(failure.message.c_str(), failure.kind, failure.exit_code, json);
     }
 }
 

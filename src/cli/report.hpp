@@ -2,12 +2,24 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 namespace glint::cli {
 
 /// Whether --json is among the words before `--`: known even where the rest cannot be parsed.
 bool wants_json(int argc, char** argv);
+
+/// What became of a command that threw (docs/command_line.md, "Exit codes").
+struct Failure {
+    std::string message;
+    const char* kind;
+    int exit_code;
+};
+Failure failure_of(std::exception_ptr thrown);
+nlohmann::ordered_json as_json(const Failure& failure);
 
 /// Prints the message on stderr, with `json` on stdout too; returns `code`.
 int report(const char* message, const char* kind, int code, bool json);

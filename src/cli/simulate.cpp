@@ -84,7 +84,7 @@ void take_defaults(SimulateFlags& flags) {
 void write_movie(const Simulation& simulation, const SimulateFlags& flags, const Progress& progress) {
     const MovieInfo info = simulation.info();
     const StopFlag& stop = stop_on_signals();
-    TiffMovieWriter writer(flags.out, info);
+    TiffMovieWriter writer(flags.out, info, if_exists(flags.overwrite));
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
     std::int64_t next = 0, written = 0;
@@ -128,13 +128,14 @@ std::filesystem::path truth_path(const std::filesystem::path& movie) {
 
 int run(SimulateFlags& flags) {
     const std::filesystem::path truth_file = truth_path(flags.out);
-    refuse_existing(flags.out, flags.overwrite);
-    refuse_existing(truth_file, flags.overwrite);
     take_defaults(flags);
     SimulateOptions& options = flags.options;
     MovieInfo movie;
     movie.name = flags.out;
     const CameraFacts facts = camera_facts(flags.camera, movie, "glint simulate -o " + flags.out);
+    Paths inputs = facts.files;
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);
     options.pixel_size_nm = facts.pixel_size_nm;
     options.psf = psf_of(flags.psf, facts.pixel_size_nm);
     options.structure = structure_of(flags.structure);
@@ -147,7 +148,7 @@ int run(SimulateFlags& flags) {
     write_movie(simulation, flags, console.progress(flags.out, "frames"));
     console.end_progress();
     const Localizations truth = simulation.truth(0, options.frames);
-    write_truth(truth_file, truth);
+    write_truth(truth_file, truth, if_exists(flags.overwrite));
     if (flags.console.json)
         print_json({{"output", flags.out},
                     {"truth", truth_file.string()},

@@ -43,7 +43,7 @@ class JoinedMovie : public Movie {
     explicit JoinedMovie(std::vector<std::unique_ptr<Movie>> parts) : parts_(std::move(parts)) {
         info_ = parts_.front()->info();
         info_.frames = 0;
-        info_.warnings.clear();
+        info_.warnings.clear(), info_.files.clear();
         for (const auto& part : parts_) {
             const MovieInfo& other = part->info();
             if (other.width != info_.width || other.height != info_.height || other.type != info_.type)
@@ -54,6 +54,7 @@ class JoinedMovie : public Movie {
             starts_.push_back(info_.frames);
             info_.frames += other.frames;
             info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());
+            info_.files.insert(info_.files.end(), other.files.begin(), other.files.end());
         }
     }
     const MovieInfo& info() const override { return info_; }

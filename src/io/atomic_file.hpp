@@ -1,17 +1,19 @@
-// A file that appears under its name only when it is complete.
+// Files that appear under their names only when they are complete.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 
+#include "glint/if_exists.hpp"
+
 namespace glint {
 
-/// Creates `.NAME.part-PID` in the target's folder; `commit` gives it the target's name (replacing an older
-/// file), destruction without it removes it. So a crash, a full disk or an exception never leaves half a file
-/// under the final name. Write through `write`, or hand `temporary()` to a library that wants a path and
-/// close that library's file before `commit`. Not thread-safe.
+/// Creates `.NAME.part-PID` in the target's folder; `commit` gives it the target's name, destruction without it removes
+/// it. So a crash, a full disk or an exception never leaves half a file under the final name. What killed processes
+/// left of the same target is removed (they no longer hold its lock). A file that is replaced keeps its permissions. Not thread-safe.
 ///
 ///     AtomicFile file("out.csv");
 ///     file.write("x,y\n");
@@ -20,13 +22,12 @@ class AtomicFile {
   public:
     /// Follows a symbolic link, so that the link survives. Throws OutputError: no such folder, no permission,
     /// the target is a folder or a device.
-    explicit AtomicFile(const std::filesystem::path& target);
+    explicit AtomicFile(const std::filesystem::path& target, IfExists if_exists = IfExists::replace);
     ~AtomicFile();
     AtomicFile(const AtomicFile&) = delete;
     AtomicFile& operator=(const AtomicFile&) = delete;
 
     const std::filesystem::path& target() const { return target_; }
-    const std::filesystem::path& temporary() const { return temporary_; }
 
     /// Appends bytes, unbuffered. Throws OutputError.
     void write(const void* bytes, std::size_t count);
@@ -34,13 +35,33 @@ class AtomicFile {
     /// Writes over bytes that were written before, for headers known only at the end. Throws OutputError.
     void write_over(std::size_t offset, const void* bytes, std::size_t count);
 
-    /// Brings the bytes to the disk (fsync), then renames. Throws OutputError, and then the target is
-    /// untouched.
+    // For libraries that write by calling back (HDF5, libtiff). These remember the first failure instead of throwing, and
+    // do nothing from then on: `check` and `commit` throw it, whatever the library made of it.
+    void write_at(std::uint64_t offset, const void* bytes, std::size_t count) noexcept;
+    void resize(std::uint64_t bytes) noexcept;
+    /// How many bytes there were to read; fewer than `count` at the end of the file or after a failure.
+    std::size_t read_at(std::uint64_t offset, void* bytes, std::size_t count) noexcept;
+    std::uint64_t size() const { return size_; }
+    void check() const;
+
+    /// Brings the bytes to the disk (fsync), then gives the file its name. Throws OutputError, and then the target is
+    /// untouched; also when it exists, with other bytes, and is not to be replaced.
     void commit();
 
   private:
+    friend void commit_together(AtomicFile& description, AtomicFile& described);
+    void create();
+    void keep_permissions() const;
+    void finish();
+    bool place();
+    void settle();
+    [[noreturn]] void fail(int error);
+
     std::filesystem::path target_, temporary_;
-    int descriptor_ = -1;
+    IfExists if_exists_;
+    int descriptor_ = -1, failed_ = 0;
+    std::uint64_t size_ = 0;
+    bool placed_ = false;  ///< under its name
 };
 
 /// Throws the OutputError for a failed write to `target`: names the file, the cause (`error`, an errno; 0

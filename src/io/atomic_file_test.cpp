@@ -63,6 +63,40 @@ TEST(AtomicFile, two_writers_and_a_leftover_do_not_collide) {
     EXPECT_EQ(read_bytes(folder / "out.txt"), "1");
 }
 
+TEST(AtomicFile, does_not_replace_what_it_is_not_to) {
+    TemporaryFolder folder;
+    AtomicFile file(folder / "out.txt", IfExists::refuse);
+    file.write("mine");
+    folder.write("out.txt", "another's");
+    EXPECT_THROW(file.commit(), OutputError);
+    EXPECT_EQ(read_bytes(folder / "out.txt"), "another's");
+}
+
+TEST(AtomicFile, the_same_bytes_are_no_conflict) {
+    TemporaryFolder folder;
+    folder.write("out.txt", "mine");
+    AtomicFile file(folder / "out.txt", IfExists::refuse);
+    file.write("mine");
+    file.commit();
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"out.txt"});
+}
+
+TEST(AtomicFile, a_failure_is_remembered_for_libraries_that_pass_over_it) {
+    TemporaryFolder folder;
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit before;
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit tight{1000, before.rlim_max};
+    AtomicFile file(folder / "out.txt");
+    setrlimit(RLIMIT_FSIZE, &tight);
+    const std::string bytes(2000, 'x');
+    file.write_at(0, bytes.data(), bytes.size());
+    setrlimit(RLIMIT_FSIZE, &before);
+    file.write_at(0, bytes.data(), bytes.size());
+    EXPECT_THROW(file.commit(), OutputError);
+    EXPECT_FALSE(std::filesystem::exists(folder / "out.txt"));
+}
+
 TEST(AtomicFile, writes_through_a_symbolic_link) {
     TemporaryFolder folder;
     folder.write("real.txt", "old");

@@ -51,7 +51,7 @@ AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
     return curve;
 }
 
-void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve) {
+void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, IfExists if_exists) {
     std::string text =
         "# Calibration of an astigmatic PSF: widths s(z) = s0 sqrt(1 + u^2 + A u^3 + B u^4),\n"
         "# u = (z - gamma) / d for x, u = (z + gamma) / d for y; micrometres.\n[astigmatism]\n";
@@ -61,7 +61,7 @@ void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve) 
         text += fmt::format("{} = {}{}", entry.key, number, whole ? ".0" : "");
         text += *entry.comment ? fmt::format("  # {}\n", entry.comment) : "\n";
     }
-    AtomicFile file(path);
+    AtomicFile file(path, if_exists);
     file.write(text);
     file.commit();
 }

@@ -23,6 +23,7 @@ class CameraReader {
     CameraFile read() {
         read_pixel_size();
         read_scalars();
+        out_.files = {path_};
         read_maps();
         choose_kind();
         return std::move(out_);
@@ -67,7 +68,8 @@ class CameraReader {
                 toml_.refuse("sensor_roi", "says where on the maps the movie is: give maps too");
             return;
         }
-        const MapsInFile maps = load_camera_maps(path_.parent_path() / *name, out_.camera, gain_unit_, out_.has_gain);
+        out_.files.push_back(path_.parent_path() / *name);
+        const MapsInFile maps = load_camera_maps(out_.files.back(), out_.camera, gain_unit_, out_.has_gain);
         for (const auto& [there, key] :
              {std::pair(maps.offset, "offset"), {maps.gain, "gain"}, {maps.readnoise, "readnoise"}, {maps.qe, "qe"}})
             if (there && toml_.has(key)) toml_.refuse(key, fmt::format("is in {} too: remove one of them", *name));

@@ -9,7 +9,7 @@
 
 #include "glint/error.hpp"
 #include "io/camera_maps.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace glint;

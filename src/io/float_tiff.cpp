@@ -4,7 +4,6 @@
 #include <tiffio.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdarg>
 #include <memory>
 
@@ -22,16 +21,45 @@ struct CloseTiff {
 };
 using Tiff = std::unique_ptr<TIFF, CloseTiff>;
 
+/// libtiff writes through these, and hears of no failure: TIFFClose could not tell of one. `AtomicFile::commit` does.
+struct Stream {
+    AtomicFile& file;
+    std::uint64_t at = 0;
+};
+
+tmsize_t read(thandle_t handle, void* bytes, tmsize_t count) {
+    Stream& stream = *static_cast<Stream*>(handle);
+    const std::size_t got = stream.file.read_at(stream.at, bytes, std::size_t(count));
+    stream.at += got;
+    return tmsize_t(got);
+}
+
+tmsize_t write(thandle_t handle, void* bytes, tmsize_t count) {
+    Stream& stream = *static_cast<Stream*>(handle);
+    stream.file.write_at(stream.at, bytes, std::size_t(count));
+    stream.at += std::uint64_t(count);
+    return count;
+}
+
+toff_t seek(thandle_t handle, toff_t offset, int whence) {
+    Stream& stream = *static_cast<Stream*>(handle);
+    const std::uint64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? stream.at : stream.file.size();
+    return stream.at = base + offset;
+}
+
+toff_t size(thandle_t handle) { return static_cast<Stream*>(handle)->file.size(); }
+int close(thandle_t) { return 0; }
+
 /// The library never prints, so libtiff must not either.
-Tiff open_silently(const AtomicFile& file, const char* mode) {
+Tiff open_silently(Stream& stream, const char* mode) {
     const auto silent = [](TIFF*, void*, const char*, const char*, va_list) { return 1; };
     TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
     TIFFOpenOptionsSetErrorHandlerExtR(options, silent, nullptr);
     TIFFOpenOptionsSetWarningHandlerExtR(options, silent, nullptr);
-    errno = 0;
-    Tiff tiff(TIFFOpenExt(file.temporary().c_str(), mode, options));
+    Tiff tiff(TIFFClientOpenExt(stream.file.target().c_str(), mode, &stream, read, write, seek, close, size, nullptr,
+                                nullptr, options));
     TIFFOpenOptionsFree(options);
-    if (!tiff) throw_output_error(file.target(), errno);
+    if (!tiff) throw_output_error(stream.file.target(), 0);
     return tiff;
 }
 
@@ -53,14 +81,15 @@ void set_tags(TIFF* tiff, const Picture& picture, std::uint32_t rows_per_strip) 
 
 }  // namespace
 
-void write_float_tiff(const fs::path& path, const Picture& picture) {
+void write_float_tiff(const fs::path& path, const Picture& picture, IfExists if_exists) {
     const std::size_t pixels = std::size_t(std::max(picture.width, 0)) * std::size_t(std::max(picture.height, 0));
     if (pixels == 0 || picture.values.size() != pixels)
         throw OptionError(fmt::format("{}: a picture of {}x{} pixels has {} values", path.string(), picture.width,
                                       picture.height, picture.values.size()));
-    AtomicFile file(path);
+    AtomicFile file(path, if_exists);
+    Stream stream{file};
     const bool big = pixels * sizeof(float) > (std::size_t(4) << 30) - (1 << 20);
-    const Tiff tiff = open_silently(file, big ? "w8" : "w");
+    Tiff tiff = open_silently(stream, big ? "w8" : "w");
     // One strip, which some readers assume, while a classic TIFF can hold it.
     const int rows = big ? 64 : picture.height;
     set_tags(tiff.get(), picture, std::uint32_t(rows));
@@ -68,9 +97,11 @@ void write_float_tiff(const fs::path& path, const Picture& picture) {
         const std::size_t values = std::size_t(std::min(rows, picture.height - y)) * std::size_t(picture.width);
         float* const first = const_cast<float*>(picture.values.data()) + std::size_t(y) * std::size_t(picture.width);
         if (TIFFWriteEncodedStrip(tiff.get(), std::uint32_t(y / rows), first, tmsize_t(values * sizeof(float))) < 0)
-            throw_output_error(path, errno);
+            throw_output_error(path, 0);
+        file.check();
     }
-    if (!TIFFWriteDirectory(tiff.get())) throw_output_error(path, errno);
+    if (!TIFFWriteDirectory(tiff.get())) throw_output_error(path, 0);
+    tiff.reset();  // writes what it still has
     file.commit();
 }
 

@@ -1,15 +1,13 @@
-// Handles, guards against hostile files, and the writing that gives the same bytes every time.
+// Handles, and guards against hostile files.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5_file.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <new>
 
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
 #include "io/hdf5_reading.hpp"
 
 namespace glint::hdf5 {
@@ -200,56 +198,6 @@ std::optional<std::string> read_string_attribute(hid_t place, const char* name) 
     if (!attribute.valid()) return {};
     return read_string(attribute, H5Aget_type, H5Aget_space,
                        [](hid_t object, hid_t type, void* out) { return H5Aread(object, type, out); });
-}
-
-Handle create_file(const fs::path& temporary, const fs::path& target) {
-    const Quiet quiet;
-    errno = 0;
-    Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
-    if (!file.valid()) throw_output_error(target, errno);
-    return file;
-}
-
-Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,
-                      const fs::path& target) {
-    const Quiet quiet;
-    const Handle properties(H5Pcreate(H5P_DATASET_CREATE));
-    H5Pset_obj_track_times(properties, false);
-    H5Pset_layout(properties, H5D_CONTIGUOUS);
-    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);  // every row is written once, by us
-    const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
-                                     : H5Screate_simple(int(shape.size()), shape.data(), nullptr));
-    errno = 0;
-    Handle dataset(H5Dcreate2(place, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
-    if (!dataset.valid()) throw_output_error(target, errno);
-    return dataset;
-}
-
-void write_rows(hid_t dataset, hid_t memory_type, hsize_t first, hsize_t count, const void* values,
-                const fs::path& target) {
-    if (count == 0) return;
-    const Quiet quiet;
-    const Handle memory(H5Screate_simple(1, &count, nullptr)), file(H5Dget_space(dataset));
-    H5Sselect_hyperslab(file, H5S_SELECT_SET, &first, nullptr, &count, nullptr);
-    errno = 0;
-    if (H5Dwrite(dataset, memory_type, memory, file, H5P_DEFAULT, values) < 0) throw_output_error(target, errno);
-}
-
-void write_values(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape, const void* values,
-                  const fs::path& target) {
-    const Quiet quiet;
-    const Handle dataset = create_dataset(place, name, type, shape, target);
-    for (hsize_t extent : shape)
-        if (extent == 0) return;
-    errno = 0;
-    if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) throw_output_error(target, errno);
-}
-
-void write_string(hid_t place, const char* name, const std::string& text, const fs::path& target) {
-    const Handle type(H5Tcopy(H5T_C_S1));
-    H5Tset_size(type, text.size() + 1);
-    H5Tset_cset(type, H5T_CSET_UTF8);
-    write_values(place, name, type, {}, text.c_str(), target);
 }
 
 }  // namespace glint::hdf5

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,23 +73,5 @@ bool is_numeric(hid_t type);
 /// when there is none.
 std::optional<std::string> read_string_dataset(hid_t place, const char* name);
 std::optional<std::string> read_string_attribute(hid_t place, const char* name);
-
-/// Creates a file in which nothing depends on the time, for the same bytes from the same input.
-Handle create_file(const std::filesystem::path& temporary, const std::filesystem::path& target);
-
-/// Contiguous, uncompressed, without a time. Throws OutputError, naming `target`.
-Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,
-                      const std::filesystem::path& target);
-
-/// Rows [first, first + count) of a 1-D dataset.
-void write_rows(hid_t dataset, hid_t memory_type, hsize_t first, hsize_t count, const void* values,
-                const std::filesystem::path& target);
-
-/// A whole small dataset.
-void write_values(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape, const void* values,
-                  const std::filesystem::path& target);
-
-/// A scalar string of fixed length, UTF-8.
-void write_string(hid_t place, const char* name, const std::string& text, const std::filesystem::path& target);
 
 }  // namespace glint::hdf5

@@ -22,6 +22,27 @@ bool ends_with(const std::string& text, std::string_view end) {
     return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+struct Ending {
+    const char* text;
+    LocalizationFormat format;
+};
+constexpr Ending endings[] = {
+    {".csv", LocalizationFormat::thunderstorm_csv}, {".smlm.h5", LocalizationFormat::smlm_hdf5},
+    {"_smlm.h5", LocalizationFormat::smlm_hdf5},    {".smlm.hdf5", LocalizationFormat::smlm_hdf5},
+    {"_smlm.hdf5", LocalizationFormat::smlm_hdf5},  {".hdf5", LocalizationFormat::picasso_hdf5},
+    {".h5", LocalizationFormat::picasso_hdf5},
+};
+
+const Ending& ending_of(const fs::path& path) {
+    const std::string name = path.filename().string();
+    for (const Ending& ending : endings)
+        if (ends_with(name, ending.text)) return ending;
+    throw OptionError(
+        fmt::format("{}: no format of localizations has such a name: end it in .hdf5 (Picasso), .csv "
+                    "(ThunderSTORM) or .smlm.h5 (SMLMAnalysis)",
+                    path.string()));
+}
+
 void require_file(const fs::path& path) {
     std::error_code failed;
     const fs::file_status status = fs::status(path, failed);
@@ -115,6 +136,8 @@ class Checked : public LocalizationWriter::Format {
         format_->close();
     }
 
+    std::size_t hidden_rows() const override { return format_->hidden_rows(); }
+
   private:
     FormatWriter format_;
     fs::path path_;
@@ -122,27 +145,24 @@ class Checked : public LocalizationWriter::Format {
     std::size_t rows_, written_ = 0;
 };
 
-FormatWriter open_writer(const fs::path& path, const Localizations& like, std::size_t rows, const Warn& warn) {
+FormatWriter open_writer(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
     switch (localization_format(path)) {
-        case LocalizationFormat::thunderstorm_csv: return write_thunderstorm(path, like);
-        case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows);
+        case LocalizationFormat::thunderstorm_csv: return write_thunderstorm(path, like, target);
+        case LocalizationFormat::smlm_hdf5: return write_smlm(path, like, rows, target);
         case LocalizationFormat::picasso_hdf5: break;
     }
-    return write_picasso(path, like, rows, warn);
+    return write_picasso(path, like, rows, target);
 }
 
 }  // namespace
 
-LocalizationFormat localization_format(const fs::path& path) {
-    const std::string name = path.filename().string();
-    if (ends_with(name, ".csv")) return LocalizationFormat::thunderstorm_csv;
-    for (const char* end : {".smlm.h5", "_smlm.h5", ".smlm.hdf5", "_smlm.hdf5"})
-        if (ends_with(name, end)) return LocalizationFormat::smlm_hdf5;
-    if (ends_with(name, ".hdf5") || ends_with(name, ".h5")) return LocalizationFormat::picasso_hdf5;
-    throw OptionError(
-        fmt::format("{}: no format of localizations has such a name: end it in .hdf5 (Picasso), .csv "
-                    "(ThunderSTORM) or .smlm.h5 (SMLMAnalysis)",
-                    path.string()));
+LocalizationFormat localization_format(const fs::path& path) { return ending_of(path).format; }
+
+std::string localization_ending(const fs::path& path) { return ending_of(path).text; }
+
+std::vector<fs::path> files_of_localizations(const fs::path& path) {
+    if (localization_format(path) != LocalizationFormat::picasso_hdf5) return {path};
+    return {path, fs::path(path).replace_extension(".yaml")};
 }
 
 Localizations read_localizations(const fs::path& path, const Warn& warn, double pixel_size_nm) {
@@ -151,26 +171,37 @@ Localizations read_localizations(const fs::path& path, const Warn& warn, double 
     return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5(path, pixel_size_nm, warn) : read_csv(path, pixel_size_nm, warn);
 }
 
-void write_localizations(const fs::path& path, const Localizations& localizations, const Warn& warn) {
+std::vector<std::string> read_history(const fs::path& path) {
+    require_file(path);
+    const hdf5::Quiet quiet;
+    if (H5Fis_hdf5(path.c_str()) <= 0) return {};
+    const hdf5::Handle file = hdf5::open_file(path);
+    return hdf5::has(file, "emitters") ? smlm_history(file) : picasso_history(path, file);
+}
+
+std::size_t write_localizations(const fs::path& path, const Localizations& localizations, const Warn& warn,
+                                IfExists if_exists) {
     if (!all_as_long_as(localizations)) throw OptionError("the table has columns of different lengths");
     if (!all_positions_finite(localizations))
-        return write_localizations(path, without_lost_rows(localizations, path, warn), warn);
-    LocalizationWriter writer(path, localizations, localizations.size(), warn);
+        return write_localizations(path, without_lost_rows(localizations, path, warn), warn, if_exists);
+    LocalizationWriter writer(path, localizations, localizations.size(), warn, if_exists);
     writer.append(localizations);
     writer.close();
+    return writer.hidden_rows();
 }
 
 LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations& like, std::size_t rows,
-                                       const Warn& warn) {
+                                       const Warn& warn, IfExists if_exists) {
     if (like.size() == 0 && rows > 0)
         throw OptionError("the first piece of a table must have rows: they tell its columns");
     const Localizations prototype = prototype_of(like);
-    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, warn), path, prototype, rows);
+    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, {if_exists, warn}), path, prototype, rows);
 }
 
 LocalizationWriter::~LocalizationWriter() = default;
 void LocalizationWriter::append(const Localizations& piece) { format_->append(piece); }
 void LocalizationWriter::close() { format_->close(); }
+std::size_t LocalizationWriter::hidden_rows() const { return format_->hidden_rows(); }
 
 void fill_unknown_extent(Localizations& table) {
     const auto extent = [](const std::vector<float>& values) {

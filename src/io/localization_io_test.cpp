@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "glint/error.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -50,6 +50,17 @@ TEST(LocalizationIo, smlm_reads_back_what_it_holds) {
     EXPECT_EQ(out.height, 48);
     EXPECT_EQ(out.frames, 500);
     EXPECT_NEAR(out.pixel_size_nm, 107.5, 1e-9);
+}
+
+TEST(LocalizationIo, frames_beyond_31_bits_stay_what_they_are) {
+    TemporaryFolder folder;
+    Localizations in = full_table(3);
+    in.frame = {1, 2147483647u, 4294967294u};
+    in.frames = 4294967295;
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        write_localizations(folder / name, in);
+        EXPECT_EQ(read_localizations(folder / name, {}, 107.5).frame, in.frame) << name;
+    }
 }
 
 TEST(LocalizationIo, an_empty_table_is_a_valid_file) {

@@ -106,6 +106,11 @@ void take_facts(Localizations& out, Steps steps, double pixel_size_nm) {
 
 }  // namespace
 
+std::vector<std::string> picasso_history(const fs::path& path, hid_t file, const Warn& warn) {
+    Steps steps = steps_beside(path, warn);
+    return steps.empty() ? steps_inside(file) : steps;
+}
+
 Localizations read_picasso(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
@@ -119,8 +124,7 @@ Localizations read_picasso(const fs::path& path, double pixel_size_nm, const War
     read_rows(dataset, shape[0], members, path, builder);
     Localizations out = builder.finish();
 
-    Steps steps = steps_beside(path, warn);
-    if (steps.empty()) steps = steps_inside(file);
+    Steps steps = picasso_history(path, file, warn);
     if (steps.empty() && warn)
         warn(
             fmt::format("{} has no metadata (no .yaml beside it, no /metadata in it): the movie's size is taken from "

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "glint/error.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -93,7 +93,7 @@ TEST(Picasso, metadata_nested_beyond_reason_are_cut) {
     const std::string nested = std::string(300'000, '[') + std::string(300'000, ']');
     const auto path = folder / "a.hdf5";
     {
-        const hdf5::Handle file = hdf5::create_file(path, path);
+        const hdf5::Handle file = hdf5::Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hdf5::Handle type(H5Tcreate(H5T_COMPOUND, 12));
         H5Tinsert(type, "frame", 0, H5T_STD_U32LE);
         H5Tinsert(type, "x", 4, H5T_IEEE_F32LE);

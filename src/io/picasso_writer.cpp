@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/file_pair.hpp"
+#include "io/hdf5_writing.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso_metadata.hpp"
 #include "io/picasso_row.hpp"
@@ -18,9 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t block_rows = 16384;
 
-/// Rows that Picasso leaves out when it loads the file, values that it cannot take, and the extent of it all.
+/// Rows that Picasso leaves out when it loads the file (it takes x and y below 0, which is the outer half of the first
+/// pixel, for errors, as what lies beyond the movie), values that it cannot take, and the extent of it all.
 struct Audit {
-    std::size_t rows = 0, hidden = 0, not_finite = 0;
+    std::size_t hidden = 0, not_finite = 0;
     MovieFacts facts;
 
     void add(const Localizations& piece) {
@@ -33,18 +33,27 @@ struct Audit {
                       negative(piece.lpz_nm) || negative(piece.photons) || negative(piece.sx_px) ||
                       negative(piece.sy_px);
         }
-        rows += piece.size();
     }
 };
 
+fs::path repaired_yaml_of(const fs::path& path) {
+    const fs::path yaml = fs::path(path).replace_extension(".yaml");
+    repair_pair(yaml, path);
+    return yaml;
+}
+
 class PicassoFile : public LocalizationWriter::Format {
   public:
-    PicassoFile(const fs::path& path, const Localizations& like, std::size_t rows, const Warn& warn)
-        : path_(path), yaml_(fs::path(path).replace_extension(".yaml")), hdf5_(path), warn_(warn), row_(like) {
+    PicassoFile(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target)
+        : path_(path),
+          yaml_(repaired_yaml_of(path), target.if_exists),
+          hdf5_(path, target.if_exists),
+          warn_(target.warn),
+          row_(like) {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
         audit_.facts = {like.width, like.height, like.frames, like.pixel_size_nm};
-        file_ = hdf5::create_file(hdf5_.temporary(), path_);
+        file_ = hdf5::create_file(hdf5_);
         const hsize_t shape[] = {rows};
         locs_ = hdf5::create_dataset(file_, "locs", row_.type(), shape, path_);
         warn_of_missing_columns();
@@ -56,6 +65,7 @@ class PicassoFile : public LocalizationWriter::Format {
             audit_.not_finite += row_.pack(piece, first, count, block_);
             hdf5::write_rows(locs_, row_.type(), written_, count, block_.data(), path_);
             written_ += count;
+            hdf5_.check();
         }
         audit_.add(piece);
         grow_extent(piece);
@@ -65,14 +75,12 @@ class PicassoFile : public LocalizationWriter::Format {
         const Steps steps = final_steps();
         yaml_.write(to_yaml(steps));
         hdf5::write_string(file_, "metadata", to_json(steps), path_);
-        locs_.close();
-        errno = 0;
-        const hdf5::Quiet quiet;
-        if (!file_.close()) throw_output_error(path_, errno);
-        yaml_.commit();  // first: whoever sees the .hdf5 sees both
-        hdf5_.commit();
+        if (!locs_.close() || !file_.close()) throw_output_error(path_, 0);
+        commit_together(yaml_, hdf5_);
         warn_of_rows();
     }
+
+    std::size_t hidden_rows() const override { return audit_.hidden; }
 
   private:
     /// Remembers the outermost rows, for a movie whose size nobody told.
@@ -105,11 +113,6 @@ class PicassoFile : public LocalizationWriter::Format {
 
     void warn_of_rows() const {
         if (!warn_) return;
-        if (audit_.hidden > 0)
-            warn_(
-                fmt::format("{} of {} rows of {} are in the file but will not be shown by Picasso: it leaves out x or "
-                            "y below 0 (the outer half of the first pixel) or beyond the movie, and negative values",
-                            audit_.hidden, audit_.rows, path_.string()));
         if (audit_.not_finite > 0)
             warn_(fmt::format("{}: {} values were NaN or infinite and are written as 0", path_.string(),
                               audit_.not_finite));
@@ -130,8 +133,8 @@ class PicassoFile : public LocalizationWriter::Format {
 
 }  // namespace
 
-FormatWriter write_picasso(const fs::path& path, const Localizations& like, std::size_t rows, const Warn& warn) {
-    return std::make_unique<PicassoFile>(path, like, rows, warn);
+FormatWriter write_picasso(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
+    return std::make_unique<PicassoFile>(path, like, rows, target);
 }
 
 }  // namespace glint

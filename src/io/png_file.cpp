@@ -144,9 +144,9 @@ class Reader {
 
 }  // namespace
 
-void write_png(const fs::path& path, const RgbPicture& picture) {
+void write_png(const fs::path& path, const RgbPicture& picture, IfExists if_exists) {
     require_rgb(path, picture);
-    AtomicFile file(path);
+    AtomicFile file(path, if_exists);
     Failure failure;
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure, on_error, on_warning);
     png_infop info = png_create_info_struct(png);

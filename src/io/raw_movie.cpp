@@ -108,6 +108,7 @@ class RawMovie : public Movie {
         info_.name = path.filename().string();
         swapped_ = is_swapped(yaml, info_.type);
         fit_to_file();
+        info_.files = {path, yaml_path};
         file_.expect_sequential_reads();
     }
     const MovieInfo& info() const override { return info_; }

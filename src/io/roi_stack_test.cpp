@@ -7,7 +7,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"
@@ -39,7 +39,7 @@ std::filesystem::path write_hdf5(const test::TemporaryFolder& folder, std::vecto
     for (int k = 0; k < 18; ++k) counts[k] = float(k);
     const hsize_t shape[] = {2, 3, 3}, rows[] = {2};
     const int y[] = {0, 3};
-    const hdf5::Handle file = hdf5::create_file(path, path);
+    const hdf5::Handle file = hdf5::Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     hdf5::write_values(file, "rois", H5T_NATIVE_FLOAT, shape, counts, path);
     hdf5::write_values(file, "x_corner", H5T_NATIVE_INT, rows, x.data(), path);
     hdf5::write_values(file, "y_corner", H5T_NATIVE_INT, rows, y, path);

@@ -9,6 +9,7 @@
 #include "io/hdf5_file.hpp"
 #include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
+#include "io/picasso_metadata.hpp"
 
 namespace glint {
 namespace {
@@ -145,7 +146,15 @@ class SmlmTable {
 Localizations read_smlm(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
-    return SmlmTable(path, file, pixel_size_nm, warn).read();
+    Localizations table = SmlmTable(path, file, pixel_size_nm, warn).read();
+    table.history = smlm_history(file);
+    return table;
+}
+
+std::vector<std::string> smlm_history(hid_t file) {
+    if (!hdf5::has(file, "metadata")) return {};
+    const auto text = hdf5::read_string_dataset(file, "metadata/history");
+    return text ? steps_from_json(*text) : Steps();
 }
 
 }  // namespace glint

@@ -2,15 +2,15 @@
 // first pixel's outer edge, indices from 1. SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "io/localization_formats.hpp"
+#include "io/picasso_metadata.hpp"
 
 namespace glint {
 namespace {
@@ -99,28 +99,45 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
     return columns;
 }
 
+/// As SMLMAnalysis has it, or as wide as the frames and rows need.
+hid_t index_type_for(const L& like, std::size_t rows) {
+    constexpr auto largest = std::size_t(std::numeric_limits<std::int32_t>::max());
+    const auto last = std::max_element(like.frame.begin(), like.frame.end());
+    const bool wide = rows > largest || std::size_t(like.frames) > largest || *last >= largest;
+    return wide ? H5T_STD_I64LE : H5T_STD_I32LE;
+}
+
 class SmlmFile : public LocalizationWriter::Format {
   public:
-    SmlmFile(const fs::path& path, const L& like, std::size_t rows)
-        : path_(path), target_(path), kind_(kind_of(like)), columns_(columns_of(like, kind_)), rows_(rows) {
+    SmlmFile(const fs::path& path, const L& like, std::size_t rows, const Target& target)
+        : path_(path),
+          target_(path, target.if_exists),
+          kind_(kind_of(like)),
+          columns_(columns_of(like, kind_)),
+          rows_(rows),
+          index_type_(index_type_for(like, rows)) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in micrometres, so the pixel size must be known: give it, as in "
                             "--pixel-size 100nm",
                             path.string()));
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
-        extent_.pixel_size_nm = like.pixel_size_nm;
+        extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
         ends_.x_px = {0}, ends_.y_px = {0}, ends_.frame = {0};
-        file_ = hdf5::create_file(target_.temporary(), path_);
+        file_ = hdf5::create_file(target_);
         emitters_ = create_group("emitters");
         const hsize_t shape[] = {rows};
         for (const SmlmColumn& column : columns_)
             datasets_.push_back(hdf5::create_dataset(emitters_, column.name,
-                                                     column.is_index ? H5T_STD_I32LE : H5T_IEEE_F64LE, shape, path_));
-        ids_ = hdf5::create_dataset(emitters_, "id", H5T_STD_I32LE, shape, path_);
+                                                     column.is_index ? index_type_ : H5T_IEEE_F64LE, shape, path_));
+        ids_ = hdf5::create_dataset(emitters_, "id", index_type_, shape, path_);
     }
 
     void append(const L& piece) override {
+        if (index_type_for(piece, 0) != index_type_ && index_type_ == H5T_STD_I32LE)
+            throw OutputError(
+                fmt::format("cannot write {}: a frame beyond 2147483647 in a table that was said to have {} frames",
+                            path_.string(), extent_.frames));
         const std::size_t n = piece.size();
         numbers_.resize(n), indices_.resize(n);
         for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -128,17 +145,18 @@ class SmlmFile : public LocalizationWriter::Format {
             for (std::size_t k = 0; k < n; ++k) {
                 const double value = column.value(piece, k);
                 if (column.is_index)
-                    indices_[k] = std::int32_t(std::min(value, 2147483647.0));
+                    indices_[k] = std::int64_t(value);
                 else
                     numbers_[k] = value;
             }
             const void* values = column.is_index ? static_cast<const void*>(indices_.data()) : numbers_.data();
-            hdf5::write_rows(datasets_[c], column.is_index ? H5T_STD_I32LE : H5T_IEEE_F64LE, written_, n, values,
+            hdf5::write_rows(datasets_[c], column.is_index ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, written_, n, values,
                              path_);
         }
-        for (std::size_t k = 0; k < n; ++k) indices_[k] = std::int32_t(written_ + k + 1);
-        hdf5::write_rows(ids_, H5T_STD_I32LE, written_, n, indices_.data(), path_);
+        for (std::size_t k = 0; k < n; ++k) indices_[k] = std::int64_t(written_ + k + 1);
+        hdf5::write_rows(ids_, H5T_NATIVE_INT64, written_, n, indices_.data(), path_);
         written_ += n;
+        target_.check();
         for (std::size_t k = 0; k < n; ++k) {
             ends_.x_px[0] = std::max(ends_.x_px[0], piece.x_px[k]);
             ends_.y_px[0] = std::max(ends_.y_px[0], piece.y_px[k]);
@@ -151,20 +169,17 @@ class SmlmFile : public LocalizationWriter::Format {
         fill_unknown_extent(ends_);
         write_camera();
         write_metadata();
-        datasets_.clear();
-        ids_.close(), emitters_.close();
-        const hdf5::Quiet quiet;
-        errno = 0;
-        if (!file_.close()) throw_output_error(path_, errno);
+        bool closed = ids_.close() && emitters_.close();
+        for (hdf5::Handle& dataset : datasets_) closed &= dataset.close();
+        if (!closed || !file_.close()) throw_output_error(path_, 0);
         target_.commit();
     }
 
   private:
     hdf5::Handle create_group(const char* name) {
         const hdf5::Quiet quiet;
-        errno = 0;
         hdf5::Handle group(H5Gcreate2(file_, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-        if (!group.valid()) throw_output_error(path_, errno);
+        if (!group.valid()) throw_output_error(path_, 0);
         return group;
     }
 
@@ -202,6 +217,7 @@ class SmlmFile : public LocalizationWriter::Format {
         number("n_frames", ends_.frames);
         number("n_datasets", 1);
         number("n_emitters", std::int64_t(rows_));
+        if (!extent_.history.empty()) hdf5::write_string(metadata, "history", to_json(extent_.history), path_);
     }
 
     fs::path path_;
@@ -209,17 +225,18 @@ class SmlmFile : public LocalizationWriter::Format {
     EmitterKind kind_;
     std::vector<SmlmColumn> columns_;
     std::size_t rows_, written_ = 0;
+    hid_t index_type_;
     L extent_, ends_;  ///< metadata only; the outermost row
     hdf5::Handle file_, emitters_, ids_;
     std::vector<hdf5::Handle> datasets_;
     std::vector<double> numbers_;
-    std::vector<std::int32_t> indices_;
+    std::vector<std::int64_t> indices_;
 };
 
 }  // namespace
 
-FormatWriter write_smlm(const fs::path& path, const Localizations& like, std::size_t rows) {
-    return std::make_unique<SmlmFile>(path, like, rows);
+FormatWriter write_smlm(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target) {
+    return std::make_unique<SmlmFile>(path, like, rows, target);
 }
 
 }  // namespace glint

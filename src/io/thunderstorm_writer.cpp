@@ -68,7 +68,7 @@ std::vector<std::string> further_columns(const L& like) {
 
 class ThunderstormFile : public LocalizationWriter::Format {
   public:
-    ThunderstormFile(const fs::path& path, const L& like) : file_(path) {
+    ThunderstormFile(const fs::path& path, const L& like, const Target& target) : file_(path, target.if_exists) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in nanometres, so the pixel size must be known: give it, as in "
@@ -131,8 +131,8 @@ class ThunderstormFile : public LocalizationWriter::Format {
 
 }  // namespace
 
-FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like) {
-    return std::make_unique<ThunderstormFile>(path, like);
+FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like, const Target& target) {
+    return std::make_unique<ThunderstormFile>(path, like, target);
 }
 
 }  // namespace glint

@@ -31,6 +31,7 @@ class TiffMovie : public Movie {
           index_(index_of(path, file_)),
           decoders_([path] { return std::make_unique<TiffDecoder>(path); }) {
         file_.expect_sequential_reads();
+        index_.info.files = {path};
         if (!index_.truncated || next.empty()) return;
         index_.info.warnings.push_back(
             fmt::format("{}: continues a truncated file and is left out, as its frames would get wrong numbers",

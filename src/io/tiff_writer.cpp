@@ -98,8 +98,8 @@ void TiffMovieWriter::State::write_start(bool big, std::uint64_t second_director
     file.write_over(description_at, text.c_str(), text.size() + 1);
 }
 
-TiffMovieWriter::TiffMovieWriter(const std::filesystem::path& path, const MovieInfo& info)
-    : state_(new State{AtomicFile(path), info}) {
+TiffMovieWriter::TiffMovieWriter(const std::filesystem::path& path, const MovieInfo& info, IfExists if_exists)
+    : state_(new State{AtomicFile(path, if_exists), info}) {
     if (info.width < 1 || info.height < 1)
         throw OptionError(
             fmt::format("{}: frames of {}x{} pixels cannot be written", path.string(), info.width, info.height));

@@ -13,12 +13,12 @@ Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm
     return read_localizations(path, warn, pixel_size_nm);
 }
 
-void write_truth(const std::filesystem::path& path, const Localizations& truth) {
+void write_truth(const std::filesystem::path& path, const Localizations& truth, IfExists if_exists) {
     const double pixel = truth.pixel_size_nm;
     if (!(pixel > 0))
         throw OptionError(
             fmt::format("{}: truth is written in nanometres, so its pixel size must be known", path.string()));
-    AtomicFile file(path);
+    AtomicFile file(path, if_exists);
     std::string text = "frame,x_nm,y_nm";
     if (!truth.z_nm.empty()) text += ",z_nm";
     if (!truth.photons.empty()) text += ",photons";

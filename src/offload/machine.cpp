@@ -237,16 +237,15 @@ bool Machine::save() const noexcept try {
     std::filesystem::create_directories(folder_);
     const std::filesystem::path final_name = file();
     const std::filesystem::path part = final_name.string() + fmt::format(".part-{}", ::getpid());
-    {
-        std::ofstream out(part);
-        out << all.dump(1) << '\n';
-        if (!out.flush()) {
-            std::error_code ignored;
-            std::filesystem::remove(part, ignored);
-            return false;
-        }
+    std::ofstream out(part);
+    out << all.dump(1) << '\n';
+    out.close();
+    std::error_code failed;
+    if (out) std::filesystem::rename(part, final_name, failed);
+    if (!out || failed) {
+        std::filesystem::remove(part, failed);
+        return false;
     }
-    std::filesystem::rename(part, final_name);
     changed_ = false;
     return true;
 } catch (const std::exception&) {

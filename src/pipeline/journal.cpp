@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/journal.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "glint/error.hpp"
+#include "pipeline/outcome.hpp"
 
 namespace glint {
 
 Journal::Journal(std::filesystem::path path, const Fingerprint& fingerprint, const TableLayout& layout,
                  std::int64_t first_frame, JournalStart start, const Visit& recovered)
     : file_(std::move(path), layout), first_frame_(first_frame), next_frame_(first_frame) {
-    open_locked();
+    file_.open_locked();
     Fingerprint found;
     const bool holds_frames = file_.read_header(found) && file_.holds_records();
     if (!holds_frames || start == JournalStart::overwrite) {
@@ -40,28 +36,6 @@ Journal::Journal(std::filesystem::path path, const Fingerprint& fingerprint, con
 
 Journal::~Journal() {
     if (file_.is_open() && file_.end() <= file_.records_begin()) ::unlink(file_.path().c_str());
-}
-
-void Journal::open_locked() {
-    // Another process may finish, and remove the file, between our open and our lock: then try again.
-    for (int attempt = 0; attempt < 100; ++attempt)
-        if (lock()) return;
-    throw OutputError(fmt::format("{}: other processes make and remove it all the time", file_.path().string()));
-}
-
-bool Journal::lock() {
-    file_.open(O_RDWR | O_CREAT);
-    // A file system that knows no locks must not keep anybody from working.
-    if (::flock(file_.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        throw OutputError(
-            fmt::format("{} is in use: another glint writes this output now; wait for it, or give "
-                        "another output",
-                        file_.path().string()));
-    }
-    struct stat opened {
-    }, named{};
-    return ::fstat(file_.descriptor(), &opened) == 0 && ::stat(file_.path().c_str(), &named) == 0 &&
-           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 void Journal::recover(const Visit& recovered) {
@@ -89,8 +63,8 @@ void Journal::for_each(const Visit& visit) const {
         visit(std::move(block));
 }
 
-void Journal::remove() {
-    ::unlink(file_.path().c_str());
+void Journal::remove(const Warn& warn) {
+    remove_or_warn(file_.path(), warn);
     file_.close();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "glint/progress.hpp"
 #include "pipeline/record_file.hpp"
 
 namespace glint {
@@ -16,8 +17,7 @@ enum class JournalStart {
     overwrite  ///< start anew
 };
 
-/// A RecordFile whose records follow each other. Locked (flock) as long as the object lives, so that two processes cannot write one output. A journal that
-/// holds no record is removed by the destructor, any other is kept. Not thread-safe.
+/// A RecordFile whose records follow each other, locked as long as the object lives. A journal that holds no record is removed by the destructor, any other is kept. Not thread-safe.
 class Journal {
   public:
     using Visit = RecordFile::Visit;
@@ -41,11 +41,9 @@ class Journal {
     /// Brings the records to the disk. Throws OutputError.
     void sync() { file_.sync(); }
     /// Deletes the file: the run is complete.
-    void remove();
+    void remove(const Warn& warn);
 
   private:
-    void open_locked();
-    bool lock();
     void recover(const Visit& recovered);
 
     RecordFile file_;

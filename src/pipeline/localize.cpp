@@ -9,9 +9,11 @@
 
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
+#include "glint/localization_io.hpp"
 #include "pipeline/outcome.hpp"
 #include "pipeline/parts_run.hpp"
 #include "pipeline/run_blocks.hpp"
+#include "pipeline/settings.hpp"
 
 namespace glint {
 namespace {
@@ -49,25 +51,53 @@ fs::path journal_path(const fs::path& out) { return fs::path(out) += ".journal";
 
 fs::path partial_path(const fs::path& out) {
     std::string name = out.filename().string();
-    const bool two = name.ends_with(".smlm.h5");  // an extension that tells the format has to stay whole
-    const std::size_t dot = two ? name.size() - 8 : name.rfind('.');
-    name.insert(std::min(dot, name.size()), ".partial");
+    name.insert(name.size() - localization_ending(out).size(), ".partial");  // what tells the format stays whole
     return fs::path(out).replace_filename(name);
+}
+
+bool finished_before(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
+    std::error_code none;
+    if (!options.resume || options.overwrite || !fs::exists(out, none) || fs::exists(parts_path(out), none))
+        return false;
+    if (fs::exists(journal_path(out), none)) {
+        RecordFile journal(journal_path(out), TableLayout(Localizations()));
+        journal.open_locked();
+        if (journal.file_size() > 0) return false;
+        remove_or_warn(journal.path(), options.warn);  // of a run in parts that was killed when its parts were gone
+    }
+    remove_remains_of_parts(out);
+    const std::optional<Fingerprint> then = settings_of(out);
+    if (!then) return true;
+    Fingerprint now = fingerprint_of(movie, camera, make_job(movie.info(), camera, options));
+    std::erase_if(now, [&](const auto& setting) {  // what a file of another version does not tell
+        return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
+    });
+    const std::string changes = differences(*then, now);
+    if (changes.empty()) return true;
+    throw OptionError(
+        fmt::format("--resume: {} is finished, and was made with something else: {}. Give the same again, "
+                    "another output, or --overwrite to replace it",
+                    out.string(), changes));
 }
 
 LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
     std::error_code none;
     if (fs::exists(parts_path(out), none)) return localize_rest(movie, camera, out, options);
     const auto start = std::chrono::steady_clock::now();
-    check_output(out, options);
+    if (!options.resume) check_output(out, options, movie.info());
     const Job job = make_job(movie.info(), camera, options);
     warn_before(movie.info(), camera, options.warn);
 
     LocalizeResult result;
     Totals totals;
-    Journal journal(journal_path(out), fingerprint_of(movie, camera, job), TableLayout(job.like), job.frames.begin,
-                    start_of(options), [&](const BlockResult& block) { totals.add(block); });
+    const Fingerprint fingerprint = fingerprint_of(movie, camera, job);
+    Journal journal(journal_path(out), fingerprint, TableLayout(job.like), job.frames.begin, start_of(options),
+                    [&](const BlockResult& block) { totals.add(block); });
+    check_partial(out, options);
     result.resumed_frames = totals.frames;
+    // With a complete journal the output may stand there already: the run was killed before the journal was gone. Then it
+    // has the very bytes that are written now.
+    if (options.resume && journal.next_frame() < job.frames.end) check_output(out, options, movie.info());
     std::exception_ptr read_error;
     try {
         read_error = fill(journal, movie, job, totals, result.fit);
@@ -76,7 +106,7 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
         result.written = result.complete ? out : partial_path(out);
         if (result.complete || totals.frames > 0)
             write_rows(
-                result.written, [&](const auto& visit) { journal.for_each(visit); }, job, totals.rows);
+                result, [&](const auto& visit) { journal.for_each(visit); }, job, fingerprint);
     } catch (const gpu::GpuError& error) {
         if (totals.frames == 0) throw;
         throw gpu::GpuError(error.code, fmt::format("{}; the {} frames finished are kept in {}: go on with --resume",
@@ -88,8 +118,8 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
     }
     warn_about(totals, movie.info(), options.warn);
     if (result.complete) {
-        remove_partial(out);
-        journal.remove();
+        remove_partial(out, options.warn);
+        journal.remove(options.warn);
     } else {
         journal.sync();
         if (totals.frames == 0) result.written.clear();

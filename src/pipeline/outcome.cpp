@@ -8,12 +8,16 @@
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "io/check_outputs.hpp"
+#include "pipeline/settings.hpp"
 
 namespace glint {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+IfExists if_exists(const LocalizeOptions& options) { return options.overwrite ? IfExists::replace : IfExists::refuse; }
 
 double median(std::vector<double> values) {
     std::erase(values, 0.0);  // frames that hold no information
@@ -36,30 +40,40 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.empty_score_spread = median(totals.spreads);
 }
 
-void check_output(const fs::path& out, const LocalizeOptions& options) {
-    localization_format(out);
-    std::error_code failed;
-    if (options.overwrite || !fs::exists(out, failed)) return;
-    throw OptionError(fmt::format("{} exists: give another output, or --overwrite to replace it", out.string()));
+void check_output(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {
+    check_localizations_output(out, if_exists(options), movie.files);
+}
+
+void check_partial(const fs::path& out, const LocalizeOptions& options) {
+    if (!options.resume) check_outputs(files_of_localizations(partial_path(out)), if_exists(options), {});
 }
 
 JournalStart start_of(const LocalizeOptions& options) {
     return options.resume ? JournalStart::resume : options.overwrite ? JournalStart::overwrite : JournalStart::fresh;
 }
 
-void write_rows(const fs::path& path, const EachBlock& each, const Job& job, std::int64_t rows) {
-    LocalizationWriter writer(path, job.like, std::size_t(rows), job.options.warn);
+void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint) {
+    Localizations like = job.like;
+    like.history.back() += settings_text(fingerprint);
+    LocalizationWriter writer(result.written, like, std::size_t(result.localizations), job.options.warn,
+                              result.complete ? if_exists(job.options) : IfExists::replace);
     each([&](BlockResult block) {
         if (block.rows.size() > 0) writer.append(block.rows);
     });
     writer.close();
+    result.hidden_rows = std::int64_t(writer.hidden_rows());
 }
 
-void remove_partial(const fs::path& out) {
-    std::error_code ignored;
-    fs::remove(partial_path(out), ignored);
-    if (localization_format(out) == LocalizationFormat::picasso_hdf5)
-        fs::remove(partial_path(out).replace_extension(".yaml"), ignored);
+void remove_partial(const fs::path& out, const Warn& warn) {
+    for (const fs::path& path : files_of_localizations(partial_path(out))) remove_or_warn(path, warn);
+}
+
+void remove_or_warn(const fs::path& path, const Warn& warn) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed && warn)
+        warn(fmt::format("{} is no longer needed and cannot be removed ({}): remove it by hand", path.string(),
+                         failed.message()));
 }
 
 void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn) {

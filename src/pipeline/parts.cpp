@@ -26,6 +26,14 @@ std::string new_run_name() {
     return fmt::format("{:08x}{:08x}", random(), random());
 }
 
+void remove_remains_of_parts(const fs::path& out) {
+    const std::string start = fmt::format(".{}-", parts_path(out).filename().string());
+    const fs::path folder = out.parent_path().empty() ? fs::path(".") : out.parent_path();
+    std::error_code none;
+    for (fs::directory_iterator entry(folder, none), end; !none && entry != end; entry.increment(none))
+        if (entry->path().filename().string().starts_with(start)) fs::remove_all(entry->path(), none);
+}
+
 std::vector<fs::path> part_files(const fs::path& folder) {
     std::vector<fs::path> paths;
     std::error_code none;

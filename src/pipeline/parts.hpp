@@ -65,6 +65,10 @@ class Parts {
     std::map<std::int64_t, Place> records_;  ///< by first frame
 };
 
+/// Removes the parts of a finished run that was killed while it removed them, under the name that says so. To be called
+/// with the output locked.
+void remove_remains_of_parts(const std::filesystem::path& out);
+
 /// The part files in a folder, and none when there is no folder.
 std::vector<std::filesystem::path> part_files(const std::filesystem::path& folder);
 

@@ -30,6 +30,12 @@ void make_folder(const fs::path& folder) {
     if (failed) throw_output_error(folder, failed.value());
 }
 
+void remove_file(const fs::path& path) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) throw_output_error(path, failed.value());
+}
+
 /// The same kind of error, with more to say.
 [[noreturn]] void rethrow_with(std::exception_ptr error, const std::string& more) {
     try {
@@ -76,13 +82,16 @@ PartsRun::PartsRun(Movie& movie, const Camera& camera, fs::path out, const Job& 
       job_(job),
       out_(std::move(out)),
       fingerprint_(fingerprint_of(movie, camera, job)),
+      journal_(journal_path(out_), TableLayout(job.like)),
       parts_(fingerprint_, TableLayout(job.like), job.frames) {
     // What a run left that was killed after the output had its name, is no reason to refuse: take_up looks once more.
-    if (!job.options.resume) check_output(out_, job.options);
+    if (!job.options.resume) check_output(out_, job.options, movie_);
     warn_before(movie_, camera, job.options.warn);
-    make_folder(parts_path(out_));
-    owner_ = std::make_unique<RunOwner>(parts_path(out_), name_, job.options.warn, job.options.stop);
+    journal_.open_locked();
     try {
+        remove_remains_of_parts(out_);
+        make_folder(parts_path(out_));
+        owner_ = std::make_unique<RunOwner>(parts_path(out_), name_, job.options.warn, job.options.stop);
         take_up();
     } catch (...) {
         owner_.reset();
@@ -99,25 +108,26 @@ PartsRun::~PartsRun() {
 void PartsRun::remove_if_empty() const {
     std::error_code not_empty;
     fs::remove(parts_path(out_), not_empty);
+    if (journal_.is_open() && journal_.file_size() == 0) fs::remove(journal_.path(), not_empty);
 }
 
 void PartsRun::take_up() {
     const JournalStart start = start_of(job_.options);
     std::vector<fs::path> earlier = part_files(parts_path(out_));
-    std::error_code none;
-    if (fs::exists(journal_path(out_), none)) earlier.push_back(journal_path(out_));
+    if (journal_.file_size() > 0) earlier.push_back(journal_.path());
     for (const fs::path& path : earlier)
         if (start == JournalStart::resume)
             parts_.add(path, [this](const BlockResult& block) { totals_.add(block); });
         else if (start == JournalStart::overwrite || !holds_records(path, TableLayout(job_.like)))
-            fs::remove(path, none);
+            path == journal_.path() ? journal_.end_at(0) : remove_file(path);
         else
             throw OptionError(
                 fmt::format("{} holds finished frames of a stopped run: continue it with --resume, or start over with "
                             "--overwrite",
                             path.string()));
     resumed_frames_ = totals_.frames;
-    if (start == JournalStart::resume && !parts_.gaps().empty()) check_output(out_, job_.options);
+    check_partial(out_, job_.options);
+    if (start == JournalStart::resume && !parts_.gaps().empty()) check_output(out_, job_.options, movie_);
 }
 
 LocalizeResult PartsRun::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
@@ -150,19 +160,25 @@ void PartsRun::write(LocalizeResult& result) {
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
     write_rows(
-        result.written, [&](const auto& visit) { parts_.for_each(visit); }, job_, totals_.rows);
+        result, [&](const auto& visit) { parts_.for_each(visit); }, job_, fingerprint_);
 }
 
 /// First under another name, at once: a run that is killed among thousands of files leaves nothing that looks unfinished.
 void PartsRun::remove_parts() {
-    remove_partial(out_);
+    const Warn& warn = job_.options.warn;
+    remove_partial(out_, warn);
     owner_.reset();
-    std::error_code ignored;
+    std::error_code failed;
     const fs::path folder = parts_path(out_);
     const fs::path done = fs::path(folder).replace_filename(fmt::format(".{}-{}", folder.filename().string(), name_));
-    fs::rename(folder, done, ignored);
-    fs::remove_all(ignored ? folder : done, ignored);
-    fs::remove(journal_path(out_), ignored);
+    fs::rename(folder, done, failed);
+    const fs::path& left = failed ? folder : done;
+    fs::remove_all(left, failed);
+    if (failed && warn)
+        warn(fmt::format("{} is no longer needed and cannot be removed ({}): remove it by hand", left.string(),
+                         failed.message()));
+    remove_or_warn(journal_.path(), warn);
+    journal_.close();
 }
 
 LocalizeResult localize_rest(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {

@@ -60,6 +60,7 @@ class PartsRun {
     std::string name_ = new_run_name();
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Fingerprint fingerprint_;
+    RecordFile journal_;  ///< of a run of one process, or empty: its lock is the output's
     std::unique_ptr<RunOwner> owner_;
     Parts parts_;
     Totals totals_;

@@ -3,9 +3,11 @@
 #include "pipeline/parts.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -137,6 +139,25 @@ TEST(RunOwner, of_this_host_that_died_is_not_waited_for) {
     bool told = false;
     const RunOwner owner(folder.path(), "run", [&](const std::string&) { told = true; }, nullptr, {1, 1000});
     EXPECT_FALSE(told);
+}
+
+// Stopped, as by a batch system that gives its cores to another job: silent, and alive.
+TEST(RunOwner, of_this_host_that_is_stopped_keeps_others_off) {
+    test::TemporaryFolder folder;
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const RunOwner owner(folder.path(), "stopped", {}, nullptr, {1000, 1000});
+        ::raise(SIGSTOP);
+        ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+    ASSERT_TRUE(WIFSTOPPED(status));
+    EXPECT_THROW(RunOwner(folder.path(), "second", {}, nullptr, {0.001, 0.01}), OutputError);
+    ::kill(child, SIGKILL);
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    RunOwner(folder.path(), "second", {}, nullptr, {0.001, 1000});
 }
 
 TEST(RunOwner, of_another_host_is_dead_when_it_is_silent) {

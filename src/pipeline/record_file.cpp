@@ -15,6 +15,7 @@
 
 #include "glint/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/file_lock.hpp"
 #include "pipeline/hash.hpp"
 
 namespace glint {
@@ -60,6 +61,20 @@ void RecordFile::open(int flags) {
     if (descriptor_ >= 0) return;
     if (flags & O_CREAT) throw_output_error(path_, errno);
     throw InputError(fmt::format("{}: cannot be opened: {}", path_.string(), std::strerror(errno)));
+}
+
+void RecordFile::open_locked() {
+    // Another process may finish, and remove the file, between our open and our lock: then try again.
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        open(O_RDWR | O_CREAT);
+        if (lock_file(descriptor_) == FileLock::held)
+            throw OutputError(
+                fmt::format("{} is in use: another glint writes this output now; wait for it, or give "
+                            "another output",
+                            path_.string()));
+        if (still_names(path_, descriptor_)) return;
+    }
+    throw OutputError(fmt::format("{}: other processes make and remove it all the time", path_.string()));
 }
 
 void RecordFile::close() {

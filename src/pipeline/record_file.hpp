@@ -33,6 +33,9 @@ class RecordFile {
 
     /// `flags` as those of open(2).
     void open(int flags);
+    /// Opens it, new or not, and locks it as long as it is open, so that two processes cannot write one output. Throws
+    /// OutputError, also where another process has it.
+    void open_locked();
     void close();
     bool is_open() const { return descriptor_ >= 0; }
     int descriptor() const { return descriptor_; }

@@ -1,7 +1,8 @@
-// One line, "HOST PID RUN BEAT", opened and closed at each look: that is what network file systems keep in step.
+// One line, "HOST PROCESS START RUN BEAT", opened and closed at each look: that is what network file systems keep in step.
 // SPDX-License-Identifier: MIT
 #include "pipeline/run_owner.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -25,41 +26,76 @@ std::string this_host() {
     return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
 }
 
-struct Sign {
-    std::string host, run, all;
-    pid_t process = 0;
+/// What /proc/PID/stat says of a process: its state and, in ticks since the machine started, when it began. 'Z' for one
+/// that has ended and that nobody has taken notice of, as in a container without init.
+struct ProcessStat {
+    char state = 0;
+    std::uint64_t start = 0;
 };
 
-/// Empty where there is none, or one that is being written.
-Sign read_sign(const fs::path& path) {
-    Sign sign;
-    std::ifstream file(path);
-    std::getline(file, sign.all);
-    std::istringstream words(sign.all);
-    words >> sign.host >> sign.process >> sign.run;
-    return sign;
-}
-
-/// Also one that has ended, and that nobody has taken notice of, as in a container without init: "8857 (glint-mpi) Z".
-bool has_ended(pid_t process) {
-    if (::kill(process, 0) != 0) return errno == ESRCH;
+ProcessStat stat_of(pid_t process) {
     std::ifstream file(fmt::format("/proc/{}/stat", process));
     std::string text;
     std::getline(file, text);
-    const std::size_t state = text.rfind(") ");
-    return state != text.npos && text.compare(state + 2, 1, "Z") == 0;
+    const std::size_t name_end = text.rfind(") ");
+    ProcessStat stat;
+    if (name_end == text.npos) return stat;
+    std::istringstream words(text.substr(name_end + 2));
+    words >> stat.state;
+    std::string skipped;
+    for (int field = 4; field < 22; ++field) words >> skipped;
+    words >> stat.start;
+    return stat;
 }
 
+struct Sign {
+    std::string host, run, all;
+    pid_t process = 0;
+    std::uint64_t start = 0;
+    bool exists = false;
+};
+
+/// Without a process where the line is not there yet.
+Sign read_sign(const fs::path& path) {
+    Sign sign;
+    std::ifstream file(path);
+    sign.exists = file.is_open();
+    std::getline(file, sign.all);
+    std::istringstream words(sign.all);
+    words >> sign.host >> sign.process >> sign.start >> sign.run;
+    return sign;
+}
+
+/// Of a process on this host it can be known, also of one that is stopped and shows no beat.
 bool surely_dead(const Sign& sign) {
-    return sign.process <= 0 || (sign.host == this_host() && has_ended(sign.process));
+    if (!sign.exists) return true;
+    if (sign.process <= 0 || sign.host != this_host()) return false;
+    if (::kill(sign.process, 0) != 0) return errno == ESRCH;
+    const ProcessStat now = stat_of(sign.process);
+    return now.state == 'Z' || now.start != sign.start;
+}
+
+bool surely_alive(const Sign& sign) { return sign.process > 0 && sign.host == this_host() && !surely_dead(sign); }
+
+[[noreturn]] void refuse(const fs::path& folder, const Sign& sign) {
+    throw OutputError(
+        fmt::format("{} is in use: process {} on {} writes this output now; wait for it, or give another output",
+                    folder.string(), sign.process, sign.host));
 }
 
 }  // namespace
 
 RunOwner::RunOwner(const fs::path& folder, const std::string& run, const Warn& notice, const StopFlag* stop, Pace pace)
-    : path_(folder / "owner"), name_(fmt::format("{} {} {}", this_host(), ::getpid(), run)), pace_(pace) {
+    : path_(folder / "owner"),
+      name_(fmt::format("{} {} {} {}", this_host(), ::getpid(), stat_of(::getpid()).start, run)),
+      pace_(pace) {
     await_silence(notice, stop);
-    write(0);
+    try {
+        write(0);
+    } catch (const OutputError&) {
+        ::unlink(path_.c_str());
+        throw;
+    }
     beating_ = std::thread([this] { keep_beating(); });
 }
 
@@ -76,6 +112,7 @@ RunOwner::~RunOwner() {
 void RunOwner::await_silence(const Warn& notice, const StopFlag* stop) const {
     const Sign first = read_sign(path_);
     if (surely_dead(first)) return;
+    if (surely_alive(first)) refuse(path_.parent_path(), first);
     if (notice)
         notice(fmt::format("{} names process {} on {}: waiting {} s to see whether it still works on this output",
                            path_.string(), first.process, first.host, pace_.watch_s));
@@ -85,17 +122,20 @@ void RunOwner::await_silence(const Warn& notice, const StopFlag* stop) const {
         std::this_thread::sleep_for(Seconds(pace_.beat_s / 10));
         const Sign now = read_sign(path_);
         if (now.all.empty() || now.all == first.all) continue;
-        throw OutputError(
-            fmt::format("{} is in use: process {} on {} writes this output now; wait for it, or give another output",
-                        path_.parent_path().string(), now.process, now.host));
+        refuse(path_.parent_path(), now);
     }
 }
 
+// Over the line before, never truncated first: who looks meanwhile must not find an empty file.
 void RunOwner::write(std::uint64_t beat) const {
-    std::ofstream file(path_);
-    file << name_ << ' ' << beat << '\n';
-    errno = 0;
-    if (!file.flush()) throw_output_error(path_, errno);
+    const std::string line = fmt::format("{} {:020}\n", name_, beat);
+    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) throw_output_error(path_, errno);
+    const ssize_t written = ::pwrite(file, line.data(), line.size(), 0);
+    int error = written == ssize_t(line.size()) ? 0 : written < 0 ? errno : ENOSPC;
+    if (error == 0 && ::ftruncate(file, off_t(line.size())) != 0) error = errno;
+    if (::close(file) != 0 && error == 0) error = errno;
+    if (error != 0) throw_output_error(path_, error);
 }
 
 void RunOwner::keep_beating() {

@@ -8,7 +8,7 @@
 
 #include "glint/camera_io.hpp"
 #include "glint/localization_io.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5_writing.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace glint::fuzz {
@@ -68,7 +68,7 @@ inline void picasso(Bytes bytes) {
             H5Tinsert(type, name.c_str(), offset, member);
             offset += H5Tget_size(member);
         }
-        const hdf5::Handle file = hdf5::create_file(path, path);
+        const hdf5::Handle file = hdf5::Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hsize_t shape[] = {bytes.size() / row_bytes};
         hdf5::write_values(file, "locs", type, shape, bytes.data(), path);
         if (!metadata.empty()) hdf5::write_string(file, "metadata", {metadata.data(), metadata.size()}, path);

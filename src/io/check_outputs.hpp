@@ -1,0 +1,22 @@
+// Whether a command may write the files that it is going to write.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "glint/if_exists.hpp"
+
+namespace glint {
+
+using Paths = std::vector<std::filesystem::path>;
+
+/// Before any work. Throws OptionError for an output that exists, unless it is to be replaced, and in any case for one
+/// that is also read, under whatever name or link.
+void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs);
+
+/// The same for a file of localizations with what stands beside it (`files_of_localizations`). NAME.yaml may describe
+/// something else: a raw movie, or NAME.h5 beside NAME.hdf5, and then is not replaced in any case.
+void check_localizations_output(const std::filesystem::path& out, IfExists if_exists, const Paths& inputs);
+
+}  // namespace glint

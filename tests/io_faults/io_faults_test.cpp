@@ -1,0 +1,203 @@
+// Every command that writes, with each of its calls that change a file failing once, and the process killed there once.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "glint/movie_io.hpp"
+#include "tests/run_program.hpp"
+
+using namespace glint::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Files = std::map<std::string, std::string>;  ///< names and bytes
+
+struct Case {
+    std::string name, command;
+    std::string again;  ///< what is added to do it again after a failure
+    Files before;       ///< what stands there, and the command replaces
+    bool parts = false;
+};
+
+const std::string camera = " --pixel-size 100nm --offset 100 --gain 1";
+const std::string spots = camera + " --sigma 130nm -q";
+
+const Case cases[] = {
+    {"localize_hdf5", "localize m.tif -o o.hdf5" + spots, " --resume"},
+    {"localize_csv", "localize m.tif -o o.csv" + spots, " --resume"},
+    {"localize_smlm", "localize m.tif -o o_smlm.h5" + spots, " --resume"},
+    {"localize_parts", "localize m.tif -o o.hdf5" + spots, " --resume", {}, true},
+    {"localize_over_older",
+     "localize m.tif -o o.hdf5 --overwrite" + spots,
+     " --resume",
+     {{"o.hdf5", "old table"}, {"o.yaml", "old description"}}},
+    {"fit_hdf5", "fit r.npy -o o.hdf5" + spots, " --overwrite"},
+    {"fit_over_older",
+     "fit r.npy -o o.hdf5 --overwrite" + spots,
+     "",
+     {{"o.hdf5", "old table"}, {"o.yaml", "old description"}}},
+    {"fit_csv_over_older", "fit r.npy -o o.csv --overwrite" + spots, "", {{"o.csv", "old table"}}},
+    {"render_png", "render t.csv -o o.png --pixel-size 100nm", " --overwrite"},
+    {"render_tif", "render t.csv -o o.tif --pixel-size 100nm", " --overwrite"},
+    {"preview", "localize m.tif --preview 0 -o o.png --sigma 1.3px --offset 100 --gain 1", " --overwrite"},
+    {"simulate", "simulate -o o.tif --frames 3 --size 24 --spots 2 -q", " --overwrite"},
+    {"calibrate", "calibrate astigmatism b.tif -o o.toml --plot o.png --z-step 50nm -q" + camera, " --overwrite"},
+};
+
+class IoFaults : public ::testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override {
+        ASSERT_EQ(
+            run(folder_,
+                "glint simulate -o m.tif --frames 12 --size 32 --spots 3 -q && glint localize m.tif -o t.csv" + spots)
+                .exit_code,
+            0);
+        write_rois();
+        write_beads();
+        for (const std::string& name : folder_.names()) inputs_[name] = "";
+        inputs_[".out"] = inputs_[".err"] = "";
+        library_ = fs::read_symlink("/proc/self/exe").replace_filename("../lib/libio_faults.so").lexically_normal();
+        ASSERT_TRUE(fs::exists(library_)) << library_;
+    }
+
+    /// Forty windows of 7x7 px with a spot, as .npy.
+    void write_rois() {
+        std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (40, 7, 7), }";
+        header.resize(118 - 1, ' ');
+        header += '\n';
+        std::string bytes = std::string("\x93NUMPY\x01\x00", 8) + char(118) + '\0' + header;
+        for (int k = 0; k < 40; ++k)
+            for (int y = 0; y < 7; ++y)
+                for (int x = 0; x < 7; ++x) {
+                    const int far = (x - 3) * (x - 3) + (y - 3) * (y - 3);
+                    const int count = 110 + (far < 6 ? 400 >> far : 0) + (k * 7 + x * 3 + y * 5) % 11;
+                    bytes += char(count & 255);
+                    bytes += char(count >> 8);
+                }
+        folder_.write("r.npy", bytes);
+    }
+
+    /// A bead through the focus of an astigmatic lens, 21 slices 50 nm apart.
+    void write_beads() const {
+        constexpr int edge = 32, slices = 21;
+        glint::MovieInfo info;
+        info.width = info.height = edge, info.frames = slices;
+        glint::FrameBlock block{0, slices, edge, edge, glint::PixelType::uint16, {}};
+        for (int slice = 0; slice < slices; ++slice)
+            for (int y = 0; y < edge; ++y)
+                for (int x = 0; x < edge; ++x) {
+                    const double z_um = 0.05 * (slice - slices / 2);
+                    const auto width = [&](double focus_um) {
+                        return 1.3 * std::sqrt(1 + std::pow((z_um - focus_um) / 0.4, 2));
+                    };
+                    const double sx = width(0.2), sy = width(-0.2);
+                    const double dx = (x - 15.6) / sx, dy = (y - 16.2) / sy;
+                    const auto count =
+                        std::uint16_t(110 + 20000 / (6.283 * sx * sy) * std::exp(-(dx * dx + dy * dy) / 2));
+                    block.bytes.push_back(std::byte(count & 255)), block.bytes.push_back(std::byte(count >> 8));
+                }
+        glint::TiffMovieWriter writer(folder_ / "b.tif", info);
+        writer.append(block);
+        writer.close();
+    }
+
+    void clear() {
+        for (const std::string& name : folder_.names())
+            if (!inputs_.count(name)) fs::remove_all(folder_ / name);
+        for (const auto& [name, bytes] : GetParam().before) folder_.write(name, bytes);
+        if (GetParam().parts) fs::create_directory(folder_ / "o.hdf5.journal.parts");
+    }
+
+    /// What the command made, and what it left.
+    Files made() const {
+        Files files;
+        for (const std::string& name : folder_.names())
+            if (!inputs_.count(name))
+                files[name] = fs::is_directory(folder_ / name) ? "folder" : read_bytes(folder_ / name);
+        return files;
+    }
+
+    Ended with_fault(int at, const std::string& kind) {
+        const std::string count =
+            (fs::temp_directory_path() / (folder_.path().filename().string() + ".count")).string();
+        const Ended end =
+            run(folder_, "export GLINT_FAULT_FOLDER=" + folder_.path().string() + " GLINT_FAULT_COUNT=" + count +
+                             " GLINT_FAULT_AT=" + std::to_string(at) + " GLINT_FAULT_KIND=" + kind +
+                             " ASAN_OPTIONS=verify_asan_link_order=0 GLINT_THREADS=1 GLINT_BACKEND=cpu; exec env "
+                             "LD_PRELOAD=" +
+                             library_.string() + " glint " + GetParam().command);
+        const std::string text = read_bytes(count);
+        calls_ = text.empty() ? 0 : std::stoi(text);
+        fs::remove(count);
+        return end;
+    }
+
+    Ended again() {
+        return run(folder_, "GLINT_THREADS=1 GLINT_BACKEND=cpu exec glint " + GetParam().command + GetParam().again);
+    }
+
+    void expect_no_mixed_pair(const Files& reference, const std::string& where) const {
+        const Files now = made();
+        if (!reference.count("o.yaml") || !now.count("o.hdf5") || !now.count("o.yaml")) return;
+        const bool new_table = now.at("o.hdf5") == reference.at("o.hdf5"),
+                   new_text = now.at("o.yaml") == reference.at("o.yaml");
+        EXPECT_EQ(new_table, new_text) << where;
+    }
+
+    /// What is of the older files is all there, or has made way for the whole new one.
+    void expect_nothing_lost(const Files& reference, const std::string& where) const {
+        const Files now = made();
+        for (const auto& [name, bytes] : GetParam().before) {
+            bool kept = false;
+            for (const auto& [left, its_bytes] : now) kept |= its_bytes == bytes;
+            const auto fresh = now.find("o.hdf5") != now.end() ? now.find("o.hdf5") : now.find("o.csv");
+            EXPECT_TRUE(kept || (fresh != now.end() && fresh->second == reference.at(fresh->first)))
+                << where << ": " << name;
+        }
+    }
+
+    TemporaryFolder folder_;
+    Files inputs_;
+    fs::path library_;
+    int calls_ = 0;
+};
+
+}  // namespace
+
+TEST_P(IoFaults, each_call_fails_once_and_is_the_last_once) {
+    clear();
+    const Ended whole = with_fault(0, "fail");
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const Files reference = made();
+    const int calls = calls_;
+    ASSERT_GT(calls, 3) << "the calls are not seen";
+    for (const std::string kind : {"fail", "kill"})
+        for (int at = 1; at <= calls; ++at) {
+            const std::string where = kind + " at call " + std::to_string(at) + " of " + std::to_string(calls);
+            clear();
+            const Ended end = with_fault(at, kind);
+            expect_no_mixed_pair(reference, where);
+            if (kind == "kill")
+                EXPECT_EQ(end.exit_code, 128 + 9) << where;
+            else if (end.exit_code == 0)
+                for (const auto& [name, bytes] : reference) EXPECT_TRUE(made()[name] == bytes) << where << ": " << name;
+            else
+                EXPECT_TRUE(end.exit_code == 4 && end.err.find("glint: cannot ") != end.err.npos)
+                    << where << ": exit " << end.exit_code << "\n"
+                    << end.err;
+            expect_nothing_lost(reference, where);
+            if (made() == reference) continue;
+            const Ended resumed = again();
+            EXPECT_EQ(resumed.exit_code, 0) << where << "\n" << end.err << resumed.err;
+            const Files now = made();
+            EXPECT_TRUE(now == reference) << where << "\n" << end.err << ::testing::PrintToString(folder_.names());
+        }
+    RecordProperty("cases", 2 * calls);
+    std::printf("%d cases\n", 2 * calls);
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, IoFaults, ::testing::ValuesIn(cases),
+                         [](const auto& info) { return info.param.name; });

@@ -1,0 +1,184 @@
+// Nothing that stands there is lost: what a command replaces, what it refuses to, and what it leaves.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/localize.hpp"
+#include "glint/movie_io.hpp"
+#include "tests/run_program.hpp"
+
+using namespace glint;
+using namespace glint::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string given = " --pixel-size 100nm --offset 100 --gain 1 --sigma 130nm -q";
+
+class Outputs : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_EQ(run(folder_, "exec glint simulate -o m.tif --frames 12 --size 32 --spots 3 -q").exit_code, 0);
+    }
+    Ended glint(const std::string& arguments) { return run(folder_, "exec glint " + arguments); }
+    void expect_refused(const std::string& arguments, const std::string& because, int code = 2) {
+        const Ended end = glint(arguments);
+        EXPECT_EQ(end.exit_code, code) << arguments << "\n" << end.err;
+        EXPECT_NE(end.err.find(because), end.err.npos) << arguments << "\n" << end.err;
+    }
+    bool exists(const std::string& name) const { return fs::exists(folder_ / name); }
+
+    void make_raw(const std::string& name) const {
+        folder_.write(name + ".raw", std::string(4 * 16 * 16 * 2, 'd'));
+        folder_.write(name + ".yaml", description);
+    }
+
+    static constexpr const char* description =
+        "Byte Order: <\nData Type: uint16\nFrames: 4\nHeight: 16\nWidth: 16\nBaseline: 100\nSensitivity: 1\nPixelsize: "
+        "100\n";
+    TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_F(Outputs, the_description_of_a_raw_movie_stays) {
+    make_raw("a"), make_raw("b");
+    expect_refused("localize a.raw -o a.hdf5 --sigma 130nm -q", "a.yaml");
+    expect_refused("localize a.raw -o a.hdf5 --sigma 130nm -q --overwrite", "a.yaml");
+    expect_refused("localize a.raw b.raw -o . --sigma 130nm -q", "a.yaml");
+    expect_refused("localize a.raw b.raw -o . --sigma 130nm -q --overwrite", "a.yaml");
+    expect_refused("localize m.tif -o b.hdf5 --overwrite" + given, "b.raw");
+    EXPECT_EQ(read_bytes(folder_ / "a.yaml"), description);
+    EXPECT_EQ(read_bytes(folder_ / "b.yaml"), description);
+    EXPECT_FALSE(exists("a.hdf5") || exists("b.hdf5"));
+}
+
+TEST_F(Outputs, one_description_does_not_serve_two_tables) {
+    ASSERT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0);
+    expect_refused("localize m.tif -o o.h5" + given, "o.yaml");
+    expect_refused("localize m.tif -o o.h5 --overwrite" + given, "o.hdf5");
+    EXPECT_FALSE(exists("o.h5"));
+}
+
+TEST_F(Outputs, all_are_looked_at_before_the_first_movie) {
+    fs::copy(folder_ / "m.tif", folder_ / "n.tif");
+    fs::create_directory(folder_ / "out");
+    folder_.write("out/n.yaml", "mine");
+    expect_refused("localize m.tif n.tif -o out" + given, "n.yaml");
+    EXPECT_FALSE(exists("out/m.hdf5"));
+}
+
+TEST_F(Outputs, what_is_read_is_not_written_over_under_any_name) {
+    const std::string movie = read_bytes(folder_ / "m.tif");
+    fs::create_symlink("m.tif", folder_ / "soft.csv");
+    fs::create_hard_link(folder_ / "m.tif", folder_ / "hard.csv");
+    for (const std::string name : {"soft.csv", "hard.csv"})
+        expect_refused("localize m.tif --overwrite -o " + name + given, "m.tif");
+    fs::create_hard_link(folder_ / "m_truth.csv", folder_ / "truth.png");
+    expect_refused("render m_truth.csv --overwrite -o truth.png --pixel-size 100nm", "m_truth.csv");
+    folder_.write("camera.toml", "offset = 100\ngain = 1\npixel_size = \"100nm\"\n");
+    fs::create_hard_link(folder_ / "camera.toml", folder_ / "camera.csv");
+    expect_refused("localize m.tif --overwrite -o camera.csv --camera camera.toml --sigma 130nm -q", "camera.toml");
+    expect_refused("simulate -o camera.csv --camera camera.toml --overwrite -q", "camera.toml");
+    EXPECT_EQ(read_bytes(folder_ / "m.tif"), movie);
+}
+
+TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
+    const auto movie = open_movie(folder_ / "m.tif");
+    Camera camera;
+    camera.offset_adu.scalar = 100;
+    for (const std::string name : {"o.hdf5", "o.yaml", "p.csv", "q_smlm.h5"}) {
+        LocalizeOptions options;
+        options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+        options.progress = [&](std::int64_t, std::int64_t, std::int64_t) { folder_.write(name, "another's"); };
+        const fs::path out = name == "o.yaml" ? folder_ / "o.hdf5" : folder_ / name;
+        EXPECT_THROW(localize(*movie, camera, out, options), OutputError) << name;
+        EXPECT_EQ(read_bytes(folder_ / name), "another's");
+        EXPECT_TRUE(fs::exists(journal_path(out))) << "what is finished is kept";
+        fs::remove(folder_ / name);
+        options.progress = {}, options.resume = true;
+        EXPECT_TRUE(localize(*movie, camera, out, options).complete);
+        for (const fs::path& file : files_of_localizations(out)) fs::remove(file);
+    }
+}
+
+TEST_F(Outputs, what_killed_runs_left_is_removed_and_permissions_are_kept) {
+    folder_.write(".o.csv.part-4194305", "of a killed run");
+    const std::string older = folder_.write("o.csv", "private");
+    ASSERT_EQ(::chmod(older.c_str(), 0600), 0);
+    ASSERT_EQ(glint("localize m.tif -o o.csv --overwrite" + given).exit_code, 0);
+    EXPECT_FALSE(exists(".o.csv.part-4194305"));
+    struct stat status {};
+    ASSERT_EQ(::stat(older.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST_F(Outputs, the_partial_file_is_of_the_same_format) {
+    for (const std::string name : {"o.hdf5", "o.h5", "o.csv", "o.smlm.h5", "o_smlm.h5", "o.smlm.hdf5", "o_smlm.hdf5"}) {
+        EXPECT_EQ(localization_format(partial_path(name)), localization_format(name)) << name;
+        EXPECT_NE(partial_path(name).string().find("o.partial"), std::string::npos) << name;
+    }
+}
+
+TEST_F(Outputs, a_partial_file_without_its_journal_is_all_there_is) {
+    folder_.write("o.partial.csv", "of a stopped run");
+    expect_refused("localize m.tif -o o.csv" + given, "o.partial.csv");
+    EXPECT_FALSE(exists("o.csv.journal"));
+    EXPECT_EQ(glint("localize m.tif -o o.csv --overwrite" + given).exit_code, 0);
+}
+
+TEST_F(Outputs, a_bad_movie_does_not_stop_the_others) {
+    folder_.write("bad.tif", "no movie");
+    fs::copy(folder_ / "m.tif", folder_ / "n.tif");
+    const Ended end = glint("localize m.tif bad.tif n.tif -o out/ --json" + given);
+    EXPECT_EQ(end.exit_code, 3) << end.err;
+    const auto results = nlohmann::json::parse(end.out);
+    ASSERT_EQ(results.size(), 3u);
+    EXPECT_EQ(results[0]["complete"], true);
+    EXPECT_EQ(results[1]["error"]["exit_code"], 3);
+    EXPECT_EQ(results[1]["movies"][0], "bad.tif");
+    EXPECT_EQ(results[2]["complete"], true);
+    EXPECT_TRUE(exists("out/m.hdf5") && exists("out/n.hdf5"));
+    EXPECT_NE(end.err.find("1 of 3 movies failed"), end.err.npos) << end.err;
+}
+
+TEST_F(Outputs, a_finished_one_knows_its_settings) {
+    for (const std::string name : {"o.hdf5", "o_smlm.h5"}) {
+        ASSERT_EQ(glint("localize m.tif -o " + name + given).exit_code, 0);
+        EXPECT_EQ(glint("localize m.tif --resume -o " + name + given).exit_code, 0);
+        expect_refused("localize m.tif --resume --threshold 7 -o " + name + given, "threshold (0 then, 7 now)");
+        expect_refused("localize m.tif --resume --offset 101 --pixel-size 100nm --gain 1 --sigma 130nm -o " + name,
+                       "camera offset (100 then, 101 now)");
+    }
+    ASSERT_EQ(glint("localize m.tif -o o.csv" + given).exit_code, 0);
+    EXPECT_EQ(glint("localize m.tif --resume --threshold 7 -o o.csv" + given).exit_code, 0) << "a .csv does not tell";
+}
+
+// A run of one process holds the lock of OUT.journal; one of several looks at it too, with --overwrite as well.
+TEST_F(Outputs, a_run_in_parts_sees_one_that_is_alive) {
+    const int journal = ::open((folder_ / "o.hdf5.journal").c_str(), O_RDWR | O_CREAT, 0666);
+    ASSERT_EQ(::flock(journal, LOCK_EX | LOCK_NB), 0);
+    fs::create_directory(folder_ / "o.hdf5.journal.parts");
+    for (const std::string how : {"", " --resume", " --overwrite"})
+        expect_refused("localize m.tif -o o.hdf5" + how + given, "in use", 4);
+    ::close(journal);
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0);
+    EXPECT_FALSE(exists("o.hdf5.journal") || exists("o.hdf5.journal.parts"));
+}
+
+TEST_F(Outputs, a_file_system_without_locks_will_do) {
+    const fs::path library = fs::read_symlink("/proc/self/exe").replace_filename("../lib/libio_faults.so");
+    for (const std::string name : {"o.hdf5", "o_smlm.h5", "o.csv"}) {
+        const Ended end =
+            run(folder_, "exec env GLINT_FAULT_NO_LOCKS=1 ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" +
+                             library.string() + " glint localize m.tif -o " + name + given);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        EXPECT_GT(read_localizations(folder_ / name, {}, 100).size(), 0u);
+    }
+}
