@@ -1,12 +1,11 @@
 """Fits on a GPU: on a simulated server (tests/simgpu/run), with two GPUs of 8 GiB."""
 import os
-import signal
 import threading
 
 import glint
 import numpy as np
 import pytest
-from conftest import same_table
+from conftest import ctrl_c_after, same_table
 
 pytestmark = [
     pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"),
@@ -72,6 +71,5 @@ def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
 
     with pytest.raises(Enough):
         glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=on_wait)
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB")
+    with ctrl_c_after() as waits, pytest.raises(KeyboardInterrupt):
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=waits)
