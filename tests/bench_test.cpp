@@ -46,7 +46,7 @@ TEST(BenchFit, on_a_gpu_counts_as_the_camera_of_the_file_does) {
     ASSERT_EQ(rows.size(), 3u) << "the CPU; the GPU from float32 and from uint16";
     for (std::size_t k = 1; k < rows.size(); ++k) {
         EXPECT_EQ(rows[k]["device"], "Simulated GPU");
-        EXPECT_GT(rows[k]["within_1e-3_crlb_of_cpu"], 0.98) << rows[k];
+        EXPECT_GE(rows[k]["within_1e-3_crlb_of_cpu"], 0.99) << rows[k];  // 1 in 10,000 may be further
     }
 }
 
