@@ -235,10 +235,15 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
         if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known, so only its noise-free part is added
     const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_um);
-    double difference = 0;
-    for (std::size_t i = 0; i < alone.count(); ++i) difference += with_map.theta[0][i] - alone.theta[0][i];
-    // Heavier weights on noise that is not there shift nothing on average: within 4 standard errors.
-    EXPECT_NEAR(difference / double(alone.count()), 0, 4 * alone.crlb[0][0] / std::sqrt(double(alone.count())));
+    double sum = 0, squares = 0;
+    const double n = double(alone.count());
+    for (std::size_t i = 0; i < alone.count(); ++i) {
+        const double difference = with_map.theta[0][i] - alone.theta[0][i];
+        sum += difference, squares += difference * difference;
+    }
+    // Smaller weights for pixels with noise that is not there shift nothing on average: within 4 standard errors.
+    EXPECT_GT(squares, 0);
+    EXPECT_NEAR(sum / n, 0, 4 * std::sqrt(squares) / n);
 }
 
 TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
@@ -306,7 +311,7 @@ TEST(Fit, instruction_sets_agree) {
         int far = 0;
         for (std::size_t i = 0; i < a.count(); ++i)
             far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
-        EXPECT_LE(far, 4);  // 1 in 1000 may stop one iteration apart, on the tolerance
+        EXPECT_LE(far, 2);  // 1 in 10,000 stops one iteration apart (docs/decisions.md): hardly ever 3 of 2000
     };
     const Fits narrow = with(sse2::fit_batch);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) expect_close(narrow, with(avx2::fit_batch));
