@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/simulate.hpp"
-#include "tests/run_program.hpp"
+#include "tests/hold.hpp"
 
 using namespace glint;
 using namespace glint::test;
@@ -52,32 +50,6 @@ class CommandLine : public ::testing::Test {
         EXPECT_EQ(end.out, "") << "results only on stdout";
     }
     bool exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
-
-    /// Starts a run that writes `output`, and sends the signal once its journal holds finished frames.
-    /// On a busy machine the program may be done before the signal comes: then it is tried again.
-    Ended interrupt(const std::string& arguments, const std::string& output, int signal) {
-        Ended end;
-        for (int attempt = 0; attempt < 10; ++attempt) {
-            end = interrupt_once(arguments, output + ".journal", signal);
-            if (end.exit_code != 0) break;
-            for (const std::string& name : folder_.names())
-                if (name.starts_with("o.")) std::filesystem::remove(folder_ / name);
-        }
-        return end;
-    }
-
-    Ended interrupt_once(const std::string& arguments, const std::string& journal, int signal) {
-        Program program(folder_, "exec glint " + arguments);   // exec: signals to the shell reach the program itself
-        constexpr std::uintmax_t more_than_a_block = 200'000;  // of some 930'000; the first one takes 82'000
-        std::error_code none_yet;
-        while (program.running()) {
-            const auto size = std::filesystem::file_size(folder_ / journal, none_yet);
-            if (!none_yet && size > more_than_a_block) break;
-            std::this_thread::sleep_for(std::chrono::microseconds(200));
-        }
-        program.signal(signal);
-        return program.ended();
-    }
 
     TemporaryFolder folder_;
 };
@@ -194,8 +166,8 @@ TEST_F(CommandLine, errors_as_json) {
 TEST_F(CommandLine, killed_half_way_it_resumes_to_the_same_bytes) {
     make_movie("m.tif", 3000);
     ASSERT_EQ(glint("localize m.tif -o whole.hdf5 -q" + given).exit_code, 0);
-    const Ended killed = interrupt("localize m.tif -o o.hdf5 --threads 1 -q" + given, "o.hdf5", SIGKILL);
-    ASSERT_EQ(killed.exit_code, 128 + SIGKILL) << "it was too fast to be killed half-way";
+    const Ended killed = stop_after(2, SIGKILL, folder_, "glint localize m.tif -o o.hdf5 --threads 2 -q" + given);
+    ASSERT_EQ(killed.exit_code, 128 + SIGKILL);
     EXPECT_FALSE(exists("o.hdf5"));
     expect_fails("localize m.tif -o o.hdf5 -q" + given, 2, "--resume");
     expect_fails("localize m.tif -o o.hdf5 -q --resume --threshold 7" + given, 2, "threshold");
@@ -214,7 +186,7 @@ TEST_F(CommandLine, interrupted_it_keeps_what_is_finished) {
     make_movie("m.tif", 3000);
     ASSERT_EQ(glint("localize m.tif -o whole.csv -q" + given).exit_code, 0);
     for (int signal : {SIGINT, SIGTERM}) {
-        const Ended end = interrupt("localize m.tif -o o.csv --threads 1" + given, "o.csv", signal);
+        const Ended end = stop_after(2, signal, folder_, "glint localize m.tif -o o.csv --threads 2" + given);
         ASSERT_EQ(end.exit_code, 130) << end.err;
         EXPECT_NE(end.err.find("--resume"), std::string::npos);
         EXPECT_FALSE(exists("o.csv"));

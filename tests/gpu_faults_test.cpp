@@ -54,9 +54,12 @@ class FaultyGpu : public GpuProgram {
         return function == "cuLaunchKernel" || function.find("Async") != std::string::npos;
     }
     bool complete(int rows = fits) const { return GpuProgram::complete(rows); }
+    /// For what is never to be had.
+    void be_impatient() { gpu_timeout_ = auto_timeout_ = "0.2s"; }
     /// Whether the GPU came through by itself; if not, the CPU does, or there is a clear error and no result.
     bool expect_all_or_nothing(const std::string& fault, const std::string& audit = "1") {
         SCOPED_TRACE(fault);
+        if (fault.find('+') != fault.npos) be_impatient();
         const std::string variables = "SIMGPU_LEAKS=" + audit + " SIMGPU_FAULT=" + fault;
         const Ended strict = fit_with(variables, "--backend gpu");
         expect_audited(strict);
@@ -154,6 +157,7 @@ TEST_F(FaultyGpu, another_gpu_takes_over_from_the_last_finished_batch) {
 // Until nothing has been achieved for so long as was said.
 TEST_F(FaultyGpu, what_never_works_ends_in_time) {
     const std::string always = "SIMGPU_FAULT=cuMemAllocFromPoolAsync:1+:2";
+    be_impatient();
     const Ended strict = fit_with(always, "--backend gpu");
     EXPECT_EQ(strict.exit_code, 5);
     EXPECT_NE(strict.err.find("asked for"), std::string::npos) << strict.err;
@@ -209,6 +213,7 @@ TEST_F(FaultyGpu, a_lost_gpu_is_left_to_the_cpu) {
 
 TEST_F(FaultyGpu, a_gpu_that_cannot_be_used_is_named_with_the_remedy) {
     if (!real_driver_.empty()) GTEST_SKIP() << "the driver here is a real one";
+    be_impatient();
     const struct {
         const char *variables, *words;
     } cases[] = {{"SIMGPU_DRIVER=12040 SIMGPU_DRIVER_NAME=550.54", "580"},

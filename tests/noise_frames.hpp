@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include "glint/camera.hpp"
@@ -51,6 +52,15 @@ inline Camera camera_of(double read_variance, CameraKind kind = CameraKind::Idea
     camera.kind = kind;
     camera.readnoise_e.scalar = float(std::sqrt(read_variance));
     return camera;
+}
+
+/// Standard error of the noise check, a median over frames, where each of their pixels is a sample: all but those within 4 px
+/// of a spot (of 1.3 px) and 2 px of the edge. The second differences of neighbours are correlated: of (70/36)^2 one counts,
+/// the sum of the squares of their correlations.
+inline double noise_check_error(int width, int height, int spots, int frames) {
+    const double samples = (width - 4.0) * (height - 4) - 81.0 * spots, correlated = 70 * 70 / (36.0 * 36);
+    const double of_a_median = std::sqrt(std::numbers::pi / 2);
+    return of_a_median * std::sqrt(correlated / (2 * samples) / frames);
 }
 
 /// The same camera with its read noise given as a map.

@@ -173,7 +173,7 @@ TEST_F(Outputs, a_run_in_parts_sees_one_that_is_alive) {
 }
 
 TEST_F(Outputs, a_file_system_without_locks_will_do) {
-    const fs::path library = fs::read_symlink("/proc/self/exe").replace_filename("../lib/libio_faults.so");
+    const fs::path library = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so");
     for (const std::string name : {"o.hdf5", "o_smlm.h5", "o.csv"}) {
         const Ended end =
             run(folder_, "exec env GLINT_FAULT_NO_LOCKS=1 ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" +

@@ -18,7 +18,6 @@ class SeveralGpus : public GpuProgram {
         if (IsSkipped()) return;
         if (!real_driver_.empty()) GTEST_SKIP() << "it takes a server with eight GPUs that fail when they are told";
         write_rois(folder_, fits);
-        gpu_timeout_ = auto_timeout_ = "60s";  // a test that waits so long has failed
         undisturbed_ = on(1, "", "--backend gpu").csv;
     }
 

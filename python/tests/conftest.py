@@ -1,6 +1,10 @@
 """What the tests of the Python module share."""
+import contextlib
 import importlib.util
+import os
 import pathlib
+import signal
+import threading
 
 import glint
 import numpy as np
@@ -46,3 +50,22 @@ def same_table(a, b):
     assert a.columns.keys() == b.columns.keys()
     for name in a.columns:
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+@contextlib.contextmanager
+def ctrl_c_after():
+    """A callback that has Ctrl-C sent, once, from another thread, as a terminal would, after its first call."""
+    called, left = threading.Event(), threading.Event()
+
+    def send():
+        called.wait()
+        if not left.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield lambda *report: called.set()
+    finally:
+        left.set(), called.set()
+        sender.join()

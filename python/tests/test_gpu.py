@@ -1,12 +1,11 @@
 """Fits on a GPU: on a simulated server (tests/simgpu/run), with two GPUs of 8 GiB."""
 import os
-import signal
 import threading
 
 import glint
 import numpy as np
 import pytest
-from conftest import same_table
+from conftest import ctrl_c_after, same_table
 
 pytestmark = [
     pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run"),
@@ -21,8 +20,8 @@ def test_fits_as_the_cpu_does(psf, camera, counts):
     on_cpu = glint.fit(counts, psf, camera, backend="cpu")
     assert on_gpu.info.backend == "gpu" and on_gpu.info.bytes_up < 1.01 * counts.nbytes  # sent as they are
     assert reports[-1] == (500, 500)
-    # The kernel is the same; sums are rounded in another order (GpuFitter::fit states 1e-3 CRLB).
-    assert np.max(np.abs(on_gpu.x_px - on_cpu.x_px) / on_cpu.x_unc_px) < 1e-2
+    # The kernel is the same; sums are rounded in another order: 1 fit in 10,000 takes one iteration more.
+    assert np.sum(np.abs(on_gpu.x_px - on_cpu.x_px) > 1e-3 * on_cpu.x_unc_px) <= 2
     np.testing.assert_array_equal(on_gpu.status, on_cpu.status)
 
 
@@ -30,7 +29,7 @@ def test_localizes(psf, camera, simulated):
     on_gpu = glint.localize(simulated.movie, psf, camera, **GPU)
     on_cpu = glint.localize(simulated.movie, psf, camera, backend="cpu")
     assert on_gpu.info.fit.backend == "gpu"
-    np.testing.assert_allclose(on_gpu.x_px, on_cpu.x_px, atol=1e-3)
+    assert np.sum(np.abs(on_gpu.x_px - on_cpu.x_px) > 1e-3 * on_cpu.lpx_px) <= 2
 
 
 def test_more_than_a_gpu_has_is_out_of_memory(psf, camera, counts):
@@ -72,6 +71,5 @@ def test_waiting_is_told_and_can_be_stopped(psf, camera, counts, taken):
 
     with pytest.raises(Enough):
         glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=on_wait)
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB")
+    with ctrl_c_after() as waits, pytest.raises(KeyboardInterrupt):
+        glint.fit(counts, psf, camera, backend="gpu", gpu_memory="4GiB", on_wait=waits)

@@ -1,13 +1,13 @@
 """glint.gpu: what there is, what is wrong, leases. On any machine, and more on a simulated server with two GPUs of 8 GiB."""
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
 
 import glint
 import pytest
+from conftest import ctrl_c_after
 from glint import gpu
 
 simulated_server = pytest.mark.skipif("SIMGPU_STATE" not in os.environ, reason="not on the simulated server: tests/simgpu/run")
@@ -144,9 +144,8 @@ def test_waiting_is_told_and_can_be_stopped(taken):
     with pytest.raises(Enough):
         gpu.lease("4GiB", on_wait=on_wait, log=told.append)
     assert told and all(isinstance(words, str) for words in told)
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
-        gpu.lease("4GiB")
+    with ctrl_c_after() as waits, pytest.raises(KeyboardInterrupt):
+        gpu.lease("4GiB", on_wait=waits)
     assert gpu.leases().waiters == ()
 
 

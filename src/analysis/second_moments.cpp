@@ -11,7 +11,7 @@ namespace {
 constexpr int max_iterations = 60;
 constexpr double settled = 1e-3;  // relative change of the size
 
-/// Moments of the pixels under the weight exp(-d' M^-1 d / 2).
+/// Moments of the pixels under the weight exp(-d' M^-1 d / 2); zeros where there is no light.
 Moments weighted(std::span<const float> pixels, int size, double background, const Moments& m) {
     const double determinant = m.xx * m.yy - m.xy * m.xy;
     double sum = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
@@ -22,6 +22,7 @@ Moments weighted(std::span<const float> pixels, int size, double background, con
             const double w = std::exp(-0.5 * distance) * (pixels[std::size_t(j) * size + i] - background);
             sum += w, x += w * dx, y += w * dy, xx += w * dx * dx, yy += w * dy * dy, xy += w * dx * dy;
         }
+    if (!(sum > 0)) return {};
     return {m.x + x / sum, m.y + y / sum, xx / sum, yy / sum, xy / sum};
 }
 

@@ -39,7 +39,8 @@ TEST(SecondMoments, give_back_a_tilted_gaussian) {
 }
 
 TEST(SecondMoments, say_nothing_about_an_empty_roi) {
-    EXPECT_FALSE(gaussian_moments(std::vector<float>(81, 5.0f), 9, 5, {4, 4, 2, 2, 0}));
-    EXPECT_FALSE(gaussian_moments(std::vector<float>(81, 5.0f), 9, 9, {4, 4, 2, 2, 0}) &&
-                 gaussian_moments(std::vector<float>(81, -5.0f), 9, 0, {4, 4, 200, 200, 0}));
+    const std::vector<float> flat(81, 5.0f);
+    EXPECT_FALSE(gaussian_moments(flat, 9, 5, {4, 4, 2, 2, 0}));
+    EXPECT_FALSE(gaussian_moments(flat, 9, 9, {4, 4, 2, 2, 0})) << "less than the background";
+    EXPECT_FALSE(gaussian_moments(flat, 9, 0, {4, 4, 200, 200, 0})) << "a start that is wider than the ROI";
 }

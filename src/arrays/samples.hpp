@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,11 @@ struct Sample {
 
 enum class Kind { matmul, fft, svd, map, reduce };
 constexpr Kind all_kinds[] = {Kind::matmul, Kind::fft, Kind::svd, Kind::map, Kind::reduce};
+
+/// Real numbers in an operand; `n` as below.
+constexpr std::int64_t numbers_of(Kind kind, std::int64_t n) {
+    return kind == Kind::matmul || kind == Kind::svd ? n * n : kind == Kind::fft ? 2 * n : n;
+}
 
 /// What sample() will be, without making it.
 template <class T>

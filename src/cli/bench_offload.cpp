@@ -44,10 +44,13 @@ creating its context and loading its library, as measured here. `later` is the s
 constexpr double long_enough_s = 0.05, band = 1.2;
 
 struct BenchOffloadFlags {
-    bool quick = false;
+    bool quick = false, small = false;
     double most_fits = 1e7;
     std::string gpu_memory = "75%";
     ConsoleFlags console;
+
+    std::int64_t most_numbers() const { return small ? 1 << 12 : std::numeric_limits<std::int64_t>::max(); }
+    double largest_stack() const { return small ? 100 : quick ? 1e4 : most_fits; }
 };
 
 /// One operation on one size; times of both sides once measured.
@@ -79,10 +82,12 @@ double best_seconds(const Run& run) {
     return best;
 }
 
-std::vector<std::int64_t> sizes_of(Kind kind, bool quick) {
-    const auto powers = [](int from, int to, int step) {
+std::vector<std::int64_t> sizes_of(Kind kind, const BenchOffloadFlags& flags) {
+    const bool quick = flags.quick;
+    const auto powers = [&](int from, int to, int step) {
         std::vector<std::int64_t> all;
         for (int k = from; k <= to; k += step) all.push_back(std::int64_t(1) << k);
+        std::erase_if(all, [&](std::int64_t n) { return arrays::numbers_of(kind, n) > flags.most_numbers(); });
         return all;
     };
     switch (kind) {
@@ -129,7 +134,7 @@ class Bench {
     Bench(const BenchOffloadFlags& flags, Console& console) : flags_(flags), console_(console), session_(options()) {
         console.notice("calibrating");
         const Clock::time_point began = Clock::now();
-        rows_ = arrays::calibrate(session_);
+        rows_ = arrays::calibrate(session_, nullptr, flags.most_numbers());
         calibration_s_ = seconds_since(began);
         const auto lease_of = gpu::inventory();
         for (const gpu::Device& device : lease_of.devices)
@@ -144,7 +149,7 @@ class Bench {
         measure();
         for (Case& of : cases_) of.later = model_->decide(of);
         console_.notice("calls beside those of the libraries");
-        overheads_ = overheads(session_);
+        overheads_ = overheads(session_, flags_.most_numbers());
         decision_s_ = model_->seconds_of_a_decision(cases_.front().work);
     }
 
@@ -175,10 +180,10 @@ class Bench {
     void list_cases() {
         session_.set_choice(Choice::gpu);
         for (const Kind kind : arrays::all_kinds)
-            for (const std::int64_t n : sizes_of(kind, flags_.quick))
+            for (const std::int64_t n : sizes_of(kind, flags_))
                 for (const bool resident : {false, true}) add(arrays::work_of<float>(kind, n, resident), resident);
         for (const PsfModel model : fit_models())
-            for (double n = 100; n <= (flags_.quick ? 1e4 : flags_.most_fits); n *= 10)
+            for (double n = 100; n <= flags_.largest_stack(); n *= 10)
                 add(FitSample::work_of(model, std::int64_t(n)), false);
     }
 
@@ -186,7 +191,7 @@ class Bench {
     void measure() {
         std::size_t k = 0;
         for (const Kind kind : arrays::all_kinds)
-            for (const std::int64_t n : sizes_of(kind, flags_.quick))
+            for (const std::int64_t n : sizes_of(kind, flags_))
                 for (const bool resident : {false, true}) {
                     measure_case(k, [&](Side side) {
                         session_.set_choice(side == Side::gpu ? Choice::gpu : Choice::cpu);
@@ -198,7 +203,7 @@ class Bench {
         FitSample sample;
         for (const PsfModel model : fit_models()) {
             sample.use(model);
-            for (double n = 100; n <= (flags_.quick ? 1e4 : flags_.most_fits); n *= 10, k += 2)
+            for (double n = 100; n <= flags_.largest_stack(); n *= 10, k += 2)
                 measure_case(
                     k, [&](Side side) { return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); }); });
         }
@@ -334,6 +339,7 @@ Command add_bench_offload(CLI::App& bench) {
     const auto flags = std::make_shared<BenchOffloadFlags>();
     CLI::App* app = bench.add_subcommand("offload", "Decisions between CPU and GPU: whether they are right");
     app->add_flag("--quick", flags->quick, "Small sizes only");
+    app->add_flag("--small", flags->small, "Tiny sizes only, as for the simulated server");
     app->add_option("--most-fits", flags->most_fits, "The largest stack of ROIs")->capture_default_str();
     app->add_option("--gpu-memory", flags->gpu_memory, "Most to take of the GPU")->capture_default_str();
     add_console_flags(*app, flags->console);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct OverheadRow {
 };
 
 /// Operations on the GPU beside cuBLAS and cuFFT called directly, and on the CPU beside OpenBLAS and the plain functions
-/// that call FFTW.
-std::vector<OverheadRow> overheads(offload::Session& session);
+/// that call FFTW. Operands of more numbers are left out.
+std::vector<OverheadRow> overheads(offload::Session& session, std::int64_t most_numbers);
 
 }  // namespace glint::cli

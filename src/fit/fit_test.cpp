@@ -12,6 +12,7 @@
 #include "fit/reference.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
+#include "tests/likelihood_bias.hpp"
 #include "tests/typical_psf.hpp"
 
 using namespace glint;
@@ -80,6 +81,24 @@ Fits at_truth(const Fitted& r, const Psf& psf) {
     return fit(r.rois, psf, pixel_um, options);
 }
 
+/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly the
+/// same for all.
+Parameters likelihood_bias(const Fitted& r, const Psf& psf) {
+    constexpr std::size_t spots = 100;
+    const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
+    const std::vector<float> uniform(pixels, r.rois.variance_scalar);
+    Parameters mean{};
+    for (std::size_t i = 0; i < spots; ++i) {
+        ReferenceRoi roi{r.rois.size, {&r.rois.pixels[i * pixels], pixels}, uniform, {}, r.rois.excess_noise};
+        if (!r.rois.variance.empty()) roi.variance = {&r.rois.variance[i * pixels], pixels};
+        Parameters truth{};
+        for (int k = 0; k < parameter_count(psf.model); ++k) truth[k] = r.truth[k][i];
+        const Parameters bias = test::LikelihoodBias(roi, psf, pixel_um, truth).in_crlb();
+        for (int k = 0; k < max_parameters; ++k) mean[k] += bias[k] / spots;
+    }
+    return mean;
+}
+
 void expect_finite(const Fits& fits) {
     const auto all_finite = [](const std::vector<float>& column) {
         return std::all_of(column.begin(), column.end(), [](float v) { return std::isfinite(v); });
@@ -99,6 +118,7 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     const Fitted r = run(c);
     const Fits bound = at_truth(r, typical_psf(c.model));
     const double n = double(r.fits.count());
+    const Parameters bias = likelihood_bias(r, typical_psf(c.model));
     for (int k = 0; k < parameter_count(c.model); ++k) {
         double sum = 0, squares = 0;
         for (std::size_t i = 0; i < r.fits.count(); ++i) {
@@ -107,7 +127,7 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
         }
         const double mean = sum / n, std = std::sqrt(squares / n - mean * mean);
         EXPECT_NEAR(std, 1, 4 / std::sqrt(2 * n)) << parameter_names(c.model)[k];
-        EXPECT_NEAR(k < 2 ? mean : 0.0, 0, 4 / std::sqrt(n)) << parameter_names(c.model)[k];
+        EXPECT_NEAR(mean, bias[k], 4 / std::sqrt(n)) << parameter_names(c.model)[k];
     }
     const auto converged = std::count(r.fits.status.begin(), r.fits.status.end(), FitStatus::converged);
     EXPECT_GE(double(converged), 0.999 * n);
@@ -215,10 +235,15 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
         if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known, so only its noise-free part is added
     const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_um);
-    double difference = 0;
-    for (std::size_t i = 0; i < alone.count(); ++i) difference += with_map.theta[0][i] - alone.theta[0][i];
-    // Heavier weights on noise that is not there shift nothing on average: within 4 standard errors.
-    EXPECT_NEAR(difference / double(alone.count()), 0, 4 * alone.crlb[0][0] / std::sqrt(double(alone.count())));
+    double sum = 0, squares = 0;
+    const double n = double(alone.count());
+    for (std::size_t i = 0; i < alone.count(); ++i) {
+        const double difference = with_map.theta[0][i] - alone.theta[0][i];
+        sum += difference, squares += difference * difference;
+    }
+    // Smaller weights for pixels with noise that is not there shift nothing on average: within 4 standard errors.
+    EXPECT_GT(squares, 0);
+    EXPECT_NEAR(sum / n, 0, 4 * std::sqrt(squares) / n);
 }
 
 TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
@@ -286,7 +311,7 @@ TEST(Fit, instruction_sets_agree) {
         int far = 0;
         for (std::size_t i = 0; i < a.count(); ++i)
             far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
-        EXPECT_LE(far, 4);  // 1 in 1000 may stop one iteration apart, on the tolerance
+        EXPECT_LE(far, 2);  // 1 in 10,000 stops one iteration apart (docs/decisions.md): hardly ever 3 of 2000
     };
     const Fits narrow = with(sse2::fit_batch);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) expect_close(narrow, with(avx2::fit_batch));

@@ -11,6 +11,7 @@
 #include "glint/movie_io.hpp"
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "tests/noise_frames.hpp"
 #include "tests/run_with_faults.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -97,23 +98,23 @@ class GpuMovie : public gpu::test::GpuTest {
     int runs = 0;
 };
 
-/// A row's partner has the same frame and lies within a tenth of its standard error; there is none for a spot at the
-/// threshold, or a fit that took one iteration more where its status turned: 1 % at most.
+/// A row's partner has the same frame and lies within a thousandth of its standard error. 1 in 10,000 has none, as it took
+/// one iteration more (docs/decisions.md): of the thousand rows of a test hardly ever more than 3.
 void expect_same(const Localizations& cpu, const Localizations& gpu) {
     std::size_t alone = std::max(cpu.size(), gpu.size()), begin = 0;
     for (std::size_t i = 0; i < cpu.size(); ++i) {
         while (begin < gpu.size() && gpu.frame[begin] < cpu.frame[i]) ++begin;
         for (std::size_t k = begin; k < gpu.size() && gpu.frame[k] == cpu.frame[i]; ++k) {
-            if (std::hypot(cpu.x_px[i] - gpu.x_px[k], cpu.y_px[i] - gpu.y_px[k]) > 0.1f * cpu.lpx_px[i]) continue;
-            EXPECT_NEAR(cpu.photons[i], gpu.photons[k], 0.1f * cpu.photons_unc[i]);
-            EXPECT_NEAR(cpu.bg[i], gpu.bg[k], 0.1f * cpu.bg_unc[i]);
-            EXPECT_NEAR(cpu.lpx_px[i], gpu.lpx_px[k], 0.02f * cpu.lpx_px[i]);
+            if (std::hypot(cpu.x_px[i] - gpu.x_px[k], cpu.y_px[i] - gpu.y_px[k]) > 1e-3f * cpu.lpx_px[i]) continue;
+            EXPECT_NEAR(cpu.photons[i], gpu.photons[k], 1e-3f * cpu.photons_unc[i]);
+            EXPECT_NEAR(cpu.bg[i], gpu.bg[k], 1e-3f * cpu.bg_unc[i]);
+            EXPECT_NEAR(cpu.lpx_px[i], gpu.lpx_px[k], 0.01f * cpu.lpx_px[i]);
             EXPECT_NEAR(cpu.detection_score[i], gpu.detection_score[k], 1e-3f * cpu.detection_score[i]);
             --alone;
             break;
         }
     }
-    EXPECT_LE(alone, 2 + cpu.size() / 100);
+    EXPECT_LE(alone, 3u);
     EXPECT_TRUE(std::is_sorted(gpu.frame.begin(), gpu.frame.end()));
 }
 
@@ -168,7 +169,7 @@ TEST_F(GpuMovie, says_what_was_done) {
     EXPECT_EQ(result.fit.fits, result.spots);
     EXPECT_EQ(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);
     EXPECT_GT(result.fit.bytes_down, 0);
-    EXPECT_NEAR(result.empty_score_spread, 1, 0.1);
+    EXPECT_NEAR(result.empty_score_spread, 1, 4 * test::noise_check_error(width, height, 8, frames));
 }
 
 TEST_F(GpuMovie, automatic_says_how_it_decided) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,9 @@ struct CalibrationRow {
 
 /// Runs each operation at a few sizes on the CPU and, where a GPU can be had, there; what it takes is learned and kept
 /// (glint/offload/session.hpp). Takes some seconds, the loading of libraries included. Never throws for lack of a GPU;
-/// `why_no_gpu`, where given, says why.
-std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu = nullptr);
+/// `why_no_gpu`, where given, says why. Operands of more numbers are left out.
+std::vector<CalibrationRow> calibrate(Session& session, std::string* why_no_gpu = nullptr,
+                                      std::int64_t most_numbers = std::numeric_limits<std::int64_t>::max());
 
 struct SelfTestRow {
     std::string operation, backend;  ///< "svd float32", "cuda"

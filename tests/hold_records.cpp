@@ -1,0 +1,36 @@
+// Preloaded into a program, lets it wait after its n-th record of finished frames (tests/hold.hpp).
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+bool is_journal(int descriptor) {
+    char path[4096];
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
+    return length > 0 && std::string(path, std::size_t(length)).find(".journal") != std::string::npos;
+}
+
+void hold() {
+    const char *records = std::getenv("HOLD_AFTER_RECORDS"), *folder = std::getenv("HOLD_IN");
+    static std::atomic<int> written{-1};  // the header is no record
+    if (!records || !folder || ++written != std::atoi(records)) return;
+    const std::string here = folder;
+    ::close(::open((here + "/" + std::to_string(::getpid())).c_str(), O_CREAT | O_WRONLY, 0666));
+    while (::access((here + "/go_on").c_str(), F_OK) != 0) ::usleep(1000);
+}
+
+}  // namespace
+
+extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
+    static const auto real = reinterpret_cast<decltype(&pwrite)>(::dlsym(RTLD_NEXT, "pwrite"));
+    const ssize_t written = real(descriptor, data, bytes, offset);
+    if (is_journal(descriptor)) hold();
+    return written;
+}

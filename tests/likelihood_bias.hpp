@@ -1,0 +1,93 @@
+// The bias that maximum likelihood itself has to first order, for tests that compare fits with the truth.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "fit/reference.hpp"
+#include "simulate/spot.hpp"
+
+namespace glint::test {
+
+/// Of a spot of known parameters. mu' = mean / F^2 + v / F^4 are its pixels (docs/theory.md, section 2).
+class LikelihoodBias {
+  public:
+    LikelihoodBias(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& truth)
+        : roi_(roi), psf_(psf), pixel_size_um_(pixel_size_um), truth_(truth), n_(parameter_count(psf.model)) {
+        crlb_ = reference_crlb(roi, psf, pixel_size_um, truth);
+    }
+
+    /// Over the CRLB. Cox & Snell, J. R. Stat. Soc. B 30, 248 (1968): -1/2 I^-1 sum_k (dmu_k / mu_k) tr(I^-1 d2mu_k),
+    /// which holds for whatever noise has the variance mu, since the likelihood is linear in the data.
+    Parameters in_crlb() const {
+        const std::vector<double> mu = pixels({});
+        std::array<std::vector<double>, max_parameters> slope;
+        for (int r = 0; r < n_; ++r) slope[r] = difference(pixels({{r, step}}), pixels({{r, -step}}), 2 * step);
+        Matrix information{};
+        for (int r = 0; r < n_; ++r)
+            for (int t = 0; t < n_; ++t)
+                for (std::size_t k = 0; k < mu.size(); ++k) information[r][t] += slope[r][k] * slope[t][k] / mu[k];
+        const Matrix inverse = inverse_of(information);
+        std::vector<double> bend(mu.size(), 0.0);
+        for (int t = 0; t < n_; ++t)
+            for (int u = 0; u < n_; ++u) {
+                const auto right =
+                    difference(pixels({{t, step}, {u, step}}), pixels({{t, step}, {u, -step}}), 2 * step);
+                const auto left =
+                    difference(pixels({{t, -step}, {u, step}}), pixels({{t, -step}, {u, -step}}), 2 * step);
+                const auto curvature = difference(right, left, 2 * step);
+                for (std::size_t k = 0; k < mu.size(); ++k) bend[k] += inverse[t][u] * curvature[k];
+            }
+        Parameters bias{};
+        for (int s = 0; s < n_; ++s)
+            for (int r = 0; r < n_; ++r)
+                for (std::size_t k = 0; k < mu.size(); ++k)
+                    bias[s] -= 0.5 * inverse[s][r] * slope[r][k] / mu[k] * bend[k];
+        return bias;
+    }
+
+  private:
+    using Matrix = std::array<Parameters, max_parameters>;
+    static constexpr double step = 0.1;  // CRLB
+
+    /// mu' with parameters moved by so many CRLB.
+    std::vector<double> pixels(const std::vector<std::pair<int, double>>& moves) const {
+        Parameters theta = truth_;
+        for (const auto& [k, by] : moves) theta[k] += by * crlb_[k];
+        Spot spot = make_spot(psf_, pixel_size_um_, theta[0], theta[1], theta[4], theta[2]);
+        if (psf_.model == PsfModel::GaussianXYNBS) spot.sigma_x_px = spot.sigma_y_px = theta[4];
+        if (psf_.model == PsfModel::GaussianXYNBSXSY) spot.sigma_x_px = theta[4], spot.sigma_y_px = theta[5];
+        std::vector<double> mu(roi_.variance.size(), theta[3]);
+        add_spot(spot, roi_.size, roi_.size, mu);
+        const double f2 = roi_.excess_noise;
+        for (std::size_t k = 0; k < mu.size(); ++k) mu[k] = mu[k] / f2 + double(roi_.variance[k]) / (f2 * f2);
+        return mu;
+    }
+    static std::vector<double> difference(std::vector<double> a, const std::vector<double>& b, double width) {
+        for (std::size_t k = 0; k < a.size(); ++k) a[k] = (a[k] - b[k]) / width;
+        return a;
+    }
+    /// Of a positive definite matrix near a unit diagonal, by Gauss-Jordan.
+    Matrix inverse_of(Matrix a) const {
+        Matrix inverse{};
+        for (int k = 0; k < n_; ++k) inverse[k][k] = 1;
+        for (int k = 0; k < n_; ++k) {
+            const double pivot = a[k][k];
+            for (int c = 0; c < n_; ++c) a[k][c] /= pivot, inverse[k][c] /= pivot;
+            for (int r = 0; r < n_; ++r) {
+                const double factor = r == k ? 0 : a[r][k];
+                for (int c = 0; c < n_; ++c) a[r][c] -= factor * a[k][c], inverse[r][c] -= factor * inverse[k][c];
+            }
+        }
+        return inverse;
+    }
+
+    ReferenceRoi roi_;
+    Psf psf_;
+    double pixel_size_um_;
+    Parameters truth_, crlb_{};
+    int n_;
+};
+
+}  // namespace glint::test
