@@ -127,11 +127,12 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}};
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
-    TiffMetadata metadata = read_tiff_metadata(tiff);
+    TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     walk_directories(tiff, walk);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
+    walk.index.ome = std::move(metadata.ome);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
     if (is_stack_beyond_directories(walk, metadata.images))
         finish_stack(walk, metadata.images);
