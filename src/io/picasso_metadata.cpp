@@ -120,7 +120,7 @@ double number_at(const YAML::Node& step, const char* key) {
 
 template <class T>
 void set_if_given(T& to, double number, double limit) {
-    if (number > 0 && number <= limit) to = T(number);
+    if (number > 0 && number <= limit && double(T(number)) == number) to = T(number);  // no fraction of a pixel
 }
 
 std::string step_of(const MovieFacts& facts) {

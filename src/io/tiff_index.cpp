@@ -163,6 +163,9 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
         finish_stack(walk, metadata.images);
     else
         finish_pages(walk);
+    if (info.frames < metadata.images && !walk.index.truncated)
+        info.warnings.push_back(fmt::format("{}: the ImageJ description says {} images, {} are there", info.name,
+                                            metadata.images, info.frames));
     walk.index.swapped = TIFFIsBigEndian(tiff.get()) == host_is_little_endian;
     return std::move(walk.index);
 }

@@ -163,6 +163,15 @@ TEST(TiffMovie, file_that_shrinks_while_it_is_read_is_an_error) {
     expect_error<InputError>([&] { movie->read(10, 2, block); }, {"became shorter"});
 }
 
+TEST(TiffMovie, fewer_images_than_imagej_says_are_told) {
+    const test::TemporaryFolder folder;
+    const std::string says = "ImageJ=1.54\nimages=7\n";
+    const auto options = test::TiffPageOptions{.compression = COMPRESSION_LZW, .description = says};
+    EXPECT_EQ(only_warning(*open_movie(write_tiff(folder / "movie.tif", 5, options))),
+              "movie.tif: the ImageJ description says 7 images, 5 are there");
+    EXPECT_TRUE(open_movie(write_tiff(folder / "movie.tif", 7, options))->info().warnings.empty());
+}
+
 TEST(TiffMovie, damaged_pixels_name_the_frame_and_what_is_usable) {
     const test::TemporaryFolder folder;
     const auto path = write_tiff(folder / "movie.tif", 4, {.compression = COMPRESSION_ADOBE_DEFLATE});
