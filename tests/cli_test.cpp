@@ -182,6 +182,24 @@ TEST_F(CommandLine, killed_half_way_it_resumes_to_the_same_bytes) {
     EXPECT_NE(again.err.find("finished already"), std::string::npos);
 }
 
+TEST_F(CommandLine, continuations_count_once) {
+    make_movie("a_MMStack.tif", 40);
+    make_movie("a_MMStack_1.tif", 40);
+    make_movie("b.tif", 40);
+    const auto frames = [&](const std::string& movies, const std::string& out) {
+        const Ended end = glint("localize " + movies + " --json -o " + out + given);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        return std::pair(nlohmann::json::parse(end.out), end.err);
+    };
+    EXPECT_EQ(frames("a_MMStack_1.tif a_MMStack.tif --concat", "locs.hdf5").first["frames"], 80);
+    const auto [batch, notices] = frames("a_MMStack.tif a_MMStack_1.tif b.tif", "results/");
+    ASSERT_EQ(batch.size(), 2u);
+    EXPECT_EQ(batch[0]["frames"], 80);
+    EXPECT_EQ(batch[1]["frames"], 40);
+    EXPECT_NE(notices.find("a_MMStack_1.tif continues another of the movies"), std::string::npos) << notices;
+    expect_fails("localize b.tif ./b.tif --concat -o c.hdf5" + given, 2, "given twice");
+}
+
 TEST_F(CommandLine, interrupted_it_keeps_what_is_finished) {
     make_movie("m.tif", 3000);
     ASSERT_EQ(glint("localize m.tif -o whole.csv -q" + given).exit_code, 0);

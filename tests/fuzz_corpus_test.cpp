@@ -4,8 +4,10 @@
 
 #include <iterator>
 
+#include "tests/fuzz/hdf5_readers.hpp"
 #include "tests/fuzz/localization_readers.hpp"
 #include "tests/fuzz/readers.hpp"
+#include "tests/fuzz/text_readers.hpp"
 
 using namespace glint;
 
@@ -15,9 +17,19 @@ struct Target {
     const char* name;  ///< folder in tests/fuzz/corpus
     void (*feed)(fuzz::Bytes);
 };
-constexpr Target targets[] = {
-    {"tiff", fuzz::tiff}, {"raw", fuzz::raw},         {"npy", fuzz::npy},   {"roi_hdf5", fuzz::roi_hdf5},
-    {"csv", fuzz::csv},   {"picasso", fuzz::picasso}, {"toml", fuzz::toml}, {"hdf5_bytes", fuzz::hdf5_bytes}};
+constexpr Target targets[] = {{"tiff", fuzz::tiff},
+                              {"raw", fuzz::raw},
+                              {"npy", fuzz::npy},
+                              {"roi_hdf5", fuzz::roi_hdf5},
+                              {"csv", fuzz::csv},
+                              {"picasso", fuzz::picasso},
+                              {"toml", fuzz::toml},
+                              {"smlm", fuzz::smlm},
+                              {"hdf5_bytes", fuzz::hdf5_bytes},
+                              {"maps", fuzz::maps},
+                              {"records", fuzz::records},
+                              {"metadata", fuzz::metadata},
+                              {"description", fuzz::description}};
 
 std::string bytes_of_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);

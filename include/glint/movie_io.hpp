@@ -17,9 +17,14 @@ namespace glint {
 /// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, either byte
 /// order, strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), or Picasso .raw with its .yaml beside
 /// it. MicroManager/NDTiff continuation files (`_1`, `_2`) that stand beside a TIFF and continue it are joined. A
-/// truncated file gives its whole frames and a warning in MovieInfo::warnings. Throws InputError: no such file, no
+/// truncated file gives its whole frames and a warning in MovieInfo::warnings, and so does a file of an OME-TIFF set whose
+/// others cannot be found; where they can, one alone is refused. Throws InputError: no such file, no
 /// movie, zero frames, frames of different sizes, colour images, headers that claim more than the file holds.
 std::unique_ptr<Movie> open_movie(const std::filesystem::path& path);
+
+/// Several files that are one movie, frames counted on. A file that continues another one of them is read once, after that.
+/// Throws as above; OptionError for a file given twice.
+std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths);
 
 /// Writes frames as they come, one uncompressed strip per page; BigTIFF when the movie may pass 4 GiB.
 /// The file appears under its name when `close` returns; a writer destroyed before leaves nothing.

@@ -65,11 +65,7 @@ class ArrayMovie : public Movie {
 
 std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths) {
     Running running;
-    auto opened = running.run([&] {
-        std::vector<std::unique_ptr<Movie>> movies;
-        for (const auto& path : paths) movies.push_back(open_movie(path));
-        return movies.size() == 1 ? std::move(movies.front()) : concatenate(std::move(movies));
-    });
+    auto opened = running.run([&] { return open_joined_movie(paths); });
     auto shared = std::make_shared<SharedMovie>();
     shared->movie = std::move(opened);
     return shared;

@@ -224,3 +224,24 @@ def test_names_that_tell_nothing(locs, tmp_path):
         glint.load(tmp_path / "none.toml")
     with pytest.raises(glint.OutputError):
         locs.save(tmp_path / "no" / "folder.hdf5")
+
+
+def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
+    frames = np.random.default_rng(1).integers(0, 60000, (7, 12, 16)).astype("u2")
+    names, parts = ["s0.ome.tif", "s1.ome.tif", "s2.ome.tif"], np.split(frames, [2, 5])
+    planes = [(name, ifd) for name, part in zip(names, parts) for ifd in range(len(part))]
+    data = "".join(f'<TiffData FirstT="{t}" IFD="{ifd}" PlaneCount="1"><UUID FileName="{name}">urn:uuid:{name}</UUID></TiffData>'
+                   for t, (name, ifd) in enumerate(planes))
+    for name, part in zip(names, parts):
+        xml = (f'<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:{name}"><Image ID="Image:0">'
+               '<Pixels ID="Pixels:0" DimensionOrder="XYZCT" Type="uint16" SizeX="16" SizeY="12" SizeZ="1" SizeC="1" SizeT="7">'
+               f'<Channel ID="Channel:0:0" SamplesPerPixel="1"/>{data}</Pixels></Image></OME>')
+        tifffile.imwrite(tmp_path / name, part, description=xml, metadata=None, photometric="minisblack")
+    paths = [tmp_path / name for name in names]
+    with tifffile.TiffFile(paths[0]) as judge:
+        np.testing.assert_array_equal(judge.series[0].asarray(), frames)
+    with pytest.raises(glint.InputError, match="give all in their order, as a list"):
+        glint.open_movie(paths[0])
+    with pytest.raises(glint.InputError, match="s1.ome.tif"):
+        glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1))
+    np.testing.assert_array_equal(glint.open_movie(paths)[:], frames)

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
@@ -15,6 +16,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
+#include "io/continuation.hpp"
 
 namespace glint::cli {
 namespace {
@@ -49,7 +51,8 @@ fs::path output_in(const fs::path& folder, const std::string& movie) {
 std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
     std::map<fs::path, std::string> taken;
     std::vector<LocalizeTask> tasks;
-    for (const std::string& movie : flags.movies) {
+    for (const fs::path& first : without_continuations({flags.movies.begin(), flags.movies.end()})) {
+        const std::string movie = first.string();
         const fs::path out = output_in(flags.out, movie);
         const auto [entry, is_new] = taken.emplace(out, movie);
         if (!is_new)
@@ -84,6 +87,14 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
 void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
     if (flags.options.resume) return;  // some are finished; each is looked at in its turn
     for (const LocalizeTask& task : tasks) check_localizations_output(task.out, if_exists(flags.options.overwrite), {});
+}
+
+void tell_of_continuations(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks, Console& console) {
+    std::set<std::string> firsts;
+    for (const LocalizeTask& task : tasks) firsts.insert(task.movies.begin(), task.movies.end());
+    for (const std::string& movie : flags.movies)
+        if (!firsts.contains(movie))
+            console.notice(fmt::format("{} continues another of the movies, and is localized with it", movie));
 }
 
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
@@ -237,6 +248,7 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
     const std::vector<LocalizeTask> tasks = plan(flags);
     check_outputs_of(tasks, flags);
     Console console(flags.console);
+    tell_of_continuations(flags, tasks, console);
     std::vector<nlohmann::ordered_json> results;
     std::size_t failed = 0;
     int code = exit_ok;
@@ -260,9 +272,7 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 }
 
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {
-    std::vector<std::unique_ptr<Movie>> movies;
-    for (const std::string& path : paths) movies.push_back(open_movie(path));
-    return concatenate(std::move(movies));
+    return open_joined_movie({paths.begin(), paths.end()});
 }
 
 std::string example_of(const LocalizeFlags& flags) {

@@ -9,6 +9,8 @@
 #include <cstring>
 
 #include "data/frame_block.hpp"
+#include "data/joined_movie.hpp"
+#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -40,10 +42,12 @@ class MemoryMovie : public Movie {
 
 class JoinedMovie : public Movie {
   public:
-    explicit JoinedMovie(std::vector<std::unique_ptr<Movie>> parts) : parts_(std::move(parts)) {
+    JoinedMovie(std::vector<std::unique_ptr<Movie>> parts, std::vector<std::string> warnings)
+        : parts_(std::move(parts)) {
         info_ = parts_.front()->info();
         info_.frames = 0;
-        info_.warnings.clear(), info_.files.clear();
+        info_.warnings = std::move(warnings);
+        info_.files.clear();
         for (const auto& part : parts_) {
             const MovieInfo& other = part->info();
             if (other.width != info_.width || other.height != info_.height || other.type != info_.type)
@@ -70,12 +74,20 @@ class JoinedMovie : public Movie {
             const std::int64_t local = first + done - starts_[part];
             const int take = int(std::min<std::int64_t>(count - done, parts_[part]->info().frames - local));
             if (take <= 0) continue;
-            parts_[part]->read_to(local, take, out + std::size_t(done) * frame_bytes);
+            read_part(part, local, take, out + std::size_t(done) * frame_bytes);
             done += take;
         }
     }
 
   private:
+    void read_part(std::size_t part, std::int64_t local, int count, std::byte* out) {
+        try {
+            parts_[part]->read_to(local, count, out);
+        } catch (const UnreadableFrame& error) {
+            throw error.in_movie(starts_[part]);
+        }
+    }
+
     std::vector<std::unique_ptr<Movie>> parts_;
     std::vector<std::int64_t> starts_;
     MovieInfo info_;
@@ -109,9 +121,13 @@ std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name) {
 }
 
 std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies) {
+    return concatenate(std::move(movies), {});
+}
+
+std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies, std::vector<std::string> warnings) {
     if (movies.empty()) throw InputError("no movie was given");
-    if (movies.size() == 1) return std::move(movies.front());
-    return std::make_unique<JoinedMovie>(std::move(movies));
+    if (movies.size() == 1 && warnings.empty()) return std::move(movies.front());
+    return std::make_unique<JoinedMovie>(std::move(movies), std::move(warnings));
 }
 
 FrameRange parse_frame_range(const std::string& text, std::int64_t frames) {

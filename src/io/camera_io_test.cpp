@@ -197,6 +197,63 @@ TEST(CameraIo, maps_that_cannot_be) {
     EXPECT_HAS(message_of(folder.write("camera.toml", "maps = \"e.hdf5\"\ngain_unit = \"ADU/e-\"\n")), "contradicts");
 }
 
+// HDF5 takes the memory that a text of variable length claims, and copies what its heap claims.
+TEST(CameraIo, units_that_claim_to_be_longer_than_they_are) {
+    TemporaryFolder folder;
+    const std::string unit(4321, 'e');
+    const auto path = folder / "maps.hdf5";
+    add_map(path, "gain", gains);
+    {
+        const hdf5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)), type(H5Tcopy(H5T_C_S1));
+        const hdf5::Handle dataset(H5Dopen2(file, "gain", H5P_DEFAULT)), space(H5Screate(H5S_SCALAR));
+        H5Tset_size(type, H5T_VARIABLE);
+        const hdf5::Handle attribute(H5Acreate2(dataset, "unit", type, space, H5P_DEFAULT, H5P_DEFAULT));
+        const char* text = unit.c_str();
+        H5Awrite(attribute, type, &text);
+    }
+    const std::string sound = read_bytes(path);
+    const auto message = [&] { return message_of(folder.write("camera.toml", "maps = \"maps.hdf5\"\n")); };
+    EXPECT_HAS(message(), "the unit of gain is not understood");
+    const std::string length = std::string("\xe1\x10\0\0", 4);
+    int places = 0;
+    for (auto at = sound.find(length); at != sound.npos; at = sound.find(length, at + 1), ++places)
+        for (const char* claim : {"\xe1\x10\x01\0", "\xe1\x10\0\x60", "\xff\xff\xff\x7f"}) {
+            std::string bytes = sound;
+            folder.write("maps.hdf5", bytes.replace(at, 4, claim, 4));
+            EXPECT_HAS(message(), "the attribute unit of gain is no text or damaged");
+        }
+    EXPECT_EQ(places, 2) << "in the attribute and in the heap";
+}
+
+TEST(CameraIo, maps_of_more_pixels_than_a_camera_has) {
+    TemporaryFolder folder;
+    const auto path = folder / "maps.hdf5";
+    {
+        const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        const hsize_t shape[] = {1, 16384, 16384};
+        const hdf5::Handle space(H5Screate_simple(2, shape + 1, nullptr)), properties(H5Pcreate(H5P_DATASET_CREATE));
+        const hsize_t chunk[] = {1024, 1024};
+        H5Pset_chunk(properties, 2, chunk);
+        H5Pset_deflate(properties, 1);
+        H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+        const hdf5::Handle dataset(
+            H5Dcreate2(file, "offset", H5T_STD_I8LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+        ASSERT_TRUE(dataset.valid());
+    }
+    EXPECT_HAS(message_of(folder.write("camera.toml", "maps = \"maps.hdf5\"\n")),
+               "16384x16384 pixels, more than the limit");
+}
+
+TEST(CameraIo, keys_without_end) {
+    TemporaryFolder folder;
+    std::string key = "a";
+    for (int k = 0; k < 400'000; ++k) key += ".a";
+    for (const std::string& text : {"[" + key + "]\n", key + " = 1\n", "x = [\n{" + key + " = 1}]\n"})
+        EXPECT_HAS(message_of(folder.write("camera.toml", text)), "more than 32 dots");
+    const std::string remark = "# " + std::string(99, '.') + "\ngain = 0.5 # ...\n";
+    EXPECT_EQ(read_camera(folder.write("camera.toml", remark)).camera.gain_e_per_adu.scalar, 0.5f);
+}
+
 TEST(CameraIo, toml_that_cannot_be) {
     TemporaryFolder folder;
     const auto message = [&](const std::string& text) { return message_of(folder.write("camera.toml", text)); };

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr hsize_t largest_edge_px = 32768;
+// More than any camera has; a small file of compressed zeros may claim any number.
+constexpr hsize_t most_pixels = hsize_t(1) << 26;
 
 std::string replaced(const std::string& text, std::string_view word, std::string_view by) {
     std::string out;
@@ -87,15 +89,22 @@ class MapsFile {
             shape[1] > largest_edge_px)
             refuse(
                 fmt::format("{} must have two dimensions, height and width, of 1 to {} pixels", name, largest_edge_px));
+        if (shape[0] * shape[1] > most_pixels)
+            refuse(
+                fmt::format("{} has {}x{} pixels, more than the limit of {}", name, shape[1], shape[0], most_pixels));
         if (width_ > 0 && (shape[0] != height_ || shape[1] != width_))
             refuse(fmt::format("{} is {}x{} pixels, the map before it {}x{}: they must be of the same sensor", name,
                                shape[1], shape[0], width_, height_));
         height_ = shape[0], width_ = shape[1];
         Map map{name, "", {}};
-        for (const char* attribute : {"unit", "units"})
-            if (const auto unit = hdf5::read_string_attribute(dataset, attribute)) map.unit = canonical(*unit);
-        const std::vector<double> values = hdf5::read_doubles(dataset, name, path_);
-        map.values.assign(values.begin(), values.end());
+        for (const char* attribute : {"unit", "units"}) {
+            if (H5Aexists(dataset, attribute) <= 0) continue;
+            const auto unit = hdf5::read_string_attribute(dataset, attribute);
+            if (!unit)
+                refuse(fmt::format("the attribute {} of {} is no text or damaged: write it again", attribute, name));
+            map.unit = canonical(*unit);
+        }
+        map.values = hdf5::read_floats(dataset, name, path_);
         return map;
     }
 

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <set>
 #include <string>
 
+#include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/input_file.hpp"
 #include "io/tiff_handle.hpp"
@@ -35,8 +37,17 @@ bool ome_metadata_name(const std::filesystem::path& path, const std::string& nex
 
 bool is_continued_by(const std::filesystem::path& path, const std::string& next) {
     const std::string name = path.filename().string();
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return false;  // who opens it will say so
     if (name.find("NDTiffStack") != std::string::npos || name.find("MMStack") != std::string::npos) return true;
     return has_micromanager_magic(path) || ome_metadata_name(path, next);
+}
+
+/// One name for a file, however it was reached.
+std::filesystem::path real_place(const std::filesystem::path& path) {
+    std::error_code failed;
+    const auto real = std::filesystem::canonical(path, failed);
+    return failed ? path : real;
 }
 
 }  // namespace
@@ -54,6 +65,19 @@ std::vector<std::filesystem::path> continuations(const std::filesystem::path& pa
         found.push_back(path.parent_path() / numbered(k));
     if (!found.empty() && !is_continued_by(path, numbered(1))) found.clear();
     return found;
+}
+
+std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths) {
+    std::set<std::filesystem::path> given, continued;
+    for (const auto& path : paths) {
+        if (!given.insert(real_place(path)).second)
+            throw OptionError(fmt::format("{} is given twice: its frames would count twice", path.string()));
+        for (const auto& next : continuations(path)) continued.insert(real_place(next));
+    }
+    std::vector<std::filesystem::path> firsts;
+    for (const auto& path : paths)
+        if (!continued.contains(real_place(path))) firsts.push_back(path);
+    return firsts;
 }
 
 }  // namespace glint

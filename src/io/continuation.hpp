@@ -13,4 +13,8 @@ namespace glint {
 /// cell_1.tif stay two.
 std::vector<std::filesystem::path> continuations(const std::filesystem::path& path);
 
+/// `paths` without those that continue another one of them, which is opened with them. Throws OptionError for a file that
+/// is given twice.
+std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths);
+
 }  // namespace glint

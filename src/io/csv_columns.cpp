@@ -2,15 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "io/csv_columns.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
+#include "glint/error.hpp"
 #include "io/csv_lines.hpp"
+#include "io/length_units.hpp"
 
 namespace glint {
 namespace {
 
-enum class Kind { ignored, plain, position, length, depth };
+enum class Kind { ignored, plain, photons, position, length, depth };
 
 struct Known {
     const char* spelling;  ///< in lower case, without the unit
@@ -33,11 +37,11 @@ const std::vector<Known>& known_columns() {
         {"sigma", Kind::length, {"sx", "sy"}},
         {"sigma1", Kind::length, {"sx"}},
         {"sigma2", Kind::length, {"sy"}},
-        {"intensity", Kind::plain, {"photons"}},
-        {"photons", Kind::plain, {"photons"}},
-        {"offset", Kind::plain, {"bg"}},
-        {"bg", Kind::plain, {"bg"}},
-        {"bkgstd", Kind::plain, {"bkgstd"}},
+        {"intensity", Kind::photons, {"photons"}},
+        {"photons", Kind::photons, {"photons"}},
+        {"offset", Kind::photons, {"bg"}},
+        {"bg", Kind::photons, {"bg"}},
+        {"bkgstd", Kind::photons, {"bkgstd"}},
         {"chi2", Kind::plain, {"chi2"}},
         {"uncertainty", Kind::length, {"lpx", "lpy"}},
         {"uncertainty_xy", Kind::length, {"lpx", "lpy"}},
@@ -63,7 +67,10 @@ NameAndUnit split_unit(std::string_view header) {
     if (open != std::string::npos && (text.back() == ']' || text.back() == ')')) {
         std::string name = text.substr(0, open);
         while (!name.empty() && name.back() == ' ') name.pop_back();
-        return {name, text.substr(open + 1, text.size() - open - 2), false};
+        std::string unit = text.substr(open + 1, text.size() - open - 2);
+        while (!unit.empty() && unit.back() == ' ') unit.pop_back();
+        unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
+        return {name, unit, false};
     }
     for (const char* unit : {"_nm", "_px", "_um"})
         if (text.size() > 3 && text.compare(text.size() - 3, 3, unit) == 0)
@@ -71,19 +78,40 @@ NameAndUnit split_unit(std::string_view header) {
     return {text, "", false};
 }
 
-double nanometres_per(const std::string& unit) { return unit == "um" || unit == "µm" ? 1000 : 1; }
+bool is_pixels(const std::string& unit) { return unit == "px" || unit == "pixel" || unit == "pixels"; }
 
-/// Fills scale and shift; true when the pixel size had to be known.
-bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm) {
-    if (kind == Kind::depth) column.scale = nanometres_per(header.unit);
-    if (kind != Kind::position && kind != Kind::length) return false;
-    const bool in_pixels = header.unit == "px" || header.unit == "pixel" || header.unit == "pixels";
-    if (!in_pixels && pixel_size_nm > 0) column.scale = nanometres_per(header.unit) / pixel_size_nm;
+bool is_photons(std::string unit) {
+    for (const char* per : {"/px", "/pixel", " per pixel"})
+        if (unit.ends_with(per)) unit.resize(unit.size() - std::string_view(per).size());
+    for (const char* known :
+         {"", "photon", "photons", "photoelectron", "photoelectrons", "electron", "electrons", "e", "e-"})
+        if (unit == known) return true;
+    return false;
+}
+
+/// Fills scale and shift; true when the pixel size had to be known. A column without a unit is in nm or photons.
+bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm, const std::string& file) {
+    const auto refuse = [&](const char* what) {
+        throw InputError(fmt::format("{}: the unit of column \"{}\" is not understood: {}", file, column.header, what));
+    };
+    if (kind == Kind::photons && !is_photons(header.unit))
+        refuse(
+            "intensities are read in photons (photon, photoelectron, electron, e-); multiply counts by the gain, and "
+            "rename the column");
+    if (kind == Kind::ignored || kind == Kind::plain || kind == Kind::photons) return false;
+    const bool in_pixels = is_pixels(header.unit);
+    const auto nm = in_pixels ? pixel_size_nm : nm_of_unit(header.unit.empty() ? "nm" : header.unit);
+    if (!nm) refuse("lengths are read in nm, um, mm, cm, m, pm, A (angstrom) and px; convert and rename the column");
     if (kind == Kind::position && !header.suffixed) column.shift = -0.5;  // from the outer edge to the centre
+    if (kind == Kind::depth) {
+        column.scale = *nm;
+        return in_pixels;
+    }
+    if (!in_pixels && pixel_size_nm > 0) column.scale = *nm / pixel_size_nm;
     return !in_pixels;
 }
 
-CsvColumn describe(std::string_view cell, double pixel_size_nm, CsvHeader& header) {
+CsvColumn describe(std::string_view cell, double pixel_size_nm, const std::string& file, CsvHeader& header) {
     CsvColumn column;
     column.header = std::string(cell);
     const NameAndUnit parts = split_unit(cell);
@@ -91,7 +119,7 @@ CsvColumn describe(std::string_view cell, double pixel_size_nm, CsvHeader& heade
         if (parts.name != known.spelling) continue;
         column.names = known.names;
         column.known = known.kind != Kind::ignored;
-        header.needs_pixel_size |= convert(column, known.kind, parts, pixel_size_nm);
+        header.needs_pixel_size |= convert(column, known.kind, parts, pixel_size_nm, file);
         if (known.kind == Kind::position && parts.suffixed) header.frames_from_one = false;
         return column;
     }
@@ -128,7 +156,7 @@ void drop_sigma_beside_both(CsvHeader& header) {
 
 }  // namespace
 
-CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm) {
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file) {
     if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(cells);
     CsvHeader header;
     static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
@@ -140,7 +168,7 @@ CsvHeader understand_header(const std::vector<std::string_view>& cells, double p
         header.columns.push_back(describe(!header.is_data ? cells[k]
                                           : named         ? by_position[k]
                                                           : std::string_view(other),
-                                          pixel_size_nm, header));
+                                          pixel_size_nm, file, header));
     }
     drop_sigma_beside_both(header);
     return header;

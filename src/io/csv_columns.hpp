@@ -24,7 +24,8 @@ struct CsvHeader {
 };
 
 /// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), glint's ("x_nm": frames from 0, 0 nm
-/// is the first pixel's centre) and Picasso's own names (in px, frames from 0).
-CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm);
+/// is the first pixel's centre) and Picasso's own names (in px, frames from 0). Throws InputError, naming `file` and
+/// the column, for a unit that is no length where one belongs, or no photons.
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file);
 
 }  // namespace glint

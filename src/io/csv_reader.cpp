@@ -38,13 +38,13 @@ class CsvTable {
         if (cells_.size() > most_columns)
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
-        header_ = understand_header(cells_, pixel_size_nm);
+        header_ = understand_header(cells_, pixel_size_nm, name_);
         for (const CsvColumn& column : header_.columns) announce(column);
         for (const char* name : {"frame", "x", "y"})
             if (!builder_.has(name)) builder_.finish();  // throws, naming the columns that there are
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
-                fmt::format("{} is in nanometres and does not tell the size of a camera pixel: give it, "
+                fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
                             "as in --pixel-size 100nm",
                             name_));
         if (header_.is_data) add_row();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "glint/error.hpp"
@@ -106,4 +107,50 @@ TEST(Csv, picassos_own_table_as_text_is_in_pixels) {
     EXPECT_EQ(out.frame[0], 0u);
     EXPECT_EQ(out.x_px[0], 1.5f);
     EXPECT_EQ(out.lpy_px[0], 0.2f);
+}
+
+namespace {
+
+Localizations read_one(const TemporaryFolder& folder, const std::string& x, const std::string& z,
+                       const std::string& photons, const std::string& row) {
+    const std::string header = "frame,x [" + x + "],y [nm],z [" + z + "],intensity [" + photons + "]\n";
+    return read_localizations(folder.write("a.csv", header + "1," + row + "\n"), {}, 100);
+}
+
+}  // namespace
+
+TEST(Csv, lengths_in_any_unit) {
+    TemporaryFolder folder;
+    const std::pair<const char*, double> units[] = {
+        {"nm", 1},    {"um", 1e3}, {"\xc2\xb5m", 1e3}, {"\xce\xbcm", 1e3}, {"mm", 1e6}, {"cm", 1e7},      {"m", 1e9},
+        {"pm", 1e-3}, {"A", 0.1},  {"\xc3\x85", 0.1},  {" NM ", 1},        {"px", 100}, {"Angstrom", 0.1}};
+    for (const auto& [unit, nm] : units) {
+        const auto row = fmt::format("{},0,{},700", 250 / nm, 30 / nm);
+        const Localizations out = read_one(folder, unit, unit, "photon", row);
+        EXPECT_NEAR(out.x_px[0], 2.5 - 0.5, 1e-6) << unit;
+        EXPECT_NEAR(out.z_nm[0], 30, 1e-5) << unit;
+    }
+}
+
+TEST(Csv, units_that_are_not_understood_name_their_column) {
+    TemporaryFolder folder;
+    const auto message = [&](const char* x, const char* z, const char* photons) {
+        return message_of<InputError>([&] { read_one(folder, x, z, photons, "1,2,3,4"); });
+    };
+    EXPECT_HAS(message("inch", "nm", "photon"), "column \"x [inch]\" is not understood: lengths are read in nm, um");
+    EXPECT_HAS(message("nm", "s", "photon"), "column \"z [s]\"");
+    EXPECT_HAS(message("ADU", "nm", "photon"), "column \"x [ADU]\"");
+    EXPECT_HAS(message("nm", "nm", "ADU"),
+               "column \"intensity [ADU]\" is not understood: intensities are read in photons");
+    EXPECT_HAS(message("nm", "nm", "nm"), "column \"intensity [nm]\"");
+    for (const char* unit : {"photon", "photons", "e-", "Photoelectrons", "photons/px", ""})
+        EXPECT_EQ(read_one(folder, "nm", "nm", unit, "1,2,3,4").photons[0], 4) << unit;
+    const auto truth = folder.write("t.csv", "Ground-truth,frame,x (furlong),y (nm)\n1,1,2,3\n");
+    EXPECT_HAS(message_of<InputError>([&] { read_truth(truth, 100); }), "t.csv: the unit of column \"x (furlong)\"");
+}
+
+TEST(Csv, frames_of_long_movies) {
+    TemporaryFolder folder;
+    const auto path = folder.write("a.csv", "frame,x [nm],y [nm]\n2147483649,1,2\n4294967295,1,2\n");
+    EXPECT_EQ(read_localizations(path, {}, 100).frame, (std::vector<std::uint32_t>{2147483648u, 4294967294u}));
 }

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "glint/error.hpp"
+#include "io/hdf5_claims.hpp"
 #include "io/hdf5_reading.hpp"
 
 namespace glint::hdf5 {
@@ -17,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// Deflate, the strongest filter in use, shrinks to 1/1032 at best: what claims more than that is no data.
 constexpr double largest_compression = 1100;
-constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 30;
+constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 28;
 constexpr std::size_t largest_string_bytes = std::size_t(64) << 20;
 
 /// A file that could not be closed (disk full) stays in HDF5's tables with its memory gone, and HDF5's clean-up at exit
@@ -28,8 +30,46 @@ constexpr std::size_t largest_string_bytes = std::size_t(64) << 20;
     throw InputError(fmt::format("{}: {}", path.string(), why));
 }
 
+/// Whether HDF5's last error was a version that it does not know.
+bool is_of_a_newer_library() {
+    const auto look = [](unsigned, const H5E_error2_t* error, void* found) -> herr_t {
+        if (error->desc && std::strstr(error->desc, "version")) *static_cast<bool*>(found) = true;
+        return 0;
+    };
+    bool found = false;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, look, &found);
+    return found;
+}
+
+[[noreturn]] void refuse_newer(const fs::path& path, const std::string& what) {
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    refuse(path, fmt::format("{} of a version that HDF5 {}.{}.{} does not know: a newer library wrote it with "
+                             "libver='latest', or it is damaged. Write it with libver=('earliest', 'v110'), or "
+                             "convert it by that library's h5repack --low=0 --high=2 OLD NEW",
+                             what, major, minor, release));
+}
+
+void check_filters(hid_t properties, const char* name, const fs::path& path) {
+    for (int k = 0; k < H5Pget_nfilters(properties); ++k) {
+        char filter_name[64] = "";
+        unsigned flags = 0, config = 0;
+        std::size_t values = 0;
+        const H5Z_filter_t filter =
+            H5Pget_filter2(properties, unsigned(k), &flags, &values, nullptr, sizeof filter_name, filter_name, &config);
+        filter_name[sizeof filter_name - 1] = '\0';
+        if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+        refuse(path,
+               fmt::format("{} is compressed by {} (HDF5 filter {}), which this HDF5 library does not have: write it "
+                           "again without, in Python with h5py, or by h5repack -f NONE OLD NEW where the filter is "
+                           "installed",
+                           name, *filter_name ? filter_name : "an unknown filter", int(filter)));
+    }
+}
+
 void check_storage(hid_t dataset, const char* name, const fs::path& path) {
     const Handle properties(H5Dget_create_plist(dataset));
+    check_filters(properties, name, path);
     const H5D_layout_t layout = H5Pget_layout(properties);
     if (layout == H5D_VIRTUAL || H5Pget_external_count(properties) > 0)
         refuse(path, fmt::format("the data of {} lie in other files, which is not supported: copy them into one file "
@@ -38,8 +78,11 @@ void check_storage(hid_t dataset, const char* name, const fs::path& path) {
     const Handle type(H5Dget_type(dataset));
     double claimed = double(H5Tget_size(type));
     for (hsize_t extent : shape_of(dataset)) claimed *= double(extent);
-    const double available = double(fs::file_size(path)) * (layout == H5D_CHUNKED ? largest_compression : 1);
-    const bool empty = claimed > 0 && H5Dget_storage_size(dataset) == 0;
+    const hsize_t stored = H5Dget_storage_size(dataset);
+    const double available = layout == H5D_CHUNKED
+                                 ? double(std::min<hsize_t>(stored, fs::file_size(path))) * largest_compression
+                                 : double(fs::file_size(path));
+    const bool empty = claimed > 0 && stored == 0;
     if (claimed > available || empty)
         refuse(path, fmt::format("{} claims {:.0f} bytes, the file holds {}: it is damaged or truncated; copy or "
                                  "write it again",
@@ -55,13 +98,26 @@ void check_storage(hid_t dataset, const char* name, const fs::path& path) {
                                  name, bytes, largest_chunk_bytes));
 }
 
-/// Both kinds of object differ only in the three calls.
-template <class GetType, class GetSpace, class Read>
-std::optional<std::string> read_string(hid_t object, GetType get_type, GetSpace get_space, Read read) {
+template <class T>
+std::vector<T> read_all(hid_t dataset, hid_t memory_type, const char* name, const fs::path& path) {
+    const Quiet quiet;
+    const Handle type(H5Dget_type(dataset)), space(H5Dget_space(dataset));
+    if (!is_numeric(type)) refuse(path, fmt::format("{} holds no numbers", name));
+    std::vector<T> values(std::size_t(std::max<hssize_t>(H5Sget_simple_extent_npoints(space), 0)));
+    if (!values.empty() && H5Dread(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+        refuse(path, fmt::format("{} cannot be read: the file is damaged; copy or write it again", name));
+    return values;
+}
+
+/// Both kinds of object differ only in the calls.
+template <class GetType, class GetSpace, class IsHonest, class Read>
+std::optional<std::string> read_string(hid_t object, GetType get_type, GetSpace get_space, IsHonest is_honest,
+                                       Read read) {
     const Handle type(get_type(object)), space(get_space(object));
     if (!type.valid() || !space.valid() || H5Tget_class(type) != H5T_STRING) return {};
     if (H5Sget_simple_extent_npoints(space) != 1) return {};
     if (H5Tis_variable_str(type) > 0) {
+        if (!is_honest()) return {};
         char* text = nullptr;
         std::optional<std::string> out;
         if (read(object, type, &text) >= 0 && text) out = text;
@@ -109,6 +165,7 @@ Handle open_file(const fs::path& path) {
     if (known < 0) refuse(path, "cannot be opened: does it exist, and may you read it?");
     if (known == 0) refuse(path, "is not an HDF5 file");
     Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, reading_access()));
+    if (!file.valid() && is_of_a_newer_library()) refuse_newer(path, "is an HDF5 file");
     if (!file.valid())
         refuse(path, "is a damaged or truncated HDF5 file: is it still being copied or written? Copy it again");
     return file;
@@ -134,11 +191,15 @@ std::vector<std::string> names_in(hid_t group) {
 Handle open_dataset(hid_t place, const char* name, const fs::path& path) {
     const Quiet quiet;
     if (!has(place, name)) refuse(path, fmt::format("has no dataset {}", name));
+    const auto refuse_damaged = [&] {
+        if (is_of_a_newer_library()) refuse_newer(path, fmt::format("{} is a dataset", name));
+        refuse(path, fmt::format("the dataset {} is damaged", name));
+    };
     H5O_info_t info;
-    if (H5Oget_info_by_name(place, name, &info, H5P_DEFAULT) < 0 || info.type != H5O_TYPE_DATASET)
-        refuse(path, fmt::format("{} is not a dataset", name));
+    if (H5Oget_info_by_name(place, name, &info, H5P_DEFAULT) < 0) refuse_damaged();
+    if (info.type != H5O_TYPE_DATASET) refuse(path, fmt::format("{} is not a dataset", name));
     Handle dataset(H5Dopen2(place, name, H5P_DEFAULT));
-    if (!dataset.valid()) refuse(path, fmt::format("the dataset {} is damaged", name));
+    if (!dataset.valid()) refuse_damaged();
     check_storage(dataset, name, path);
     return dataset;
 }
@@ -168,15 +229,11 @@ bool is_numeric(hid_t type) {
 }
 
 std::vector<double> read_doubles(hid_t dataset, const char* name, const fs::path& path) {
-    const Quiet quiet;
-    const Handle type(H5Dget_type(dataset)), space(H5Dget_space(dataset));
-    if (!is_numeric(type)) refuse(path, fmt::format("{} holds no numbers", name));
-    std::vector<double> values(std::size_t(std::max<hssize_t>(H5Sget_simple_extent_npoints(space), 0)));
-    if (!values.empty() && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-        refuse(path, fmt::format("{} cannot be read: the file is damaged, or compressed in a way that this HDF5 "
-                                 "library does not know",
-                                 name));
-    return values;
+    return read_all<double>(dataset, H5T_NATIVE_DOUBLE, name, path);
+}
+
+std::vector<float> read_floats(hid_t dataset, const char* name, const fs::path& path) {
+    return read_all<float>(dataset, H5T_NATIVE_FLOAT, name, path);
 }
 
 std::optional<std::string> read_string_dataset(hid_t place, const char* name) {
@@ -186,7 +243,8 @@ std::optional<std::string> read_string_dataset(hid_t place, const char* name) {
     if (info.type != H5O_TYPE_DATASET) return {};
     const Handle dataset(H5Dopen2(place, name, H5P_DEFAULT));
     if (!dataset.valid()) return {};
-    return read_string(dataset, H5Dget_type, H5Dget_space, [](hid_t object, hid_t type, void* out) {
+    const auto is_honest = [&] { return is_honest_text(dataset, nullptr); };
+    return read_string(dataset, H5Dget_type, H5Dget_space, is_honest, [](hid_t object, hid_t type, void* out) {
         return H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
     });
 }
@@ -196,7 +254,8 @@ std::optional<std::string> read_string_attribute(hid_t place, const char* name) 
     if (H5Aexists(place, name) <= 0) return {};
     const Handle attribute(H5Aopen(place, name, H5P_DEFAULT));
     if (!attribute.valid()) return {};
-    return read_string(attribute, H5Aget_type, H5Aget_space,
+    const auto is_honest = [&] { return is_honest_text(place, name); };
+    return read_string(attribute, H5Aget_type, H5Aget_space, is_honest,
                        [](hid_t object, hid_t type, void* out) { return H5Aread(object, type, out); });
 }
 

@@ -56,15 +56,16 @@ bool has(hid_t place, const char* name);
 std::vector<std::string> names_in(hid_t group);
 
 /// A dataset whose data lie in the file itself. Throws InputError when there is none, when its data lie in
-/// other files, or when it claims more than the file can hold (`path` is for the message and the file's
-/// size).
+/// other files, need a filter or a version of the format that the library does not have, or when it claims more than the
+/// file can hold (`path` is for the message and the file's size).
 Handle open_dataset(hid_t place, const char* name, const std::filesystem::path& path);
 
 /// Extent; empty for a scalar.
 std::vector<hsize_t> shape_of(hid_t dataset);
 
-/// All values of a numeric dataset as double. Throws InputError (no numbers, cannot be read).
+/// All values of a numeric dataset. Throws InputError (no numbers, cannot be read).
 std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path);
+std::vector<float> read_floats(hid_t dataset, const char* name, const std::filesystem::path& path);
 
 /// Whether `type` is an integer or floating-point type whose bits all lie inside its bytes.
 bool is_numeric(hid_t type);

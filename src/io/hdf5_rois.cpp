@@ -11,18 +11,6 @@
 namespace glint {
 namespace {
 
-std::vector<float> read_floats(hid_t dataset, std::size_t values, const std::string& what) {
-    const hdf5::Quiet quiet;
-    const hdf5::Handle type(H5Dget_type(dataset));
-    if (!hdf5::is_numeric(type)) throw InputError(what + " holds no numbers");
-    std::vector<float> out(values);
-    if (H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
-        throw InputError(what +
-                         " cannot be read: the file is damaged, or compressed in a way that this HDF5 library "
-                         "does not know");
-    return out;
-}
-
 /// A dataset of one whole number a ROI; empty where the file has none.
 template <class T>
 std::vector<T> read_per_roi(hid_t file, const char* name, std::size_t rois, const std::filesystem::path& path) {
@@ -59,7 +47,7 @@ RoiCounts read_hdf5_rois(const std::filesystem::path& path) {
     RoiCounts rois;
     rois.size = roi_size_of_shape({extents.begin(), extents.end()}, path.string());
     const auto count = std::size_t(extents[0]);
-    rois.counts = read_floats(dataset, count * extents[1] * extents[2], fmt::format("{}: `{}`", path.string(), name));
+    rois.counts = hdf5::read_floats(dataset, name, path);
     rois.x_corner = read_per_roi<std::int32_t>(file, "x_corner", count, path);
     rois.y_corner = read_per_roi<std::int32_t>(file, "y_corner", count, path);
     rois.frame = read_per_roi<std::uint32_t>(file, "frame", count, path);

@@ -6,12 +6,14 @@
 #include <memory>
 
 #include "glint/movie.hpp"
+#include "io/ome_xml.hpp"
 
 namespace glint {
 
 struct TiffMovieFile {
     std::unique_ptr<Movie> movie;
     bool truncated = false;  ///< some frames are lost
+    OmeMovie ome;            ///< what its OME metadata say
 };
 
 /// One TIFF file. `next` continues it, or is empty: a truncated file's warnings say that `next` is left out, since its

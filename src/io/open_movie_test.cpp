@@ -66,3 +66,26 @@ TEST(OpenMovie, a_truncated_part_ends_the_movie) {
     ASSERT_EQ(movie->info().warnings.size(), 2u);
     EXPECT_NE(movie->info().warnings[1].find("NDTiffStack_1.tif"), std::string::npos);
 }
+
+TEST(OpenMovie, continuations_that_are_listed_too_count_once) {
+    const test::TemporaryFolder folder;
+    const auto first = write_tiff(folder / "a_MMStack.ome.tif", 3),
+               second = write_tiff(folder / "a_MMStack_1.ome.tif", 2);
+    const auto other = write_tiff(folder / "other.tif", 4);
+    EXPECT_EQ(open_joined_movie({first, second})->info().frames, 5);
+    EXPECT_EQ(open_joined_movie({second, first})->info().frames, 5) << "as some shells sort them";
+    EXPECT_EQ(open_joined_movie({other, second, folder.path() / "." / "a_MMStack.ome.tif"})->info().frames, 9);
+    EXPECT_EQ(open_joined_movie({other, second})->info().frames, 6);
+    expect_error<OptionError>([&] { open_joined_movie({other, folder.path() / "." / "other.tif"}); }, {"given twice"});
+}
+
+TEST(OpenMovie, an_unreadable_frame_is_named_as_the_movie_counts_it) {
+    const test::TemporaryFolder folder;
+    const auto first = write_tiff(folder / "a.tif", 3), second = write_tiff(folder / "b.tif", 2);
+    const auto movie = open_joined_movie({first, second}), alone = open_movie(second);
+    std::filesystem::resize_file(second, 100);
+    FrameBlock block;
+    expect_error<InputError>([&] { movie->read(2, 3, block); },
+                             {"b.tif: frame 0 cannot be read", "the movie's frames before it", "--frames 0:3"});
+    expect_error<InputError>([&] { alone->read(0, 1, block); }, {"b.tif: frame 0", "copy the file again"});
+}

@@ -16,12 +16,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Aliases can make a small YAML file huge when written out; more nodes than this are not metadata.
-constexpr int most_nodes = 200'000;
-/// Writing JSON out is recursive; what is nested deeper is left out.
-constexpr int deepest_nesting = 64;
+/// Aliases can make a small YAML file huge, or endless, when written out; more than this is left out.
+struct Budget {
+    int nodes = 200'000;
+    std::int64_t bytes = 16 << 20;
+};
+/// Writing JSON out is recursive.
+constexpr std::size_t deepest_nesting = 64;
+/// Keys of a JSON object that keeps their order are looked up one after the other.
+constexpr std::size_t most_keys = 10'000;
+constexpr std::size_t most_steps = 1000;  ///< reading one takes about 0.1 ms
 
 std::optional<YAML::Node> parsed(const std::string& text) {
+    if (text.empty()) return {};
     try {
         YAML::Node node = YAML::Load(text);
         if (node.IsMap()) return node;
@@ -49,19 +56,38 @@ Json scalar_to_json(const YAML::Node& node) {
     return text;
 }
 
-Json to_json(const YAML::Node& node, int& budget) {
-    if (--budget < 0) return nullptr;
-    if (node.IsScalar()) return scalar_to_json(node);
+Json to_json(const YAML::Node& node, Budget& budget, std::size_t depth = 0) {
+    if (--budget.nodes < 0 || depth > deepest_nesting) return nullptr;
+    if (node.IsScalar())
+        return (budget.bytes -= std::int64_t(node.Scalar().size())) < 0 ? Json() : scalar_to_json(node);
     if (node.IsSequence()) {
         Json list = Json::array();
-        for (const auto& item : node) list.push_back(to_json(item, budget));
+        for (auto item = node.begin(); item != node.end() && budget.nodes >= 0; ++item)
+            list.push_back(to_json(*item, budget, depth + 1));
         return list;
     }
     if (!node.IsMap()) return nullptr;
     Json map = Json::object();
-    for (const auto& item : node)
-        if (item.first.IsScalar()) map[item.first.Scalar()] = to_json(item.second, budget);
+    for (auto item = node.begin(); item != node.end() && budget.nodes >= 0 && map.size() < most_keys; ++item)
+        if (item->first.IsScalar() && (budget.bytes -= std::int64_t(item->first.Scalar().size())) >= 0)
+            map[item->first.Scalar()] = to_json(item->second, budget, depth + 1);
     return map;
+}
+
+/// Whether JSON is neither nested nor an object longer than we can handle: one look at each byte, before it is parsed.
+bool is_manageable(std::string_view json) {
+    std::vector<std::size_t> keys;  // of each object or list around
+    bool quoted = false;
+    for (std::size_t k = 0; k < json.size(); ++k) {
+        const char c = json[k];
+        if (quoted && c == '\\') ++k;
+        if (c == '"') quoted = !quoted;
+        if (quoted) continue;
+        if (c == '{' || c == '[') keys.push_back(0);
+        if ((c == '}' || c == ']') && !keys.empty()) keys.pop_back();
+        if (keys.size() > deepest_nesting || (c == ':' && !keys.empty() && ++keys.back() > most_keys)) return false;
+    }
+    return true;
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -94,7 +120,7 @@ double number_at(const YAML::Node& step, const char* key) {
 
 template <class T>
 void set_if_given(T& to, double number, double limit) {
-    if (number > 0 && number <= limit) to = T(number);
+    if (number > 0 && number <= limit && double(T(number)) == number) to = T(number);  // no fraction of a pixel
 }
 
 std::string step_of(const MovieFacts& facts) {
@@ -120,7 +146,7 @@ Steps steps_from_yaml(const std::string& text, int& bad) {
     std::string current;
     const auto finish = [&] {
         if (current.find_first_not_of(" \t\r\n") != std::string::npos) {
-            if (parsed(current))
+            if (steps.size() < most_steps && parsed(current))
                 steps.push_back(ending_in_newline(current));
             else
                 ++bad;
@@ -142,15 +168,19 @@ Steps steps_from_yaml(const std::string& text, int& bad) {
     return steps;
 }
 
-Steps steps_from_json(const std::string& text) {
+Steps steps_from_json(const std::string& text, int& bad) {
     Steps steps;
-    const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= deepest_nesting; };
-    const Json list = Json::parse(text, shallow, false);
-    if (!list.is_array()) return steps;
+    const Json list = is_manageable(text) ? Json::parse(text, nullptr, false) : Json();
+    if (!list.is_array()) {
+        ++bad;
+        return steps;
+    }
     for (const Json& step : list) {
-        if (!step.is_object()) continue;
-        const std::string yaml = step_from_json(step);
-        if (parsed(yaml)) steps.push_back(yaml);
+        const std::string yaml = step.is_object() && steps.size() < most_steps ? step_from_json(step) : "";
+        if (parsed(yaml))
+            steps.push_back(yaml);
+        else
+            ++bad;
     }
     return steps;
 }
@@ -192,7 +222,7 @@ std::string to_yaml(const Steps& steps) {
 
 std::string to_json(const Steps& steps) {
     Json list = Json::array();
-    int budget = most_nodes;
+    Budget budget;
     for (const std::string& step : steps)
         if (const auto node = parsed(step)) list.push_back(to_json(*node, budget));
     return dump(list);

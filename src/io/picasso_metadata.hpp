@@ -17,11 +17,15 @@ struct MovieFacts {
 
 using Steps = std::vector<std::string>;  ///< one YAML mapping each, without `---`, ending in a newline
 
-/// Splits a `.yaml` file at its `---` lines. Documents that are no mapping are left out and counted in `bad`.
+/// Longer texts are not metadata: read as YAML they may take 500 times their bytes.
+constexpr std::size_t largest_metadata_bytes = 1 << 20;
+
+/// Splits a `.yaml` file at its `---` lines. Documents that are no mapping, and what follows the thousandth, are left out
+/// and counted in `bad`.
 Steps steps_from_yaml(const std::string& text, int& bad);
 
-/// The same from the JSON list of a `/metadata`. Throws nothing: no list, no steps.
-Steps steps_from_json(const std::string& text);
+/// The same from the JSON list of a `/metadata`. No list, or one that is nested beyond reason: no steps, and one bad.
+Steps steps_from_json(const std::string& text, int& bad);
 
 MovieFacts facts_in(const Steps& steps);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 #include "glint/error.hpp"
 #include "io/hdf5_file.hpp"
@@ -18,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 constexpr hsize_t block_rows = 16384;
 constexpr int most_members = 1000;
-constexpr std::uintmax_t largest_yaml_bytes = 16 << 20;
 
 /// The numeric members of the file's compound, each to be read as a double.
 struct Members {
@@ -73,28 +71,36 @@ void read_rows(hid_t dataset, hsize_t rows, const Members& members, const fs::pa
     }
 }
 
-Steps steps_beside(const fs::path& path, const Warn& warn) {
-    const fs::path yaml = fs::path(path).replace_extension(".yaml");
-    std::error_code failed;
-    const std::uintmax_t bytes = fs::file_size(yaml, failed);
-    if (failed || !fs::is_regular_file(yaml, failed)) return {};
-    if (bytes > largest_yaml_bytes) {
-        if (warn) warn(fmt::format("{} has {} bytes, too many for metadata, and is not read", yaml.string(), bytes));
-        return {};
-    }
-    std::ifstream in(yaml, std::ios::binary);
+/// Steps of a text that is not too long, with a word about what is left out.
+Steps understood(const std::string& where, const std::string& text, Steps (*read)(const std::string&, int&),
+                 const Warn& warn) {
     int bad = 0;
-    Steps steps = steps_from_yaml({std::istreambuf_iterator<char>(in), {}}, bad);
+    Steps steps = text.size() > largest_metadata_bytes ? Steps() : read(text, bad);
+    if (text.size() > largest_metadata_bytes && warn)
+        warn(fmt::format("{} has more than {} bytes, too many for metadata, and is not read", where,
+                         largest_metadata_bytes));
     if (bad > 0 && warn)
-        warn(fmt::format("{}: {} document(s) are no YAML mapping and are left out", yaml.string(), bad));
+        warn(fmt::format("{}: {} part(s) are no mapping, nested beyond reason or too many, and are left out", where,
+                         bad));
     return steps;
 }
 
+Steps steps_beside(const fs::path& path, const Warn& warn) {
+    const fs::path yaml = fs::path(path).replace_extension(".yaml");
+    std::error_code failed;
+    if (!fs::is_regular_file(yaml, failed)) return {};
+    std::ifstream in(yaml, std::ios::binary);
+    std::string text(largest_metadata_bytes + 1, '\0');
+    in.read(text.data(), std::streamsize(text.size()));
+    text.resize(std::size_t(in.gcount()));
+    return understood(yaml.string(), text, steps_from_yaml, warn);
+}
+
 /// Picasso keeps the list in a dataset of that name; some writers in an attribute.
-Steps steps_inside(hid_t file) {
-    if (const auto text = hdf5::read_string_dataset(file, "metadata")) return steps_from_json(*text);
-    if (const auto text = hdf5::read_string_attribute(file, "metadata")) return steps_from_json(*text);
-    return {};
+Steps steps_inside(hid_t file, const fs::path& path, const Warn& warn) {
+    auto text = hdf5::read_string_dataset(file, "metadata");
+    if (!text) text = hdf5::read_string_attribute(file, "metadata");
+    return text ? understood(path.string() + ": /metadata", *text, steps_from_json, warn) : Steps();
 }
 
 void take_facts(Localizations& out, Steps steps, double pixel_size_nm) {
@@ -108,7 +114,7 @@ void take_facts(Localizations& out, Steps steps, double pixel_size_nm) {
 
 std::vector<std::string> picasso_history(const fs::path& path, hid_t file, const Warn& warn) {
     Steps steps = steps_beside(path, warn);
-    return steps.empty() ? steps_inside(file) : steps;
+    return steps.empty() ? steps_inside(file, path, warn) : steps;
 }
 
 Localizations read_picasso(const fs::path& path, double pixel_size_nm, const Warn& warn) {

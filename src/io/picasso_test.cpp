@@ -84,29 +84,73 @@ TEST(Picasso, broken_metadata_do_not_lose_the_rows) {
     EXPECT_EQ(out.size(), 3u);
     EXPECT_EQ(out.width, 99);
     EXPECT_EQ(out.pixel_size_nm, 50);
-    EXPECT_TRUE(warnings.contain("2 document(s) are no YAML mapping"));
+    EXPECT_TRUE(warnings.contain("2 part(s) are no mapping"));
 }
 
-TEST(Picasso, metadata_nested_beyond_reason_are_cut) {
+namespace {
+
+/// One row, and this text in /metadata.
+std::filesystem::path write_with_metadata(const TemporaryFolder& folder, const std::string& json) {
+    const auto path = folder / "a.hdf5";
+    const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    const hdf5::Handle type(H5Tcreate(H5T_COMPOUND, 12));
+    H5Tinsert(type, "frame", 0, H5T_STD_U32LE);
+    H5Tinsert(type, "x", 4, H5T_IEEE_F32LE);
+    H5Tinsert(type, "y", 8, H5T_IEEE_F32LE);
+    const hsize_t shape[] = {1};
+    const char zeros[12] = {};
+    hdf5::write_values(file, "locs", type, shape, zeros, path);
+    hdf5::write_string(file, "metadata", json, path);
+    return path;
+}
+
+}  // namespace
+
+TEST(Picasso, metadata_nested_beyond_reason_are_left_out) {
     TemporaryFolder folder;
     const std::string nested = std::string(300'000, '[') + std::string(300'000, ']');
-    const auto path = folder / "a.hdf5";
-    {
-        const hdf5::Handle file = hdf5::Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
-        const hdf5::Handle type(H5Tcreate(H5T_COMPOUND, 12));
-        H5Tinsert(type, "frame", 0, H5T_STD_U32LE);
-        H5Tinsert(type, "x", 4, H5T_IEEE_F32LE);
-        H5Tinsert(type, "y", 8, H5T_IEEE_F32LE);
-        const hsize_t shape[] = {1};
-        const char zeros[12] = {};
-        hdf5::write_values(file, "locs", type, shape, zeros, path);
-        hdf5::write_string(file, "metadata", "[{\"Deep\": " + nested + ", \"Width\": 40}]", path);
-    }
-    EXPECT_EQ(read_localizations(path).width, 40);
+    const auto path = write_with_metadata(folder, "[{\"Deep\": " + nested + ", \"Width\": 40}]");
+    Warnings inside, beside;
+    EXPECT_EQ(read_localizations(path, inside.sink()).width, 1);
+    EXPECT_TRUE(inside.contain("/metadata: 1 part(s) are no mapping, nested beyond reason"));
     folder.write("a.yaml", "Deep: " + nested + "\nWidth: 40\n");
-    Warnings warnings;
-    EXPECT_EQ(read_localizations(path, warnings.sink()).size(), 1u);
-    EXPECT_TRUE(warnings.contain("no YAML mapping"));
+    EXPECT_EQ(read_localizations(path, beside.sink()).size(), 1u);
+    EXPECT_TRUE(beside.contain("no mapping"));
+}
+
+// 300,000 steps once took 74 s, and a list of as many objects in one step as long.
+TEST(Picasso, more_steps_than_anybody_took_are_left_out) {
+    TemporaryFolder folder;
+    std::string json = "[{\"Width\": 40}", yaml = "Width: 41\n";
+    for (int k = 0; k < 5000; ++k) json += ",{\"k\": 1}", yaml += "---\nk: 1\n";
+    const auto path = write_with_metadata(folder, json + "]");
+    Warnings inside, beside;
+    EXPECT_EQ(read_localizations(path, inside.sink()).history.size(), 1000u);
+    EXPECT_TRUE(inside.contain("4001 part(s)"));
+    folder.write("a.yaml", yaml);
+    const Localizations out = read_localizations(path, beside.sink());
+    EXPECT_EQ(out.history.size(), 1000u);
+    EXPECT_EQ(out.width, 41);
+    EXPECT_TRUE(beside.contain("4001 part(s)"));
+    folder.write("a.yaml", std::string(2 << 20, ' '));
+    EXPECT_EQ(read_localizations(path, beside.sink()).width, 40);
+    EXPECT_TRUE(beside.contain("too many for metadata"));
+}
+
+// An anchor that holds itself has no end, one that holds others many times is too long to be written out.
+TEST(Picasso, aliases_without_end_are_cut_when_written) {
+    TemporaryFolder folder;
+    const std::string others = "b: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\n";
+    for (const std::string& endless : {std::string("a: &a [*a, *a]\n"), std::string("a: &a {x: *a, y: *a}\n"),
+                                       "a: &a " + std::string(1 << 19, 'x') + "\n" + others}) {
+        write_localizations(folder / "a.hdf5", full_table(3));
+        folder.write("a.yaml", "Width: 64\n" + endless);
+        const Localizations in = read_localizations(folder / "a.hdf5");
+        EXPECT_EQ(in.width, 64);
+        write_localizations(folder / "b.hdf5", in);
+        EXPECT_LT(std::filesystem::file_size(folder / "b.hdf5"), std::uintmax_t(20) << 20);
+        EXPECT_EQ(read_localizations(folder / "b.hdf5").width, 64);
+    }
 }
 
 TEST(Picasso, picasso_file_with_nan_rows_odd_types_and_unknown_columns) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/input_file.hpp"
@@ -15,7 +16,8 @@
 namespace glint {
 namespace {
 
-constexpr std::uint64_t largest_yaml_bytes = std::uint64_t(64) << 20;
+// Real ones have some kB; yaml-cpp takes up to 500 bytes for each.
+constexpr std::uint64_t largest_yaml_bytes = std::uint64_t(1) << 20;
 constexpr std::int64_t largest_edge_px = 65535, largest_frames = std::int64_t(1) << 40;
 
 /// The .yaml's first document, with errors that name file and key.
@@ -151,10 +153,8 @@ void RawMovie::read_to(std::int64_t first, int count, std::byte* out) {
     const std::size_t n_bytes = std::size_t(count) * frame_bytes();
     const std::size_t got = file_.read_at(std::uint64_t(first) * frame_bytes(), out, n_bytes);
     if (got != n_bytes)
-        throw InputError(
-            fmt::format("{}: frames {}:{} cannot be read (expected {} bytes, found {}): the file became "
-                        "shorter after it was opened",
-                        file_.name(), first, first + count, n_bytes, got));
+        throw UnreadableFrame(file_.name(), first + std::int64_t(got / frame_bytes()),
+                              "the file became shorter after it was opened");
     if (swapped_) swap_bytes(out, n_bytes, bytes_of(info_.type));
 }
 

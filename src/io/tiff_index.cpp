@@ -24,7 +24,8 @@ struct Walk {
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
     TiffPage broken;          ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
-    std::string complaint;  ///< libtiff's, where the chain of directories broke
+    std::string complaint;          ///< libtiff's, where the chain of directories broke
+    std::uint64_t index_bytes = 0;  ///< of all directories and their lists of strips
 };
 
 std::string page_name(const Walk& walk, std::int64_t page) {
@@ -51,10 +52,34 @@ void take_frame(Walk& walk, const TiffPage& page) {
     if (!walk.broken_page) walk.index.places.push_back({page.data_offset, page.directory_offset});
 }
 
+template <class T>
+std::uint64_t number_at(const InputFile& file, std::uint64_t offset, bool swapped) {
+    T value = 0;
+    const auto bytes = reinterpret_cast<std::byte*>(&value);
+    file.read_at(offset, bytes, sizeof value);
+    if (swapped) swap_bytes(bytes, sizeof value, sizeof value);
+    return value;
+}
+
+std::uint64_t directory_bytes(const TiffHandle& tiff, const InputFile& file, std::uint64_t offset) {
+    const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian;
+    if (TIFFIsBigTIFF(tiff.get())) return std::min(number_at<std::uint64_t>(file, offset, swapped), file.size()) * 20;
+    return number_at<std::uint16_t>(file, offset, swapped) * 12;
+}
+
+// Pages that share a long directory or list of strips would take the square of the file's size in time.
+void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+    walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file, page.directory_offset);
+    if (walk.index_bytes > walk.file.size())
+        throw InputError(fmt::format("{} claims a longer list of strips than the file holds: the file is damaged",
+                                     page_name(walk, walk.pages)));
+}
+
 void walk_directories(TiffHandle& tiff, Walk& walk) {
     do {
         const TiffPage page = read_page_facts(tiff, walk.file.size());
         ++walk.pages;
+        count_index(tiff, page, walk);
         (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains below
         if (!page.reduced) take_frame(walk, page);
     } while (TIFFReadDirectory(tiff.get()));
@@ -127,16 +152,20 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}};
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
-    TiffMetadata metadata = read_tiff_metadata(tiff);
+    TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     walk_directories(tiff, walk);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
+    walk.index.ome = std::move(metadata.ome);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
     if (is_stack_beyond_directories(walk, metadata.images))
         finish_stack(walk, metadata.images);
     else
         finish_pages(walk);
+    if (info.frames < metadata.images && !walk.index.truncated)
+        info.warnings.push_back(fmt::format("{}: the ImageJ description says {} images, {} are there", info.name,
+                                            metadata.images, info.frames));
     walk.index.swapped = TIFFIsBigEndian(tiff.get()) == host_is_little_endian;
     return std::move(walk.index);
 }

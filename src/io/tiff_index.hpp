@@ -7,6 +7,7 @@
 
 #include "glint/movie.hpp"
 #include "io/input_file.hpp"
+#include "io/ome_xml.hpp"
 #include "io/tiff_handle.hpp"
 
 namespace glint {
@@ -18,6 +19,7 @@ struct TiffIndex {
     };
     MovieInfo info;
     bool truncated = false;     ///< frames are lost; a warning says which
+    OmeMovie ome;               ///< what its OME metadata say
     bool swapped = false;       ///< plain frames have the other byte order
     std::vector<Place> places;  ///< one a frame; a single one for a stack without further directories
 

@@ -4,41 +4,22 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "glint/error.hpp"
+#include "io/input_file.hpp"
+#include "io/length_units.hpp"
+
 namespace glint {
 namespace {
 
 constexpr std::uint32_t micromanager_tag = 51123;
+constexpr std::size_t largest_json_bytes = 16 << 20;  // of one page; parsed, it takes ten times as much
+constexpr std::uint64_t largest_xml_bytes = std::uint64_t(1) << 28;
 constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;
-
-struct Unit {
-    std::string_view name;
-    double nm;
-};
-// The micro sign is written in UTF-8 (two code points look alike), in Latin-1, or escaped as ImageJ does.
-constexpr std::array<Unit, 12> units{{{"nm", 1},
-                                      {"nanometer", 1},
-                                      {"um", 1e3},
-                                      {"micron", 1e3},
-                                      {"microns", 1e3},
-                                      {"micrometer", 1e3},
-                                      {"\xc2\xb5m", 1e3},
-                                      {"\xce\xbcm", 1e3},
-                                      {"\xb5m", 1e3},
-                                      {"\\u00B5m", 1e3},
-                                      {"\\u00b5m", 1e3},
-                                      {"mm", 1e6}}};
-
-std::optional<double> nm_of(std::string_view unit) {
-    for (const Unit& known : units)
-        if (known.name == unit) return known.nm;
-    return std::nullopt;
-}
 
 std::optional<double> number(std::string_view text) {
     double value = 0;
@@ -76,35 +57,10 @@ std::int64_t count_of(std::optional<std::string_view> text) {
     return value && *value >= 1 && *value < 1e15 ? std::int64_t(*value) : 0;
 }
 
-/// The value of attribute `key="value"` in an XML tag.
-std::optional<std::string_view> attribute(std::string_view tag, std::string_view key) {
-    const std::string pattern = fmt::format(" {}=", key);
-    const auto at = tag.find(pattern);
-    if (at == std::string_view::npos || at + pattern.size() >= tag.size()) return std::nullopt;
-    const char quote = tag[at + pattern.size()];
-    const auto begin = at + pattern.size() + 1;
-    const auto end = tag.find(quote, begin);
-    if ((quote != '"' && quote != '\'') || end == std::string_view::npos) return std::nullopt;
-    return tag.substr(begin, end - begin);
-}
-
-std::string_view first_tag(std::string_view xml, std::string_view name, std::size_t from = 0) {
-    for (auto at = xml.find('<', from); at != std::string_view::npos; at = xml.find('<', at + 1)) {
-        std::string_view rest = xml.substr(at + 1);
-        const auto colon = rest.find_first_of(": >/\n");  // skips a namespace prefix, as in <ome:Pixels
-        if (colon != std::string_view::npos && rest[colon] == ':') rest.remove_prefix(colon + 1);
-        if (!rest.starts_with(name) || rest.size() <= name.size()) continue;
-        if (std::string_view(" \n\t\r>/").find(rest[name.size()]) == std::string_view::npos) continue;
-        return rest.substr(0, rest.find('>'));
-    }
-    return {};
-}
-
-std::optional<double> ome_size_nm(std::string_view pixels, std::string_view axis) {
-    const auto size = attribute(pixels, fmt::format("PhysicalSize{}", axis));
-    const auto unit = attribute(pixels, fmt::format("PhysicalSize{}Unit", axis));
-    const auto value = size ? number(*size) : std::nullopt;
-    const auto nm = nm_of(unit.value_or("\xc2\xb5m"));  // the schema's default
+std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
+    const auto value = number(xml_attribute(pixels, fmt::format("PhysicalSize{}", axis)));
+    const auto unit = xml_attribute(pixels, fmt::format("PhysicalSize{}Unit", axis));
+    const auto nm = nm_of_unit(unit.empty() ? "um" : unit);  // the schema's default
     if (!value || !nm) return std::nullopt;
     return *value * *nm;
 }
@@ -124,6 +80,35 @@ std::string unknown_text_tag(TIFF* tiff, std::uint32_t tag) {
     return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
+bool is_ome(const std::string& text) {
+    return text.find("<OME") != std::string::npos || text.find(":OME") != std::string::npos;
+}
+
+/// The text of a set that one of its files holds, or a file of its own.
+std::string text_beside(const std::filesystem::path& path) {
+    try {
+        const InputFile file(path);
+        if (begins_like_tiff(file)) return text_tag(TiffHandle(path).get(), TIFFTAG_IMAGEDESCRIPTION);
+        std::string text(std::size_t(std::min(file.size(), largest_xml_bytes)), '\0');
+        text.resize(file.read_at(0, reinterpret_cast<std::byte*>(text.data()), text.size()));
+        return text;
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+TiffMetadata read_ome(const std::string& text, const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    TiffMetadata metadata = read_ome_description(text, name);
+    const std::string other = metadata.ome.metadata_file;
+    if (other.empty() || other == name) return metadata;
+    const std::string complete = text_beside(path.parent_path() / other);
+    if (is_ome(complete)) return read_ome_description(complete, name, metadata.ome.uuid);
+    metadata.warnings.push_back(fmt::format(
+        "its OME metadata are in {}, which cannot be read: whether frames are missing is not known", other));
+    return metadata;
+}
+
 }  // namespace
 
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution) {
@@ -134,27 +119,27 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
         metadata.warnings.push_back(fmt::format(
             "the ImageJ description says {} channels; all their pages are read as one sequence of frames", channels));
     const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");
-    const auto nm = unit ? nm_of(*unit) : std::nullopt;
-    const auto y_nm = y_unit ? nm_of(*y_unit) : nm;
+    const auto nm = unit ? nm_of_unit(*unit) : std::nullopt;
+    const auto y_nm = y_unit ? nm_of_unit(*y_unit) : nm;
     if (nm && y_nm && x_resolution > 0 && y_resolution > 0)
         take_pixel_size(*nm / x_resolution, *y_nm / y_resolution, metadata);
     return metadata;
 }
 
-TiffMetadata read_ome_description(const std::string& text) {
+TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid) {
     TiffMetadata metadata;
-    const std::string_view pixels = first_tag(text, "Pixels");
-    const auto channels = count_of(attribute(pixels, "SizeC"));
-    const bool other_axis = count_of(attribute(pixels, "SizeT")) > 1 || count_of(attribute(pixels, "SizeZ")) > 1;
-    if (channels > 1 && other_axis)
+    OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
+    const bool other_axis = ome.images * ome.times * ome.slices > 1;
+    if (ome.channels > 1 && other_axis && !ome.holds_one_channel(file_name))
         metadata.warnings.push_back(fmt::format(
-            "the OME metadata say {} channels; all their pages are read as one sequence of frames", channels));
-    const auto x_nm = ome_size_nm(pixels, "X");
-    if (x_nm) take_pixel_size(*x_nm, ome_size_nm(pixels, "Y").value_or(*x_nm), metadata);
+            "the OME metadata say {:.0f} channels; all their pages are read as one sequence of frames", ome.channels));
+    const auto x_nm = ome_size_nm(ome.pixels, "X");
+    if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
     return metadata;
 }
 
 std::optional<double> pixel_size_nm_from_micromanager(const std::string& json) {
+    if (json.size() > largest_json_bytes) return std::nullopt;
     const auto parsed = nlohmann::json::parse(json, nullptr, false);
     if (!parsed.is_object()) return std::nullopt;
     const auto found = parsed.find("PixelSizeUm");
@@ -164,14 +149,14 @@ std::optional<double> pixel_size_nm_from_micromanager(const std::string& json) {
     return metadata.pixel_size_nm;
 }
 
-TiffMetadata read_tiff_metadata(const TiffHandle& tiff) {
+TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path) {
     const std::string description = text_tag(tiff.get(), TIFFTAG_IMAGEDESCRIPTION);
     TiffMetadata metadata;
     if (description.starts_with("ImageJ="))
         metadata = read_imagej_description(description, tiff.tag<float>(TIFFTAG_XRESOLUTION, 0),
                                            tiff.tag<float>(TIFFTAG_YRESOLUTION, 0));
-    else if (description.find("<OME") != std::string::npos || description.find(":OME") != std::string::npos)
-        metadata = read_ome_description(description);
+    else if (is_ome(description))
+        metadata = read_ome(description, path);
     if (!metadata.pixel_size_nm)
         metadata.pixel_size_nm = pixel_size_nm_from_micromanager(unknown_text_tag(tiff.get(), micromanager_tag));
     return metadata;

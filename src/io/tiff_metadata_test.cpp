@@ -14,7 +14,8 @@ std::optional<double> imagej_nm(const std::string& lines, double x = 10, double 
 
 TiffMetadata ome(const std::string& attributes) {
     return read_ome_description("<?xml version=\"1.0\"?><OME xmlns=\"x\"><Image><Pixels ID=\"a\" " + attributes +
-                                " SizeX=\"4\"><TiffData/></Pixels></Image></OME>");
+                                    " SizeX=\"4\"><TiffData/></Pixels></Image></OME>",
+                                "a.tif");
 }
 
 }  // namespace
@@ -61,7 +62,10 @@ TEST(TiffMetadata, ome_sizes) {
     EXPECT_FALSE(ome("PhysicalSizeX=\"0.1").pixel_size_nm);
     EXPECT_EQ(ome("SizeC=\"2\" SizeT=\"9\"").warnings.size(), 1u);
     EXPECT_EQ(ome("SizeC=\"9\" SizeT=\"1\" SizeZ=\"1\"").warnings.size(), 0u);
-    EXPECT_EQ(read_ome_description("<ome:OME><ome:Pixels PhysicalSizeX=\"0.2\"/></ome:OME>").pixel_size_nm, 200);
+    EXPECT_EQ(read_ome_description("<ome:OME><ome:Pixels PhysicalSizeX=\"0.2\"/></ome:OME>", "a.tif").pixel_size_nm,
+              200);
+    EXPECT_EQ(ome("PhysicalSizeX='1e-7' PhysicalSizeXUnit='m'").pixel_size_nm, 100);
+    EXPECT_EQ(ome("PhysicalSizeX='1000' PhysicalSizeXUnit='\xc3\x85'").pixel_size_nm, 100);
 }
 
 TEST(TiffMetadata, micromanager_json) {
@@ -70,4 +74,13 @@ TEST(TiffMetadata, micromanager_json) {
     EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": \"0.1\"}"));
     EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0.1"));
     EXPECT_FALSE(pixel_size_nm_from_micromanager(""));
+}
+
+// Each byte is looked at once: by its square this text would take days.
+TEST(TiffMetadata, a_text_of_nothing_but_tags) {
+    for (const char* piece : {"<", "<a", "<:", "<Pixels", "<UUID FileName=\"a\">", "<Pixels a=\"", "&amp"}) {
+        std::string text = "<OME ";
+        while (text.size() < 10'000'000) text += piece;
+        EXPECT_FALSE(read_ome_description(text, "a.tif").pixel_size_nm) << piece;
+    }
 }

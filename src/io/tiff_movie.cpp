@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/movie_readers.hpp"
@@ -38,6 +39,7 @@ class TiffMovie : public Movie {
                         next.filename().string()));
     }
     bool truncated() const { return index_.truncated; }
+    const OmeMovie& ome() const { return index_.ome; }
     const MovieInfo& info() const override { return index_.info; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(index_.info, first, count, block);
@@ -58,8 +60,7 @@ class TiffMovie : public Movie {
 };
 
 void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
-    throw InputError(fmt::format("{}: frame {} cannot be read ({}); the frames before it are usable: --frames 0:{}",
-                                 file_.name(), frame, reason, frame));
+    throw UnreadableFrame(file_.name(), frame, reason);
 }
 
 void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
@@ -126,7 +127,8 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
 TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::filesystem::path& next) {
     auto movie = std::make_unique<TiffMovie>(path, next);
     const bool truncated = movie->truncated();
-    return {std::move(movie), truncated};
+    OmeMovie ome = movie->ome();
+    return {std::move(movie), truncated, std::move(ome)};
 }
 
 }  // namespace glint

@@ -163,6 +163,15 @@ TEST(TiffMovie, file_that_shrinks_while_it_is_read_is_an_error) {
     expect_error<InputError>([&] { movie->read(10, 2, block); }, {"became shorter"});
 }
 
+TEST(TiffMovie, fewer_images_than_imagej_says_are_told) {
+    const test::TemporaryFolder folder;
+    const std::string says = "ImageJ=1.54\nimages=7\n";
+    const auto options = test::TiffPageOptions{.compression = COMPRESSION_LZW, .description = says};
+    EXPECT_EQ(only_warning(*open_movie(write_tiff(folder / "movie.tif", 5, options))),
+              "movie.tif: the ImageJ description says 7 images, 5 are there");
+    EXPECT_TRUE(open_movie(write_tiff(folder / "movie.tif", 7, options))->info().warnings.empty());
+}
+
 TEST(TiffMovie, damaged_pixels_name_the_frame_and_what_is_usable) {
     const test::TemporaryFolder folder;
     const auto path = write_tiff(folder / "movie.tif", 4, {.compression = COMPRESSION_ADOBE_DEFLATE});
@@ -190,6 +199,29 @@ TEST(TiffMovie, refuses_what_is_no_movie) {
     refused({{.bits = 32}}, {"32-bit unsigned pixels"});
     refused({{.bits = 64, .format = SAMPLEFORMAT_IEEEFP}}, {"64-bit floating-point pixels"});
     refused({{.subfile_type = FILETYPE_REDUCEDIMAGE}}, {"no frames", "thumbnails"});
+}
+
+// 20,000 pages with one list of 65,535 strips took two minutes.
+TEST(TiffMovie, pages_that_share_a_long_list_of_strips) {
+    const test::TemporaryFolder folder;
+    constexpr std::uint32_t strips = 60000, pages = 500;
+    const auto number = []<class T>(T value) {
+        return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+    };
+    const auto entry = [&](std::uint16_t tag, std::uint32_t count, std::uint32_t value) {
+        return number(tag) + number(std::uint16_t(TIFF_LONG)) + number(count) + number(value);
+    };
+    std::string entries = entry(TIFFTAG_IMAGEWIDTH, 1, 1) + entry(TIFFTAG_IMAGELENGTH, 1, strips) +
+                          entry(TIFFTAG_BITSPERSAMPLE, 1, 8) + entry(TIFFTAG_COMPRESSION, 1, COMPRESSION_NONE) +
+                          entry(TIFFTAG_PHOTOMETRIC, 1, 1) + entry(TIFFTAG_STRIPOFFSETS, strips, 8) +
+                          entry(TIFFTAG_ROWSPERSTRIP, 1, 1) + entry(TIFFTAG_STRIPBYTECOUNTS, strips, 8);
+    std::string ones;
+    for (std::uint32_t k = 0; k < strips; ++k) ones += number(std::uint32_t(1));
+    std::string bytes = std::string("II*\0", 4) + number(std::uint32_t(8 + ones.size())) + ones;
+    for (std::uint32_t k = 0; k < pages; ++k)
+        bytes += number(std::uint16_t(8)) + entries + number(std::uint32_t(bytes.size() + 6 + entries.size()));
+    const auto hostile = folder.write("shared.tif", bytes);
+    expect_error<InputError>([&] { open_movie(hostile); }, {"shared.tif: page", "longer list of strips than the file"});
 }
 
 TEST(TiffMovie, header_that_claims_more_than_the_file_holds) {

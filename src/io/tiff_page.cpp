@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t largest_edge_px = 65535;
 // Deflate packs at most 1032:1 and LZW about 2000:1. A page that claims more than this is hostile or broken.
 constexpr std::uint64_t largest_compression_ratio = 4096;
+constexpr std::uint64_t smallest_strip_entry_bytes = 4;  // two SHORTs: place and length
 
 std::uint64_t bytes_inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t file_bytes) {
     return offset >= file_bytes ? 0 : std::min(bytes, file_bytes - offset);
@@ -60,6 +61,8 @@ TiffPage read_page_facts(const TiffHandle& handle, std::uint64_t file_bytes) {
     page.directory_offset = TIFFCurrentDirOffset(tiff);
     if (TIFFIsTiled(tiff)) page.tile_bytes = TIFFTileSize64(tiff);
     const std::uint32_t strips = TIFFIsTiled(tiff) ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+    if (strips > 1) page.index_bytes = std::uint64_t(strips) * smallest_strip_entry_bytes;
+    if (page.index_bytes > file_bytes) return page;
     if (is_one_piece(tiff, page, strips)) {
         page.data_offset = TIFFGetStrileOffset(tiff, 0);
         page.stored_bytes = page.frame_bytes();

@@ -16,9 +16,22 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::uintmax_t largest_file_bytes = 1 << 20;
+constexpr int most_dots = 32;
 
 std::string place(const fs::path& path, const toml::source_region& source) {
     return fmt::format("{}:{}:{}", path.string(), source.begin.line, source.begin.column);
+}
+
+/// The parser is recursive, and every dot of a key nests a table; only values have a limit of their own.
+bool has_endless_key(std::string_view text) {
+    int dots = 0;
+    for (std::size_t k = 0; k < text.size(); ++k) {
+        const bool new_line = k == 0 || text[k - 1] == '\n';
+        if (new_line && text[k] == '#') k = std::min(text.find('\n', k), text.size() - 1);
+        if (std::string_view("\n,=[]{}").find(text[k]) != std::string_view::npos) dots = 0;
+        if (text[k] == '.' && ++dots > most_dots) return true;
+    }
+    return false;
 }
 
 /// Number of letters to insert, delete or change.
@@ -62,6 +75,11 @@ toml::table parse_toml(const fs::path& path) {
 }
 
 toml::table parse_toml(std::string_view text, const fs::path& name) {
+    if (has_endless_key(text))
+        throw InputError(
+            fmt::format("{} has more than {} dots in a row without a comma or bracket: keys do not nest that "
+                        "deep, and remarks of dots are to have a # at the start of their line",
+                        name.string(), most_dots));
     try {
         return toml::parse(text, name.string());
     } catch (const toml::parse_error& error) {

@@ -37,6 +37,7 @@ std::exception_ptr fill(Journal& journal, Movie& movie, const Job& job, Totals& 
 }
 
 [[noreturn]] void rethrow_with_partial(std::exception_ptr error, const LocalizeResult& result, const fs::path& out) {
+    if (result.frames == 0) std::rethrow_exception(error);  // nothing was kept
     try {
         std::rethrow_exception(error);
     } catch (const Error& cause) {

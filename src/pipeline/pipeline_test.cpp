@@ -208,6 +208,20 @@ TEST_F(Pipeline, a_damaged_frame_loses_nothing_before_it) {
     EXPECT_EQ(part.frame.back(), 32u);
 }
 
+TEST_F(Pipeline, a_damaged_first_frame_names_no_file_that_does_not_exist) {
+    const auto out = folder_ / "out.csv";
+    TroubledMovie damaged(0, nullptr);
+    try {
+        localize(damaged, camera(), out, options());
+        FAIL();
+    } catch (const InputError& error) {
+        const std::string message = error.what();
+        EXPECT_NE(message.find("damaged"), std::string::npos);
+        EXPECT_EQ(message.find("out."), std::string::npos) << message;
+    }
+    EXPECT_TRUE(folder_.names().empty());
+}
+
 TEST_F(Pipeline, existing_output_is_replaced_on_request_only) {
     const auto out = folder_.write("out.csv", "precious");
     EXPECT_NE(message_of(options(), "out.csv").find("--overwrite"), std::string::npos);

@@ -177,7 +177,7 @@ std::uint64_t RecordFile::read(std::uint64_t offset, std::uint64_t end, BlockRes
     const std::uint64_t room = end - offset - sizeof head - sizeof hash;
     if (head.tag != record_tag || head.rows > room / layout_.row_bytes()) return 0;
     const std::uint64_t payload = head.rows * layout_.row_bytes() + head.frames * sizeof(float);
-    if (head.frames == 0 || payload > room) return 0;
+    if (head.frames == 0 || head.first_frame < 0 || head.first_frame > INT64_MAX / 2 || payload > room) return 0;
     std::vector<char> bytes(sizeof head + payload);
     read_at(offset, bytes.data(), bytes.size());
     read_at(offset + bytes.size(), &hash, sizeof hash);

@@ -197,3 +197,22 @@ def test_truth_of_third_parties(convert, data, tmp_path):
         np.testing.assert_array_equal(ours["photons"], truth["Intensity_photons"])
         if "3d" in name:
             np.testing.assert_allclose(ours["z"], truth["z_nm"], atol=1e-4)
+
+
+@pytest.mark.parametrize("libver", [("earliest", "v110"), ("v108", "v108"), ("v110", "v110")])
+@pytest.mark.parametrize("userblock", [0, 512])
+@pytest.mark.parametrize("others", [0, 30])
+@pytest.mark.parametrize("place", ["dataset", "attribute"])
+def test_metadata_of_variable_length(convert, tmp_path, libver, userblock, others, place):
+    """However h5py stores the text: in old and new headers, in their continuations, among many attributes."""
+    metadata = json.dumps([{"Width": 77, "Height": 5, "Frames": 9, "Pixelsize": 130, "Note": "x" * 1000}])
+    with h5py.File(tmp_path / "a.hdf5", "w", libver=libver, userblock_size=userblock) as file:
+        file["locs"] = np.zeros(3, dtype=[("frame", "u4"), ("x", "f4"), ("y", "f4")])
+        for k in range(others):
+            file.attrs[f"other {k}"] = f"text {k}"
+        if place == "dataset":
+            file["metadata"] = metadata
+        else:
+            file.attrs["metadata"] = metadata
+    convert(tmp_path / "a.hdf5", tmp_path / "b.hdf5")
+    assert yaml.safe_load((tmp_path / "b.yaml").read_text())["Width"] == 77

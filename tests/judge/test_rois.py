@@ -133,3 +133,26 @@ def test_truncated_stacks_are_refused(dump, tmp_path):
         os.truncate(tmp_path / name, size // 3)
         message = dump(tmp_path / name, fails=True)
         assert name in message and "truncated" in message
+
+
+@pytest.mark.parametrize("libver", ["earliest", ("v108", "v108"), ("v108", "v110"), ("v110", "latest"), "latest"])
+@pytest.mark.parametrize("options", [{}, {"compression": "gzip", "shuffle": True, "chunks": (8, 9, 9)}])
+def test_versions_of_hdf5(dump, tmp_path, libver, options):
+    """Read as h5py does, or named for what it is: a file of a library newer than ours."""
+    counts = stack("u2")
+    with h5py.File(tmp_path / "rois.h5", "w", libver=libver) as file:
+        file.create_dataset("rois", data=counts, **options)
+    if "latest" not in libver:
+        return np.testing.assert_array_equal(dump(tmp_path / "rois.h5")[1], photoelectrons(counts))
+    try:
+        np.testing.assert_array_equal(dump(tmp_path / "rois.h5")[1], photoelectrons(counts))
+    except AssertionError:
+        message = dump(tmp_path / "rois.h5", fails=True)
+        assert "rois is a dataset of a version that HDF5" in message and "h5repack --low=0 --high=2" in message
+
+
+def test_compression_that_is_not_installed_is_named(dump, tmp_path):
+    with h5py.File(tmp_path / "rois.h5", "w") as file:
+        file.create_dataset("rois", data=stack("u2"), compression="lzf")
+    message = dump(tmp_path / "rois.h5", fails=True)
+    assert "rois is compressed by lzf (HDF5 filter 32000)" in message and "h5repack -f NONE" in message

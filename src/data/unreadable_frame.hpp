@@ -1,0 +1,25 @@
+// The error of a frame that cannot be read, which knows its place, so that a movie of several files can tell it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "glint/error.hpp"
+
+namespace glint {
+
+class UnreadableFrame : public InputError {
+  public:
+    /// Frame `frame` of `file`, which begins with frame `first` of its movie.
+    UnreadableFrame(std::string file, std::int64_t frame, std::string reason, std::int64_t first = 0);
+
+    /// The same, of a movie in which the file's first frame is `first`.
+    UnreadableFrame in_movie(std::int64_t first) const { return {file_, frame_, reason_, first}; }
+
+  private:
+    std::string file_, reason_;
+    std::int64_t frame_;
+};
+
+}  // namespace glint

@@ -1,0 +1,40 @@
+// What OME-XML says about the movie that a TIFF file belongs to, and about the other files of its set.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glint {
+
+/// A file that holds planes of the movie.
+struct OmeFile {
+    std::string name, uuid;
+    std::set<std::int64_t> channels;  ///< whose planes; -1: of any
+
+    bool shares_a_channel_with(const std::set<std::int64_t>& others) const;
+};
+
+/// Of a text with several images (positions), those count that the file holds planes of.
+struct OmeMovie {
+    double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
+    double images = 0;                           ///< of these sizes
+    std::vector<OmeFile> files;                  ///< that the text names, as it names them first; none: this one alone
+    std::string pixels;                          ///< the attributes of <Pixels>
+    std::string metadata_file;                   ///< the text says only that this file holds the metadata
+    std::string uuid;                            ///< of the file that holds the text
+
+    bool holds_one_channel(const std::string& file_name) const;
+};
+
+/// Reads the text of the file `file_name`, each byte once; it need not be well-formed. `uuid` is the file's where another
+/// one holds the text.
+OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid = {});
+
+/// The value of attribute `key="value"` in a tag; empty where it has none.
+std::string_view xml_attribute(std::string_view tag, std::string_view key);
+
+}  // namespace glint

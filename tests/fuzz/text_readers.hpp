@@ -1,0 +1,72 @@
+// What the fuzzers of texts inside files, and of journals, feed.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fcntl.h>
+
+#include <cstring>
+
+#include "io/ome_set.hpp"
+#include "io/picasso_metadata.hpp"
+#include "io/tiff_metadata.hpp"
+#include "pipeline/hash.hpp"
+#include "pipeline/parts.hpp"
+#include "tests/fuzz/readers.hpp"
+
+namespace glint::fuzz {
+
+/// A text in a TIFF's first page, as each program would have written it, and the set that it speaks of.
+inline void description(Bytes bytes) {
+    const std::string text(bytes.begin(), bytes.end());
+    read_imagej_description(text, 10, 10);
+    pixel_size_nm_from_micromanager(text);
+    try {
+        const OmeMovie ome = read_ome_description(text, "a.tif").ome;
+        check_ome_sets({{scratch_folder() / "a.tif", 3, false, ome}, {scratch_folder() / "b.tif", 2, false, ome}});
+    } catch (const InputError&) {
+    }
+}
+
+/// Picasso's steps as YAML and as JSON, which are written and read again.
+inline void metadata(Bytes bytes) {
+    const std::string text(bytes.begin(), bytes.end());
+    for (const auto read : {steps_from_yaml, steps_from_json}) {
+        int bad = 0;
+        const Steps steps = with_facts(read(text, bad), {7, 8, 9, 100});
+        const MovieFacts facts = facts_in(steps);
+        if (facts.width != 7 || facts.height != 8 || facts.frames != 9) std::abort();
+        to_yaml(steps);
+        if (steps_from_json(to_json(steps), bad).size() > steps.size()) std::abort();
+    }
+}
+
+/// Any bytes as a part of a run; and as one record of a part that is sound otherwise, its checksum right.
+inline void records(Bytes bytes) {
+    Localizations like;
+    like.frame = {0}, like.x_px = like.y_px = like.photons = {1};
+    const TableLayout layout(like);
+    const Fingerprint fingerprint = {{"movie", "m"}};
+    const auto read = [&](const std::filesystem::path& path) {
+        try {
+            Parts parts(fingerprint, layout, {0, 1000});
+            parts.add(path, [](const BlockResult& block) {
+                if (block.rows.x_px.size() != block.rows.size() || block.frames() < 1) std::abort();
+            });
+            for (const FrameRange& gap : parts.gaps())
+                if (gap.begin < 0 || gap.begin >= gap.end || gap.end > 1000) std::abort();
+            parts.for_each([](const BlockResult&) {});
+        } catch (const Error&) {
+        }
+    };
+    read(written(bytes, "any.part"));
+    RecordFile file(scratch_folder() / "one.part", layout);
+    file.open(O_RDWR | O_CREAT | O_TRUNC);
+    file.start_anew(fingerprint);
+    std::string record(bytes.begin(), bytes.end());
+    const std::uint64_t hash = hash_of(record.data(), record.size());
+    record.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+    std::ofstream(file.path(), std::ios::binary | std::ios::app).write(record.data(), std::streamsize(record.size()));
+    read(file.path());
+}
+
+}  // namespace glint::fuzz
