@@ -127,3 +127,11 @@ def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
 def save_truth(path, truth: Localizations, *, overwrite: bool = False):
     """Writes ground truth as CSV, with positions in nm."""
     _core.write_localizations(os.fspath(path), truth._core(), True, overwrite, warn)
+
+
+def warn(message):
+    """Warnings of the library, as Python's."""
+    try:
+        warnings.warn(message, stacklevel=3)
+    except (OSError, ValueError):
+        pass  # sys.stderr is closed: nobody is there to be warned, and the work goes on
