@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "base/start_threads.hpp"
 #include "cli/command.hpp"
 #include "cli/report.hpp"
 #include "glint/error.hpp"
@@ -86,12 +87,19 @@ Json work(const World& world, Part& part, Team& team, const std::function<void()
     PartDone done;
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the most that this rank may get
     part.job.options.stop = &team.stop();
-    std::thread worker([&] {
+    std::jthread worker;
+    const auto run = [&] {
         done = run_part(
             *part.opened.movie, part.job, all, [&] { return team.next(); }, *part.journal,
             [&](std::int64_t frames, std::int64_t rows) { team.done(frames, rows); });
         team.end(done.error != nullptr);
-    });
+    };
+    try {
+        worker = start_thread(run);
+    } catch (const Error&) {
+        done.error = std::current_exception();
+        team.end(true);
+    }
     try {
         talk();
     } catch (const std::exception& error) {  // somebody is dead: there is no end that all could come to
@@ -101,7 +109,7 @@ Json work(const World& world, Part& part, Team& team, const std::function<void()
                     "internal", cli::exit_internal, false);
         world.abort(cli::exit_internal);
     }
-    worker.join();
+    if (worker.joinable()) worker.join();
     const bool wrote = part.journal->holds_records();
     part.journal.reset();
     return {{"rank", world.rank()},

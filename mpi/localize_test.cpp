@@ -88,6 +88,23 @@ std::string GlintMpi::one_;
 
 }  // namespace
 
+TEST_F(GlintMpi, talk_may_be_lost_and_results_may_not) {
+    const std::string program = (bin() / "glint-mpi").string(),
+                      alone = program + " localize " + movie() + " -o o.hdf5 --overwrite --frames 0:40" + on_cpu;
+    EXPECT_EQ(run(folder_, alone + " -q").exit_code, 0);
+    const std::string expected = out();
+    for (const std::string how : {" 2>/dev/full", " 2>&-", " <&- 2>&-"}) {
+        EXPECT_EQ(run(folder_, alone + how).exit_code, 0) << how;
+        EXPECT_TRUE(out() == expected) << how;
+    }
+    for (const std::string how : {" >/dev/full", " --json >/dev/full", " >&-"}) {
+        const Ended end = run(folder_, alone + how);
+        EXPECT_EQ(end.exit_code, 4) << how;
+        EXPECT_NE(end.err.find("stdout"), std::string::npos) << end.err;
+    }
+    EXPECT_EQ(run(folder_, program + " --help >/dev/full").exit_code, 4);
+}
+
 TEST_F(GlintMpi, the_file_is_that_of_one_process_for_any_number_of_ranks) {
     for (const int count : {1, 4}) {
         const Ended end = ranks(count, movie() + " -o o.hdf5 --overwrite" + on_cpu);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
 #include "glint/version.hpp"
@@ -22,7 +23,7 @@ Examples:
 Flags, results and exit codes are those of glint localize (glint-mpi localize --help), byte for byte. All ranks
 need the movies and the output on a file system that they share. Frames go to whoever is free; each rank leases
 its GPU. What is finished lies in OUT.journal.parts: whatever is killed, the same command with --resume goes on,
-with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM or SIGUSR1 keep what is finished.)";
+with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 keep what is finished.)";
 
 /// Each rank's part is a file, and so are those of earlier ranks: all are open while they are put together.
 void allow_many_files() {
@@ -38,7 +39,7 @@ int lead(const World& world, CLI::App& program, const cli::LocalizeFlags& flags,
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
-        return program.exit(success);
+        return cli::print_help(program, success);
     } catch (const CLI::ParseError& error) {
         const std::string message = fmt::format("{} (glint-mpi localize --help explains)", error.what());
         return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
@@ -77,4 +78,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace glint::mpi
 
-int main(int argc, char** argv) { return glint::mpi::run(argc, argv); }
+int main(int argc, char** argv) {
+    glint::cli::prepare_streams();  // before MPI opens its sockets
+    return glint::mpi::run(argc, argv);
+}

@@ -84,6 +84,14 @@ TEST_F(LeaseCommand, a_program_that_cannot_run_is_not_waited_for) {
     EXPECT_EQ(lease(60000, {"true"})->finish(), 5) << "more than a GPU has";
 }
 
+// glint's own writes survive SIGPIPE and SIGXFSZ; `yes | head` under it shall end as elsewhere.
+TEST_F(LeaseCommand, the_program_finds_signals_ignored_that_were_ignored_before) {
+    const std::string mine = glint::test::read_bytes("/proc/self/status"), name = "SigIgn:";
+    auto told = lease_of_shell(1000, "grep SigIgn: /proc/self/status");
+    EXPECT_EQ(told->finish(), 0);
+    EXPECT_NE(told->output.find(mine.substr(mine.find(name), name.size() + 17)), std::string::npos) << told->output;
+}
+
 TEST_F(LeaseCommand, tells_the_program_its_gpus_and_its_limit) {
     gpus("2x8GiB");
     auto told = lease(1000, {"env"}, {"--gpus", "2"});

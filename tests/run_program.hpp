@@ -54,6 +54,7 @@ class Program {
 
   private:
     [[noreturn]] void start(const char* line) const {
+        ::signal(SIGINT, SIG_DFL), ::signal(SIGHUP, SIG_DFL);  // whoever runs the tests, in whatever background
         if (::chdir(folder_.path().c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line, nullptr);
         ::_exit(127);
     }

@@ -131,4 +131,7 @@ def save_truth(path, truth: Localizations, *, overwrite: bool = False):
 
 def warn(message):
     """Warnings of the library, as Python's."""
-    warnings.warn(message, stacklevel=3)
+    try:
+        warnings.warn(message, stacklevel=3)
+    except (OSError, ValueError):
+        pass  # sys.stderr is closed: nobody is there to be warned, and the work goes on

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/start_threads.hpp"
 #include "glint/fit.hpp"
 #include "glint/progress.hpp"
 
@@ -39,7 +40,7 @@ class Running {
         std::optional<decltype(work())> result;
         std::exception_ptr error;
         refuse_forked_child();
-        std::jthread worker([&] {
+        std::jthread worker = start_thread([&] {
             try {
                 result.emplace(work());
             } catch (...) {

@@ -3,9 +3,12 @@
 #include "arrays/cpu_blas.hpp"
 
 #include <dlfcn.h>
+#include <oneapi/tbb/info.h>
 
+#include <cstdlib>
 #include <string>
 
+#include "base/arena.hpp"
 #include "glint/error.hpp"
 
 namespace glint::arrays::cpu {
@@ -19,6 +22,14 @@ constexpr const char* names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libop
                       (why ? why : "it lacks a function") + "; install it: apt-get install libopenblas0-pthread");
 }
 
+/// It starts a thread for each core when it is loaded, and ends the process where one cannot be started.
+void require_threads() {
+    if (std::getenv("OPENBLAS_NUM_THREADS") || std::getenv("OMP_NUM_THREADS")) return;
+    const int cores = tbb::info::default_concurrency();
+    if (tbb_threads(cores) < cores)
+        throw Error("OpenBLAS cannot be loaded: " + why_no_threads() + "; of its own by OPENBLAS_NUM_THREADS=1");
+}
+
 template <class Function>
 void find(void* library, const char* name, Function*& function) {
     function = reinterpret_cast<Function*>(dlsym(library, name));
@@ -30,6 +41,9 @@ void find(void* library, const char* name, Function*& function) {
 const OpenBlas& openblas() {
     static const OpenBlas table = [] {
         void* library = nullptr;
+        for (const char* name : names)
+            if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+        if (!library) require_threads();
         for (const char* name : names)
             if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
         if (!library) refuse(dlerror());

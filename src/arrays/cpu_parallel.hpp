@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/arena.hpp"
+
 namespace glint::arrays::cpu {
 
 /// `threads` as the functions of cpu.hpp take it, as a number of threads: no more than there are processors for.
 inline int thread_count(int threads) {
-    static const int all = tbb::info::default_concurrency();
+    static const int all = tbb_threads(tbb::info::default_concurrency());
     return threads > 0 ? std::min(threads, all) : all;
 }
 

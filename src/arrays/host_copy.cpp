@@ -6,6 +6,8 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "base/arena.hpp"
+
 #include <algorithm>
 #include <complex>
 
@@ -37,7 +39,7 @@ void for_each_line(const Shape& shape, const Strides& strides, std::int64_t firs
 template <class Copy>
 void in_parallel(std::int64_t n, const Copy& copy) {
     constexpr std::int64_t piece = 1 << 15;
-    if (n <= piece) return copy(0, n);
+    if (n <= piece || tbb_threads() == 1) return copy(0, n);
     const tbb::blocked_range<std::int64_t> all(0, n, piece);
     tbb::this_task_arena::isolate(
         [&] { tbb::parallel_for(all, [&](const auto& range) { copy(range.begin(), range.end() - range.begin()); }); });

@@ -11,6 +11,7 @@
 #include "cli/bench_fit_gpu.hpp"
 #include "cli/bench_fit_gpus.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "cli/psf_flags.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -157,9 +158,9 @@ nlohmann::ordered_json measure(const Conditions& c, const BenchFitFlags& flags) 
 }
 
 void print_header() {
-    fmt::print("{:<17} {:<6} {:<11} {:>3} {:>7} {:>10} {:>10} {:>10} {:>5} {:>8} {:>5} {:>9} {:>7}  {}\n", "model",
-               "camera", "device", "roi", "dtype", "fits/s", "pageable", "kernel", "link", "speed-up", "iter",
-               "converged", "p<0.01", "std/CRLB (outliers)");
+    put("{:<17} {:<6} {:<11} {:>3} {:>7} {:>10} {:>10} {:>10} {:>5} {:>8} {:>5} {:>9} {:>7}  {}\n", "model", "camera",
+        "device", "roi", "dtype", "fits/s", "pageable", "kernel", "link", "speed-up", "iter", "converged", "p<0.01",
+        "std/CRLB (outliers)");
 }
 
 void print_row(const nlohmann::ordered_json& row) {
@@ -170,13 +171,13 @@ void print_row(const nlohmann::ordered_json& row) {
         const auto value = row.find(key);
         return value == row.end() || value->is_null() ? "-" : fmt::format(fmt::runtime(format), value->get<double>());
     };
-    fmt::print(
-        "{:<17} {:<6} {:<11} {:>3} {:>7} {:>10.3g} {:>10} {:>10} {:>5} {:>8.2f} {:>5.2f} {:>8.2f}% {:>6.2f}%  {}({})\n",
+    put("{:<17} {:<6} {:<11} {:>3} {:>7} {:>10.3g} {:>10} {:>10} {:>5} {:>8.2f} {:>5.2f} {:>8.2f}% {:>6.2f}%  {}({})\n",
         row["model"].get<std::string>(), row["camera"].get<std::string>(), row["device"].get<std::string>(),
         row["roi"].get<int>(), row["dtype"].get<std::string>(), row["fits_per_s"].get<double>(),
         number("pageable_fits_per_s", "{:.3g}"), number("kernel_fits_per_s", "{:.3g}"), number("link_share", "{:.2f}"),
         row["speedup_vs_one_core"].get<double>(), row["iterations"].get<double>(), 100 * row["converged"].get<double>(),
         100 * row["p_below_0.01"].get<double>(), ratios, row["outliers"].get<std::size_t>());
+    require_results();  // rows that nobody reads need not be measured
 }
 
 /// Null where the CPU alone is measured.
@@ -186,7 +187,7 @@ std::unique_ptr<GpuBench> open_gpu(const BenchFitFlags& flags) {
         return std::make_unique<GpuBench>(flags);
     } catch (const gpu::GpuError& error) {
         if (backend_of(flags.backend) == Backend::gpu) throw;
-        fmt::print(stderr, "glint: the CPU alone: {}\n", error.what());
+        tell("glint: the CPU alone: {}\n", error.what());
         return nullptr;
     }
 }

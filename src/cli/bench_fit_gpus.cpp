@@ -8,8 +8,10 @@
 #include <exception>
 #include <thread>
 
+#include "base/start_threads.hpp"
 #include "cli/bench_pinned.hpp"
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "fit/row_queue.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
@@ -33,7 +35,7 @@ std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
             fitters.emplace_back(std::move(lease), flags.backend.batch_size);
         } catch (const gpu::GpuError& error) {
             if (fitters.empty()) throw;
-            if (most != all_gpus) fmt::print(stderr, "glint: {} GPUs only: {}\n", fitters.size(), error.what());
+            if (most != all_gpus) tell("glint: {} GPUs only: {}\n", fitters.size(), error.what());
             break;
         }
     return fitters;
@@ -43,16 +45,16 @@ std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
 template <class Work>
 void on_threads(std::size_t count, const Work& work) {
     std::vector<std::exception_ptr> errors(count);
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     for (std::size_t k = 0; k < count; ++k)
-        threads.emplace_back([&, k] {
+        threads.push_back(start_thread([&, k] {
             try {
                 work(k);
             } catch (...) {
                 errors[k] = std::current_exception();
             }
-        });
-    for (std::thread& thread : threads) thread.join();
+        }));
+    for (std::jthread& thread : threads) thread.join();
     for (const std::exception_ptr& error : errors)
         if (error) std::rethrow_exception(error);
 }
@@ -152,11 +154,10 @@ class Bench {
 };
 
 void print_row(const nlohmann::ordered_json& row) {
-    fmt::print("{:>4} {:>10.3g} {:>8.2f} {:>10.1f} {:>12.1f} {:>5.2f} {:>6.1f}%  {}\n", row["gpus"].get<int>(),
-               row["fits_per_s"].get<double>(), row["speedup_vs_one_gpu"].get<double>(),
-               row["link_up_bytes_per_s"].get<double>() / 1e9, row["link_down_bytes_per_s"].get<double>() / 1e9,
-               row["link_share"].get<double>(), 100 * row["parts_apart"].get<double>(),
-               row["device"].get<std::string>());
+    put("{:>4} {:>10.3g} {:>8.2f} {:>10.1f} {:>12.1f} {:>5.2f} {:>6.1f}%  {}\n", row["gpus"].get<int>(),
+        row["fits_per_s"].get<double>(), row["speedup_vs_one_gpu"].get<double>(),
+        row["link_up_bytes_per_s"].get<double>() / 1e9, row["link_down_bytes_per_s"].get<double>() / 1e9,
+        row["link_share"].get<double>(), 100 * row["parts_apart"].get<double>(), row["device"].get<std::string>());
 }
 
 }  // namespace
@@ -166,11 +167,12 @@ int bench_fit_gpus(const BenchFitFlags& flags) {
     Bench bench(flags);
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     if (!flags.console.json)
-        fmt::print("{:>4} {:>10} {:>8} {:>10} {:>12} {:>5} {:>7}  {}\n", "GPUs", "fits/s", "speed-up", "up GB/s",
-                   "down GB/s", "link", "apart", "device");
+        put("{:>4} {:>10} {:>8} {:>10} {:>12} {:>5} {:>7}  {}\n", "GPUs", "fits/s", "speed-up", "up GB/s", "down GB/s",
+            "link", "apart", "device");
     for (std::size_t gpus = 1;;) {
         rows.push_back(bench.measure(gpus));
         if (!flags.console.json) print_row(rows.back());
+        require_results();
         if (gpus == bench.gpus()) break;
         gpus = std::min(2 * gpus, bench.gpus());
     }

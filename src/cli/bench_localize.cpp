@@ -9,9 +9,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/arena.hpp"
 #include "cli/bench.hpp"
 #include "cli/bench_localize_stages.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/localize.hpp"
 #include "glint/movie_io.hpp"
@@ -36,9 +38,16 @@ struct BenchLocalizeFlags {
     std::int64_t frames = 500, cpu_frames = 500;
     double spots = 50;
     std::string backend = "cpu";
-    std::filesystem::path folder = std::filesystem::temp_directory_path();
+    std::filesystem::path folder;
     ConsoleFlags console;
 };
+
+std::filesystem::path usual_folder() {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error) throw OutputError(fmt::format("TMPDIR names no folder ({}); give --folder", error.message()));
+    return folder;
+}
 
 /// A folder that goes when this goes.
 struct TemporaryFolder {
@@ -82,10 +91,11 @@ void write_movie(const std::filesystem::path& path, const BenchLocalizeFlags& fl
     options.spots_per_frame = flags.spots;
     const Simulation simulation(options, camera());
     std::vector<FrameBlock> blocks(std::size_t((options.frames + 15) / 16));
-    tbb::parallel_for(std::size_t(0), blocks.size(), [&](std::size_t k) {
+    const auto simulate_block = [&](std::size_t k) {
         const std::int64_t first = std::int64_t(k) * 16;
         simulation.read(first, int(std::min<std::int64_t>(16, options.frames - first)), blocks[k]);
-    });
+    };
+    in_own_arena([&] { tbb::parallel_for(std::size_t(0), blocks.size(), simulate_block); });
     MovieInfo info = simulation.info();
     info.frames = flags.frames;
     TiffMovieWriter writer(path, info);
@@ -133,7 +143,7 @@ int run(const BenchLocalizeFlags& flags) {
     if (flags.frames < 1 || flags.repeats < 1 || flags.cpu_frames < 1)
         throw OptionError("--frames, --cpu-frames and --repeats must be 1 or more");
     const bool with_gpu = flags.backend == "gpu";
-    const TemporaryFolder folder(flags.folder);
+    const TemporaryFolder folder(flags.folder.empty() ? usual_folder() : flags.folder);
     const auto movie = folder.path / "movie.tif";
     write_movie(movie, flags);
     LocalizeOptions on_cpu = options_of(flags, Backend::cpu);
@@ -173,9 +183,9 @@ int run(const BenchLocalizeFlags& flags) {
     summary.add("frames/s", fmt::format("{:.0f} ({} threads, {})", rate(all), all.fit.threads, all.fit.device));
     summary.add("speed-up", fmt::format("{:.2f} over one thread", rate(all) / rate(one)));
     summary.print();
-    fmt::print("\n{:<28}{:>12}\n", "each stage alone", "frames/s");
+    put("\n{:<28}{:>12}\n", "each stage alone", "frames/s");
     for (const StageRate& stage : stages)
-        fmt::print("{:<28}{:>12}  {}\n", stage.stage, with_commas(std::int64_t(stage.frames_per_s)), stage.by);
+        put("{:<28}{:>12}  {}\n", stage.stage, with_commas(std::int64_t(stage.frames_per_s)), stage.by);
     return exit_ok;
 }
 
@@ -194,7 +204,7 @@ Command add_bench_localize(CLI::App& bench) {
     app->add_option("--spots", flags->spots, "Molecules that are on in a frame")->capture_default_str();
     app->add_option("--repeats", flags->repeats, "Runs of which the best counts")->capture_default_str();
     app->add_option("--threads", flags->threads, "0: GLINT_THREADS, or all that may be used")->capture_default_str();
-    app->add_option("--folder", flags->folder, "Where the temporary folder is made")->capture_default_str();
+    app->add_option("--folder", flags->folder, "Where the temporary folder is made (default: TMPDIR, or /tmp)");
     add_console_flags(*app, flags->console);
     app->footer(help_footer);
     return {app, [flags] { return run(*flags); }};

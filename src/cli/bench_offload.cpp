@@ -15,6 +15,7 @@
 #include "cli/console.hpp"
 #include "cli/offload_fits.hpp"
 #include "cli/offload_overhead.hpp"
+#include "cli/print.hpp"
 #include "glint/arrays/calibrate.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -269,28 +270,27 @@ class Bench {
 const char* name_of(Side side) { return side == Side::gpu ? "GPU" : "CPU"; }
 
 void Bench::print() const {
-    fmt::print("{:<26} {:>10} {:<9} {:<5} {:>10} {:>10}  {:<6} {:<7} {:<6} {:<6}\n", "operation", "size", "operands",
-               "GPU", "CPU s", "GPU s", "faster", "decided", "later", "rules");
+    put("{:<26} {:>10} {:<9} {:<5} {:>10} {:>10}  {:<6} {:<7} {:<6} {:<6}\n", "operation", "size", "operands", "GPU",
+        "CPU s", "GPU s", "faster", "decided", "later", "rules");
     for (const Case& of : cases_) {
         const auto mark = [&](Side side) {
             return fmt::format("{}{}", name_of(side), of.matters() && side != of.faster() ? " !" : "");
         };
-        fmt::print("{:<26} {:>10.4g} {:<9} {:<5} {:>10.3g} {:>10.3g}  {:<6} {:<7} {:<6} {:<6} {}\n",
-                   of.work.operation->name, of.work.size, of.resident ? "resident" : "host", of.cold ? "cold" : "warm",
-                   of.cpu_s, of.gpu_s, of.matters() ? name_of(of.faster()) : "=", mark(of.at_first), mark(of.later),
-                   mark(of.by_rules), of.why_not);
+        put("{:<26} {:>10.4g} {:<9} {:<5} {:>10.3g} {:>10.3g}  {:<6} {:<7} {:<6} {:<6} {}\n", of.work.operation->name,
+            of.work.size, of.resident ? "resident" : "host", of.cold ? "cold" : "warm", of.cpu_s, of.gpu_s,
+            of.matters() ? name_of(of.faster()) : "=", mark(of.at_first), mark(of.later), mark(of.by_rules),
+            of.why_not);
     }
-    fmt::print("\n{:<20} {:>10} {:>14} {:>8}\n", "policy", "seconds", "x always right", "right");
+    put("\n{:<20} {:>10} {:>14} {:>8}\n", "policy", "seconds", "x always right", "right");
     const double best = policies().front().seconds;
     for (const Policy& policy : policies())
-        fmt::print("{:<20} {:>10.4g} {:>14.3f} {:>7.1f}%\n", policy.name, policy.seconds, policy.seconds / best,
-                   100 * policy.right);
-    fmt::print("\n{:<16} {:<4} {:>10} {:>12} {:>12} {:>8}\n", "operation", "on", "size", "call us", "library us",
-               "ratio");
+        put("{:<20} {:>10.4g} {:>14.3f} {:>7.1f}%\n", policy.name, policy.seconds, policy.seconds / best,
+            100 * policy.right);
+    put("\n{:<16} {:<4} {:>10} {:>12} {:>12} {:>8}\n", "operation", "on", "size", "call us", "library us", "ratio");
     for (const OverheadRow& row : overheads_)
-        fmt::print("{:<16} {:<4} {:>10.4g} {:>12.2f} {:>12.2f} {:>8.3f}\n", row.operation, row.side, row.size,
-                   row.ours_s * 1e6, row.library_s * 1e6, row.ours_s / row.library_s);
-    fmt::print("\ncalibration {:.2f} s, a decision {:.0f} ns\n", calibration_s_, decision_s_ * 1e9);
+        put("{:<16} {:<4} {:>10.4g} {:>12.2f} {:>12.2f} {:>8.3f}\n", row.operation, row.side, row.size,
+            row.ours_s * 1e6, row.library_s * 1e6, row.ours_s / row.library_s);
+    put("\ncalibration {:.2f} s, a decision {:.0f} ns\n", calibration_s_, decision_s_ * 1e9);
 }
 
 nlohmann::ordered_json Bench::json() const {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/arena.hpp"
+
 namespace glint::cli {
 namespace {
 
@@ -34,7 +36,8 @@ void write_counts(const Rois& rois, std::size_t copies, std::byte* out) {
     const std::size_t n = rois.pixels.size();
     T* to = reinterpret_cast<T*>(out);
     for (std::size_t k = 0; k < n; ++k) to[k] = T(std::round(rois.pixels[k] / gain + offset_adu));
-    tbb::parallel_for(std::size_t(1), copies, [&](std::size_t c) { std::memcpy(to + c * n, to, n * sizeof(T)); });
+    const auto copy = [&](std::size_t c) { std::memcpy(to + c * n, to, n * sizeof(T)); };
+    in_own_arena([&] { tbb::parallel_for(std::size_t(1), copies, copy); });
 }
 template void write_counts<std::uint16_t>(const Rois&, std::size_t, std::byte*);
 template void write_counts<float>(const Rois&, std::size_t, std::byte*);

@@ -8,6 +8,7 @@
 
 #include "cli/bench.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/limit.hpp"
 #include "sharing/figures.hpp"
@@ -96,14 +97,13 @@ nlohmann::ordered_json as_json(const Workload& w, PolicyKind policy, std::uint64
 }
 
 void print_header() {
-    fmt::print("{:<10} {:<9} {:>6} {:>6} {:>8} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7} {:>9} {:>9} {:>6} {:>6}\n",
-               "workload", "policy", "jobs", "failed", "refused", "makespan/s", "bound/s", "ratio", "wait/s", "p99/s",
-               ">300 s", "slowdown", "p99", "Jain", "idle");
+    put("{:<10} {:<9} {:>6} {:>6} {:>8} {:>10} {:>10} {:>7} {:>9} {:>9} {:>7} {:>9} {:>9} {:>6} {:>6}\n", "workload",
+        "policy", "jobs", "failed", "refused", "makespan/s", "bound/s", "ratio", "wait/s", "p99/s", ">300 s",
+        "slowdown", "p99", "Jain", "idle");
 }
 
 void print_row(const Workload& w, PolicyKind policy, const Figures& f) {
-    fmt::print(
-        "{:<10} {:<9} {:>6} {:>6} {:>8} {:>10.1f} {:>10.1f} {:>7.3f} {:>9.2f} {:>9.2f} {:>7} {:>9.2f} {:>9.2f} "
+    put("{:<10} {:<9} {:>6} {:>6} {:>8} {:>10.1f} {:>10.1f} {:>7.3f} {:>9.2f} {:>9.2f} {:>7} {:>9.2f} {:>9.2f} "
         "{:>6.3f} {:>5.1f}%\n",
         w.name, name_of(policy), f.jobs, f.failures, f.refusals, f.makespan_s, f.bound_s, f.makespan_over_bound(),
         f.mean_wait_s, f.p99_wait_s, f.long_waits, f.mean_slowdown, f.p99_slowdown, f.jain_index, 100 * f.idle_share);
@@ -129,6 +129,7 @@ int run(const BenchSharingFlags& flags) {
             rows.push_back(as_json(workload, policy, flags.seed, f));
             console.end_progress();  // a row must not be written into the bar
             if (!flags.console.json) print_row(workload, policy, f);
+            require_results();
         }
     }
     if (flags.console.json) print_json(rows);

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "cli/print.hpp"
 
 namespace glint::cli {
 namespace {
@@ -41,19 +42,19 @@ void Console::notice(const std::string& text) {
     const std::lock_guard lock(mutex_);
     if (flags_.quiet) return;
     erase_bar();
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
 }
 
 void Console::warn(const std::string& message) {
     const std::lock_guard lock(mutex_);
     erase_bar();
-    fmt::print(stderr, "glint: warning: {}\n", message);
+    tell("glint: warning: {}\n", message);
 }
 
 void Console::say(const std::string& text) {
     const std::lock_guard lock(mutex_);
     erase_bar();
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
 }
 
 OnWait Console::waiter() {
@@ -67,9 +68,8 @@ OnWait Console::waiter() {
         const std::string words =
             fmt::format("waiting for a GPU: {}, {:.1f} GiB free of {:.1f} GiB needed (glint top shows who has it)",
                         clock_text(elapsed_s), double(available_bytes) / gib, double(required_bytes) / gib);
-        if (!terminal_) return fmt::print(stderr, "{}\n", words);
-        fmt::print(stderr, "\r\033[K{}", words.substr(0, std::size_t(terminal_width() - 1)));
-        std::fflush(stderr);
+        if (!terminal_) return tell("{}\n", words);
+        tell("\r\033[K{}", words.substr(0, std::size_t(terminal_width() - 1)));
         bar_drawn_ = true;
     };
 }
@@ -109,11 +109,10 @@ void Console::show(std::int64_t done, std::int64_t total, std::int64_t localizat
     const double elapsed = std::max(std::chrono::duration<double>(now - start_).count(), 1e-6);
     const double rate = double(done - first_done_) / elapsed;
     if (!terminal_) {
-        fmt::print(stderr, "{}\n", line(done, total, localizations, rate));
+        tell("{}\n", line(done, total, localizations, rate));
         return;
     }
-    fmt::print(stderr, "\r\033[K{}", bar(done, total, localizations, rate));
-    std::fflush(stderr);
+    tell("\r\033[K{}", bar(done, total, localizations, rate));
     bar_drawn_ = true;
 }
 
@@ -140,14 +139,13 @@ std::string Console::bar(std::int64_t done, std::int64_t total, std::int64_t loc
 
 void Console::erase_bar() {
     if (!bar_drawn_) return;
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    tell("\r\033[K");
     bar_drawn_ = false;
 }
 
 void print_json(const nlohmann::ordered_json& value) {
     // A file name may hold bytes that are no UTF-8: replaced, for JSON cannot carry them.
-    fmt::print("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    put("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Summary& Summary::add(std::string name, std::string value) {
@@ -158,7 +156,7 @@ Summary& Summary::add(std::string name, std::string value) {
 void Summary::print() const {
     std::size_t width = 0;
     for (const auto& [name, value] : lines_) width = std::max(width, name.size());
-    for (const auto& [name, value] : lines_) fmt::print("{:<{}}  {}\n", name, width, value);
+    for (const auto& [name, value] : lines_) put("{:<{}}  {}\n", name, width, value);
 }
 
 std::string with_commas(std::int64_t value) {

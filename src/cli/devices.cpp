@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/offload/backends.hpp"
 
@@ -98,24 +99,23 @@ std::string facts(const gpu::Device& d) {
 
 void print_table(const gpu::Inventory& inventory) {
     if (!inventory.driver_version.empty())
-        fmt::print("driver {}, {}\n", inventory.driver_version,
-                   inventory.cuda_version ? "CUDA " + cuda_text(inventory) : "no CUDA");
-    if (!inventory.why_no_nvml.empty())
-        fmt::print("memory, load and processes are not known: {}\n", inventory.why_no_nvml);
+        put("driver {}, {}\n", inventory.driver_version,
+            inventory.cuda_version ? "CUDA " + cuda_text(inventory) : "no CUDA");
+    if (!inventory.why_no_nvml.empty()) put("memory, load and processes are not known: {}\n", inventory.why_no_nvml);
     for (const gpu::Device& d : inventory.devices) {
         const std::string number = d.ordinal >= 0 ? fmt::format("{}", d.ordinal) : "-";
-        fmt::print("{:>2}  {}{}\n    {}\n    {}\n", number, d.mig ? "MIG instance: " : "", d.name, d.uuid, facts(d));
-        if (!d.why_not.empty()) fmt::print("    cannot be used: {}\n", d.why_not);
+        put("{:>2}  {}{}\n    {}\n    {}\n", number, d.mig ? "MIG instance: " : "", d.name, d.uuid, facts(d));
+        if (!d.why_not.empty()) put("    cannot be used: {}\n", d.why_not);
     }
-    if (!inventory.why_none.empty()) fmt::print("no GPU can be used: {}\n", inventory.why_none);
+    if (!inventory.why_none.empty()) put("no GPU can be used: {}\n", inventory.why_none);
 }
 
 void print_cpu(const offload::BackendInfo& cpu) {
     constexpr double gib = 1024.0 * 1024 * 1024;
-    if (!cpu.usable()) return fmt::print("the CPU cannot be used: {}\n", cpu.why_not);
+    if (!cpu.usable()) return put("the CPU cannot be used: {}\n", cpu.why_not);
     const offload::BackendDevice& device = cpu.devices.front();
-    fmt::print("CPU {}\n    {}, {:.1f} of {:.1f} GiB free\n", printable(device.name), cpu.detail,
-               double(device.free_bytes) / gib, double(device.total_bytes) / gib);
+    put("CPU {}\n    {}, {:.1f} of {:.1f} GiB free\n", printable(device.name), cpu.detail,
+        double(device.free_bytes) / gib, double(device.total_bytes) / gib);
 }
 
 int run(const ConsoleFlags& flags) {

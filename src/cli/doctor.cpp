@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/doctor_report.hpp"
+#include "cli/print.hpp"
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
 
@@ -54,7 +55,7 @@ nlohmann::ordered_json as_json(const Findings& findings, int code) {
 int print_guide(const DoctorFlags& flags) {
     const gpu::doctor::Machine machine = gpu::doctor::this_machine(has_gpu_kernels());
     if (!flags.console.json) {
-        fmt::print("{}", gpu::doctor::installation_guide(machine));
+        put("{}", gpu::doctor::installation_guide(machine));
         return exit_ok;
     }
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
@@ -71,7 +72,7 @@ int run(const DoctorFlags& flags) {
     if (flags.console.json)
         print_json(as_json(findings, code));
     else
-        fmt::print("{}overall: {}\n", report_text(findings, flags.verbose), overall(findings));
+        put("{}overall: {}\n", report_text(findings, flags.verbose), overall(findings));
     return code;
 }
 

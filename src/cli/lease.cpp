@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "cli/run_command.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/limit.hpp"
@@ -65,10 +66,10 @@ class Queueing {
         request_.for_child = true;
         request_.stop = &stop_;
         request_.log = [this](const std::string& words) { console_.notice("glint: " + words); };
-        request_.on_wait = [this, tell = console.waiter()](double elapsed_s, std::uint64_t available,
+        request_.on_wait = [this, show = console.waiter()](double elapsed_s, std::uint64_t available,
                                                            std::uint64_t required) {
             look_for_signals();
-            if (tell) tell(elapsed_s, available, required);
+            if (show) show(elapsed_s, available, required);
         };
     }
 
@@ -105,7 +106,7 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
     require_executable(command);
     if (const int code = why_not_executable(command[0])) {  // rather now than after an hour in the queue
-        fmt::print(stderr, "glint: {}: {}\n", command[0], code == 127 ? "no such command" : "it may not be executed");
+        tell("glint: {}: {}\n", command[0], code == 127 ? "no such command" : "it may not be executed");
         return code;
     }
     const HeldSignals signals;
@@ -119,7 +120,7 @@ int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
         return run_under(lease, command, signals, queue);
     } catch (const Cancelled&) {
         console.end_progress();
-        fmt::print(stderr, "glint: stopped while waiting for a GPU\n");
+        tell("glint: stopped while waiting for a GPU\n");
         return 128 + queue.look_for_signals();
     }
 }

@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
@@ -181,9 +182,9 @@ nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& fail
 int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, std::size_t failed,
            const LocalizeFlags& flags) {
     if (flags.console.json) print_json(several ? nlohmann::ordered_json(results) : results.front());
-    if (failed > 0) fmt::print(stderr, "glint: {} of {} movies failed\n", failed, results.size());
+    if (failed > 0) tell("glint: {} of {} movies failed\n", failed, results.size());
     if (code == exit_interrupted)
-        fmt::print(stderr, "glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
+        tell("glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
     return code;
 }
 

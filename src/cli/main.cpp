@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "glint/version.hpp"
 
@@ -21,7 +22,7 @@ constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       a
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
             5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
-            130 interrupted (Ctrl-C), what was finished is kept.
+            130 interrupted (Ctrl-C, SIGTERM, or the terminal was closed), what was finished is kept.
 `glint COMMAND --help` explains a command and its flags, with examples.)";
 
 /// What is wrong with the command line, and where help is.
@@ -53,14 +54,14 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version
-        return program.exit(success);
+        return print_help(program, success);
     } catch (const CLI::ParseError& error) {
         const std::string message = explain(error, program);
         return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
     }
     for (const Command& command : commands)
         if (command.app->parsed()) return command.run();
-    fmt::print("{}", program.help());
+    put_text(program.help());
     return exit_options;
 }
 
@@ -74,4 +75,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace glint::cli
 
-int main(int argc, char** argv) { return glint::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+    glint::cli::prepare_streams();
+    return glint::cli::run(argc, argv);
+}

@@ -6,9 +6,11 @@
 
 #include <cstring>
 #include <new>
+#include <sstream>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
+#include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 
@@ -21,7 +23,7 @@ bool wants_json(int argc, char** argv) {
 }
 
 int report(const char* message, const char* kind, int code, bool json) {
-    fmt::print(stderr, "glint: {}\n", message);
+    tell("glint: {}\n", message);
     if (json) print_json({{"error", as_json(Failure{message, kind, code})}});
     return code;
 }
@@ -50,9 +52,18 @@ nlohmann::ordered_json as_json(const Failure& failure) {
     return {{"message", failure.message}, {"kind", failure.kind}, {"exit_code", failure.exit_code}};
 }
 
+int print_help(const CLI::App& program, const CLI::Success& success) {
+    std::ostringstream text;
+    const int code = program.exit(success, text, text);
+    put_text(text.str());
+    return code;
+}
+
 int report_errors(const std::function<int()>& body, bool json) {
     try {
-        return body();
+        const int code = body();
+        require_results();
+        return code;
     } catch (...) {
         const Failure failure = failure_of(std::current_exception());
         return report(failure.message.c_str(), failure.kind, failure.exit_code, json);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -24,7 +25,11 @@ nlohmann::ordered_json as_json(const Failure& failure);
 /// Prints the message on stderr, with `json` on stdout too; returns `code`.
 int report(const char* message, const char* kind, int code, bool json);
 
-/// Runs `body`. What it throws is reported, and its exit code returned (docs/command_line.md).
+/// What --help or --version asked for, on stdout; returns its exit code.
+int print_help(const CLI::App& program, const CLI::Success& success);
+
+/// Runs `body`. What it throws is reported, and its exit code returned (docs/command_line.md); that of an output that
+/// could not be written where a result did not arrive on stdout.
 int report_errors(const std::function<int()>& body, bool json);
 
 }  // namespace glint::cli

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <initializer_list>
 
@@ -18,11 +19,16 @@ static_assert(StopFlag::is_always_lock_free);
 bool launched = false, silent = false;
 
 void say(const char* text, std::size_t bytes) {
-    if (write(STDERR_FILENO, text, bytes) < 0) return;  // nobody listens: nothing to be done
+    const int interrupted_error = errno;
+    if (write(STDERR_FILENO, text, bytes) < 0) errno = interrupted_error;  // nobody listens: nothing to be done
 }
 
-void on_signal(int) {
-    if (stop.exchange(true)) _exit(exit_interrupted);
+/// Who closes a terminal sends SIGHUP more than once.
+void on_signal(int number) {
+    if (stop.exchange(true)) {
+        if (number != SIGHUP) _exit(exit_interrupted);
+        return;
+    }
     constexpr char text[] = "\nglint: stopping; what is finished will be kept (again: stop at once)\n";
     say(text, sizeof text - 1);
 }
@@ -34,25 +40,33 @@ void on_launcher_signal(int) {
     say(text, sizeof text - 1);
 }
 
-void handle(std::initializer_list<int> signals, void (*handler)(int)) {
+void handle(int signal, void (*handler)(int)) {
     struct sigaction action {};
     action.sa_handler = handler;
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
-    for (int signal : signals) sigaction(signal, &action, nullptr);
-    std::signal(SIGXFSZ, SIG_IGN);
+    sigaction(signal, &action, nullptr);
+}
+
+/// Under nohup, and in the background of a script, the shell has them ignored: so they stay.
+void handle_unless_ignored(int signal, void (*handler)(int)) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
+    handle(signal, handler);
 }
 
 }  // namespace
 
 const StopFlag& stop_on_signals() {
-    if (!launched) handle({SIGINT, SIGTERM}, on_signal);
+    if (!launched)
+        for (int signal : {SIGINT, SIGTERM, SIGHUP}) handle_unless_ignored(signal, on_signal);
     return stop;
 }
 
 const StopFlag& stop_on_launcher_signals(bool speaks) {
     launched = true, silent = !speaks;
-    handle({SIGINT, SIGTERM, SIGUSR1}, on_launcher_signal);
+    for (int signal : {SIGINT, SIGTERM, SIGUSR1}) handle(signal, on_launcher_signal);
+    handle_unless_ignored(SIGHUP, on_launcher_signal);
     return stop;
 }
 

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: the first asks the work to stop, the second ends the program at once.
+// Ctrl-C, SIGTERM and SIGHUP (a closed terminal): the first asks the work to stop, the second ends the program at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace glint::cli {
 
-/// Catches SIGINT and SIGTERM from now on and returns the flag they set. A write beyond a file size limit
-/// (SIGXFSZ) becomes an error of that write, which is reported, instead of a sudden end.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on and returns the flag they set. Those that were ignored when the program
+/// began, as by nohup, stay so. Of SIGHUP any number counts as one.
 const StopFlag& stop_on_signals();
 
 /// The same for a program of many processes, whose launcher or batch system sends signals to all, and more than once:

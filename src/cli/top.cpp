@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/lease_table.hpp"
+#include "cli/print.hpp"
 
 namespace glint::cli {
 namespace {
@@ -46,8 +46,8 @@ class Screen {
         }
         std::string frame = above(columns);
         for (std::string& line : lines) frame += (line = line.substr(0, columns)) + '\n';
-        std::fwrite(frame.data(), 1, frame.size(), stdout);
-        std::fflush(stdout);
+        put_text(frame);
+        require_results();  // or it would draw for ever for a terminal that is gone
         drawn_ = std::move(lines);
     }
 
@@ -65,7 +65,7 @@ class Screen {
 int run(const TopFlags& flags) {
     if (flags.console.json) return print_json(lease_json(gpu::snapshot_leases())), exit_ok;
     if (flags.once || ::isatty(STDOUT_FILENO) != 1) {
-        for (const std::string& line : lease_table(gpu::snapshot_leases())) fmt::print("{}\n", line);
+        for (const std::string& line : lease_table(gpu::snapshot_leases())) put("{}\n", line);
         return exit_ok;
     }
     for (Screen screen;; std::this_thread::sleep_for(std::chrono::seconds(1)))

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
@@ -37,7 +38,11 @@ BesideGpus::BesideGpus(const Stack& stack, RowQueue& queue, const GpuSeats& seat
     : stack_(stack), queue_(queue), seats_(seats), share_(share), options_(stack.options) {
     const int threads = options_.threads > 0 ? options_.threads : environment::threads();
     options_.threads = std::max(1, threads - gpus);  // each GPU's thread has its core
-    thread_ = std::thread([this] { serve(); });
+    try {
+        thread_ = std::thread([this] { serve(); });
+    } catch (const std::system_error&) {
+        // The GPUs alone, then.
+    }
 }
 
 BesideGpus::~BesideGpus() {
@@ -47,7 +52,7 @@ BesideGpus::~BesideGpus() {
 }
 
 void BesideGpus::join(FitInfo& info) {
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     if (info_.cpu_fits > 0) {
         const bool alone = info.gpus.empty();
         info.batches += info_.batches, info.threads = info_.threads;

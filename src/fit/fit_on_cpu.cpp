@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/arena.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/kernel_batch.hpp"
 #include "glint/environment.hpp"
@@ -119,7 +120,8 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
         if (finished) finished(end - begin);
     };
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
-    const int threads = std::min(wanted, tbb::this_task_arena::max_concurrency());
+    const int allowed = std::min(wanted, tbb::this_task_arena::max_concurrency());
+    const int threads = batches <= 1 ? allowed : tbb_threads(allowed);
     if (threads == 1 || batches <= 1) {
         for (std::int64_t batch = 0; batch < batches; ++batch) fit_one(batch);
     } else {

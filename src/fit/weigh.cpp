@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <mutex>
+#include <string>
 
 #include "glint/camera.hpp"
 #include "glint/environment.hpp"
@@ -17,29 +19,21 @@
 namespace glint {
 namespace {
 
-constexpr int largest_roi = 31;
 constexpr double by_rule = 10'000;                       // fits; more go to a GPU where nothing was measured
 constexpr double iterations = 8, flops_of_a_pixel = 12;  // for each parameter; typical, and corrected by what runs take
 
-/// One for each kernel: model, size, and whether each pixel has a camera value of its own.
-const offload::Operation& operation_of(PsfModel model, int size, bool mapped) {
-    struct Table {
-        std::array<std::string, 4 * (largest_roi + 1) * 2> names;
-        std::vector<offload::Operation> operations;
-        Table() {
-            for (int k = 0; k < int(names.size()); ++k) {
-                const auto of = PsfModel(k / 2 / (largest_roi + 1));
-                names[k] =
-                    fmt::format("fit {} {} px{}", name_of(of), k / 2 % (largest_roi + 1), k % 2 ? " mapped" : "");
-                operations.emplace_back(names[k], "fits", 1, 1, by_rule);
-            }
-        }
-    };
-    static const Table table;
-    return table.operations[(std::size_t(model) * (largest_roi + 1) + size) * 2 + mapped];
-}
-
 }  // namespace
+
+const offload::Operation& model_operation(std::string_view what, PsfModel model, int size, bool mapped,
+                                          std::string_view unit, double rule_size) {
+    static std::mutex mutex;
+    static std::map<std::string, std::optional<offload::Operation>> known;  // which stay where they are
+    const std::string name = fmt::format("{} {} {} px{}", what, name_of(model), size, mapped ? " mapped" : "");
+    const std::lock_guard lock(mutex);
+    auto& [key, operation] = *known.try_emplace(name).first;
+    if (!operation) operation.emplace(key, unit, 1, 1, rule_size);
+    return *operation;
+}
 
 offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, const FitOptions& options) {
     const double n = double(std::int64_t(rois.count) - first), pixels = double(rois.size) * rois.size;
@@ -47,7 +41,7 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     const int parameters = parameter_count(model);
     const double planes = (rois.variance.empty() ? 0 : 4) + (rois.additive.empty() ? 0 : 4);
     offload::Work work;
-    work.operation = &operation_of(model, rois.size, maps || planes > 0);
+    work.operation = &model_operation("fit", model, rois.size, maps || planes > 0, "fits", by_rule);
     work.size = n, work.flops = n * pixels * iterations * flops_of_a_pixel * parameters;
     const double roi_bytes = double(rois.roi_bytes());
     work.bytes_to_gpu = std::uint64_t(n * ((rois.gpu < 0 ? roi_bytes : 0) + pixels * planes + (maps ? 8 : 0)));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/arena.hpp"
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
@@ -117,6 +118,7 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
             if (k < failed) failed = k, reason = error.what();
         }
     };
+    tbb_threads();
     // Isolated: a caller's thread that waits here must not take up another of the caller's tasks meanwhile.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, count, decode_one); });
     if (failed < count) fail(first + failed, reason);

@@ -18,6 +18,7 @@ bool BlocksInOrder::begin(int frames, Block& block) {
     block.read_error = nullptr;
     block.result = {};
     block.result.first_frame = block.first;
+    block.given_up = false;
     range.begin += block.count;
     if (range.begin == range.end) todo_.pop_front();
     const std::lock_guard lock(mutex_);
@@ -31,6 +32,7 @@ void BlocksInOrder::end(Block& block) {
         sink_(std::move(block.result));
     }
     if (!ended_ && block.read_error) read_error_ = block.read_error, ended_ = true;
+    if (block.given_up) ended_ = true;
     const std::lock_guard lock(mutex_);
     under_way_.pop_front();
 }

@@ -20,6 +20,9 @@ struct Block {
     int count = 0;                  ///< asked for; then what could be read
     std::exception_ptr read_error;  ///< why it is fewer
     BlockResult result;
+    bool given_up = false;  ///< by a stop, within it: nothing that comes after it can be handed on
+
+    void give_up() { count = 0, result = {}, given_up = true; }
 };
 
 /// Frames as `next` names them, in blocks; results go to `sink` in that order. run() may fail and be called again, with
@@ -45,7 +48,7 @@ class BlocksInOrder {
     void read(Block& block, std::byte* out) const;
 
     std::int64_t finished() const { return finished_; }  ///< frames
-    bool ended() const { return ended_; }                ///< by a frame that cannot be read
+    bool ended() const { return ended_; }                ///< by a frame that cannot be read, or a stop within a block
     std::exception_ptr read_error() const { return read_error_; }
 
   private:

@@ -1,12 +1,13 @@
-// Best first: each row kept removes its worse neighbours, found along x.
+// Best first: each row kept removes its worse neighbours.
 // SPDX-License-Identifier: MIT
 #include "pipeline/duplicates.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <span>
+
+#include "pipeline/spot_grid.hpp"
 
 namespace glint {
 namespace {
@@ -24,22 +25,24 @@ std::vector<std::size_t> ordered(std::size_t count, Less less) {
 
 /// Sets the duplicates among one frame's rows to `dropped`.
 void mark(const Localizations& rows, float radius_px, std::span<std::size_t> keep) {
-    std::vector<std::size_t> by_x(keep.begin(), keep.end());
+    std::vector<std::size_t> by_x(keep.begin(), keep.end());  // the order of equal scores
     std::stable_sort(by_x.begin(), by_x.end(),
                      [&](std::size_t a, std::size_t b) { return rows.x_px[a] < rows.x_px[b]; });
     const auto best_first = ordered(by_x.size(), [&](std::size_t i, std::size_t k) {
         return rows.detection_score[by_x[i]] > rows.detection_score[by_x[k]];
     });
+    std::vector<Point> points;
+    for (std::size_t row : by_x) points.push_back({rows.x_px[row], rows.y_px[row]});
+    const double box = 1.001 * radius_px;  // more than the radius, whatever is rounded
+    const SpotGrid grid(points, 2 * box);
     std::vector<char> gone(by_x.size(), 0);
     for (std::size_t i : best_first) {
         if (gone[i]) continue;
-        const auto dx = [&](std::size_t k) { return std::abs(rows.x_px[by_x[k]] - rows.x_px[by_x[i]]); };
-        const auto visit = [&](std::size_t k) {
-            const float dy = rows.y_px[by_x[k]] - rows.y_px[by_x[i]];
-            if (dx(k) * dx(k) + dy * dy < radius_px * radius_px) gone[k] = 1;
-        };
-        for (std::size_t k = i + 1; k < by_x.size() && dx(k) < radius_px; ++k) visit(k);
-        for (std::size_t k = i; k-- > 0 && dx(k) < radius_px;) visit(k);
+        const auto [x, y] = points[i];
+        grid.visit({x - box, y - box}, {x + box, y + box}, [&](std::size_t k) {
+            const float dx = rows.x_px[by_x[k]] - rows.x_px[by_x[i]], dy = rows.y_px[by_x[k]] - rows.y_px[by_x[i]];
+            if (k != i && dx * dx + dy * dy < radius_px * radius_px) gone[k] = 1;
+        });
     }
     std::size_t next = 0;
     for (std::size_t k = 0; k < by_x.size(); ++k)

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fit/fit_setup.hpp"
+#include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/neighbors.hpp"
 
@@ -78,14 +79,20 @@ Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInf
     FitOptions options = job.options.fit;
     options.backend = Backend::cpu;
     options.threads = 1;     // the blocks are what runs in parallel
-    options.stop = nullptr;  // a block once begun is finished, so that a stop loses nothing
+    options.stop = nullptr;  // give_up_if_stopped
     options.progress = {};
     return fitter.fit(rois, job.options.psf, job.pixel_size_um, options, &info);
+}
+
+void give_up_if_stopped(const Job& job, const FoundSpots& found) {
+    if (found.scores.size() > spots_done_soon && job.options.stop && job.options.stop->load())
+        throw Cancelled("stopped within a block");
 }
 
 void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result) {
     if (found.scores.empty()) return;
     const auto fit_again = [&](const Rois& crowded) {
+        give_up_if_stopped(job, found);
         FitInfo unused;
         return fit_on_this_thread(job, fitter, crowded, unused);
     };

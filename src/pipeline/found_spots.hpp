@@ -27,8 +27,13 @@ void add(FitInfo& sum, const FitInfo& more);
 /// Fits a stack on the thread that calls.
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);
 
+/// A stop lets a block come to its end, so that nothing is lost. With more spots than this that may take long:
+constexpr std::size_t spots_done_soon = 4096;
+/// then throws Cancelled.
+void give_up_if_stopped(const Job& job, const FoundSpots& found);
+
 /// Fits spots that overlap again, with their neighbours known; then makes rows of all, counts what became of them, and
-/// adds those that the job keeps to `result`.
+/// adds those that the job keeps to `result`. Throws Cancelled as give_up_if_stopped.
 void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result);
 
 }  // namespace glint

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/arena.hpp"
+
 namespace glint {
 
 /// `begin(item)` fills the next item, or returns false at the end; `work(item)` runs on any thread; `end(item)` takes
@@ -19,6 +21,7 @@ namespace glint {
 /// functions throw passes. `threads` > 0.
 template <class Item, class Begin, class Work, class End>
 void in_order(int threads, std::vector<Item> items, const Begin& begin, const Work& work, const End& end) {
+    threads = tbb_threads(threads);
     std::size_t turn = 0;
     const auto first =
         tbb::make_filter<void, Item*>(tbb::filter_mode::serial_in_order, [&](tbb::flow_control& control) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/arena.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/version.hpp"
@@ -96,7 +97,10 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         CameraView(camera, movie.width, movie.height), options, checked_range(movie, options.frames), {}, 0, 0, 0, 1};
     job.pixel_size_um = pixel_size_um;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
-    job.threads = options.threads > 0 ? options.threads : environment::threads();
+    const int wanted = options.threads > 0 ? options.threads : environment::threads();
+    job.threads = tbb_threads(wanted);
+    if (job.threads < wanted && options.warn)
+        options.warn(fmt::format("{} of {} threads: {}", job.threads, wanted, why_no_threads()));
     const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
     job.duplicate_radius_px = 0.5 * sigma_px;
     job.stay_px = float(std::max(stay_widths * width_um(options.psf) / pixel_size_um, half_diagonal_px));

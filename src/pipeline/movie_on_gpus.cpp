@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/gpu_worker.hpp"
 
@@ -193,7 +194,11 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
         blocks.read(block, block.counts.data());
         if (block.count == 0) return;
         localize(block, mine.found);
-        add_rows(job, mine.fitter, mine.found, block.result);
+        try {
+            add_rows(job, mine.fitter, mine.found, block.result);
+        } catch (const Cancelled&) {
+            block.give_up();
+        }
     });
 }
 

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <utility>
 #include <vector>
+
+#include "pipeline/spot_grid.hpp"
 
 namespace glint {
 namespace {
@@ -74,6 +77,25 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     crowded.y_start.push_back(rois.y_start[k]);
 }
 
+/// Spots [begin, end) are those of a frame.
+void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits, std::size_t begin,
+                    std::size_t end, NeighborsFound& found) {
+    std::vector<Point> corners;
+    for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
+    const SpotGrid grid(corners, rois.size);
+    for (std::size_t q = begin; q < end; ++q) {
+        if (!usable(fits.status[q])) continue;
+        const Spot& spot = spots[q];
+        const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: whatever is rounded
+        grid.visit({spot.x - rois.size - across, spot.y - rois.size - along}, {spot.x + across, spot.y + along},
+                   [&](std::size_t at) {
+                       const std::size_t k = begin + at;
+                       ++found.pairs_compared;
+                       if (k != q && reaches(spot, rois, k)) found.of[k].push_back(q);
+                   });
+    }
+}
+
 /// Which spots reach into which ROI, and in which turn of a round each is fitted: neighbours in different turns, so
 /// that each sees the others' latest parameters and the fits settle instead of swinging.
 struct Crowd {
@@ -89,15 +111,11 @@ int free_turn(const std::vector<std::size_t>& neighbors, const std::vector<int>&
             return wanted;
 }
 
-Crowd crowd_of(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits) {
-    Crowd crowd{std::vector<std::vector<std::size_t>>(spots.size()), std::vector<int>(spots.size(), -1)};
-    for (std::size_t begin = 0, end; begin < spots.size(); begin = end) {
-        for (end = begin + 1; end < spots.size() && rois.frame[end] == rois.frame[begin];) ++end;
-        for (std::size_t k = begin; k < end; ++k)
-            for (std::size_t q = begin; q < end; ++q)
-                if (q != k && usable(fits.status[q]) && reaches(spots[q], rois, k)) crowd.neighbors[k].push_back(q);
-    }
-    for (std::size_t k = 0; k < spots.size(); ++k) {
+Crowd crowd_of(NeighborsFound found) {
+    Crowd crowd;
+    crowd.neighbors = std::move(found.of);
+    crowd.turn.assign(crowd.neighbors.size(), -1);
+    for (std::size_t k = 0; k < crowd.turn.size(); ++k) {
         if (crowd.neighbors[k].empty()) continue;
         crowd.turn[k] = free_turn(crowd.neighbors[k], crowd.turn);
         crowd.turns = std::max(crowd.turns, crowd.turn[k] + 1);
@@ -135,13 +153,32 @@ void replace_row(Fits& fits, std::size_t k, const Fits& by, std::size_t row) {
     fits.status[k] = by.status[row];
 }
 
+std::vector<Spot> spots_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um) {
+    std::vector<Spot> spots(fits.count());
+    for (std::size_t k = 0; k < spots.size(); ++k) spots[k] = spot_of(rois, fits, psf, pixel_size_um, k);
+    return spots;
+}
+
+NeighborsFound neighbors_of(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits) {
+    NeighborsFound found{std::vector<std::vector<std::size_t>>(spots.size())};
+    for (std::size_t begin = 0, end; begin < spots.size(); begin = end) {
+        for (end = begin + 1; end < spots.size() && rois.frame[end] == rois.frame[begin];) ++end;
+        find_neighbors(rois, spots, fits, begin, end, found);
+    }
+    return found;
+}
+
 }  // namespace
+
+NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um) {
+    return neighbors_of(rois, spots_of(rois, fits, psf, pixel_size_um), fits);
+}
 
 void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits) {
-    std::vector<Spot> spots(fits.count());
-    for (std::size_t k = 0; k < spots.size(); ++k) spots[k] = spot_of(rois, fits, psf, pixel_size_um, k);
-    const Crowd crowd = crowd_of(rois, spots, fits);
+    if (rounds < 1) return;
+    std::vector<Spot> spots = spots_of(rois, fits, psf, pixel_size_um);
+    const Crowd crowd = crowd_of(neighbors_of(rois, spots, fits));
     std::vector<std::size_t> rows;
     for (int step = 0; step < rounds * crowd.turns; ++step) {
         const Fits again = fit_again(rois_of_turn(rois, spots, crowd, step % crowd.turns, rows));

@@ -2,13 +2,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <vector>
 
 #include "glint/fits.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"
 
 namespace glint {
+
+/// For each ROI the spots of its frame, in order, that reach into it.
+struct NeighborsFound {
+    std::vector<std::vector<std::size_t>> of;
+    std::size_t pairs_compared = 0;  ///< what that took
+};
+NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um);
 
 /// Refits, `rounds` times, every ROI that other spots of its frame reach into (ROIs ordered by frame, with corners):
 /// Rois::additive receives the neighbours' models at their last parameters (docs/theory.md, eq. 2.2), and the fit

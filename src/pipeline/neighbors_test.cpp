@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <random>
+#include <stdexcept>
 
 #include "glint/fit.hpp"
 
@@ -64,6 +65,56 @@ TEST(Neighbors, overlapping_spots_come_near_the_bound) {
     EXPECT_GT(alone, 1.6);      // the neighbour's tail draws the position to it
     EXPECT_LT(together, 1.15);  // the bound with a known neighbour is a little below that of the pair
     EXPECT_GT(together, 1 - 4 / std::sqrt(2.0 * 2 * pairs));
+}
+
+// A frame of noise has tens of thousands of spots.
+TEST(Neighbors, are_found_without_comparing_each_with_each) {
+    constexpr int spots = 20'000, edge_px = 1000;
+    std::mt19937 random(11);
+    std::uniform_int_distribution<int> place(0, edge_px - size);
+    std::uniform_real_distribution<float> within(0, size - 1), width(0.8f, 2.0f);
+    Rois rois;
+    rois.size = size;
+    Fits fits;
+    fits.resize(PsfModel::GaussianXYNBSXSY, spots);
+    for (std::size_t k = 0; k < spots; ++k) {
+        rois.x_corner.push_back(place(random)), rois.y_corner.push_back(place(random));
+        rois.frame.push_back(k < spots / 10 ? 0 : 1);
+        for (int p : {0, 1}) fits.theta[p][k] = within(random);
+        for (int p : {4, 5}) fits.theta[p][k] = width(random);
+        fits.status[k] = k % 50 ? FitStatus::converged : FitStatus::singular;  // which reaches nobody
+        if (k % 50 == 0) fits.theta[0][k] = std::nanf("");
+    }
+    Psf psf{PsfModel::GaussianXYNBSXSY, 0.13, {}};
+    const NeighborsFound found = neighbors_of(rois, fits, psf, 0.1);
+    const auto reaches = [&](std::size_t q, std::size_t k, int axis, const std::vector<std::int32_t>& corner) {
+        const double center = double(corner[q]) + fits.theta[axis][q], reach = 3.5 * fits.theta[4 + axis][q];
+        return center > corner[k] - 0.5 - reach && center < corner[k] + size - 0.5 + reach;
+    };
+    for (std::size_t k = 0; k < spots; k += 97) {
+        std::vector<std::size_t> expected;
+        for (std::size_t q = 0; q < spots; ++q)
+            if (q != k && q % 50 && rois.frame[q] == rois.frame[k] && reaches(q, k, 0, rois.x_corner) &&
+                reaches(q, k, 1, rois.y_corner))
+                expected.push_back(q);
+        EXPECT_EQ(found.of[k], expected);
+    }
+    // A spot is compared with those of the cells that its box touches: no wider than the box and two cells.
+    const double box_px = 2 * (3.5 * 2 + 1) + size, cell_px = std::max<double>(size, edge_px / std::sqrt(spots / 10.0));
+    const double most = spots * spots * std::pow((box_px + 2 * cell_px) / (edge_px - size), 2);
+    EXPECT_LT(double(found.pairs_compared), most);
+    EXPECT_LT(most, 0.02 * spots * spots);
+}
+
+TEST(Neighbors, without_rounds_nothing_is_done) {
+    const Rois rois = simulate_pairs();
+    Psf psf;
+    psf.sigma_um = sigma_px / 10;
+    Fits fits = fit(rois, psf, 0.1);
+    const Fits before = fits;
+    refit_with_neighbors(
+        rois, psf, 0.1, 0, [&](const Rois&) -> Fits { throw std::logic_error("nothing to fit"); }, fits);
+    EXPECT_EQ(before.theta, fits.theta);
 }
 
 TEST(Neighbors, lone_spots_are_left_as_they_are) {

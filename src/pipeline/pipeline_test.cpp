@@ -130,6 +130,45 @@ TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
     EXPECT_EQ(std::int64_t(read_localizations(out).size()), result.localizations);
 }
 
+// Noise above a low threshold: what a stop comes upon may take long, and is given up.
+TEST_F(Pipeline, a_stop_waits_for_no_block_full_of_spots) {
+    constexpr int edge = 400, count = 8;  // 2 frames a block, with 7000 spots
+    std::mt19937 random(5);
+    FrameBlock noise;
+    noise.count = count, noise.width = noise.height = edge;
+    noise.bytes.resize(noise.frame_bytes() * count);
+    auto* counts = reinterpret_cast<std::uint16_t*>(noise.bytes.data());
+    for (int k = 0; k < count * edge * edge; ++k)
+        counts[k] = std::uint16_t(100 + std::poisson_distribution<int>(10)(random));
+    struct Stopping : Movie {
+        std::unique_ptr<Movie> movie;
+        StopFlag* stop;
+        const MovieInfo& info() const override { return movie->info(); }
+        void read(std::int64_t first, int frames_read, FrameBlock& block) override {
+            if (first == 4 && frames_read == 2) *stop = true;
+            movie->read(first, frames_read, block);
+        }
+    };
+    for (const double threshold : {1.0, 4.0}) {
+        StopFlag stop{false};
+        Stopping stopping;
+        stopping.movie = memory_movie(noise, "noise.tif"), stopping.stop = &stop;
+        LocalizeOptions how = options(1);
+        how.threshold = threshold, how.stop = &stop;
+        const auto out = folder_ / "noise.csv", whole = folder_ / "whole.csv";
+        const LocalizeResult stopped = localize(stopping, camera(), out, how);
+        EXPECT_FALSE(stopped.complete);
+        EXPECT_EQ(stopped.frames, threshold == 1 ? 4 : 6) << "few spots: a block that was begun is finished";
+        EXPECT_EQ(stopped.spots > 2 * 4096, threshold == 1) << stopped.spots;
+        how.stop = nullptr, how.resume = true;
+        EXPECT_TRUE(localize(*stopping.movie, camera(), out, how).complete);
+        how.resume = false, how.overwrite = true;
+        localize(*stopping.movie, camera(), whole, how);
+        EXPECT_TRUE(read_bytes(out) == read_bytes(whole));
+        std::filesystem::remove(out);
+    }
+}
+
 TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
     const std::string expected = reference();
     int run = 0;

@@ -40,7 +40,11 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
         to.bytes.resize(to.frame_bytes() * std::size_t(block.count));
         blocks.read(block, to.bytes.data());
         to.count = block.count;
-        block.result = workers.local().localize(to);
+        try {
+            block.result = workers.local().localize(to);
+        } catch (const Cancelled&) {
+            block.give_up();
+        }
     };
     blocks.run(plan.frames, std::vector<CpuBlock>(std::size_t(plan.blocks)), localize_block);
     for (const Worker& worker : workers) add(info, worker.fit_info());

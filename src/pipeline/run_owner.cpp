@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/start_threads.hpp"
 #include "glint/error.hpp"
 #include "io/atomic_file.hpp"
 
@@ -92,11 +93,11 @@ RunOwner::RunOwner(const fs::path& folder, const std::string& run, const Warn& n
     await_silence(notice, stop);
     try {
         write(0);
-    } catch (const OutputError&) {
+        beating_ = start_thread([this] { keep_beating(); });
+    } catch (const Error&) {
         ::unlink(path_.c_str());
         throw;
     }
-    beating_ = std::thread([this] { keep_beating(); });
 }
 
 RunOwner::~RunOwner() {

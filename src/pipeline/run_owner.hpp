@@ -45,7 +45,7 @@ class RunOwner {
     std::mutex mutex_;
     std::condition_variable ended_;
     bool ending_ = false;
-    std::thread beating_;
+    std::jthread beating_;
 };
 
 }  // namespace glint

@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/weigh_movie.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
+#include "fit/weigh.hpp"
 #include "glint/environment.hpp"
 #include "offload/decide.hpp"
 #include "offload/outlook.hpp"
@@ -19,24 +13,6 @@ namespace {
 constexpr double by_rule = 2e8;           // pixels; more go to a GPU where nothing was measured
 constexpr double flops_of_a_pixel = 150;  // conversion, background, filter, and a few fits
 constexpr double pixels_of_a_spot = 5000;
-constexpr int models = 4, sizes = max_roi_size + 1;
-
-/// One for each model, ROI size, and kind of noise: curves of what was measured are kept by them.
-const offload::Operation& operation_of(PsfModel model, int size, bool mapped) {
-    struct Table {
-        std::array<std::string, models * sizes * 2> names;
-        std::vector<offload::Operation> operations;
-        Table() {
-            for (int k = 0; k < int(names.size()); ++k) {
-                names[k] = fmt::format("localize {} {} px{}", name_of(PsfModel(k / 2 / sizes)), k / 2 % sizes,
-                                       k % 2 ? " mapped" : "");
-                operations.emplace_back(names[k], "pixels", 1, 1, by_rule);
-            }
-        }
-    };
-    static const Table table;
-    return table.operations[(std::size_t(model) * sizes + std::size_t(size)) * 2 + mapped];
-}
 
 }  // namespace
 
@@ -44,7 +20,8 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
     const double pixels = double(frames) * movie.width * movie.height, spots = pixels / pixels_of_a_spot;
     const double roi = double(job.options.roi_size) * job.options.roi_size;
     offload::Work work;
-    work.operation = &operation_of(job.options.psf.model, job.options.roi_size, !job.camera.variance_map().empty());
+    work.operation = &model_operation("localize", job.options.psf.model, job.options.roi_size,
+                                      !job.camera.variance_map().empty(), "pixels", by_rule);
     work.size = pixels, work.flops = pixels * flops_of_a_pixel;
     work.bytes_to_gpu = std::uint64_t(pixels * bytes_of(movie.type));
     work.bytes_from_gpu = std::uint64_t(spots * 4 * (roi + 2 * parameter_count(job.options.psf.model) + 10));

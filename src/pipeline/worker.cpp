@@ -6,7 +6,7 @@ namespace glint {
 namespace {
 
 // Fitted at a time: fills the vectors many times over, and bounds memory when the threshold lets noise through.
-constexpr std::size_t rois_per_fit = 4096;
+constexpr std::size_t rois_per_fit = spots_done_soon;
 
 }  // namespace
 
@@ -19,6 +19,7 @@ Worker::Worker(const Job& job)
 
 BlockResult Worker::localize(const FrameBlock& block) {
     BlockResult result;
+    found_.clear();  // what a block that was given up left
     result.first_frame = block.first_frame;
     for (int k = 0; k < block.count; ++k) {
         find(block.frame(k), block.type, std::uint32_t(block.first_frame + k), result);
@@ -38,6 +39,7 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
 
 void Worker::fit_found(BlockResult& result) {
     if (found_.scores.empty()) return;
+    give_up_if_stopped(job_, found_);
     FitInfo info;
     found_.fits = fit_on_this_thread(job_, fitter_, found_.rois, info);
     add(fit_info_, info);

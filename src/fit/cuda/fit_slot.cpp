@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/arena.hpp"
 #include "gpu/foreign.hpp"
 #include "gpu/pinned.hpp"
 
@@ -37,7 +38,7 @@ void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t b
         to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
     };
     constexpr std::size_t not_worth_waking = 4;  // sleeping threads
-    if (pieces.size() < not_worth_waking) {
+    if (pieces.size() < not_worth_waking || tbb_threads() == 1) {
         for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
     } else {
         tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t(0), pieces.size(), copy); });

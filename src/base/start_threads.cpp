@@ -1,0 +1,79 @@
+// Trying whether threads can be started.
+// SPDX-License-Identifier: MIT
+#include "base/start_threads.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <latch>
+#include <limits>
+#include <mutex>
+#include <system_error>
+#include <vector>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int others = 2;  // threads that a run has beside those that compute
+
+/// The number of this process' threads, and a constant.
+nlink_t thread_links() {
+    struct stat status {};
+    return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
+}
+
+/// A thread that was joined counts for a moment more.
+void wait_until_gone(nlink_t links_before) {
+    using namespace std::chrono_literals;
+    for (int looks = 0; looks < 1000 && thread_links() > links_before; ++looks) std::this_thread::sleep_for(100us);
+}
+
+/// So many more threads, of `wanted`, run at once.
+int start(int wanted) {
+    const nlink_t links_before = thread_links();
+    std::latch end(1);
+    std::vector<std::thread> threads;
+    try {
+        threads.reserve(std::size_t(wanted));
+        while (int(threads.size()) < wanted) threads.emplace_back([&end] { end.wait(); });
+    } catch (const std::system_error&) {
+        // So many, then.
+    }
+    end.count_down();
+    for (std::thread& thread : threads) thread.join();
+    wait_until_gone(links_before);
+    return int(threads.size());
+}
+
+}  // namespace
+
+int startable_threads(int wanted) {
+    static std::mutex mutex;
+    static int known = 1, most = std::numeric_limits<int>::max();
+    const std::lock_guard lock(mutex);
+    if (wanted > known && wanted <= most) {
+        const int more = wanted - 1 + others, started = start(more);
+        if (started == more)
+            known = wanted;
+        else
+            most = std::max(1 + started - others, 1);
+    }
+    return std::min(wanted, most);
+}
+
+std::string why_no_threads() {
+    return "the system starts no more threads for this user, container or batch job: raise `ulimit -u` or its limit on "
+           "processes, or use fewer by --threads or GLINT_THREADS";
+}
+
+std::jthread start_thread(std::function<void()> work) {
+    try {
+        return std::jthread(std::move(work));
+    } catch (const std::system_error&) {
+        throw Error(why_no_threads());
+    }
+}
+
+}  // namespace glint

@@ -1,0 +1,71 @@
+// Writing to stdout and stderr, whatever they are.
+// SPDX-License-Identifier: MIT
+#include "cli/print.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <initializer_list>
+
+#include "glint/error.hpp"
+
+namespace glint::cli {
+namespace {
+
+bool some_result = false;
+int result_error = 0;  // errno of the first result that did not arrive
+
+/// 0, or errno.
+int write_all(int descriptor, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(descriptor, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return errno;
+        text.remove_prefix(std::size_t(written));
+    }
+    return 0;
+}
+
+/// Some file systems, those of a network, tell only when a file is closed that it is full.
+int error_at_close(int descriptor) {
+    const int copy = ::dup(descriptor);
+    return copy >= 0 && ::close(copy) != 0 ? errno : 0;
+}
+
+/// Unlike SIG_IGN a handler is not inherited by the programs that this one starts.
+void fail_the_write(int) {}
+
+}  // namespace
+
+void prepare_streams() {
+    for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;  // as useless as a closed one
+        if (::open("/dev/null", mode | O_CLOEXEC) != descriptor) return;    // without /dev/null: nothing to be done
+    }
+    for (int signal : {SIGPIPE, SIGXFSZ}) {
+        struct sigaction action {};
+        if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) continue;
+        action.sa_handler = fail_the_write;
+        action.sa_flags = SA_RESTART;
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+void put_text(std::string_view text) {
+    some_result = true;
+    if (result_error == 0) result_error = write_all(STDOUT_FILENO, text);
+}
+
+void require_results() {
+    if (some_result && result_error == 0) result_error = error_at_close(STDOUT_FILENO);
+    if (result_error == 0) return;
+    throw OutputError(fmt::format("the result could not be written to stdout: {}", std::strerror(result_error)));
+}
+
+void tell_text(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+}  // namespace glint::cli

@@ -1,0 +1,43 @@
+// Points of a frame by place: those in a box are found without a look at all.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace glint {
+
+struct Point {
+    double x, y;
+};
+
+class SpotGrid {
+  public:
+    /// `edge_px` > 0: about that of the boxes which will be asked for.
+    SpotGrid(const std::vector<Point>& points, double edge_px);
+
+    /// Calls visit(k) for all points in the box from `low` to `high`, and for some beside it.
+    template <class Visit>
+    void visit(Point low, Point high, const Visit& visit) const {
+        const Cell from = cell_of(low), to = cell_of(high);
+        for (int row = from.row; row <= to.row; ++row) {
+            const std::size_t at = std::size_t(row) * std::size_t(columns_);
+            const std::size_t end = begin_[at + std::size_t(to.column) + 1];
+            for (std::size_t k = begin_[at + std::size_t(from.column)]; k < end; ++k) visit(members_[k]);
+        }
+    }
+
+  private:
+    struct Cell {
+        int column, row;
+    };
+    Cell cell_of(Point point) const;
+
+    Point origin_{0, 0};
+    double edge_ = 1;
+    int columns_ = 1, rows_ = 1;
+    std::vector<std::size_t> begin_;    // of each cell's members, row by row; then the end
+    std::vector<std::size_t> members_;  // numbers of points
+};
+
+}  // namespace glint
