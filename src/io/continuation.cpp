@@ -37,10 +37,12 @@ bool ome_metadata_name(const std::filesystem::path& path, const std::string& nex
 
 bool is_continued_by(const std::filesystem::path& path, const std::string& next) {
     const std::string name = path.filename().string();
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) return false;  // who opens it will say so
     if (name.find("NDTiffStack") != std::string::npos || name.find("MMStack") != std::string::npos) return true;
-    return has_micromanager_magic(path) || ome_metadata_name(path, next);
+    try {
+        return has_micromanager_magic(path) || ome_metadata_name(path, next);
+    } catch (const InputError&) {
+        return false;  // who opens it will say why
+    }
 }
 
 /// One name for a file, however it was reached.

@@ -42,7 +42,7 @@ Localizations read_smlm(const std::filesystem::path& path, double pixel_size_nm,
 
 /// The processing steps in an open file, or beside it; none where there are none.
 std::vector<std::string> picasso_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});
-std::vector<std::string> smlm_history(hid_t file);
+std::vector<std::string> smlm_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});
 
 /// Width, height and frames from the rows where they are unknown (0): the smallest that hold them all.
 void fill_unknown_extent(Localizations& localizations);

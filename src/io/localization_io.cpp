@@ -176,7 +176,7 @@ std::vector<std::string> read_history(const fs::path& path) {
     const hdf5::Quiet quiet;
     if (H5Fis_hdf5(path.c_str()) <= 0) return {};
     const hdf5::Handle file = hdf5::open_file(path);
-    return hdf5::has(file, "emitters") ? smlm_history(file) : picasso_history(path, file);
+    return hdf5::has(file, "emitters") ? smlm_history(path, file) : picasso_history(path, file);
 }
 
 std::size_t write_localizations(const fs::path& path, const Localizations& localizations, const Warn& warn,

@@ -185,6 +185,19 @@ Steps steps_from_json(const std::string& text, int& bad) {
     return steps;
 }
 
+Steps understood_steps(const std::string& where, const std::string& text, Steps (*read)(const std::string&, int&),
+                       const Warn& warn) {
+    int bad = 0;
+    Steps steps = text.size() > largest_metadata_bytes ? Steps() : read(text, bad);
+    if (text.size() > largest_metadata_bytes && warn)
+        warn(fmt::format("{} has more than {} bytes, too many for metadata, and is not read", where,
+                         largest_metadata_bytes));
+    if (bad > 0 && warn)
+        warn(fmt::format("{}: {} part(s) are no mapping, nested beyond reason or too many, and are left out", where,
+                         bad));
+    return steps;
+}
+
 MovieFacts facts_in(const Steps& steps) {
     MovieFacts facts;
     for (const std::string& step : steps) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "glint/progress.hpp"
+
 namespace glint {
 
 /// What the list says about the movie; 0 where it says nothing. The last step that names a key wins.
@@ -26,6 +28,10 @@ Steps steps_from_yaml(const std::string& text, int& bad);
 
 /// The same from the JSON list of a `/metadata`. No list, or one that is nested beyond reason: no steps, and one bad.
 Steps steps_from_json(const std::string& text, int& bad);
+
+/// What `read`, one of these, finds in a text that is not too long; `warn` hears what of `where` is left out.
+Steps understood_steps(const std::string& where, const std::string& text, Steps (*read)(const std::string&, int&),
+                       const Warn& warn);
 
 MovieFacts facts_in(const Steps& steps);
 

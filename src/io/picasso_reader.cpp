@@ -71,20 +71,6 @@ void read_rows(hid_t dataset, hsize_t rows, const Members& members, const fs::pa
     }
 }
 
-/// Steps of a text that is not too long, with a word about what is left out.
-Steps understood(const std::string& where, const std::string& text, Steps (*read)(const std::string&, int&),
-                 const Warn& warn) {
-    int bad = 0;
-    Steps steps = text.size() > largest_metadata_bytes ? Steps() : read(text, bad);
-    if (text.size() > largest_metadata_bytes && warn)
-        warn(fmt::format("{} has more than {} bytes, too many for metadata, and is not read", where,
-                         largest_metadata_bytes));
-    if (bad > 0 && warn)
-        warn(fmt::format("{}: {} part(s) are no mapping, nested beyond reason or too many, and are left out", where,
-                         bad));
-    return steps;
-}
-
 Steps steps_beside(const fs::path& path, const Warn& warn) {
     const fs::path yaml = fs::path(path).replace_extension(".yaml");
     std::error_code failed;
@@ -93,14 +79,14 @@ Steps steps_beside(const fs::path& path, const Warn& warn) {
     std::string text(largest_metadata_bytes + 1, '\0');
     in.read(text.data(), std::streamsize(text.size()));
     text.resize(std::size_t(in.gcount()));
-    return understood(yaml.string(), text, steps_from_yaml, warn);
+    return understood_steps(yaml.string(), text, steps_from_yaml, warn);
 }
 
 /// Picasso keeps the list in a dataset of that name; some writers in an attribute.
 Steps steps_inside(hid_t file, const fs::path& path, const Warn& warn) {
     auto text = hdf5::read_string_dataset(file, "metadata");
     if (!text) text = hdf5::read_string_attribute(file, "metadata");
-    return text ? understood(path.string() + ": /metadata", *text, steps_from_json, warn) : Steps();
+    return text ? understood_steps(path.string() + ": /metadata", *text, steps_from_json, warn) : Steps();
 }
 
 void take_facts(Localizations& out, Steps steps, double pixel_size_nm) {

@@ -147,14 +147,14 @@ Localizations read_smlm(const fs::path& path, double pixel_size_nm, const Warn& 
     const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
     Localizations table = SmlmTable(path, file, pixel_size_nm, warn).read();
-    table.history = smlm_history(file);
+    table.history = smlm_history(path, file, warn);
     return table;
 }
 
-std::vector<std::string> smlm_history(hid_t file) {
+std::vector<std::string> smlm_history(const fs::path& path, hid_t file, const Warn& warn) {
     if (!hdf5::has(file, "metadata")) return {};
     const auto text = hdf5::read_string_dataset(file, "metadata/history");
-    return text ? steps_from_json(*text) : Steps();
+    return text ? understood_steps(path.string() + ": /metadata/history", *text, steps_from_json, warn) : Steps();
 }
 
 }  // namespace glint

@@ -49,7 +49,7 @@ inline void smlm(Bytes bytes) {
     Datasets from(bytes);
     const auto path = scratch_folder() / "locs.smlm.h5";
     {
-        const hdf5::Handle file = hdf5::create_file(path, path);
+        const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hdf5::Handle emitters(H5Gcreate2(file, "emitters", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
         const hsize_t rows = from.next() % 8;
         const unsigned odd = from.next();  // a column of another length, or none
@@ -69,7 +69,7 @@ inline void maps(Bytes bytes) {
     Datasets from(bytes);
     const auto path = scratch_folder() / "maps.h5";
     {
-        const hdf5::Handle file = hdf5::create_file(path, path);
+        const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
         const hsize_t height = from.next() % 4, width = from.next() % 4;
         for (const char* name : names)
             if (from.next() % 4 > 0) from.add(file, name, {height, width}, path);
