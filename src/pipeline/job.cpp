@@ -71,6 +71,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     Rois roi = make_rois(job.camera, job.options.roi_size);
     roi.pixels.assign(std::size_t(roi.size) * roi.size, 0);
     if (!job.camera.variance_map().empty()) roi.variance.assign(roi.pixels.size(), 1);
+    if (!job.camera.qe_map().empty()) roi.qe.assign(roi.pixels.size(), 1);
     roi.x_corner = roi.y_corner = {0};
     roi.frame = {0};
     FitOptions fit_options = job.options.fit;
@@ -96,6 +97,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         CameraView(camera, movie.width, movie.height), options, checked_range(movie, options.frames), {}, 0, 0, 0, 1};
     job.pixel_size_um = pixel_size_um;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
+    const std::string warning = calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm);
+    if (!warning.empty() && options.warn) options.warn(warning);
     job.threads = options.threads > 0 ? options.threads : environment::threads();
     const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
     job.duplicate_radius_px = 0.5 * sigma_px;
