@@ -25,7 +25,7 @@ struct SensorField {
 enum class CameraKind { Ideal, SCMOS, EMCCD };
 
 /// Photoelectrons = (ADU - offset) * gain / em_gain / qe. The gain is in photoelectrons per ADU (as Picasso's
-/// `Sensitivity` and GaussMLE's `gain`), not its inverse.
+/// `Sensitivity` and GaussMLE's `gain`), not its inverse. A pixel's light has the variance F^2 photoelectrons / qe.
 struct Camera {
     CameraKind kind = CameraKind::Ideal;
     SensorField offset_adu;                   ///< ADU of a dark pixel (baseline)
@@ -36,6 +36,9 @@ struct Camera {
     int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 when there is none
     int roi_x = 0, roi_y = 0;                 ///< sensor pixel that the movie's pixel (0, 0) is, px
 
+    bool has_maps() const {
+        return offset_adu.is_map() || gain_e_per_adu.is_map() || readnoise_e.is_map() || relative_qe.is_map();
+    }
     /// F^2, the factor by which the multiplication register multiplies the shot noise variance: 2 for an EMCCD.
     float excess_noise() const { return kind == CameraKind::EMCCD ? 2.0f : 1.0f; }
 };
@@ -52,6 +55,14 @@ class CameraView {
     int height() const { return height_; }
     float excess_noise() const { return excess_noise_; }  ///< F^2
 
+    /// Relative quantum efficiency q: per pixel (height * width), or empty when it is the same for all.
+    std::span<const float> qe_map() const {
+        return maps_ ? std::span<const float>(maps_->qe) : std::span<const float>();
+    }
+    float qe_scalar() const { return qe_scalar_; }  ///< 1 when there is a map
+    /// The variance of the light in photoelectrons over their mean, F^2 / q; with a map of q, to be divided by that.
+    float shot_noise() const { return excess_noise_ / qe_scalar_; }
+
     /// Converts one frame of raw counts to photoelectrons (height * width floats). Not-a-number and infinite counts
     /// become 0 and are counted in the result.
     int to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const;
@@ -62,17 +73,20 @@ class CameraView {
                                   float* out) const;
     void window_to_photoelectrons(const float* counts, int x, int y, int width, int height, float* out) const;
 
-    /// What one pixel does: photoelectrons = (ADU - offset) * factor, with read variance v. `k`: row * width + column.
+    /// What one pixel does: photoelectrons = (ADU - offset) * factor, with read variance v and relative quantum
+    /// efficiency q. `k`: row * width + column.
     struct Pixel {
-        float offset_adu, factor_e_per_adu, variance_e2;
+        float offset_adu, factor_e_per_adu, variance_e2, qe;
     };
     bool uniform() const { return !maps_; }  ///< all pixels do the same
     Pixel pixel(std::size_t k) const {
-        if (uniform()) return {offset_, factor_, variance_scalar_};
-        return {maps_->offset[k], maps_->factor[k], maps_->variance.empty() ? variance_scalar_ : maps_->variance[k]};
+        if (uniform()) return {offset_, factor_, variance_scalar_, qe_scalar_};
+        return {maps_->offset[k], maps_->factor[k], maps_->variance.empty() ? variance_scalar_ : maps_->variance[k],
+                maps_->qe.empty() ? qe_scalar_ : maps_->qe[k]};
     }
 
-    /// Read variance v in photoelectrons^2: per pixel (height * width), or empty when it is the same for all.
+    /// Read variance v in photoelectrons^2: per pixel (height * width), or empty when it is the same for all. There is
+    /// a map of it wherever there is one of q, by which it is divided twice.
     std::span<const float> variance_map() const {
         return maps_ ? std::span<const float>(maps_->variance) : std::span<const float>();
     }
@@ -80,13 +94,13 @@ class CameraView {
 
     /// The movie's part of the maps, height * width values each in C order; shared by all copies of the view.
     struct Maps {
-        std::vector<float> offset, factor, variance;  ///< the last may be empty: the same for all
+        std::vector<float> offset, factor, variance, qe;  ///< the last two may be empty: the same for all
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
   private:
     int width_ = 0, height_ = 0;
-    float excess_noise_ = 1, offset_ = 0, factor_ = 1, variance_scalar_ = 0;
+    float excess_noise_ = 1, offset_ = 0, factor_ = 1, variance_scalar_ = 0, qe_scalar_ = 1;
     std::shared_ptr<const Maps> maps_;
 };
 

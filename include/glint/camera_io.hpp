@@ -20,9 +20,15 @@ struct CameraFile {
     std::vector<std::filesystem::path> files;  ///< read for it: itself and its maps
 };
 
+/// A gain, photoelectrons per ADU, that somebody else gives: instead of the file's, or where the file has none. A noise
+/// in ADU becomes photoelectrons by the gain that counts.
+struct GivenGain {
+    std::optional<double> instead, otherwise;
+};
+
 /// Reads camera.toml. Throws InputError with line and column for bad TOML, unknown keys (naming the near ones) and
 /// values out of range.
-CameraFile read_camera(const std::filesystem::path& path);
+CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {});
 
 /// Loads `offset` (ADU), `gain` (e-/ADU) and `readnoise` (e- rms), optionally `qe`, from an HDF5 map file into
 /// `camera` and makes it an SCMOS camera. A `gain` whose unit attribute says ADU/e- is inverted; `readvar` (ADU^2)

@@ -54,8 +54,12 @@ struct LocalizeResult {
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few
-/// neighbours as may be. docs/command_line.md says how it is chosen.
+/// neighbours as may be; with a calibration, that in which the widths were measured. docs/command_line.md says how it is
+/// chosen.
 int default_roi_size(const Psf& psf, double pixel_size_nm);
+
+/// What is wrong with z in a window that is not the calibration's, for a person; empty when all is well.
+std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_nm);
 
 /// Localizes a movie into a file (its format by `localization_format`). Finished blocks go to a journal
 /// `OUT.journal` beside it; when all are done the file appears under its name and the journal goes. After a stop

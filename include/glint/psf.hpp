@@ -25,6 +25,12 @@ struct AstigmaticCurve {
     double ax = 0, bx = 0, ay = 0, by = 0;
     double z_min_um = -0.6, z_max_um = 0.6;  ///< the range the calibration covers; bounds of z
 
+    /// The window in which the widths were measured, and the size of its pixels. A real PSF is no Gaussian: the width that
+    /// fits it best grows with the window, so that z is right in this one only.
+    int roi_size = 0;          ///< px; 0: the widths hold in any window; unknown_roi: nobody knows
+    double pixel_size_um = 0;  ///< 0: of any
+    static constexpr int unknown_roi = -1;
+
     double sigma_x_um(double z_um) const;
     double sigma_y_um(double z_um) const;
 };

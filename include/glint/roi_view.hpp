@@ -24,7 +24,9 @@ struct RoiView {
     std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; a camera with maps needs them
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
     std::span<const float> variance, additive;         ///< n * S * S; the first only without a camera
-    float variance_scalar = 0, excess_noise = 1;       ///< without a camera
+    std::span<const float> qe;                         ///< n * S * S, only without a camera
+    float variance_scalar = 0, qe_scalar = 1;          ///< without a camera
+    float excess_noise = 1;                            ///< without a camera
 
     std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one
 };

@@ -20,7 +20,9 @@ struct Rois {
     std::vector<float> x_start, y_start;  ///< where the spot was found, px in the ROI: fits start there; or empty
     std::vector<float> variance;          ///< n * S * S read variance, e-^2; empty: `variance_scalar` everywhere
     std::vector<float> additive;          ///< n * S * S known additive signal m, e- (other emitters); empty: none
+    std::vector<float> qe;                ///< n * S * S relative quantum efficiency q, with `variance`; or empty
     float variance_scalar = 0;            ///< e-^2
+    float qe_scalar = 1;                  ///< q where there is no `qe`: light has the variance F^2 photoelectrons / q
     float excess_noise = 1;               ///< F^2: 2 on an EMCCD
 
     std::size_t count() const { return size > 0 ? pixels.size() / (std::size_t(size) * size) : 0; }

@@ -109,9 +109,10 @@ def load_camera(path, *, pixel_size_um: float | None = None) -> Camera:
     if missing:
         raise OptionError(f"{os.fspath(path)} does not say {', '.join(missing)}: what is true of the camera has to stand there")
     values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}
+    values["qe"] = said["qe"]
     if said["kind"] == "IdealCamera":
         return IdealCamera(**values)
-    values["readnoise"] = said["readnoise"]
+    values |= {"readnoise": said["readnoise"], "sensor_roi": said["sensor_roi"]}
     if said["kind"] == "EMCCDCamera":
         return EMCCDCamera(**values, em_gain=said["em_gain"])
-    return SCMOSCamera(**values, qe=said["qe"], sensor_roi=said["sensor_roi"])
+    return SCMOSCamera(**values)

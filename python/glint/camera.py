@@ -56,7 +56,7 @@ class IdealCamera(_Camera):
     """A camera without noise of its own. With `offset` 0 and `gain` 1 its counts are photoelectrons.
 
     pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
-    per ADU, not its inverse.
+    per ADU, not its inverse. qe: response relative to the sensor's mean.
 
     >>> glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
     IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
@@ -65,6 +65,7 @@ class IdealCamera(_Camera):
     pixel_size_um: float
     offset: float = 0.0
     gain: float = 1.0
+    qe: float = 1.0
 
     def __post_init__(self):
         _check_pixel_size("IdealCamera", self.pixel_size_um)
@@ -96,7 +97,8 @@ class SCMOSCamera(_Camera):
 class EMCCDCamera(_Camera):
     """A camera with an electron-multiplying register, whose excess noise doubles the variance.
 
-    gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out.
+    gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out. The
+    others are as in SCMOSCamera, and each value may be a map too.
     """
 
     pixel_size_um: float
@@ -104,6 +106,8 @@ class EMCCDCamera(_Camera):
     gain: float = 1.0
     em_gain: float = 300.0
     readnoise: float = 0.0
+    qe: float = 1.0
+    sensor_roi: tuple[int, int] = (0, 0)
 
     def __post_init__(self):
         _check_pixel_size("EMCCDCamera", self.pixel_size_um)

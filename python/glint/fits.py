@@ -14,7 +14,7 @@ from . import _core
 from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError
-from .localizations import Localizations
+from .localizations import Localizations, warn
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -155,7 +155,7 @@ class Fitter:
 
 
 def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
-        excess_noise: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
+        excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
         weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
         min_sigma_px: float = 0.3, max_sigma_px: float | None = None, progress: Progress | None = None,
@@ -173,7 +173,8 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
     start: where fits begin: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
         columns. By default from the pixels.
-    variance, excess_noise: read noise, photoelectrons^2, and F^2 of pixels that are photoelectrons.
+    variance, excess_noise, qe: read noise, photoelectrons^2, F^2, and the relative quantum efficiency that was divided out,
+        of pixels that are photoelectrons; without a camera.
     backend: "auto" does what the variable GLINT_BACKEND says, else what is done sooner; "cpu"; "gpu".
     auto_timeout, gpu_timeout: seconds to go without a GPU, waiting or failing, until "auto" takes the CPU, and until "gpu"
         raises.
@@ -201,6 +202,9 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     if isinstance(rois, Rois):
         rois, corners, frames, start = (own if own is not None else given
                                         for own, given in zip((None, corners, frames, start), rois))
+    if camera is not None and (variance, excess_noise, qe) != (0, 1, 1):
+        raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
+                          "readnoise, kind and qe: give either")
     stack = pixels_of(rois)
     n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
@@ -208,14 +212,17 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
-                       None if camera is None else core_camera(camera), variance, excess_noise)
+                       None if camera is None else core_camera(camera), variance, excess_noise, qe)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                           tolerance)
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
+    of_psf = core_psf(psf, pixel_size_um)
+    if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
+        warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
-        core, core_psf(psf, pixel_size_um), pixel_size_um or 1.0, options, progress, on_wait, log)
+        core, of_psf, pixel_size_um or 1.0, options, progress, on_wait, log)
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, FitInfo(**info),
                 x_corner, y_corner, frames)
 

@@ -52,7 +52,7 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         what is finished as a valid NAME.partial.EXT; `resume=True` goes on, and ends with the same bytes.
         A run that is finished is read back as it is (`info` is then None), unless it was made with other settings: OptionError.
         `overwrite=True` replaces a file or a journal that is there; nothing else that is there is written over.
-    roi_size: edge of the fitted window, px; None: from the PSF. threshold: of the detection, standard deviations of the
+    roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
         noise; None: 5, on an EMCCD 6.
     frames: (begin, end) or slice(begin, end): only these; frame numbers stay the movie's.
     neighbor_rounds: how often spots that overlap are fitted again with their neighbours as a known signal; 0: never.

@@ -75,6 +75,10 @@ class AstigmaticXYZNB:
     u = (z + gamma) / d; all in micrometres. z stays within [z_min_um, z_max_um]. `load_calibration()` and
     `calibrate_astigmatism()` make one.
 
+    roi_size, pixel_size_um: the window in which the widths were measured, px, and the edge of its pixels: the widths of a
+    real PSF depend on the window, so that z is right in this one only, which `localize()` takes. 0: they hold in any.
+    -1: nobody knows; `localize()` and `fit()` warn.
+
     >>> psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
     >>> round(psf.sigma_x_um(0.2), 3)
     0.14
@@ -90,11 +94,14 @@ class AstigmaticXYZNB:
     by: float = 0.0
     z_min_um: float = -0.6
     z_max_um: float = 0.6
+    roi_size: int = 0
+    pixel_size_um: float = 0.0
 
     def _curve(self):
         curve = _core.AstigmaticCurve()
         for field in dataclasses.fields(self):
-            setattr(curve, field.name, float(getattr(self, field.name)))
+            kind = int if field.name == "roi_size" else float
+            setattr(curve, field.name, kind(getattr(self, field.name)))
         return curve
 
     def sigma_x_um(self, z_um: float) -> float:

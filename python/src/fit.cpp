@@ -47,10 +47,10 @@ PixelType type_of(const Pixels& pixels) {
 struct Stack {
     Pixels pixels;
     std::optional<Vector<std::int32_t>> x_corner, y_corner;
-    std::vector<Vector<float>> start;  ///< none, x and y, or a column for each parameter
-    std::optional<Camera> camera;      ///< none: the pixels are photoelectrons
-    float variance_e2 = 0, excess_noise = 1;
-    int gpu = -1;  ///< that the pixels lie on; -1: on the host
+    std::vector<Vector<float>> start;                 ///< none, x and y, or a column for each parameter
+    std::optional<Camera> camera;                     ///< none: the pixels are photoelectrons
+    float variance_e2 = 0, excess_noise = 1, qe = 1;  ///< without a camera
+    int gpu = -1;                                     ///< that the pixels lie on; -1: on the host
 };
 
 /// Bytes of "1GiB" or "25%", the latter of the first GPU that can be used.
@@ -87,7 +87,8 @@ RoiView view_of(const Stack& stack, const std::optional<CameraView>& camera) {
     if (stack.x_corner) rois.x_corner = span_of(*stack.x_corner);
     if (stack.y_corner) rois.y_corner = span_of(*stack.y_corner);
     if (stack.start.size() == 2) rois.x_start = span_of(stack.start[0]), rois.y_start = span_of(stack.start[1]);
-    if (!camera) rois.variance_scalar = stack.variance_e2, rois.excess_noise = stack.excess_noise;
+    if (!camera)
+        rois.variance_scalar = stack.variance_e2, rois.excess_noise = stack.excess_noise, rois.qe_scalar = stack.qe;
     return rois;
 }
 
@@ -210,14 +211,21 @@ void bind_fit(nb::module_& m) {
             "__init__",
             [](Stack* stack, Pixels pixels, std::optional<Vector<std::int32_t>> x_corner,
                std::optional<Vector<std::int32_t>> y_corner, std::vector<Vector<float>> start,
-               std::optional<Camera> camera, float variance_e2, float excess_noise) {
+               std::optional<Camera> camera, float variance_e2, float excess_noise, float qe) {
                 if (pixels.shape(1) != pixels.shape(2)) throw OptionError("ROIs are squares: (n, S, S)");
                 const int gpu = gpu_of(pixels);
-                new (stack) Stack{std::move(pixels), std::move(x_corner), std::move(y_corner), std::move(start),
-                                  std::move(camera), variance_e2,         excess_noise,        gpu};
+                new (stack) Stack{std::move(pixels),
+                                  std::move(x_corner),
+                                  std::move(y_corner),
+                                  std::move(start),
+                                  std::move(camera),
+                                  variance_e2,
+                                  excess_noise,
+                                  qe,
+                                  gpu};
             },
             "pixels"_a.noconvert(), "x_corner"_a.none(), "y_corner"_a.none(), "start"_a, "camera"_a.none(),
-            "variance_e2"_a, "excess_noise"_a)
+            "variance_e2"_a, "excess_noise"_a, "qe"_a)
         .def_prop_ro("address",
                      [](const Stack& stack) { return reinterpret_cast<std::uintptr_t>(stack.pixels.data()); });
     m.def("to_localizations", &localizations_of, "columns"_a, "x_corner"_a.none(), "y_corner"_a.none(), "frame"_a,

@@ -14,6 +14,7 @@
 #include "glint/error.hpp"
 #include "movie.hpp"
 #include "running.hpp"
+#include "words.hpp"
 
 namespace glint::python {
 namespace {
@@ -135,6 +136,9 @@ void bind_localize(nb::module_& m) {
             },
             "progress"_a.none(), "on_wait"_a.none(), "log"_a.none(), "warn"_a.none());
     m.def("default_roi_size", &default_roi_size, "psf"_a, "pixel_size_nm"_a);
+    m.def("calibration_warning", [](const Psf& psf, int roi_size, double pixel_size_nm) {
+        return in_python(calibration_warning(psf, roi_size, pixel_size_nm));
+    });
     m.def("partial_path", &partial_path, "out"_a);
     m.def("journal_path", &journal_path, "out"_a);
     m.def("localize", &to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);

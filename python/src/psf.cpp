@@ -23,6 +23,8 @@ void bind_psf(nb::module_& m) {
         .def_rw("by", &AstigmaticCurve::by)
         .def_rw("z_min_um", &AstigmaticCurve::z_min_um)
         .def_rw("z_max_um", &AstigmaticCurve::z_max_um)
+        .def_rw("roi_size", &AstigmaticCurve::roi_size)
+        .def_rw("pixel_size_um", &AstigmaticCurve::pixel_size_um)
         .def("sigma_x_um", &AstigmaticCurve::sigma_x_um, "z_um"_a)
         .def("sigma_y_um", &AstigmaticCurve::sigma_y_um, "z_um"_a);
     nb::class_<Psf>(m, "Psf")

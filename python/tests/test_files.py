@@ -1,5 +1,6 @@
 """Files and tables: Picasso, h5py and tifffile judge what is written, and write what is read."""
 import pickle
+import warnings
 
 import glint
 import h5py
@@ -167,6 +168,11 @@ def test_cameras_from_files(tmp_path):
     assert camera.offset.shape == (40, 50) and float(camera.gain[3, 4]) == 0.5
     with pytest.raises(glint.OptionError, match="pixel_size"):
         glint.load_camera(tmp_path / "maps.toml")
+    (tmp_path / "em.toml").write_text('maps = "maps.hdf5"\nkind = "emccd"\nem_gain = 200\nqe = 0.9\nsensor_roi = [3, 4]\n')
+    camera = glint.load_camera(tmp_path / "em.toml", pixel_size_um=0.1)
+    assert (camera.qe, camera.sensor_roi, camera.em_gain) == (pytest.approx(0.9), (3, 4), 200)
+    (tmp_path / "dim.toml").write_text("offset = 99\ngain = 0.6\nqe = 0.5\n")
+    assert glint.load_camera(tmp_path / "dim.toml", pixel_size_um=0.1).qe == 0.5
     (tmp_path / "bad.toml").write_text("offset = 99\ngian = 0.6\n")
     with pytest.raises(glint.InputError, match="gian"):
         glint.load(tmp_path / "bad.toml")
@@ -191,6 +197,14 @@ def test_a_calibration_is_found_and_kept(tmp_path):
     glint.save(tmp_path / "lens.toml", found)
     again = glint.load(tmp_path / "lens.toml")
     assert again.gamma_um == pytest.approx(found.psf.gamma_um, rel=1e-6)
+    assert again.roi_size == found.psf.roi_size > 9 and again.pixel_size_um == 0.1
+    with pytest.warns(UserWarning, match="Leave roi_size out, or calibrate with roi_size=9"):
+        glint.localize(stack, again, glint.IdealCamera(0.1), roi_size=9)
+    with pytest.warns(UserWarning, match="window of 9 px"):
+        glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(0.1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(glint.localize(stack, again, glint.IdealCamera(0.1))) > 2 * slices
     with pytest.raises(glint.InputError):
         glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(0.1), z_step_um=z_step_um)
 

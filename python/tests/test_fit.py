@@ -175,6 +175,8 @@ def test_refuses_what_is_no_stack(psf, camera, rois, words):
     (dict(tolerance=0), "tolerance"),
     (dict(variance=float("nan"), camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "variance"),
     (dict(excess_noise=0.5, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "F^2"),
+    (dict(qe=0, camera=None, psf=glint.GaussianXYNB(sigma_px=1.3)), "quantum efficiency"),
+    (dict(variance=4.0), "give either"),
     (dict(corners=np.zeros((499, 2), int)), "(499, 2)"),
     (dict(corners=np.full((500, 2), 0.5)), "0.5"),
     (dict(frames=np.full(500, -1)), "-1"),

@@ -24,16 +24,21 @@ std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t s
     return photoelectrons;
 }
 
-/// The camera as it would have taken the sum of `slices` frames of photoelectrons: read variances add up.
+/// The camera as it would have taken the sum of `slices` frames of photoelectrons: read variances add up. The noise is
+/// given as it is before q divides it.
 Camera camera_of_sum(const Camera& camera, const CameraView& view, std::int64_t slices) {
     Camera sum;
     sum.kind = camera.kind;
+    const auto noise_e = [&](float variance, float qe) { return std::sqrt(variance * float(slices)) * qe; };
+    sum.relative_qe.scalar = view.qe_scalar();
     if (view.variance_map().empty()) {
-        sum.readnoise_e.scalar = std::sqrt(view.variance_scalar() * float(slices));
+        sum.readnoise_e.scalar = noise_e(view.variance_scalar(), view.qe_scalar());
         return sum;
     }
     sum.sensor_width = view.width(), sum.sensor_height = view.height();
-    for (float variance : view.variance_map()) sum.readnoise_e.map.push_back(std::sqrt(variance * float(slices)));
+    for (std::size_t k = 0; k < view.variance_map().size(); ++k)
+        sum.readnoise_e.map.push_back(noise_e(view.pixel(k).variance_e2, view.pixel(k).qe));
+    sum.relative_qe.map.assign(view.qe_map().begin(), view.qe_map().end());
     return sum;
 }
 

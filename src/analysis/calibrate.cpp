@@ -179,6 +179,7 @@ Calibration calibrate_astigmatism(Movie& stack, const Camera& camera, const Cali
                        widths.sigma_x,     widths.sigma_y,     widths.sigma_x_unc,
                        widths.sigma_y_unc, int(beads.count()), fitted.rms_residual_um};
     for (double& z : result.z_um) z -= fitted.z_middle_um;
+    result.curve.roi_size = roi_size, result.curve.pixel_size_um = options.pixel_size_nm / 1000;
     return result;
 }
 

@@ -31,7 +31,8 @@ Examples:
 BEADS: one slice a frame, in equal steps of z. The widths of every bead are fitted freely slice by slice, and the curve
 of Huang et al. (2008) is fitted to their medians. A stack that cannot give z is refused with the reason: no
 beads, widths that do not cross, or a lens whose axes lie aslant to the pixels.
-Use the result with `glint localize --calibration cal.toml`.)";
+Use the result with `glint localize --calibration cal.toml`. Widths, and so z, depend on the window that is fitted: localize
+takes the one of the calibration, which --roi sets here. In crowded movies take a smaller one, such as --roi 9.)";
 
 struct CalibrateFlags {
     std::string beads, out, plot, z_step, z_center, sigma;
@@ -75,13 +76,16 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
                            {"ay", c.ay},
                            {"by", c.by},
                            {"z_min_um", c.z_min_um},
-                           {"z_max_um", c.z_max_um}});
+                           {"z_max_um", c.z_max_um},
+                           {"roi_px", c.roi_size},
+                           {"pixel_size_um", c.pixel_size_um}});
     Summary()
         .add("beads", with_commas(calibration.beads))
         .add("widths in focus", fmt::format("x {:.4f}, y {:.4f} um", c.sx0_um, c.sy0_um))
         .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
         .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um))
         .add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
+        .add("window", fmt::format("{} px; `localize` will take the same", c.roi_size))
         .add("curve misses by", fmt::format("{:.4f} um rms", calibration.rms_residual_um))
         .add("written", flags.out)
         .print();

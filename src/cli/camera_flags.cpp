@@ -43,6 +43,11 @@ void set_corner(const std::string& text, Camera& camera) {
             fmt::format("--sensor-roi {}: expected X,Y, the sensor's pixel at which the movie begins, as in "
                         "--sensor-roi 512,256",
                         text));
+    if (!camera.has_maps())
+        throw OptionError(fmt::format(
+            "--sensor-roi {} says where on the maps of the sensor the movie begins, and this camera has none: "
+            "give --camera with a camera.toml that names maps, or leave --sensor-roi out",
+            text));
 }
 
 void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
@@ -138,7 +143,8 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
 
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
                          bool pixel_size_needed) {
-    const CameraFile file = flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file);
+    const CameraFile file =
+        flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
     CameraFacts facts{file.camera, 0, file.files, {}};
     Report report;
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
@@ -146,6 +152,8 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const
     set_gain(flags, movie, file, facts.camera, report);
     set_em_gain(flags, movie, facts.camera, report);
     set_readnoise(flags, facts.camera, report);
+    if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
+        report.found("relative QE " + text_of(qe, ""), flags.camera_file);
     if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
     if (!report.missing.empty()) throw_missing(report, movie, example);
     facts.sources = report.sources;

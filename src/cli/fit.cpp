@@ -16,6 +16,7 @@
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "glint/localize.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/version.hpp"
 
@@ -107,6 +108,8 @@ int run(FitFlags& flags) {
     const Rois rois = read_rois(flags.rois, facts.camera);
     console.notice(fmt::format("{}: {} ROIs of {} px; {}", flags.rois, with_commas(std::int64_t(rois.count())),
                                rois.size, facts.sources));
+    const std::string warning = calibration_warning(psf, rois.size, facts.pixel_size_nm);
+    if (!warning.empty()) console.warn(warning);
     flags.options.stop = &stop_on_signals();
     use_backend(flags.backend, flags.options, console);
     flags.options.progress = console.progress(flags.rois, "fits");

@@ -34,8 +34,8 @@ Examples:
 Movies: TIFF (ImageJ, OME, BigTIFF, MicroManager), Picasso .raw. Output by its name: .hdf5 Picasso, .csv
 ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.
-ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7 (with --calibration sigma is the mean width at
-z = 0). In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
+ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
+right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
 Exit codes: 0 done, 2 wrong options, 3 bad input, 4 output failed, 130 interrupted.)";
 
 bool names_a_file(const fs::path& out) {

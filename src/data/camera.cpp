@@ -98,8 +98,12 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     check(camera.relative_qe, qe_limits, pixels, camera.sensor_width);
     if (!(camera.em_gain >= 1 && camera.em_gain <= 1e5))
         throw OptionError(fmt::format("EM gain {} is outside 1 to 100000", camera.em_gain));
-    const bool any_map = camera.offset_adu.is_map() || camera.gain_e_per_adu.is_map() || camera.readnoise_e.is_map() ||
-                         camera.relative_qe.is_map();
+    if (!camera.has_maps() && (camera.roi_x != 0 || camera.roi_y != 0))
+        throw OptionError(fmt::format(
+            "the movie is said to begin at ({}, {}) of the sensor, and the camera has no maps: give maps, or "
+            "leave --sensor-roi X,Y out",
+            camera.roi_x, camera.roi_y));
+    if (!camera.relative_qe.is_map()) qe_scalar_ = camera.relative_qe.scalar;
     const float em_gain = float(camera.em_gain);
     const auto factor = [&](std::size_t k) {
         return at(camera.gain_e_per_adu, k) / (em_gain * at(camera.relative_qe, k));
@@ -108,7 +112,7 @@ CameraView::CameraView(const Camera& camera, int width, int height)
         const float noise = at(camera.readnoise_e, k) / (em_gain * at(camera.relative_qe, k));
         return noise * noise;
     };
-    if (!any_map) {
+    if (!camera.has_maps()) {
         offset_ = camera.offset_adu.scalar;
         factor_ = factor(0);
         variance_scalar_ = variance(0);
@@ -121,7 +125,10 @@ CameraView::CameraView(const Camera& camera, int width, int height)
             "corner on the sensor with --sensor-roi X,Y, or maps of the right camera",
             camera.sensor_width, camera.sensor_height, width, height, camera.roi_x, camera.roi_y));
     Maps maps{cut(camera, width, height, [&](std::size_t k) { return at(camera.offset_adu, k); }),
-              cut(camera, width, height, factor), cut(camera, width, height, variance)};
+              cut(camera, width, height, factor), cut(camera, width, height, variance),
+              camera.relative_qe.is_map()
+                  ? cut(camera, width, height, [&](std::size_t k) { return camera.relative_qe.map[k]; })
+                  : std::vector<float>()};
     variance_scalar_ = mean(maps.variance);
     if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map()) maps.variance.clear();
     maps_ = std::make_shared<const Maps>(std::move(maps));

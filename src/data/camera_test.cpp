@@ -57,6 +57,29 @@ TEST(Camera, scalars) {
     EXPECT_EQ(view.excess_noise(), 1);
 }
 
+TEST(Camera, a_quantum_efficiency_divides_light_read_noise_and_shot_noise) {
+    Camera camera;
+    camera.relative_qe.scalar = 0.5f, camera.readnoise_e.scalar = 3;
+    const CameraView scalar(camera, 2, 1);
+    EXPECT_EQ(scalar.pixel(0).factor_e_per_adu, 2);
+    EXPECT_EQ(scalar.variance_scalar(), 36);
+    EXPECT_EQ(scalar.qe_scalar(), 0.5f);
+    EXPECT_EQ(scalar.shot_noise(), 2);
+    camera.sensor_width = 3, camera.sensor_height = 1, camera.relative_qe = {0, {1, 0.5f, 2}};
+    camera.roi_x = 1;
+    const CameraView map(camera, 2, 1);
+    EXPECT_EQ(std::vector<float>(map.qe_map().begin(), map.qe_map().end()), (std::vector<float>{0.5f, 2}));
+    EXPECT_EQ(std::vector<float>(map.variance_map().begin(), map.variance_map().end()),
+              (std::vector<float>{36, 2.25f}));
+    EXPECT_EQ(map.shot_noise(), 1);
+}
+
+TEST(Camera, a_place_on_the_sensor_without_maps_is_refused) {
+    Camera camera;
+    camera.roi_x = 5;
+    EXPECT_HAS(message_of(camera), "begin at (5, 0) of the sensor, and the camera has no maps");
+}
+
 TEST(Camera, maps_are_cut_at_the_region_of_interest) {
     Camera camera = mapped();
     camera.roi_x = 1, camera.roi_y = 1;

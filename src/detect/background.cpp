@@ -23,23 +23,24 @@ Background::Background(const CameraView& camera, double sigma_px)
 float Background::clipped_mean(const float* photoelectrons, int column, int row) const {
     const int x = column * grid_.tile_px, y = row * grid_.tile_px, width = camera_->width();
     const long first = long(y) * width + x;
-    const auto map = camera_->variance_map();
+    const auto map = camera_->variance_map(), qe = camera_->qe_map();
     const Tile tile{photoelectrons + first,
                     map.empty() ? nullptr : map.data() + first,
+                    qe.empty() ? nullptr : qe.data() + first,
                     width,
                     column + 1 < grid_.columns ? grid_.tile_px : width - x,
                     row + 1 < grid_.rows ? grid_.tile_px : camera_->height() - y,
-                    camera_->excess_noise(),
+                    camera_->shot_noise(),
                     camera_->variance_scalar()};
     const double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
-    return glint::clipped_mean(plain, tile.excess_noise, tile.variance_scalar,
+    return glint::clipped_mean(plain, tile.shot_noise, tile.variance_scalar,
                                [&](float mean, double* sum, double* count) {
                                    GLINT_PICK(clipped_sum)(tile, mean, sum, count);
                                });
 }
 
 void Background::measure(const float* photoelectrons) {
-    const float scale = camera_->excess_noise(), variance = camera_->variance_scalar();
+    const float scale = camera_->shot_noise(), variance = camera_->variance_scalar();
     for (int row = 0; row < grid_.rows; ++row)
         for (int column = 0; column < grid_.columns; ++column) {
             const std::size_t k = std::size_t(row) * grid_.columns + column;

@@ -21,11 +21,11 @@ class Background {
     /// deviations (of the camera model) above are left out until the mean stands still.
     void measure(const float* photoelectrons);
 
-    /// F^2 bg (+ nothing else) of one row, or 1 / sqrt(F^2 bg + v) with the scalar variance.
+    /// f bg (+ nothing else) of one row, f = CameraView::shot_noise(), or 1 / sqrt(f bg + v) with the scalar variance.
     void shot_noise_row(int y, float* out) { interpolate(shot_, y, out); }
     void inverse_sigma_row(int y, float* out) { interpolate(inverse_sigma_, y, out); }
 
-    /// Variance F^2 bg + v of the tile that a pixel lies in, e-^2; v is the mean of the map when there is
+    /// Variance f bg + v of the tile that a pixel lies in, e-^2; v is the mean of the map when there is
     /// one.
     float variance_at(int x, int y) const;
 

@@ -31,6 +31,7 @@ Rois make_rois(const CameraView& camera, int size) {
     Rois rois;
     rois.size = size;
     rois.variance_scalar = camera.variance_scalar();
+    rois.qe_scalar = camera.qe_scalar();
     rois.excess_noise = camera.excess_noise();
     return rois;
 }
@@ -43,6 +44,7 @@ void cut_rois(std::span<const float> photoelectrons, const CameraView& camera, c
         const int y = std::clamp(spots.y[k] - size / 2, 0, height - size);
         append_square(photoelectrons, width, x, y, size, rois.pixels);
         if (!camera.variance_map().empty()) append_square(camera.variance_map(), width, x, y, size, rois.variance);
+        if (!camera.qe_map().empty()) append_square(camera.qe_map(), width, x, y, size, rois.qe);
         rois.x_corner.push_back(x);
         rois.y_corner.push_back(y);
         rois.x_start.push_back(float(spots.x[k] - x));

@@ -31,6 +31,7 @@ class EmptyNoise {
     struct Sample : NoiseSample {
         bool is_used;
     };
+    NoisePlace place(const float* photoelectrons, const Background& background, int x, int y) const;
 
     const CameraView* camera_;
     NoiseGrid grid_;

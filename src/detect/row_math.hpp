@@ -59,7 +59,7 @@ GLINT_PORTABLE float weighted_score(float a, float b, float c, float p, float q)
     return information > 1e-4f * c ? (p - ratio * q) / __builtin_sqrtf(information) : 0.0f;
 }
 
-/// 1 / (F^2 bg + v), but not for a variance below the least one.
+/// 1 / (f bg + v), but not for a variance below the least one.
 GLINT_PORTABLE float weight(float shot_noise, float variance, float least_variance) {
     const float sum = shot_noise + variance;
     return 1.0f / (sum > least_variance ? sum : least_variance);
@@ -73,27 +73,38 @@ GLINT_PORTABLE bool is_maximum(const float* above, const float* here, const floa
 }
 
 /// Whether a pixel counts as background around a mean: not more than three standard deviations and 2 F^2 above. Where
-/// all pixels have the same noise, and where each has its own.
+/// all pixels have the same noise, where each has its own, and where each has its own quantum efficiency q too.
 struct BelowLimit {
     float limit;
     template <class T>
-    GLINT_PORTABLE auto keep(T pixel, T) const {
+    GLINT_PORTABLE auto keep(T pixel, T, T) const {
         return pixel <= limit;
     }
 };
 struct BelowOwnLimit {
-    float top, shot_noise;  ///< mean + 2 F^2, F^2 mean
+    float top, shot_noise;  ///< mean + 2 f, f mean
     template <class T>
-    GLINT_PORTABLE auto keep(T pixel, T variance) const {
+    GLINT_PORTABLE auto keep(T pixel, T variance, T) const {
         const T over = pixel - top;
         return (over <= 0.0f) | (over * over <= 9.0f * (variance + shot_noise));
     }
 };
-GLINT_PORTABLE BelowOwnLimit own_limit(float mean, float excess_noise) {
-    return {mean + 2 * excess_noise, mean > 0 ? excess_noise * mean : 0.0f};
+struct BelowOwnLimitByQe {
+    float mean, excess_noise, shot_noise;
+    template <class T>
+    GLINT_PORTABLE auto keep(T pixel, T variance, T qe) const {
+        const T over = (pixel - mean) * qe - 2 * excess_noise;
+        return (over <= 0.0f) | (over * over <= 9.0f * qe * (variance * qe + shot_noise));
+    }
+};
+GLINT_PORTABLE BelowOwnLimit own_limit(float mean, float shot_noise) {
+    return {mean + 2 * shot_noise, mean > 0 ? shot_noise * mean : 0.0f};
 }
-GLINT_PORTABLE BelowLimit one_limit(float mean, float excess_noise, float variance) {
-    const BelowOwnLimit own = own_limit(mean, excess_noise);
+GLINT_PORTABLE BelowOwnLimitByQe own_limit_by_qe(float mean, float excess_noise) {
+    return {mean, excess_noise, mean > 0 ? excess_noise * mean : 0.0f};
+}
+GLINT_PORTABLE BelowLimit one_limit(float mean, float shot_noise, float variance) {
+    const BelowOwnLimit own = own_limit(mean, shot_noise);
     return {own.top + 3 * __builtin_sqrtf(own.shot_noise + variance)};
 }
 

@@ -26,7 +26,7 @@ struct ColumnSums {
 struct UniformNorms {
     const float* box_ratio;      ///< A / B of eq. 5.5
     const float* norm;           ///< 1 / sqrt(C - A^2 / B); 0 where a spot and a background look alike
-    const float* inverse_sigma;  ///< 1 / sqrt(F^2 bg + v)
+    const float* inverse_sigma;  ///< 1 / sqrt(f bg + v)
     const float* narrow_norm;    ///< 1 / sum of the narrow kernel's taps inside the frame
 };
 
@@ -39,9 +39,10 @@ struct SearchedRows {
 struct Tile {
     const float* pixels;
     const float* variance;  ///< per pixel, or null: variance_scalar
-    long stride;            ///< from row to row of both
+    const float* qe;        ///< per pixel, with `variance`, or null: it is in shot_noise
+    long stride;            ///< from row to row of all
     int width, height;
-    float excess_noise, variance_scalar;
+    float shot_noise, variance_scalar;  ///< CameraView::shot_noise
 };
 
 // clang-format off
@@ -59,15 +60,15 @@ bool uniform_scores(const ColumnSums& sums, const Kernels& kernels, const Unifor
 /// The same with weights per pixel: `weights` from squared_column_sums of w, `signal` from narrow_column_sums of w e.
 bool weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const float* narrow_weights,
                      const Kernels& kernels, int width, float threshold, float* score, float* narrow);
-/// w = 1 / max(shot + v, least) and w e.
-void weigh(const float* pixels, const float* shot_noise, const float* variance, float least_variance, int width,
-           float* weights, float* weighted);
+/// w = 1 / max(shot / q + v, least) and w e; `qe` null: q = 1.
+void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float least_variance,
+           int width, float* weights, float* weighted);
 
 /// Columns where `here` is the maximum of its 3x3 neighbourhood (of equals, the first) and the score reaches the
 /// threshold; returns their number.
 int find_maxima(const SearchedRows& rows, int width, float threshold, int* columns);
 
-/// Sum and number of the pixels that do not exceed `mean` by more than three standard deviations and 2 F^2.
+/// Sum and number of the pixels that do not exceed `mean` by more than three standard deviations and 2 f.
 void clipped_sum(const Tile& tile, float mean, double* sum, double* count);
 /// Sum of all pixels.
 double plain_sum(const Tile& tile);

@@ -136,15 +136,16 @@ void sum_kept(const Tile& tile, const Test test, double* sum, double* count) {
     for (int y = 0; y < tile.height; ++y) {
         const float* row = tile.pixels + y * tile.stride;
         const float* variance = (tile.variance ? tile.variance : tile.pixels) + y * tile.stride;
+        const float* qe = (tile.qe ? tile.qe : tile.pixels) + y * tile.stride;
         int x = 0;
         for (; x + lanes <= tile.width; x += lanes) {
             const Lanes pixel = load(row + x);
-            const auto keep = test.keep(pixel, load(variance + x));
+            const auto keep = test.keep(pixel, load(variance + x), load(qe + x));
             sums += keep ? pixel : zero;
             counts += keep ? one : zero;
         }
         for (; x < tile.width; ++x) {
-            if (!test.keep(row[x], variance[x])) continue;
+            if (!test.keep(row[x], variance[x], qe[x])) continue;
             rest += row[x], rest_count += 1;
         }
     }
@@ -185,9 +186,17 @@ bool weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const 
                        WeightedScores{weights, signal, narrow_weights, kernels, width, threshold, score, narrow});
 }
 
-void weigh(const float* pixels, const float* shot_noise, const float* variance, float least_variance, int width,
-           float* weights, float* weighted) {
+void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float least_variance,
+           int width, float* weights, float* weighted) {
     float* __restrict w = weights, * __restrict we = weighted;
+    if (qe) {
+#pragma GCC ivdep
+        for (int x = 0; x < width; ++x) {
+            w[x] = weight(shot_noise[x] / qe[x], variance[x], least_variance);
+            we[x] = w[x] * pixels[x];
+        }
+        return;
+    }
 #pragma GCC ivdep
     for (int x = 0; x < width; ++x) {
         w[x] = weight(shot_noise[x], variance[x], least_variance);
@@ -226,10 +235,12 @@ double plain_sum(const Tile& tile) {
 }
 
 void clipped_sum(const Tile& tile, float mean, double* sum, double* count) {
-    if (tile.variance)
-        sum_kept(tile, own_limit(mean, tile.excess_noise), sum, count);
+    if (tile.qe)
+        sum_kept(tile, own_limit_by_qe(mean, tile.shot_noise), sum, count);
+    else if (tile.variance)
+        sum_kept(tile, own_limit(mean, tile.shot_noise), sum, count);
     else
-        sum_kept(tile, one_limit(mean, tile.excess_noise, tile.variance_scalar), sum, count);
+        sum_kept(tile, one_limit(mean, tile.shot_noise, tile.variance_scalar), sum, count);
 }
 
 }  // namespace glint::GLINT_ISA

@@ -23,6 +23,7 @@ class WeightedScoreRows : public ScoreRows {
         : width_(camera.width()),
           height_(camera.height()),
           variance_(camera.variance_map().begin(), camera.variance_map().end()),
+          qe_(camera.qe_map().begin(), camera.qe_map().end()),
           filter_(sigma_px),
           background_(camera, sigma_px),
           outside_(std::size_t(width_), 0.0f),
@@ -68,13 +69,13 @@ class WeightedScoreRows : public ScoreRows {
             const std::size_t first = std::size_t(weighed_rows_) * width_;
             background_.shot_noise_row(weighed_rows_, shot_noise_.data());
             GLINT_PICK(weigh)
-            (frame_ + first, shot_noise_.data(), variance_.data() + first, least_variance, width_,
-             weights_.at(weighed_rows_), signal_.at(weighed_rows_));
+            (frame_ + first, shot_noise_.data(), variance_.data() + first, qe_.empty() ? nullptr : qe_.data() + first,
+             least_variance, width_, weights_.at(weighed_rows_), signal_.at(weighed_rows_));
         }
     }
 
     int width_, height_;
-    std::vector<float> variance_;
+    std::vector<float> variance_, qe_;
     Filter filter_;
     Background background_;
     const float* frame_ = nullptr;

@@ -41,7 +41,7 @@ class HostPixels {
 
 bool are_photoelectrons(const RoiView& rois) { return !rois.camera && rois.type == PixelType::float32; }
 
-/// Counts of some ROIs as photoelectrons, and the read variance of their pixels where the camera has a map of it.
+/// Counts of some ROIs as photoelectrons, and the noise of their pixels where the camera has maps of it.
 class Converted {
   public:
     KernelInput input(const RoiView& rois, const std::byte* counts, std::int64_t first, std::int64_t count) {
@@ -51,33 +51,40 @@ class Converted {
         pixels_.resize(std::size_t(count) * area);
         if (camera.uniform()) {
             camera.window_to_photoelectrons(counts, rois.type, 0, 0, int(pixels_.size()), 1, pixels_.data());
-            return {pixels_.data(), nullptr, nullptr, 0, {}, count};
+            return {pixels_.data(), nullptr, nullptr, 0, {}, count, nullptr};
         }
-        const bool noise_map = !camera.variance_map().empty();
+        const bool noise_map = !camera.variance_map().empty(), qe_map = !camera.qe_map().empty();
         if (noise_map) variance_.resize(pixels_.size());
+        if (qe_map) qe_.resize(pixels_.size());
         for (std::int64_t k = 0; k < count; ++k, counts += rois.roi_bytes()) {
             const int x = rois.x_corner[std::size_t(first + k)], y = rois.y_corner[std::size_t(first + k)];
             camera.window_to_photoelectrons(counts, rois.type, x, y, rois.size, rois.size, &pixels_[k * area]);
-            for (int row = 0; noise_map && row < rois.size; ++row)
-                std::copy_n(&camera.variance_map()[std::size_t(y + row) * camera.width() + x], rois.size,
-                            &variance_[k * area + row * rois.size]);
+            const auto cut = [&](std::span<const float> map, std::vector<float>& to) {
+                for (int row = 0; row < rois.size; ++row)
+                    std::copy_n(&map[std::size_t(y + row) * camera.width() + x], rois.size,
+                                &to[k * area + row * rois.size]);
+            };
+            if (noise_map) cut(camera.variance_map(), variance_);
+            if (qe_map) cut(camera.qe_map(), qe_);
         }
-        return {pixels_.data(), noise_map ? variance_.data() : nullptr, nullptr, 0, {}, count};
+        return {pixels_.data(), noise_map ? variance_.data() : nullptr, nullptr, 0, {},
+                count,          qe_map ? qe_.data() : nullptr};
     }
 
   private:
-    std::vector<float> pixels_, variance_;
+    std::vector<float> pixels_, variance_, qe_;
 };
 
 /// The part [first, first + count) of the stack, whose pixels are `pixels`.
 KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Starts& starts, std::int64_t first,
                        std::int64_t count, Converted& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
-    KernelInput in{reinterpret_cast<const float*>(pixels), nullptr, nullptr, 0, {}, count};
+    KernelInput in{reinterpret_cast<const float*>(pixels), nullptr, nullptr, 0, {}, count, nullptr};
     if (!are_photoelectrons(rois)) in = converted.input(rois, pixels, first, count);
     in.known_starts = starts.known;
     if (!rois.variance.empty()) in.variance = rois.variance.data() + at;
     if (!rois.additive.empty()) in.additive = rois.additive.data() + at;
+    if (!rois.qe.empty()) in.qe = rois.qe.data() + at;
     for (int k = 0; k < starts.known; ++k) in.start[k] = starts.of[k] + first;
     return in;
 }

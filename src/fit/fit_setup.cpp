@@ -16,7 +16,8 @@ namespace {
 /// A camera brings the noise and, with maps, needs to know where each ROI was cut.
 template <class Require>
 void check_camera(const RoiView& rois, const Require& require) {
-    require(rois.variance.empty(), "variances come from the camera: give either");
+    require(rois.variance.empty() && rois.qe.empty(),
+            "variances and quantum efficiencies come from the camera: give either");
     require(rois.camera->uniform() || (rois.camera->width() >= rois.size && rois.camera->height() >= rois.size),
             fmt::format("the camera's {} x {} px are less than a ROI of {}", rois.camera->width(),
                         rois.camera->height(), rois.size));
@@ -63,11 +64,16 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     };
     fits(rois.variance.size(), pixels, "variances", "pixels");
     fits(rois.additive.size(), pixels, "additive values", "pixels");
+    fits(rois.qe.size(), pixels, "quantum efficiencies", "pixels");
+    require(rois.qe.empty() || !rois.variance.empty() || pixels == 0,
+            "a quantum efficiency of each pixel needs its read variance too: 0 where there is none");
     fits(rois.x_start.size(), rois.count, "start positions", "ROIs");
     fits(rois.y_start.size(), rois.x_start.size(), "start positions along y", "along x");
     require(rois.x_start.size() == rois.y_start.size(), "start positions need both x and y");
     require(rois.variance_scalar >= 0 && rois.variance_scalar < 1e9f, "the read variance must be 0 or more");
     require(rois.excess_noise >= 1 && rois.excess_noise <= 4, "the excess noise factor F^2 is 1 to 4");
+    require(rois.qe_scalar >= 1e-3f && rois.qe_scalar <= 1e3f,
+            "the relative quantum efficiency is 0.001 to 1000, and near 1");
     require(pixel_size_um > 0, "the pixel size must be greater than 0: --pixel-size 100nm");
     if (rois.camera) check_camera(rois, require);
     require(options.max_iterations >= 1 && options.max_iterations <= 255, "give 1 to 255 iterations");
@@ -103,7 +109,9 @@ KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& opt
 KernelOptions kernel_options(const RoiView& rois, const FitOptions& options) {
     const float variance = rois.camera ? rois.camera->variance_scalar() : rois.variance_scalar;
     const float excess_noise = rois.camera ? rois.camera->excess_noise() : rois.excess_noise;
-    return {rois.size, options.max_iterations, options.tolerance, options.position_margin_px, variance, excess_noise};
+    const float qe = !rois.qe.empty() ? 1 : rois.camera ? rois.camera->qe_scalar() : rois.qe_scalar;
+    return {rois.size, options.max_iterations, options.tolerance, options.position_margin_px,
+            variance,  excess_noise / qe,      excess_noise > 1};
 }
 
 Starts starts_of(const RoiView& rois, const FitOptions& options) {
@@ -153,8 +161,8 @@ RoiView view(const Rois& rois) {
     v.size = rois.size, v.count = rois.count();
     v.pixels = reinterpret_cast<const std::byte*>(rois.pixels.data());
     v.x_corner = rois.x_corner, v.y_corner = rois.y_corner, v.x_start = rois.x_start, v.y_start = rois.y_start;
-    v.variance = rois.variance, v.additive = rois.additive;
-    v.variance_scalar = rois.variance_scalar, v.excess_noise = rois.excess_noise;
+    v.variance = rois.variance, v.additive = rois.additive, v.qe = rois.qe;
+    v.variance_scalar = rois.variance_scalar, v.qe_scalar = rois.qe_scalar, v.excess_noise = rois.excess_noise;
     return v;
 }
 

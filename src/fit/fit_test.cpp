@@ -41,6 +41,26 @@ Camera emccd_camera() {
     return camera;
 }
 
+/// Read noise, and a fifth of the light that the sensor's mean pixel detects, or four fifths.
+Camera dim_camera(float qe, float readnoise_e) {
+    Camera camera;
+    camera.relative_qe.scalar = qe, camera.readnoise_e.scalar = readnoise_e;
+    return camera;
+}
+
+/// q from 0.25 to 1.35, so that neighbours differ, on an EMCCD or not.
+Camera qe_map_camera(CameraKind kind) {
+    Camera camera = kind == CameraKind::EMCCD ? emccd_camera() : scmos_camera();
+    camera.sensor_width = camera.sensor_height = 50;
+    for (int k = 0; k < 2500; ++k) camera.relative_qe.map.push_back(0.25f + 0.1f * float(k * 7 % 12));
+    return camera;
+}
+
+double lowest_qe(const Camera& camera) {
+    const auto& map = camera.relative_qe.map;
+    return map.empty() ? camera.relative_qe.scalar : *std::min_element(map.begin(), map.end());
+}
+
 struct Condition {
     PsfModel model;
     Camera camera;
@@ -48,14 +68,14 @@ struct Condition {
 };
 
 /// Where maximum likelihood itself reaches the bound: 7x7 with fixed width, 11x11 and 1000 photons with free widths,
-/// 13x13 and 2000 photons with z; on an EMCCD twice the photons, for the same information.
+/// 13x13 and 2000 photons with z; on an EMCCD twice the photons, for the same information, and so with a low q.
 Condition efficient(PsfModel model, const Camera& camera) {
     RoiSimulation s;
     s.count = 20000;
     const bool fixed = model == PsfModel::GaussianXYNB, z = model == PsfModel::AstigmaticXYZNB;
     s.size = fixed ? 7 : z ? 13 : 11;
     s.photons_min = fixed ? 500 : z ? 2000 : 1000;
-    s.photons_min *= camera.excess_noise();
+    s.photons_min *= camera.excess_noise() / std::min(1.0, lowest_qe(camera));
     s.photons_max = 2 * s.photons_min;
     return {model, camera, s};
 }
@@ -113,7 +133,13 @@ class Efficiency : public testing::TestWithParam<std::tuple<int, int>> {};
 
 TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     const auto [model, camera_number] = GetParam();
-    const Camera cameras[] = {Camera{}, scmos_camera(), emccd_camera()};
+    const Camera cameras[] = {Camera{},
+                              scmos_camera(),
+                              emccd_camera(),
+                              dim_camera(0.8f, 0),
+                              dim_camera(0.25f, 1.5f),
+                              qe_map_camera(CameraKind::SCMOS),
+                              qe_map_camera(CameraKind::EMCCD)};
     const Condition c = efficient(PsfModel(model), cameras[camera_number]);
     const Fitted r = run(c);
     const Fits bound = at_truth(r, typical_psf(c.model));
@@ -134,7 +160,7 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     const auto small = std::count_if(r.fits.p_value.begin(), r.fits.p_value.end(), [](float p) { return p < 0.01f; });
     EXPECT_NEAR(double(small) / n, 0.01, 0.002 + 4 * std::sqrt(0.01 / n));
 }
-INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency, testing::Combine(testing::Range(0, 4), testing::Range(0, 3)));
+INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency, testing::Combine(testing::Range(0, 4), testing::Range(0, 7)));
 
 // Dim spots: not efficient any more, but the answer must be the likelihood's own maximum, as double precision finds it
 // from the same start.
@@ -190,6 +216,52 @@ TEST(Fit, crlb_and_llr_are_the_references) {
                         1e-3 + 1e-5 * std::abs(expected.log_likelihood_ratio));
         }
     }
+}
+
+// The kernel weighs pixels by q; the reference has an excess noise of F^2 / q for each.
+TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_references) {
+    for (int model = 0; model < 4; ++model)
+        for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD}) {
+            Condition c = efficient(PsfModel(model), qe_map_camera(kind));
+            c.simulation.count = 20;
+            const Fitted r = run(c);
+            const Psf psf = typical_psf(c.model);
+            const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
+            for (std::size_t i = 0; i < r.fits.count(); ++i) {
+                Parameters start{};
+                for (int k = 0; k < parameter_count(c.model); ++k) start[k] = r.truth[k][i];
+                const auto of = [&](const std::vector<float>& all) {
+                    return std::span<const float>(all.data() + i * pixels, pixels);
+                };
+                const ReferenceRoi roi{r.rois.size, of(r.rois.pixels),   of(r.rois.variance),
+                                       {},          r.rois.excess_noise, of(r.rois.qe)};
+                const ReferenceFit expected = reference_fit(roi, psf, pixel_um, start);
+                for (int k = 0; k < parameter_count(c.model); ++k) {
+                    EXPECT_NEAR(r.fits.crlb[k][i] / expected.crlb[k], 1, 2e-3) << name_of(c.model) << " " << k;
+                    // Converged: the step after the last is below a hundredth of the CRLB.
+                    EXPECT_NEAR(r.fits.theta[k][i], expected.theta[k], 0.01 * expected.crlb[k])
+                        << name_of(c.model) << k;
+                }
+                EXPECT_NEAR(r.fits.log_likelihood_ratio[i], expected.log_likelihood_ratio,
+                            1e-3 + 1e-5 * std::abs(expected.log_likelihood_ratio));
+            }
+        }
+}
+
+TEST(Fit, a_map_of_one_quantum_efficiency_is_that_number) {
+    Condition c = efficient(PsfModel::GaussianXYNB, dim_camera(0.25f, 1.5f));
+    c.simulation.count = 500;
+    Fitted r = run(c);
+    Rois mapped = r.rois;
+    mapped.qe.assign(mapped.pixels.size(), mapped.qe_scalar), mapped.qe_scalar = 1;
+    mapped.variance.assign(mapped.pixels.size(), mapped.variance_scalar);
+    const Fits fits = fit(mapped, typical_psf(c.model), pixel_um);
+    for (std::size_t i = 0; i < fits.count(); ++i)
+        for (int k = 0; k < 4; ++k) {
+            EXPECT_NEAR(fits.theta[k][i], r.fits.theta[k][i], 0.01 * r.fits.crlb[k][i]) << i;
+            EXPECT_NEAR(fits.crlb[k][i] / r.fits.crlb[k][i], 1, 1e-2) << i;
+            EXPECT_NEAR(fits.p_value[i], r.fits.p_value[i], 1e-3) << i;
+        }
 }
 
 TEST(Fit, every_roi_size_fits) {

@@ -19,15 +19,17 @@ constexpr float rounding = 4e-7f;     // of a profile (special.hpp), so of the m
 constexpr float photons_floor = 1.0f;
 
 /// The pixels of one group of fits. `data` is d' (docs/theory.md, eq. 2.2), `known` the part of the model that is not
-/// fitted, m / F^2 + v / F^4, per pixel or (null) the same everywhere.
+/// fitted, m / f + v / f^2, per pixel or (null) the same everywhere.
 struct GroupPixels {
     const float* data;
     const float* known;
-    const float* variance;  // v / F^4 per pixel, for the p value; null: `variance_scalar`
+    const float* variance;  // v / f^2 per pixel, for the p value; null: `variance_scalar`
     Lane known_scalar, known_least;
     float variance_scalar;
     int size;
+    const float* weight = nullptr;  // q of each pixel, where there is a map of it (eq. 2.3)
 
+    GLINT_INLINE Lane q(int p) const { return load(weight + p * lane_width); }
     GLINT_INLINE Lane d(int p) const { return load(data + p * lane_width); }
     GLINT_INLINE Lane v(int p) const { return variance ? load(variance + p * lane_width) : splat(variance_scalar); }
 };
@@ -40,7 +42,7 @@ struct Score {
     Lane fisher[P * (P + 1) / 2];
 };
 
-/// Result of a group of fits; bg is without the known part, N and bg still divided by F^2.
+/// Result of a group of fits; bg is without the known part, N and bg still divided by f.
 template <class Psf>
 struct GroupResult {
     static constexpr int P = Score<Psf>::P;
@@ -62,8 +64,8 @@ GLINT_INLINE IntLane status_of(const GroupResult<Psf>& fit, float size, Mask bad
 }
 
 /// The fit of one group. `fixed` is the ROI size where it is known at compile time, else 0. `mapped`: whether the
-/// known part differs from pixel to pixel.
-template <class Psf, int fixed, bool mapped>
+/// known part differs from pixel to pixel; `weighted`: whether the quantum efficiency does, too.
+template <class Psf, int fixed, bool mapped, bool weighted = false>
 class GroupFit {
     static constexpr int P = Score<Psf>::P;
     static constexpr int shapes = Psf::shape_parameters;
@@ -159,7 +161,7 @@ class GroupFit {
     /// Deviance at the solution, and its moments under a right model.
     template <PixelNoise noise>
     GLINT_NOINLINE void add_goodness(Goodness& sum) const {
-        if (any(theta_[3] + pixels_.known_least < bright_model))
+        if (weighted || any(theta_[3] + pixels_.known_least < bright_model))
             add_goodness<noise, false>(sum);
         else
             add_goodness<noise, true>(sum);
@@ -184,7 +186,12 @@ class GroupFit {
                 const int p = j * s + i;
                 const Lane model = nc * a[i] + (theta_[3] + known(p));
                 const Lane mu = bright ? model : max(model, splat(model_floor));
-                add_pixel<noise, bright>(sum, pixels_.d(p), mu, pixels_.v(p));
+                if constexpr (weighted) {
+                    const Lane q = pixels_.q(p);
+                    add_pixel<noise, bright>(sum, q * pixels_.d(p), q * mu, q * pixels_.v(p));
+                } else {
+                    add_pixel<noise, bright>(sum, pixels_.d(p), mu, pixels_.v(p));
+                }
             }
         }
     }
@@ -305,15 +312,20 @@ class GroupFit {
                 const int p = j * s + i;
                 Lane mu = nc * a[i] + base;
                 if constexpr (mapped) mu += known(p);
-                const Lane weight = reciprocal(mu);
-                row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
+                if constexpr (weighted) {
+                    const Lane q = pixels_.q(p), weight = q * reciprocal(mu);
+                    row.add(pixels_.d(p) * weight - q, weight, a[i], b[i], shapes ? g[i] : unused);
+                } else {
+                    const Lane weight = reciprocal(mu);
+                    row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
+                }
             }
             total.add(row, c[at], e[at], shapes ? t[at] : unused);
         }
         total.finish(theta_[2], w, score);
     }
 
-    /// Sums over a row of w, w a, ... and r, r a, ... with w = 1 / mu' and r = d' / mu' - 1.
+    /// Sums over a row of w, w a, ... and r, r a, ... with w = q / mu' and r = q (d' / mu' - 1).
     struct PixelSums {
         Lane w, wa, wb, waa, wab, wbb, r, ra, rb, wg, wag, wbg, wgg, rg;
 

@@ -12,6 +12,7 @@ struct Group {
     alignas(64) float data[max_size * max_size * lane_width];
     alignas(64) float known[max_size * max_size * lane_width];
     alignas(64) float variance[max_size * max_size * lane_width];
+    alignas(64) float weight[max_size * max_size * lane_width];
     GroupPixels pixels;
     Mask bad;  // NaN, infinite or beyond 1e9 e-
 };
@@ -27,13 +28,14 @@ void transpose(const float* stack, int pixels, int64_t first, int64_t count, flo
 
 GLINT_INLINE Mask unusable(Lane values) { return ~(abs(values) < 1e9f); }
 
-/// Brings counts and noise to the form of docs/theory.md, eq. 2.2.
+/// Brings counts and noise to the form of docs/theory.md, eq. 2.2 and 2.3.
 void prepare(const KernelInput& in, const KernelOptions& options, int64_t first, bool mapped, Group& group) {
     const int pixels = options.size * options.size;
-    const float scale = 1.0f / options.excess_noise, scale2 = scale * scale;
+    const float scale = 1.0f / options.shot_noise, scale2 = scale * scale;
     transpose(in.pixels, pixels, first, in.count, group.data);
     if (in.variance) transpose(in.variance, pixels, first, in.count, group.variance);
     if (in.additive) transpose(in.additive, pixels, first, in.count, group.known);
+    if (in.qe) transpose(in.qe, pixels, first, in.count, group.weight);
     group.bad = all_false();
     Lane least = splat(mapped ? 3e38f : scale2 * options.variance);
     for (int p = 0; p < pixels; ++p) {
@@ -44,6 +46,11 @@ void prepare(const KernelInput& in, const KernelOptions& options, int64_t first,
         if (in.variance) {
             v = load(group.variance + at);
             group.bad |= unusable(v) | (v < 0.0f);
+            if (in.qe) {
+                const Lane q = load(group.weight + at);
+                group.bad |= unusable(q) | ~(q > 0.0f);
+                v *= q;
+            }
             store(group.variance + at, v * scale2);
         }
         Lane known = v * scale2;
@@ -63,13 +70,15 @@ void prepare(const KernelInput& in, const KernelOptions& options, int64_t first,
                     splat(scale2 * options.variance),
                     least,
                     scale2 * options.variance,
-                    options.size};
+                    options.size,
+                    in.qe ? group.weight : nullptr};
     if (!any(group.bad)) return;
     for (int p = 0; p < pixels; ++p) {
         const int at = p * lane_width;
         store(group.data + at, select(group.bad, Lane{}, load(group.data + at)));
         if (mapped) store(group.known + at, select(group.bad, Lane{}, load(group.known + at)));
         if (in.variance) store(group.variance + at, select(group.bad, Lane{}, load(group.variance + at)));
+        if (in.qe) store(group.weight + at, select(group.bad, splat(1.0f), load(group.weight + at)));
     }
     group.pixels.known_least = select(group.bad, Lane{}, least);
 }
@@ -96,7 +105,7 @@ void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mas
     const IntLane status = status_of(fit, float(options.size), bad);
     const Mask no_crlb = status >= 3;
     for (int k = 0; k < GroupResult<Psf>::P; ++k) {
-        const float scale = k == 2 || k == 3 ? options.excess_noise : 1.0f;
+        const float scale = k == 2 || k == 3 ? options.shot_noise : 1.0f;
         store_column(out.theta[k], first, in.count, fit.theta[k] * scale);
         store_column(out.crlb[k], first, in.count, select(no_crlb, Lane{}, sqrt(fit.variance[k]) * scale));
     }
@@ -109,10 +118,10 @@ void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mas
 }
 
 /// `known_starts`: how many leading parameters start from `start`: none, x and y, or all.
-template <class Psf, int fixed, bool mapped>
+template <class Psf, int fixed, bool mapped, bool weighted>
 __attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, const KernelOptions& options,
                                          const Lane* start, int known_starts, GroupResult<Psf>& result) {
-    GroupFit<Psf, fixed, mapped> fit(group.pixels, psf, options);
+    GroupFit<Psf, fixed, mapped, weighted> fit(group.pixels, psf, options);
     if (known_starts == GroupResult<Psf>::P)
         fit.start_from(start);
     else if (known_starts == 2)
@@ -120,7 +129,7 @@ __attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, con
     else
         fit.estimate_start();
     fit.run(result);
-    if (options.excess_noise > 1)
+    if (options.multiplied)
         fit.template add_goodness<PixelNoise::multiplied>(result.goodness);
     else if (mapped || options.variance > 0)
         fit.template add_goodness<PixelNoise::poisson>(result.goodness);
@@ -133,14 +142,15 @@ void fit_model(const KernelPsf& numbers, const KernelOptions& options, const Ker
     constexpr int P = GroupResult<Psf>::P;
     const Psf psf{numbers};
     const bool mapped = in.variance || in.additive;
-    const auto fit = options.size == 7 ? (mapped ? fit_group<Psf, 7, true> : fit_group<Psf, 7, false>)
-                                       : (mapped ? fit_group<Psf, 0, true> : fit_group<Psf, 0, false>);
+    const auto fit = in.qe               ? fit_group<Psf, 0, true, true>
+                     : options.size == 7 ? (mapped ? fit_group<Psf, 7, true, false> : fit_group<Psf, 7, false, false>)
+                                         : (mapped ? fit_group<Psf, 0, true, false> : fit_group<Psf, 0, false, false>);
     Group group;
     for (int64_t first = 0; first < in.count; first += lane_width) {
         prepare(in, options, first, mapped, group);
         Lane start[P];
         for (int k = 0; k < in.known_starts; ++k) {
-            const float scale = k == 2 || k == 3 ? 1.0f / options.excess_noise : 1.0f;
+            const float scale = k == 2 || k == 3 ? 1.0f / options.shot_noise : 1.0f;
             start[k] = load_column(in.start[k], first, in.count) * scale;
         }
         GroupResult<Psf> result;

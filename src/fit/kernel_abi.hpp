@@ -15,10 +15,11 @@ struct KernelPsf {
 struct KernelOptions {
     int size;  // S, px
     int max_iterations;
-    float tolerance;     // of a step, in units of its standard error
-    float margin_px;     // x and y stay within [-margin, S - 1 + margin]
-    float variance;      // read variance v, e-^2, where there is no map
-    float excess_noise;  // F^2
+    float tolerance;   // of a step, in units of its standard error
+    float margin_px;   // x and y stay within [-margin, S - 1 + margin]
+    float variance;    // read variance v, e-^2, where there is no map
+    float shot_noise;  // F^2 / q, where there is no map of q, else F^2
+    bool multiplied;   // by an EM register: F^2 > 1
 };
 
 /// ROIs [0, count) of a stack; pointers to ROI 0. Null where absent.
@@ -29,6 +30,7 @@ struct KernelInput {
     int known_starts;       // how many leading parameters have start values: 0, 2 (x, y) or all
     const float* start[6];  // count each
     int64_t count;
+    const float* qe;  // count * S * S, q
 };
 
 /// Columns, count rows each; as glint::Fits.

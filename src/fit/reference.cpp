@@ -62,10 +62,10 @@ Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_u
     Evaluation out;
     const int n = parameter_count(psf.model);
     const Shape s = shape(psf, pixel_size_um, theta);
-    const double f2 = roi.excess_noise;
     for (int j = 0; j < roi.size; ++j)
         for (int i = 0; i < roi.size; ++i) {
             const int p = j * roi.size + i;
+            const double f2 = roi.excess_noise / (roi.qe.empty() ? 1 : roi.qe[p]);
             const Axis x = axis(i, theta[0], s.sigma_x), y = axis(j, theta[1], s.sigma_y);
             const double known = roi.variance[p] / (f2 * f2) + (roi.additive.empty() ? 0 : roi.additive[p] / f2);
             const double d = std::max(0.0, roi.photoelectrons[p] / f2 + roi.variance[p] / (f2 * f2));

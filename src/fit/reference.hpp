@@ -10,11 +10,12 @@
 
 namespace glint {
 
-/// One ROI as the reference sees it; spans of size * size values. `additive` may be empty (none).
+/// One ROI as the reference sees it; spans of size * size values. `additive` (none) and `qe` (1) may be empty.
 struct ReferenceRoi {
     int size = 0;
     std::span<const float> photoelectrons, variance, additive;
     double excess_noise = 1;  ///< F^2
+    std::span<const float> qe = {};
 };
 
 using Parameters = std::array<double, max_parameters>;

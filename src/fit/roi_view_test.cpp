@@ -53,6 +53,7 @@ Counted<T> counted(const Camera& camera, const CameraView& seen) {
     c.electrons =
         simulate_rois({.size = size, .count = n}, test::typical_psf(PsfModel::GaussianXYNB), pixel_um, {}, truth);
     c.electrons.variance_scalar = seen.variance_scalar(), c.electrons.excess_noise = seen.excess_noise();
+    c.electrons.qe_scalar = seen.qe_scalar();
     for (std::size_t r = 0; r < n; ++r) {
         const int x = int(r * 5 % (width - size)), y = int(r * 3 % (height - size));
         c.electrons.x_corner.push_back(x), c.electrons.y_corner.push_back(y);
@@ -62,7 +63,9 @@ Counted<T> counted(const Camera& camera, const CameraView& seen) {
             float& e = c.electrons.pixels[r * size * size + p];
             c.counts.push_back(T(std::clamp(std::round(e / pixel.factor_e_per_adu + pixel.offset_adu), 0.0f, 255.0f)));
             e = (float(c.counts.back()) - pixel.offset_adu) * pixel.factor_e_per_adu;
-            if (camera.readnoise_e.is_map()) c.electrons.variance.push_back(pixel.variance_e2);
+            if (camera.readnoise_e.is_map() || camera.relative_qe.is_map())
+                c.electrons.variance.push_back(pixel.variance_e2);
+            if (camera.relative_qe.is_map()) c.electrons.qe.push_back(pixel.qe);
         }
     }
     c.view.size = size, c.view.count = n, c.view.camera = &seen;
@@ -90,7 +93,10 @@ void expect_as_photoelectrons(const Camera& camera) {
 TEST(RoiView, counts_are_fitted_as_their_photoelectrons_bit_for_bit) {
     Camera emccd = scalar_camera();
     emccd.kind = CameraKind::EMCCD, emccd.em_gain = 1;
-    for (const Camera& camera : {scalar_camera(), mapped_camera(true), mapped_camera(false), emccd}) {
+    Camera dim = scalar_camera(), uneven = mapped_camera(true);
+    dim.relative_qe.scalar = 0.8f;
+    for (int k = 0; k < width * height; ++k) uneven.relative_qe.map.push_back(0.8f + 0.1f * float(k % 5));
+    for (const Camera& camera : {scalar_camera(), mapped_camera(true), mapped_camera(false), emccd, dim, uneven}) {
         expect_as_photoelectrons<std::uint8_t>(camera);
         expect_as_photoelectrons<std::uint16_t>(camera);
         expect_as_photoelectrons<float>(camera);

@@ -39,7 +39,7 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     const double n = double(std::int64_t(rois.count) - first), pixels = double(rois.size) * rois.size;
     const bool maps = rois.camera && !rois.camera->uniform();
     const int parameters = parameter_count(model);
-    const double planes = (rois.variance.empty() ? 0 : 4) + (rois.additive.empty() ? 0 : 4);
+    const double planes = (rois.variance.empty() ? 0 : 4) + (rois.additive.empty() ? 0 : 4) + (rois.qe.empty() ? 0 : 4);
     offload::Work work;
     work.operation = &model_operation("fit", model, rois.size, maps || planes > 0, "fits", by_rule);
     work.size = n, work.flops = n * pixels * iterations * flops_of_a_pixel * parameters;

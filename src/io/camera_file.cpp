@@ -18,7 +18,8 @@ const std::vector<std::string_view> keys = {"kind",      "pixel_size", "offset",
 
 class CameraReader {
   public:
-    CameraReader(const fs::path& path, const toml::table& table) : path_(path), toml_(table, path, keys) {}
+    CameraReader(const fs::path& path, const toml::table& table, const GivenGain& given)
+        : path_(path), toml_(table, path, keys), given_(given) {}
 
     CameraFile read() {
         read_pixel_size();
@@ -54,6 +55,12 @@ class CameraReader {
             camera.gain_e_per_adu.scalar = float(gain_unit_ == GainUnit::adu_per_e ? 1 / *gain : *gain);
             out_.has_gain = true;
         }
+        if (gain_unit_ && !out_.has_gain && !toml_.has("maps"))
+            toml_.refuse("gain_unit", "is that of gain, or of a map of it: give one of them too");
+        if (given_.instead)
+            camera.gain_e_per_adu.scalar = float(*given_.instead), out_.has_gain = true;
+        else if (given_.otherwise && !out_.has_gain)
+            camera.gain_e_per_adu.scalar = float(*given_.otherwise);
         if (const auto noise = toml_.number("readnoise", 0, 1e5)) camera.readnoise_e.scalar = float(*noise);
         if (const auto qe = toml_.number("qe", 1e-3, 1e3)) camera.relative_qe.scalar = float(*qe);
         if (const auto em_gain = toml_.number("em_gain", 1, 1e5)) camera.em_gain = *em_gain;
@@ -69,7 +76,10 @@ class CameraReader {
             return;
         }
         out_.files.push_back(path_.parent_path() / *name);
-        const MapsInFile maps = load_camera_maps(out_.files.back(), out_.camera, gain_unit_, out_.has_gain);
+        const KnownGain known = given_.instead                      ? KnownGain::instead_of_file
+                                : out_.has_gain || given_.otherwise ? KnownGain::unless_in_file
+                                                                    : KnownGain::none;
+        const MapsInFile maps = load_camera_maps(out_.files.back(), out_.camera, gain_unit_, known);
         for (const auto& [there, key] :
              {std::pair(maps.offset, "offset"), {maps.gain, "gain"}, {maps.readnoise, "readnoise"}, {maps.qe, "qe"}})
             if (there && toml_.has(key)) toml_.refuse(key, fmt::format("is in {} too: remove one of them", *name));
@@ -102,14 +112,15 @@ class CameraReader {
     fs::path path_;
     TomlSection toml_;
     std::optional<GainUnit> gain_unit_;
+    GivenGain given_;
     CameraFile out_;
 };
 
 }  // namespace
 
-CameraFile read_camera(const fs::path& path) {
+CameraFile read_camera(const fs::path& path, const GivenGain& given) {
     const toml::table table = parse_toml(path);
-    return CameraReader(path, table).read();
+    return CameraReader(path, table, given).read();
 }
 
 }  // namespace glint

@@ -163,6 +163,40 @@ TEST(CameraIo, toml_with_maps_beside_it) {
     EXPECT_HAS(message_of(folder.write("nomaps.toml", "maps = \"missing.hdf5\"\n")), "missing.hdf5");
 }
 
+// The noise is measured in ADU, so it has as many electrons as the gain says that counts.
+TEST(CameraIo, noise_in_adu_follows_a_gain_that_is_given) {
+    TemporaryFolder folder;
+    add_map(folder / "maps.hdf5", "offset", offsets);
+    add_map(folder / "maps.hdf5", "gain", gains);
+    add_map(folder / "maps.hdf5", "readvar", variances);
+    const auto toml = folder.write("camera.toml", "maps = \"maps.hdf5\"\n");
+    const CameraFile own = read_camera(toml), given = read_camera(toml, {.instead = 3.0, .otherwise = 7.0});
+    EXPECT_FALSE(given.camera.gain_e_per_adu.is_map());
+    EXPECT_EQ(given.camera.gain_e_per_adu.scalar, 3);
+    for (std::size_t k = 0; k < variances.size(); ++k) {
+        EXPECT_FLOAT_EQ(own.camera.readnoise_e.map[k], std::sqrt(variances[k]) * gains[k]);
+        EXPECT_FLOAT_EQ(given.camera.readnoise_e.map[k], std::sqrt(variances[k]) * 3);
+    }
+    EXPECT_EQ(read_camera(toml, {{}, 7.0}).camera.readnoise_e.map, own.camera.readnoise_e.map);
+    std::filesystem::remove(folder / "maps.hdf5");
+    add_map(folder / "maps.hdf5", "readvar", variances);  // which nobody could turn into electrons alone
+    const CameraFile other = read_camera(toml, {{}, 7.0});
+    EXPECT_FALSE(other.has_gain);
+    EXPECT_FLOAT_EQ(other.camera.readnoise_e.map[0], std::sqrt(variances[0]) * 7);
+}
+
+TEST(CameraIo, a_map_that_is_only_a_link_is_not_overlooked) {
+    TemporaryFolder folder;
+    const auto path = folder / "maps.hdf5";
+    add_map(path, "offset", offsets);
+    add_map(path, "measured_gain", gains);
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+    ASSERT_GE(H5Lcreate_soft("/measured_gain", file, "gain", H5P_DEFAULT, H5P_DEFAULT), 0);
+    H5Fclose(file);
+    const std::string said = message_of(folder.write("camera.toml", "maps = \"maps.hdf5\"\n"));
+    for (const char* part : {"maps.hdf5", "gain is only a link to /measured_gain", "h5py"}) EXPECT_HAS(said, part);
+}
+
 TEST(CameraIo, maps_that_cannot_be) {
     TemporaryFolder folder;
     const auto message = [](const std::filesystem::path& path) -> std::string {
@@ -270,6 +304,7 @@ TEST(CameraIo, toml_that_cannot_be) {
     EXPECT_HAS(message("pixel_size = \"100\"\n"), "pixel_size is wrong");
     EXPECT_HAS(message("pixel_size = \"1px\"\n"), "must be in nm or um");
     EXPECT_HAS(message("gain_unit = \"ADU\"\n"), "must be \"e-/ADU\" or \"ADU/e-\"");
+    EXPECT_HAS(message("gain_unit = \"ADU/e-\"\n"), "give one of them too");
     EXPECT_HAS(message("kind = \"ccd\"\n"), "must be \"ideal\", \"scmos\" or \"emccd\"");
     EXPECT_HAS(message("kind = \"scmos\"\nem_gain = 100\n"), "belongs to kind = \"emccd\"");
     EXPECT_HAS(message("kind = \"ideal\"\nreadnoise = 1\n"), "does not belong to an ideal camera");
@@ -299,7 +334,7 @@ TEST(CameraIo, measured_maps_of_a_real_camera) {
 
 TEST(CameraIo, calibration_reads_back_to_the_last_digit) {
     TemporaryFolder folder;
-    const AstigmaticCurve in{0.14, 0.135, -0.205, 0.29, 0.05, 0.03, -0.01, 1.0 / 3, -0.4, 0.5};
+    const AstigmaticCurve in{0.14, 0.135, -0.205, 0.29, 0.05, 0.03, -0.01, 1.0 / 3, -0.4, 0.5, 13, 0.065};
     write_astigmatic_curve(folder / "c.toml", in);
     const AstigmaticCurve out = read_astigmatic_curve(folder / "c.toml");
     EXPECT_EQ(out.sx0_um, in.sx0_um);
@@ -312,6 +347,8 @@ TEST(CameraIo, calibration_reads_back_to_the_last_digit) {
     EXPECT_EQ(out.by, in.by);
     EXPECT_EQ(out.z_min_um, in.z_min_um);
     EXPECT_EQ(out.z_max_um, in.z_max_um);
+    EXPECT_EQ(out.roi_size, in.roi_size);
+    EXPECT_EQ(out.pixel_size_um, in.pixel_size_um);
 }
 
 TEST(CameraIo, calibrations_that_cannot_be) {
@@ -334,4 +371,14 @@ TEST(CameraIo, calibrations_that_cannot_be) {
     EXPECT_HAS(message("d_um = 0.29", ""), "d_um is missing");
     EXPECT_HAS(message("z_max_um = 0.4", "z_max_um = -0.5"), "must be greater than z_min_um");
     EXPECT_HAS(message("[astigmatism]", "[calibration]"), "no key calibration is known");
+    EXPECT_HAS(message("roi_px = 0", "roi_px = 2"), "roi_px is 2, no whole number from 3 to 31, nor 0");
+    EXPECT_HAS(message("roi_px = 0", "roi_px = 9.5"), "roi_px is 9.5, no whole number");
+    EXPECT_HAS(message("roi_px = 0", "roi_px = 33"), "outside 0 to 31");
+}
+
+TEST(CameraIo, calibrations_of_older_versions_have_a_window_that_nobody_knows) {
+    TemporaryFolder folder;
+    write_astigmatic_curve(folder / "old.toml", {.sx0_um = 0.14, .sy0_um = 0.135, .d_um = 0.29, .roi_size = -1});
+    EXPECT_EQ(read_bytes(folder / "old.toml").find("roi_px"), std::string::npos);
+    EXPECT_EQ(read_astigmatic_curve(folder / "old.toml").roi_size, AstigmaticCurve::unknown_roi);
 }

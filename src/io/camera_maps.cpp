@@ -173,7 +173,7 @@ std::optional<GainUnit> parse_gain_unit(std::string_view text) {
     return {};
 }
 
-MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<GainUnit> stated, bool gain_known) {
+MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<GainUnit> stated, KnownGain known) {
     const hdf5::Quiet quiet;
     MapsFile file(path);
     MapsInFile found;
@@ -183,10 +183,10 @@ MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<
         found.offset = true;
     }
     if (auto gain = file.find({"gain"})) {
-        take_gain(std::move(*gain), stated, file, camera);
+        if (known != KnownGain::instead_of_file) take_gain(std::move(*gain), stated, file, camera);
         found.gain = true;
     }
-    found.readnoise = take_any_noise(file, gain_known || found.gain, camera);
+    found.readnoise = take_any_noise(file, known != KnownGain::none || found.gain, camera);
     if (auto qe = file.find({"qe", "relative_qe"})) {
         file.require(*qe, is_positive, "greater than 0");
         camera.relative_qe.map = std::move(qe->values);
@@ -200,7 +200,7 @@ MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<
 }
 
 void read_camera_maps(const fs::path& path, Camera& camera) {
-    const MapsInFile found = load_camera_maps(path, camera, {}, false);
+    const MapsInFile found = load_camera_maps(path, camera, {}, KnownGain::none);
     for (const auto& [there, name] : {std::pair(found.offset, "offset"),
                                       {found.gain, "gain"},
                                       {found.readnoise, "readnoise (nor readvar, variance)"}})

@@ -20,9 +20,10 @@ struct MapsInFile {
 };
 
 /// Loads what there is. `stated`: the unit of the gain where the file does not tell it (default e-/ADU); a
-/// contradiction with the file is an InputError. `gain_known`: `camera` has a scalar gain already, which turns a read
-/// variance in ADU^2 into e-^2 when the file has no gain map.
+/// contradiction with the file is an InputError. `known`: whether `camera` has a scalar gain already, which turns noise in
+/// ADU into e-: when the file has no gain map, or instead of that.
+enum class KnownGain { none, unless_in_file, instead_of_file };
 MapsInFile load_camera_maps(const std::filesystem::path& path, Camera& camera, std::optional<GainUnit> stated,
-                            bool gain_known);
+                            KnownGain known);
 
 }  // namespace glint

@@ -67,6 +67,21 @@ void check_filters(hid_t properties, const char* name, const fs::path& path) {
     }
 }
 
+[[noreturn]] void refuse_link(hid_t place, const char* name, const H5L_info_t& link) {
+    std::string file(std::size_t(std::max<ssize_t>(H5Fget_name(place, nullptr, 0), 0)), '\0'), target;
+    H5Fget_name(place, file.data(), file.size() + 1);
+    constexpr std::size_t longest = 200;  // of a path that is shown
+    if (link.type == H5L_TYPE_SOFT && link.u.val_size <= longest) {
+        target.resize(link.u.val_size);
+        if (H5Lget_val(place, name, target.data(), target.size(), H5P_DEFAULT) < 0) target.clear();
+        target.resize(std::min(target.find('\0'), target.size()));
+    }
+    refuse(file,
+           fmt::format("{} is only a link{}, and links are not followed: store the data under that name, in h5py by "
+                       "data = f[\"{}\"][()]; del f[\"{}\"]; f[\"{}\"] = data",
+                       name, target.empty() ? "" : " to " + target, name, name, name));
+}
+
 void check_storage(hid_t dataset, const char* name, const fs::path& path) {
     const Handle properties(H5Dget_create_plist(dataset));
     check_filters(properties, name, path);
@@ -174,7 +189,9 @@ Handle open_file(const fs::path& path) {
 bool has(hid_t place, const char* name) {
     if (H5Lexists(place, name, H5P_DEFAULT) <= 0) return false;
     H5L_info_t link;
-    return H5Lget_info(place, name, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+    if (H5Lget_info(place, name, &link, H5P_DEFAULT) < 0) return false;
+    if (link.type != H5L_TYPE_HARD) refuse_link(place, name, link);
+    return true;
 }
 
 std::vector<std::string> names_in(hid_t group) {

@@ -49,7 +49,8 @@ class Handle {
 /// Opens for reading. Throws InputError: not there, not HDF5, truncated.
 Handle open_file(const std::filesystem::path& path);
 
-/// Whether `place` has an object of that name, stored in this very file (no soft or external link).
+/// Whether `place` has an object of that name. Throws InputError where that is a soft or external link, which might lead
+/// anywhere: what is there must not be overlooked either.
 bool has(hid_t place, const char* name);
 
 /// Names in a group, sorted.

@@ -39,14 +39,9 @@ RoiCounts read_counts(const std::filesystem::path& path) {
         fmt::format("{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF", path.string()));
 }
 
-bool has_maps(const Camera& camera) {
-    return camera.offset_adu.is_map() || camera.gain_e_per_adu.is_map() || camera.readnoise_e.is_map() ||
-           camera.relative_qe.is_map();
-}
-
 /// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike.
 CameraView view_for(const Camera& camera, const RoiCounts& rois, const std::string& file) {
-    if (!has_maps(camera)) return CameraView(camera, rois.size, rois.size);
+    if (!camera.has_maps()) return CameraView(camera, rois.size, rois.size);
     if (rois.x_corner.empty())
         throw OptionError(
             fmt::format("{}: does not say where its ROIs lie, so the camera's maps cannot be applied: give an "
@@ -92,12 +87,13 @@ RoiCounts read_tiff_rois(const std::filesystem::path& path) {
 Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
     RoiCounts counts = read_counts(path);
     const CameraView view = view_for(camera, counts, path.string());
-    const bool maps = has_maps(camera);
+    const bool maps = camera.has_maps();
     const std::size_t values = std::size_t(counts.size) * std::size_t(counts.size);
     Rois rois;
     rois.size = counts.size;
     rois.pixels = std::move(counts.counts);
     if (!view.variance_map().empty()) rois.variance.resize(rois.pixels.size());
+    if (!view.qe_map().empty()) rois.qe.resize(rois.pixels.size());
     for (std::size_t k = 0; k < rois.count(); ++k) {
         if (maps) check_inside(view, counts, k, path.string());
         const int x = maps ? counts.x_corner[k] : 0, y = maps ? counts.y_corner[k] : 0;
@@ -105,11 +101,13 @@ Rois read_rois(const std::filesystem::path& path, const Camera& camera) {
         view.window_to_photoelectrons(pixels, x, y, rois.size, rois.size, pixels);
         if (!rois.variance.empty())
             copy_window(view.variance_map(), view.width(), x, y, rois.size, rois.variance.data() + k * values);
+        if (!rois.qe.empty()) copy_window(view.qe_map(), view.width(), x, y, rois.size, rois.qe.data() + k * values);
     }
     rois.x_corner = std::move(counts.x_corner);
     rois.y_corner = std::move(counts.y_corner);
     rois.frame = std::move(counts.frame);
     rois.variance_scalar = view.variance_scalar();
+    rois.qe_scalar = view.qe_scalar();
     rois.excess_noise = view.excess_noise();
     return rois;
 }

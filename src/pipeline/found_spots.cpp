@@ -16,7 +16,7 @@ namespace {
 /// Calls visit(column of a, the same column of b) for all that rows of both have.
 template <class Visit>
 void for_columns(Rois& a, const Rois& b, const Visit& visit) {
-    visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive);
+    visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive), visit(a.qe, b.qe);
     visit(a.x_corner, b.x_corner), visit(a.y_corner, b.y_corner), visit(a.frame, b.frame);
     visit(a.x_start, b.x_start), visit(a.y_start, b.y_start);
 }

@@ -17,14 +17,13 @@ void bring(const gpu::Stream& stream, gpu::Pinned<T>& to, const gpu::Buffer<T>& 
     gpu::download(stream, to.span().first(n), from);
 }
 
-/// The variance of each ROI's pixels, for fits on the CPU.
-void append_variance(const CameraView& camera, std::size_t first, Rois& rois) {
-    const auto map = camera.variance_map();
+/// A map of the camera's noise, of each ROI's pixels, for fits on the CPU.
+void append_map(std::span<const float> map, int width, std::size_t first, const Rois& rois, std::vector<float>& to) {
     if (map.empty()) return;
     for (std::size_t k = first; k < rois.x_corner.size(); ++k)
         for (int y = 0; y < rois.size; ++y) {
-            const auto row = map.begin() + (rois.y_corner[k] + y) * std::ptrdiff_t(camera.width()) + rois.x_corner[k];
-            rois.variance.insert(rois.variance.end(), row, row + rois.size);
+            const auto row = map.begin() + (rois.y_corner[k] + y) * std::ptrdiff_t(width) + rois.x_corner[k];
+            to.insert(to.end(), row, row + rois.size);
         }
 }
 
@@ -124,7 +123,8 @@ void GpuWorker::take(const GpuSpots& spots, std::int64_t first_frame, FoundSpots
     append(found.scores, starts_.data() + 2 * n);
     rois.pixels.insert(rois.pixels.end(), pixels_.data(),
                        pixels_.data() + n * std::size_t(rois.size) * std::size_t(rois.size));
-    append_variance(job_.camera, before, rois);
+    append_map(job_.camera.variance_map(), job_.camera.width(), before, rois, rois.variance);
+    append_map(job_.camera.qe_map(), job_.camera.width(), before, rois, rois.qe);
     fit_->append_to(found.fits);
     times_.fit += fit_->seconds();
     times_.bytes_down += fit_->bytes_down() + std::int64_t((n * (8 + std::size_t(rois.size) * rois.size)) * 4);

@@ -72,6 +72,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     Rois roi = make_rois(job.camera, job.options.roi_size);
     roi.pixels.assign(std::size_t(roi.size) * roi.size, 0);
     if (!job.camera.variance_map().empty()) roi.variance.assign(roi.pixels.size(), 1);
+    if (!job.camera.qe_map().empty()) roi.qe.assign(roi.pixels.size(), 1);
     roi.x_corner = roi.y_corner = {0};
     roi.frame = {0};
     FitOptions fit_options = job.options.fit;
@@ -101,6 +102,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.threads = tbb_threads(wanted);
     if (job.threads < wanted && options.warn)
         options.warn(fmt::format("{} of {} threads: {}", job.threads, wanted, why_no_threads()));
+    const std::string warning = calibration_warning(options.psf, job.options.roi_size, options.pixel_size_nm);
+    if (!warning.empty() && options.warn) options.warn(warning);
     const double sigma_px = options.psf.detection_sigma_um() / pixel_size_um;
     job.duplicate_radius_px = 0.5 * sigma_px;
     job.stay_px = float(std::max(stay_widths * width_um(options.psf) / pixel_size_um, half_diagonal_px));

@@ -69,7 +69,9 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& out, co
     remove_remains_of_parts(out);
     const std::optional<Fingerprint> then = settings_of(out);
     if (!then) return true;
-    Fingerprint now = fingerprint_of(movie, camera, make_job(movie.info(), camera, options));
+    LocalizeOptions quiet = options;
+    quiet.warn = {};
+    Fingerprint now = fingerprint_of(movie, camera, make_job(movie.info(), camera, quiet));
     std::erase_if(now, [&](const auto& setting) {  // what a file of another version does not tell
         return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
     });

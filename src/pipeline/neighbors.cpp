@@ -71,6 +71,7 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     };
     extend(crowded.pixels, rois.pixels);
     extend(crowded.variance, rois.variance);
+    extend(crowded.qe, rois.qe);
     crowded.additive.insert(crowded.additive.end(), additive.begin(), additive.end());
     if (rois.x_start.empty()) return;
     crowded.x_start.push_back(rois.x_start[k]);
@@ -129,6 +130,7 @@ Rois rois_of_turn(const Rois& rois, const std::vector<Spot>& spots, const Crowd&
     Rois crowded;
     crowded.size = rois.size;
     crowded.variance_scalar = rois.variance_scalar;
+    crowded.qe_scalar = rois.qe_scalar;
     crowded.excess_noise = rois.excess_noise;
     std::vector<float> additive(std::size_t(rois.size) * rois.size);
     rows.clear();

@@ -36,7 +36,7 @@ void require(const RoiSimulation& options) {
 /// The camera over its whole sensor (or over one ROI when it has no maps), which checks its values too.
 CameraView whole_sensor(Camera& camera, int roi_size) {
     camera.roi_x = camera.roi_y = 0;
-    if (!has_map(camera)) return {camera, roi_size, roi_size};
+    if (!camera.has_maps()) return {camera, roi_size, roi_size};
     if (camera.sensor_width < roi_size || camera.sensor_height < roi_size)
         throw OptionError(fmt::format("the camera maps cover {}x{} px, a ROI {}x{}", camera.sensor_width,
                                       camera.sensor_height, roi_size, roi_size));
@@ -57,10 +57,11 @@ class RoiMaker {
         const std::size_t pixels = options_.count * options_.size * options_.size;
         rois.size = options_.size;
         rois.pixels.resize(pixels);
-        rois.excess_noise = view_.excess_noise();
+        rois.excess_noise = view_.excess_noise(), rois.qe_scalar = view_.qe_scalar();
         rois.variance_scalar = view_.variance_scalar();
         if (!view_.variance_map().empty()) rois.variance.resize(pixels);
-        if (has_map(camera_)) rois.x_corner.resize(options_.count), rois.y_corner.resize(options_.count);
+        if (!view_.qe_map().empty()) rois.qe.resize(pixels);
+        if (camera_.has_maps()) rois.x_corner.resize(options_.count), rois.y_corner.resize(options_.count);
         for (int p = 0; p < max_parameters; ++p)
             truth[p].assign(p < parameter_count(psf_.model) ? options_.count : 0, 0.0f);
     }
@@ -84,6 +85,7 @@ class RoiMaker {
                 const double response = camera_.em_gain * at(camera_.relative_qe, sensor_pixel);
                 rois.pixels[out] = float(electrons / response);
                 if (!rois.variance.empty()) rois.variance[out] = view_.variance_map()[sensor_pixel];
+                if (!rois.qe.empty()) rois.qe[out] = view_.qe_map()[sensor_pixel];
             }
     }
 
@@ -107,7 +109,7 @@ class RoiMaker {
 
     /// The sensor pixel under ROI k's first one: anywhere on the maps.
     std::size_t place(std::size_t k) const {
-        if (!has_map(camera_)) return 0;
+        if (!camera_.has_maps()) return 0;
         Random random(options_.seed, Stream::roi_place, k);
         const auto x = std::size_t(random.uniform() * (camera_.sensor_width - options_.size + 1));
         const auto y = std::size_t(random.uniform() * (camera_.sensor_height - options_.size + 1));

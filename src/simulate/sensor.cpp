@@ -7,11 +7,6 @@
 
 namespace glint {
 
-bool has_map(const Camera& camera) {
-    return camera.offset_adu.is_map() || camera.gain_e_per_adu.is_map() || camera.readnoise_e.is_map() ||
-           camera.relative_qe.is_map();
-}
-
 double expose(const Camera& camera, std::size_t sensor_pixel, double mean_photoelectrons, Random& random) {
     double electrons = random.poisson(mean_photoelectrons * at(camera.relative_qe, sensor_pixel));
     if (camera.kind == CameraKind::EMCCD) electrons = random.gamma(electrons);

@@ -14,9 +14,6 @@ namespace glint {
 /// The camera's value of a field at sensor pixel k (row * sensor_width + column); any k when there is no map.
 inline double at(const SensorField& field, std::size_t k) { return field.is_map() ? field.map[k] : field.scalar; }
 
-/// True when any property differs from pixel to pixel.
-bool has_map(const Camera& camera);
-
 /// One exposure of a pixel: shot noise, EM register, read noise; electrons before the conversion to ADU
 /// (docs/theory.md, equation 7.2).
 double expose(const Camera& camera, std::size_t sensor_pixel, double mean_photoelectrons, Random& random);

@@ -121,7 +121,7 @@ struct TileBackground {
     /// Sum and number of what a test keeps: by row in single precision, of rows in double.
     template <class Keep>
     static GLINT_DEVICE void sum_kept(const Tile& tile, const float* pixels, int stride, const float* variance,
-                                      int map_stride, Keep keep, double* sum, double* count) {
+                                      const float* qe, int map_stride, Keep keep, double* sum, double* count) {
         double total = 0;
         int kept = 0;
         for (int y = 0; y < tile.height; ++y) {
@@ -131,7 +131,8 @@ struct TileBackground {
                 for (int i = 0; i < 4; ++i) {
                     if (x + i >= tile.width) continue;
                     const float pixel = pixels[y * stride + x + i];
-                    const bool is_kept = keep.keep(pixel, variance ? variance[y * map_stride + x + i] : 0.0f);
+                    const int at = y * map_stride + x + i;
+                    const bool is_kept = keep.keep(pixel, variance ? variance[at] : 0.0f, qe ? qe[at] : 1.0f);
                     row[i] += is_kept ? pixel : 0.0f;
                     kept += is_kept;
                 }
@@ -141,7 +142,7 @@ struct TileBackground {
         *sum = total, *count = kept;
     }
     struct KeepAll {
-        GLINT_DEVICE bool keep(float, float) const { return true; }
+        GLINT_DEVICE bool keep(float, float, float) const { return true; }
     };
 
     static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
@@ -156,18 +157,22 @@ struct TileBackground {
                                      : photoelectrons + std::size_t(here.frame) * pixels_of(f) + here.first;
         const int stride = staged ? here.width : f.width;
         const float* map = variance ? variance + here.first : nullptr;
+        const float* qe = f.has_qe ? map + pixels_of(f) : nullptr;
         double sum, count;
-        sum_kept(here, pixels, stride, nullptr, 0, KeepAll{}, &sum, &count);
+        sum_kept(here, pixels, stride, nullptr, nullptr, 0, KeepAll{}, &sum, &count);
         const float mean = clipped_mean(
-            sum / count, f.excess_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
-                if (map)
-                    sum_kept(here, pixels, stride, map, f.width, own_limit(around, f.excess_noise), kept_sum,
-                             kept_count);
+            sum / count, f.shot_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
+                const auto sum_with = [&](auto keep, const float* of_v, const float* of_q) {
+                    sum_kept(here, pixels, stride, of_v, of_q, f.width, keep, kept_sum, kept_count);
+                };
+                if (qe)
+                    sum_with(own_limit_by_qe(around, f.shot_noise), map, qe);
+                else if (map)
+                    sum_with(own_limit(around, f.shot_noise), map, nullptr);
                 else
-                    sum_kept(here, pixels, stride, nullptr, 0, one_limit(around, f.excess_noise, f.variance), kept_sum,
-                             kept_count);
+                    sum_with(one_limit(around, f.shot_noise, f.variance), nullptr, nullptr);
             });
-        shot[k] = shot_noise(mean, f.excess_noise);
+        shot[k] = shot_noise(mean, f.shot_noise);
         inverse_sigma[k] = 1 / __builtin_sqrtf(total_variance(shot[k], f.variance));
     }
 };
@@ -175,9 +180,9 @@ struct TileBackground {
 /// Samples of the noise: what is observed, NaN where a sample is not used, and what is expected.
 struct SampleNoise {
     static constexpr unsigned max_threads = detect_threads;
-    static GLINT_DEVICE void compute(Index index, FrameLaunch f, TileGrid tiles, NoiseGrid grid,
-                                     const float* photoelectrons, const float* variance, const float* shot,
-                                     float* observed, float* expected) {
+    static GLINT_DEVICE void compute(Index index, FrameLaunch f, TileGrid tiles, NoiseGrid grid, float factor,
+                                     const float* photoelectrons, const float* offsets, const float* factors,
+                                     const float* variance, const float* shot, float* observed, float* expected) {
         const unsigned samples = unsigned(grid.columns * grid.rows), k = index.global();
         if (k >= f.frames * samples) return;
         const unsigned frame = k / samples;
@@ -188,9 +193,12 @@ struct SampleNoise {
                   tile_row = least(y / tiles.tile_px, tiles.rows - 1);
         const unsigned tile =
             (frame * unsigned(tiles.rows) + unsigned(tile_row)) * unsigned(tiles.columns) + unsigned(tile_column);
-        const NoiseSample sample =
-            noise_sample(photoelectrons + std::size_t(frame) * pixels_of(f) + at, variance ? variance + at : nullptr,
-                         f.width, f.excess_noise, f.variance, total_variance(shot[tile], f.variance));
+        const NoiseSample sample = noise_sample({photoelectrons + std::size_t(frame) * pixels_of(f) + at, f.width,
+                                                 variance ? variance + at : nullptr,
+                                                 f.has_qe ? variance + pixels_of(f) + at : nullptr,
+                                                 offsets ? offsets + at : nullptr, factors ? factors + at : nullptr,
+                                                 f.shot_noise, f.variance, factor,
+                                                 total_variance(shot[tile], f.variance)});
         observed[k] = sample.observed;
         expected[k] = sample.expected;
     }
@@ -384,7 +392,8 @@ struct WeightedScore {
             w = signal = 0;
             if (!is_inside || y < 0 || y >= f.height) return;
             const unsigned pixel = unsigned(y) * unsigned(f.width) + unsigned(column);
-            w = weight(tiles.at(s.grid, nodes, y), variance[pixel], least_variance);
+            const float light = tiles.at(s.grid, nodes, y);
+            w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, variance[pixel], least_variance);
             signal = w * from[pixel];
         };
         const auto put = [&](int row, const auto& weight_at, const auto& signal_at) {
@@ -647,7 +656,7 @@ GLINT_KERNEL(photoelectrons_u16, 7, GLINT_DETECT(ToPhotoelectrons<unsigned short
 GLINT_KERNEL(photoelectrons_f32, 7, GLINT_DETECT(ToPhotoelectrons<float>))
 GLINT_KERNEL(count_bad_pixels, 7, GLINT_DETECT(CountBadPixels))
 GLINT_KERNEL(tile_background, 6, GLINT_DETECT(TileBackground))
-GLINT_KERNEL(sample_noise, 8, GLINT_DETECT(SampleNoise))
+GLINT_KERNEL(sample_noise, 11, GLINT_DETECT(SampleNoise))
 GLINT_KERNEL(noise_median, 3, GLINT_DETECT(NoiseMedian))
 GLINT_KERNEL(noise_spread, 7, GLINT_DETECT(NoiseSpread))
 GLINT_KERNEL(uniform_score_3, 8, GLINT_DETECT(UniformScore<3>))

@@ -14,7 +14,8 @@ constexpr int search_columns = 512, search_rows = 4;  // of the pixels that a bl
 struct FrameLaunch {
     int width, height;
     unsigned frames;
-    float excess_noise, variance;  // F^2; v, e-^2, where there is no map, else its mean
+    float shot_noise, variance;  // CameraView::shot_noise(); v, e-^2, where there is no map, else its mean
+    int has_qe;                  // a map of q lies behind that of v
 };
 
 /// How a block takes tiles: one a thread, from shared memory where that holds them.

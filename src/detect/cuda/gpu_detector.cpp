@@ -75,9 +75,11 @@ void GpuDetector::upload_tables(const DetectOptions& options) {
     if (const auto& maps = camera_->maps()) {
         offsets_ = uploaded(stream_, maps->offset);
         factors_ = uploaded(stream_, maps->factor);
-        variances_ = uploaded(stream_, maps->variance);
+        std::vector<float> noise = maps->variance;
+        noise.insert(noise.end(), maps->qe.begin(), maps->qe.end());
+        noise_maps_ = uploaded(stream_, noise);
     }
-    if (variances_) return;
+    if (noise_maps_) return;
     const EdgeNorms norms(filter, camera_->width(), camera_->height());
     std::vector<float> table;
     for (const EdgeNorms::Row& row : norms.rows())
@@ -93,8 +95,8 @@ int GpuDetector::most_frames() const {
 }
 
 FrameLaunch GpuDetector::frame_launch() const {
-    return {camera_->width(), camera_->height(), unsigned(frames_), camera_->excess_noise(),
-            camera_->variance_scalar()};
+    return {camera_->width(),      camera_->height(),          unsigned(frames_),
+            camera_->shot_noise(), camera_->variance_scalar(), !camera_->qe_map().empty()};
 }
 
 const gpu::Kernel& GpuDetector::kernel(const std::string& name) {
@@ -158,7 +160,7 @@ void GpuDetector::measure_background() {
     const std::size_t all = std::size_t(frames_) * std::size_t(grid.columns * grid.rows);
     launch("tile_background", divided(all, tiles.tiles_per_block), detect_threads,
            staged ? unsigned(fitting * bytes) : 0u, frame_launch(), tiles, photoelectrons_.read_on(stream_),
-           address(stream_, variances_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
+           address(stream_, noise_maps_), shot_.write_on(stream_), inverse_sigma_.write_on(stream_));
 }
 
 void GpuDetector::judge_noise(bool for_threshold) {
@@ -174,7 +176,7 @@ void GpuDetector::judge_noise(bool for_threshold) {
 }
 
 void GpuDetector::score() {
-    const bool weighted = bool(variances_);
+    const bool weighted = bool(noise_maps_);
     const int radius = score_launch_.radius, own = radius <= 6 ? radius : 0;  // that have a kernel of their own
     const int rows = weighted ? weighted_score_rows : uniform_score_rows;
     const std::size_t blocks = std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
@@ -184,7 +186,7 @@ void GpuDetector::score() {
                         narrow = narrow_.write_on(stream_);
     if (weighted)
         launch(fmt::format("weighted_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
-               pixels, shot_.read_on(stream_), variances_.read_on(stream_), to, narrow);
+               pixels, shot_.read_on(stream_), noise_maps_.read_on(stream_), to, narrow);
     else
         launch(fmt::format("uniform_score_{}", own), blocks, detect_threads, shared, frame_launch(), score_launch_,
                pixels, inverse_sigma_.read_on(stream_), norms_.read_on(stream_), classes_.read_on(stream_), to, narrow);
@@ -218,8 +220,10 @@ void GpuDetector::find(int frames, PixelType type, const std::byte* counts) {
     measure_background();
     if (samples() > 0)
         launch("sample_noise", blocks_of(std::size_t(frames) * samples()), detect_threads, 0, frame_launch(),
-               score_launch_.grid, noise_, photoelectrons_.read_on(stream_), address(stream_, variances_),
-               shot_.read_on(stream_), observed_.write_on(stream_), expected_.write_on(stream_));
+               score_launch_.grid, noise_, camera_->uniform() ? camera_->pixel(0).factor_e_per_adu : 1.0f,
+               photoelectrons_.read_on(stream_), address(stream_, offsets_), address(stream_, factors_),
+               address(stream_, noise_maps_), shot_.read_on(stream_), observed_.write_on(stream_),
+               expected_.write_on(stream_));
     judge_noise(true);
     score();
     list();

@@ -79,7 +79,7 @@ class GpuDetector {
     std::size_t most_shared_bytes_;
     std::array<gpu::Event, 3> times_;  // before, sent, found
 
-    gpu::Buffer<float> offsets_, factors_, variances_, norms_;  // tables; empty where there are none
+    gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where there are none
     gpu::Buffer<int> classes_;
     gpu::Buffer<std::byte> counts_;
     gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_sigma_;

@@ -213,6 +213,28 @@ TEST_F(GpuDetection, with_every_camera) {
     Camera gain_map = with_maps(96, 80);
     gain_map.readnoise_e = {1.0f, {}};
     EXPECT_GT(compare(simulated(gain_map, 96, 80, 6), gain_map), 20u);
+    Camera dim = ordinary();
+    dim.relative_qe.scalar = 0.25f;
+    EXPECT_GT(compare(simulated(dim, 96, 80, 6), dim), 20u);
+    Camera uneven = with_maps(96, 80);
+    for (int k = 0; k < 96 * 80; ++k) uneven.relative_qe.map.push_back(0.4f + 0.1f * float(k * 7 % 12));
+    EXPECT_GT(compare(simulated(uneven, 96, 80, 6), uneven), 20u);
+}
+
+// With an offset that is too high, and saturated: what the noise check makes of it.
+TEST_F(GpuDetection, with_values_that_are_wrong) {
+    for (Camera camera : {ordinary(), with_maps(96, 80)}) {
+        FrameBlock block = simulated(camera, 96, 80, 4);
+        auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+        for (int k = 0; k < 4 * 96 * 80; ++k)
+            if (k % 96 > 20 && k % 96 < 60) counts[k] = 65535;
+        compare(block, camera);
+        if (camera.offset_adu.is_map())
+            for (float& offset : camera.offset_adu.map) offset += 60;
+        else
+            camera.offset_adu.scalar += 60;
+        compare(block, camera);
+    }
 }
 
 TEST_F(GpuDetection, with_every_type_of_pixel) {

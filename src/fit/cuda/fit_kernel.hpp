@@ -31,10 +31,12 @@ GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
 struct SharedRois {
     float* data;      // d' of docs/theory.md; not-a-number where a pixel cannot be used
     float* known;     // per pixel, or null
-    float* variance;  // v / F^4 per pixel, or null: the same as `known` where nothing else is known
+    float* variance;  // v / f^2 per pixel, or null: the same as `known` where nothing else is known
+    float* weight;    // q per pixel, or null
 };
 
-template <class Psf, int fixed, bool mapped>
+/// `weighted`: with a map of q.
+template <class Psf, int fixed, bool mapped, bool weighted = false>
 struct FitKernel {
     static constexpr unsigned max_threads = gpu_block_threads;
     /// Left to itself (0), the compiler spills a few registers of these for one block more. From 13 px on shared memory
@@ -50,8 +52,9 @@ struct FitKernel {
     static GLINT_INLINE SharedRois shared(gpu::Scratch scratch, gpu::Index index, int size, bool separate_variance) {
         const unsigned plane = index.block_dim * shared_stride(size);
         float* data = scratch.as<float>();
-        if (!mapped) return {data, nullptr, nullptr};
-        return {data, data + plane, data + (separate_variance ? 2 : 1) * plane};
+        if (!mapped) return {data, nullptr, nullptr, nullptr};
+        float* variance = data + (separate_variance ? 2 : 1) * plane;
+        return {data, data + plane, variance, weighted ? variance + plane : nullptr};
     }
 
     /// One pixel: where it lies in its ROI and block, and its count.
@@ -60,7 +63,7 @@ struct FitKernel {
                                  const float* additive) {
         const int s = size(launch);
         const unsigned pixels = s * s, stride = shared_stride(s);
-        const float scale = 1.0f / launch.options.excess_noise, scale2 = scale * scale;
+        const float scale = 1.0f / launch.options.shot_noise, scale2 = scale * scale;
         unsigned at = q;
         float offset = launch.offset, factor = launch.factor, v = launch.options.variance;
         if (!mapped) {  // in one multiplication
@@ -71,6 +74,7 @@ struct FitKernel {
             return;
         }
         const unsigned roi = q / pixels, p = q % pixels;
+        float efficiency = 1;
         at = roi * stride + p;
         if (maps) {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
@@ -78,12 +82,21 @@ struct FitKernel {
             const unsigned index = (y + j) * width + x + i, end = width * unsigned(launch.map_height);
             const GpuCameraPixel here = maps[index < end ? index : 0];  // mark_outside_maps() tells
             offset = here.offset, factor = here.factor, v = here.variance;
+            if (weighted) efficiency = here.qe;
         }
         const float d = (count - offset) * factor;
         bool good = abs(d) < 1e9f;
         if (variance) {
             v = variance[std::size_t(first) * pixels + q];
             good = good & (v >= 0.0f) & (v < 1e9f);
+        }
+        if constexpr (weighted) {
+            if (variance) {  // then q lies behind it, ROI for ROI
+                efficiency = variance[std::size_t(launch.count) * pixels + std::size_t(first) * pixels + q];
+                good = good & (efficiency > 0.0f) & (efficiency < 1e9f);
+            }
+            to.weight[at] = efficiency;
+            v *= efficiency;
         }
         float known = v * scale2;
         const float value = max(d * scale + known, 0.0f);
@@ -153,16 +166,17 @@ struct FitKernel {
         const int s = size(launch), pixels = s * s;
         const SharedRois rois = shared(scratch, index, s, additive != nullptr);
         const unsigned mine = index.thread * shared_stride(s);
-        const float scale = 1.0f / launch.options.excess_noise;
+        const float scale = 1.0f / launch.options.shot_noise;
         GroupPixels roi{rois.data + mine,
                         mapped ? rois.known + mine : nullptr,
                         mapped ? rois.variance + mine : nullptr,
                         scale * scale * launch.options.variance,
                         scale * scale * launch.options.variance,
                         scale * scale * launch.options.variance,
-                        s};
+                        s,
+                        weighted ? rois.weight + mine : nullptr};
         const Psf psf{launch.psf};
-        GroupFit<Psf, fixed, mapped> fit(roi, psf, launch.options);
+        GroupFit<Psf, fixed, mapped, weighted> fit(roi, psf, launch.options);
         // A pixel that cannot be used shows in the estimate, which has them all in it; then all pixels are made dark.
         bool bad = false;
         if (mapped || launch.known_starts > 2) bad = look_through(rois, mine, pixels, roi);
@@ -176,7 +190,7 @@ struct FitKernel {
         const std::size_t n = launch.count;
         GroupResult<Psf> result;
         fit.run(result);
-        if (launch.options.excess_noise > 1)
+        if (launch.options.multiplied)
             fit.template add_goodness<PixelNoise::multiplied>(result.goodness);
         else if (mapped || launch.options.variance > 0)
             fit.template add_goodness<PixelNoise::poisson>(result.goodness);
@@ -186,7 +200,7 @@ struct FitKernel {
         const int status = status_of(result, float(s), bad);
         GLINT_UNROLL
         for (int k = 0; k < P; ++k) {
-            const float unit = k == 2 || k == 3 ? launch.options.excess_noise : 1.0f;
+            const float unit = k == 2 || k == 3 ? launch.options.shot_noise : 1.0f;
             columns[k * n + row] = result.theta[k] * unit;
             columns[(P + k) * n + row] = status >= 3 ? 0.0f : sqrt(result.variance[k]) * unit;
         }
@@ -198,15 +212,15 @@ struct FitKernel {
         bytes[n + row] = static_cast<unsigned char>(begun | status);
     }
 
-    static GLINT_INLINE void begin(GroupFit<Psf, fixed, mapped>& fit, const FitLaunch& launch, const float* start,
-                                   unsigned row) {
+    static GLINT_INLINE void begin(GroupFit<Psf, fixed, mapped, weighted>& fit, const FitLaunch& launch,
+                                   const float* start, unsigned row) {
         const std::size_t n = launch.count;
         if (launch.known_starts == 0) return fit.estimate_start();
         if (launch.known_starts == 2) return fit.estimate_start(start[row], start[n + row]);
         Lane theta[GroupResult<Psf>::P];
         GLINT_UNROLL
         for (int k = 0; k < GroupResult<Psf>::P; ++k)
-            theta[k] = start[k * n + row] * (k == 2 || k == 3 ? 1.0f / launch.options.excess_noise : 1.0f);
+            theta[k] = start[k * n + row] * (k == 2 || k == 3 ? 1.0f / launch.options.shot_noise : 1.0f);
         fit.start_from(theta);
     }
 
@@ -223,6 +237,7 @@ struct FitKernel {
         for (int p = 0; p < pixels; ++p) {
             rois.data[mine + p] = 0;
             if (mapped) rois.known[mine + p] = rois.variance[mine + p] = 0;
+            if (weighted) rois.weight[mine + p] = 1;
         }
         if (mapped) roi.known_least = 0;
         return true;
@@ -231,15 +246,17 @@ struct FitKernel {
 
 }  // namespace glint::GLINT_ISA
 
-// All kernels of one PSF model: fit_MODEL_SIZE and fit_MODEL_SIZE_mapped; SIZE 0 serves every size.
+// All kernels of one PSF model: fit_MODEL_SIZE and fit_MODEL_SIZE_mapped; SIZE 0 serves every size. Maps of the quantum
+// efficiency are rare: fit_MODEL_0_weighted is theirs.
 #define GLINT_FIT_KERNEL(model, size)                                                                            \
     GLINT_KERNEL(fit_##model##_##size, 9, ::glint::GLINT_ISA::FitKernel<::glint::GLINT_ISA::model, size, false>) \
     GLINT_KERNEL(fit_##model##_##size##_mapped, 9, ::glint::GLINT_ISA::FitKernel<::glint::GLINT_ISA::model, size, true>)
-#define GLINT_FIT_KERNELS(model) \
-    GLINT_FIT_KERNEL(model, 0)   \
-    GLINT_FIT_KERNEL(model, 5)   \
-    GLINT_FIT_KERNEL(model, 7)   \
-    GLINT_FIT_KERNEL(model, 9)   \
-    GLINT_FIT_KERNEL(model, 11)  \
-    GLINT_FIT_KERNEL(model, 13)  \
+#define GLINT_FIT_KERNELS(model)                                                                                       \
+    GLINT_KERNEL(fit_##model##_0_weighted, 9, ::glint::GLINT_ISA::FitKernel<::glint::GLINT_ISA::model, 0, true, true>) \
+    GLINT_FIT_KERNEL(model, 0)                                                                                         \
+    GLINT_FIT_KERNEL(model, 5)                                                                                         \
+    GLINT_FIT_KERNEL(model, 7)                                                                                         \
+    GLINT_FIT_KERNEL(model, 9)                                                                                         \
+    GLINT_FIT_KERNEL(model, 11)                                                                                        \
+    GLINT_FIT_KERNEL(model, 13)                                                                                        \
     GLINT_FIT_KERNEL(model, 15)

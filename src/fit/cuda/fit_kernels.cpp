@@ -32,7 +32,9 @@ BlockShape block_shape(int size, int planes, int most_shared_bytes) {
     return best;
 }
 
-std::string kernel_name(PsfModel model, int size, bool mapped) {
+std::string kernel_name(PsfModel model, int size, PixelPlanes planes) {
+    if (planes.qe) return fmt::format("fit_{}_0_weighted", name_of(model));
+    const bool mapped = planes.count() > 1;
     const bool fixed =
         std::find(std::begin(gpu_fixed_sizes), std::end(gpu_fixed_sizes), size) != std::end(gpu_fixed_sizes);
     return fmt::format("fit_{}_{}{}", name_of(model), fixed ? size : 0, mapped ? "_mapped" : "");
@@ -40,10 +42,10 @@ std::string kernel_name(PsfModel model, int size, bool mapped) {
 
 }  // namespace
 
-FitVariant FitKernels::of(PsfModel model, int size, int planes) {
+FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
     const int most_shared_bytes = context_.shared_bytes_per_block();
-    const BlockShape shape = block_shape(size, planes, most_shared_bytes);
-    const std::string name = kernel_name(model, size, planes > 1);
+    const BlockShape shape = block_shape(size, planes.count(), most_shared_bytes);
+    const std::string name = kernel_name(model, size, planes);
     auto known = kernels_.find(name);
     if (known == kernels_.end()) {
         auto module = modules_.find(model);

@@ -18,12 +18,16 @@ struct FitVariant {
     unsigned threads = 0, shared_bytes = 0;  ///< of a block
 };
 
+/// What of each pixel differs from that of the others.
+struct PixelPlanes {
+    bool noise = false, additive = false, qe = false;
+    int count() const { return 1 + (noise || additive || qe) + additive + qe; }  ///< in shared memory
+};
+
 class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
-    /// `planes`: of pixels in shared memory; 1 where all have the same noise, 2 where each has its own, 3 with known
-    /// additive signals.
-    FitVariant of(PsfModel model, int size, int planes);
+    FitVariant of(PsfModel model, int size, PixelPlanes planes);
 
   private:
     gpu::Context context_;

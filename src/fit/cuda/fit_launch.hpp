@@ -13,7 +13,7 @@ enum class GpuPixel : int { u8 = 0, u16 = 1, f32 = 2 };
 struct alignas(16) GpuCameraPixel {
     float offset, factor;
     float variance;  // v, e-^2
-    float unused;
+    float qe;        // q
 };
 
 /// By value. Photoelectrons = (count - offset) * factor where there are no maps.

@@ -10,9 +10,10 @@ namespace glint {
 namespace {
 
 /// The noise of photoelectrons: counts that need no conversion.
-gpu::Buffer<GpuCameraPixel> upload_variances(const gpu::Stream& stream, const CameraView& camera) {
+gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const CameraView& camera) {
     std::vector<GpuCameraPixel> pixels;
-    for (float variance : camera.variance_map()) pixels.push_back({0, 1, variance, 0});
+    for (std::size_t k = 0; k < camera.variance_map().size(); ++k)
+        pixels.push_back({0, 1, camera.pixel(k).variance_e2, camera.pixel(k).qe});
     if (pixels.empty()) return {};
     gpu::Buffer<GpuCameraPixel> buffer(stream, pixels.size());
     gpu::upload(stream, buffer, pixels);
@@ -22,7 +23,8 @@ gpu::Buffer<GpuCameraPixel> upload_variances(const gpu::Stream& stream, const Ca
 KernelOptions options_of(const CameraView& camera, int size, const FitOptions& options) {
     RoiView rois;
     rois.size = size;
-    rois.variance_scalar = camera.variance_scalar(), rois.excess_noise = camera.excess_noise();
+    rois.variance_scalar = camera.variance_scalar(), rois.qe_scalar = camera.qe_scalar();
+    rois.excess_noise = camera.excess_noise();
     return kernel_options(rois, options);
 }
 
@@ -34,7 +36,7 @@ std::size_t grown(std::size_t size) { return size + size / 4; }
 FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
                    double pixel_size_um, const FitOptions& options)
     : stream_(stream),
-      kernel_(kernels.of(psf.model, size, camera.variance_map().empty() ? 1 : 2)),
+      kernel_(kernels.of(psf.model, size, {.noise = !camera.variance_map().empty(), .qe = !camera.qe_map().empty()})),
       launch_{kernel_psf(psf, pixel_size_um, options, size),
               options_of(camera, size, options),
               GpuPixel::f32,
@@ -45,7 +47,7 @@ FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraV
               2,
               0},
       model_(psf.model),
-      variances_(upload_variances(stream, camera)),
+      noise_(upload_noise(stream, camera)),
       before_(stream.context(), true),
       after_(stream.context(), true) {}
 
@@ -61,10 +63,9 @@ void FitOnGpu::run(const RoisOnGpu& rois) {
     if (here_.size() < bytes) here_ = {}, here_ = gpu::Pinned<std::byte>(stream_.context(), grown(bytes));
     const std::uint64_t to = results_.write_on(stream_);
     before_.record(stream_);
-    launch_fit(
-        stream_, kernel_, launch_,
-        {rois.pixels.read_on(stream_), variances_ ? variances_.read_on(stream_) : 0, rois.corners.read_on(stream_), 0,
-         0, rois.starts.read_on(stream_), to, to + columns() * n * sizeof(float)});
+    launch_fit(stream_, kernel_, launch_,
+               {rois.pixels.read_on(stream_), noise_ ? noise_.read_on(stream_) : 0, rois.corners.read_on(stream_), 0, 0,
+                rois.starts.read_on(stream_), to, to + columns() * n * sizeof(float)});
     after_.record(stream_);
     gpu::download(stream_, {here_.data(), bytes}, results_);
 }

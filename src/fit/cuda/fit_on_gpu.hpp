@@ -39,7 +39,7 @@ class FitOnGpu {
     FitVariant kernel_;
     FitLaunch launch_;
     PsfModel model_;
-    gpu::Buffer<GpuCameraPixel> variances_;  // where there is a map
+    gpu::Buffer<GpuCameraPixel> noise_;  // where there is a map
     gpu::Buffer<std::byte> results_;
     gpu::Pinned<std::byte> here_;
     gpu::Event before_, after_;

@@ -55,10 +55,10 @@ BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters,
     const std::size_t count = std::size_t(n), pixels = count * rois.size * rois.size;
     BatchLayout l;
     l.has_corners = rois.camera && !rois.camera->uniform();
-    l.has_variance = !rois.variance.empty(), l.has_additive = !rois.additive.empty();
+    l.has_variance = !rois.variance.empty(), l.has_additive = !rois.additive.empty(), l.has_qe = !rois.qe.empty();
     l.pixels = place(l.up, count * rois.roi_bytes());
     if (l.has_corners) l.corners = place(l.up, 2 * count * sizeof(std::int32_t));
-    if (l.has_variance) l.variance = place(l.up, pixels * sizeof(float));
+    if (l.has_variance) l.variance = place(l.up, (l.has_qe ? 2 : 1) * pixels * sizeof(float));
     if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
     if (starts.known) l.start = place(l.up, starts.known * count * sizeof(float));
     l.bytes = (2 * parameters + 2) * count * sizeof(float);  // no gap: the results come back in one piece

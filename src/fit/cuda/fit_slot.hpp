@@ -16,7 +16,7 @@ namespace glint {
 struct BatchLayout {
     std::size_t pixels = 0, corners = 0, variance = 0, additive = 0, start = 0, up = 0;  ///< `up`: all of them
     std::size_t columns = 0, bytes = 0, down = 0;
-    bool has_corners = false, has_variance = false, has_additive = false;
+    bool has_corners = false, has_variance = false, has_additive = false, has_qe = false;  ///< the last behind variance
 };
 BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n);
 

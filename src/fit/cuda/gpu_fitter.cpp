@@ -76,8 +76,10 @@ struct GpuFitter::State {
         check(rois, psf, pixel_size_um, fit_options);
         const bool maps_used = rois.camera && !rois.camera->uniform();
         Plan p{rois, out, starts_of(rois, fit_options), {}, {}, parameter_count(psf.model), 0, maps_used};
-        const bool mapped = maps_used || !rois.variance.empty() || !rois.additive.empty();
-        const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0};
+        const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
+                                 .additive = !rois.additive.empty(),
+                                 .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};
+        const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0, 1};
         p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
                     kernel_options(rois, fit_options),
                     GpuPixel(int(rois.type)),
@@ -87,7 +89,7 @@ struct GpuFitter::State {
                     rois.camera ? rois.camera->height() : 0,
                     p.starts.known,
                     0};
-        p.kernel = kernels.of(psf.model, rois.size, !mapped ? 1 : rois.additive.empty() ? 2 : 3);
+        p.kernel = kernels.of(psf.model, rois.size, planes);
         p.wanted_batch = batch_for(p);
         if (maps_used && maps_of != rois.camera->maps()) {
             maps_of = {}, maps = {};
@@ -114,7 +116,7 @@ struct GpuFitter::State {
         std::vector<GpuCameraPixel> pixels(std::size_t(camera.width()) * camera.height());
         for (std::size_t k = 0; k < pixels.size(); ++k) {
             const CameraView::Pixel p = camera.pixel(k);
-            pixels[k] = {p.offset_adu, p.factor_e_per_adu, p.variance_e2, 0};
+            pixels[k] = {p.offset_adu, p.factor_e_per_adu, p.variance_e2, p.qe};
         }
         const gpu::Stream stream(context);
         gpu::Buffer<GpuCameraPixel> buffer(stream, pixels.size());
@@ -138,6 +140,7 @@ struct GpuFitter::State {
             add(p.rois.y_corner.data(), 4, 1, l.corners + count * 4);
         }
         if (l.has_variance) add(p.rois.variance.data(), 4, pixels, l.variance);
+        if (l.has_qe) add(p.rois.qe.data(), 4, pixels, l.variance + count * pixels * 4);
         if (l.has_additive) add(p.rois.additive.data(), 4, pixels, l.additive);
         for (int k = 0; k < p.starts.known; ++k) add(p.starts.of[k], 4, 1, l.start + k * count * 4);
         return parts;

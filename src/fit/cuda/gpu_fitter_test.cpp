@@ -128,6 +128,34 @@ TEST_F(GpuFit, knows_the_noise_of_every_camera) {
     expect_agreement(both(rois, psf));
     rois.additive.assign(rois.pixels.size(), 1.5f);
     expect_agreement(both(rois, psf));
+    read.relative_qe.scalar = 0.8f;
+    expect_agreement(both(simulated(psf.model, 7, 300, read), psf));
+}
+
+TEST_F(GpuFit, weighs_pixels_by_their_quantum_efficiency) {
+    for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD})
+        for (PsfModel model :
+             {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB})
+            for (int size : {7, 12}) {
+                SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
+                Camera camera = with_maps(40, 30);
+                camera.kind = kind;
+                for (int k = 0; k < 1200; ++k) camera.relative_qe.map.push_back(0.4f + 0.1f * float(k * 7 % 12));
+                Rois rois = simulated(model, size, 300, camera);
+                expect_agreement(both(rois, typical_psf(model)));
+                rois.additive.assign(rois.pixels.size(), 1.5f);
+                expect_agreement(both(rois, typical_psf(model), {}, 100));
+            }
+}
+
+TEST_F(GpuFit, tells_quantum_efficiencies_that_cannot_be) {
+    Camera camera = with_maps(40, 30);
+    camera.relative_qe.map.assign(1200, 0.8f);
+    Rois rois = simulated(PsfModel::GaussianXYNB, 7, 100, camera);
+    rois.qe[0] = 0, rois.qe[49 + 7] = -1, rois.qe[2 * 49 + 5] = NAN;
+    const Compared c = both(rois, typical_psf(PsfModel::GaussianXYNB));
+    expect_agreement(c);
+    for (int bad : {0, 1, 2}) EXPECT_EQ(c.cpu.status[std::size_t(bad)], FitStatus::bad_input);
 }
 
 // Counts become photoelectrons on the card; the CPU is given what the one conversion of the project makes of them.
@@ -138,7 +166,9 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
     const Rois electrons = simulated(psf.model, size, n);
     Camera scalar;
     scalar.offset_adu.scalar = 100, scalar.gain_e_per_adu.scalar = 0.5f;
-    for (const Camera& camera : {scalar, with_maps(width, height)}) {
+    Camera uneven = with_maps(width, height);
+    for (int k = 0; k < width * height; ++k) uneven.relative_qe.map.push_back(0.8f + 0.1f * float(k % 5));
+    for (const Camera& camera : {scalar, with_maps(width, height), uneven}) {
         const CameraView seen(camera, width, height);
         std::vector<std::uint16_t> counts(electrons.pixels.size());
         std::vector<float> as_float(counts.size());
@@ -155,6 +185,7 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
                 as_float[k] = std::round(electrons.pixels[k] / pixel.factor_e_per_adu + pixel.offset_adu);
                 counts[k] = std::uint16_t(as_float[k]);
                 if (!seen.uniform()) rois.variance.push_back(pixel.variance_e2);
+                if (!seen.qe_map().empty()) rois.qe.push_back(pixel.qe);
             }
             seen.window_to_photoelectrons(&as_float[r * size * size], x, y, size, size, &rois.pixels[r * size * size]);
         }

@@ -1,0 +1,180 @@
+// The noise check on movies whose camera is known: 1 where it is given rightly, loud where it is not, and not fooled by
+// what is saturated.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "glint/detect.hpp"
+#include "glint/localize.hpp"
+#include "glint/simulate.hpp"
+
+using namespace glint;
+
+namespace {
+
+constexpr int size = 128;
+
+/// So many e- per ADU that rounding to whole ADU adds nothing to the noise.
+Camera ideal() {
+    Camera camera;
+    camera.offset_adu.scalar = 100, camera.gain_e_per_adu.scalar = 0.1f;
+    return camera;
+}
+
+Camera scmos(float readnoise_e = 1.6f) {
+    Camera camera = ideal();
+    camera.kind = CameraKind::SCMOS, camera.gain_e_per_adu.scalar = 0.46f, camera.readnoise_e.scalar = readnoise_e;
+    return camera;
+}
+
+Camera emccd() {
+    Camera camera = ideal();
+    camera.kind = CameraKind::EMCCD, camera.em_gain = 300, camera.gain_e_per_adu.scalar = 15.6f;
+    camera.readnoise_e.scalar = 74;
+    return camera;
+}
+
+Camera with_qe(Camera camera, float qe) {
+    camera.relative_qe.scalar = qe;
+    return camera;
+}
+
+Camera with_maps() {
+    Camera camera = scmos();
+    camera.sensor_width = camera.sensor_height = size;
+    for (int k = 0; k < size * size; ++k) {
+        camera.offset_adu.map.push_back(100 + float(k % 7));
+        camera.gain_e_per_adu.map.push_back(0.4f + 0.01f * float(k % 11));
+        camera.readnoise_e.map.push_back(1 + 0.3f * float(k % 5) + (k % 97 == 0 ? 10.0f : 0.0f));
+        camera.relative_qe.map.push_back(0.4f + 0.1f * float(k * 7 % 12));
+    }
+    return camera;
+}
+
+struct Conditions {
+    Camera camera;
+    double background = 20, spots = 1;
+    int frames = 50;
+    Structure structure = Structure::random;
+};
+
+FrameBlock simulated(const Conditions& c) {
+    SimulateOptions options;
+    options.structure = c.structure;
+    options.psf.sigma_um = 0.13;
+    options.width = options.height = size, options.frames = c.frames;
+    options.background = c.background, options.spots_per_frame = c.spots;
+    FrameBlock block;
+    Simulation(options, c.camera).read(0, c.frames, block);
+    return block;
+}
+
+struct Checked {
+    double spread = 0;
+    std::string warning;
+};
+
+Checked checked(FrameBlock block, const Camera& camera) {
+    LocalizeOptions options;
+    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100, options.threads = 2;
+    Checked out;
+    options.warn = [&](const std::string& text) {
+        if (text.find("noise on empty regions") != std::string::npos) out.warning = text;
+    };
+    LocalizeResult result;
+    localize_frames(*memory_movie(std::move(block), "movie"), camera, options, &result);
+    out.spread = result.empty_score_spread;
+    return out;
+}
+
+/// Paints a disk into every frame.
+void paint(FrameBlock& block, int radius, std::uint16_t count) {
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; k < block.count; ++k, counts += size * size)
+        for (int y = 0; y < size; ++y)
+            for (int x = 0; x < size; ++x)
+                if (std::hypot(x - size / 2, y - size / 2) < radius) counts[y * size + x] = count;
+}
+
+}  // namespace
+
+TEST(NoiseCheck, is_one_on_simulated_movies) {
+    for (const Camera& camera : {ideal(), scmos(), emccd(), with_qe(ideal(), 0.8f), with_qe(ideal(), 0.25f),
+                                 with_qe(scmos(), 0.25f), with_qe(emccd(), 0.5f), with_maps()})
+        for (double background : {5.0, 50.0, 500.0}) {
+            const Checked found = checked(simulated({camera, background}), camera);
+            // The median of 50 frames with about 900 samples each, no two of which share a pixel. The square of a sample
+            // varies by 2, and by the kurtosis of few photons: that of the sum of nine, at most 6 on an EMCCD.
+            const double kurtosis = (camera.kind == CameraKind::EMCCD ? 6 : 1) / (background * 0.25);
+            const double error = 1.2533 * std::sqrt((2 + kurtosis) / 900) / 2 / std::sqrt(50.0);
+            EXPECT_NEAR(found.spread, 1, 4 * error + 0.003) << background << " q " << camera.relative_qe.scalar;
+            EXPECT_EQ(found.warning, "");
+        }
+}
+
+TEST(NoiseCheck, raises_no_alarm_where_the_camera_is_right) {
+    int cases = 0;
+    for (const Camera& camera : {ideal(), scmos(), emccd(), with_maps(), with_qe(scmos(), 0.8f)})
+        for (double background : {1.0, 10.0, 500.0})
+            for (double spots : {0.5, 30.0, 200.0})
+                for (int frames : {1, 10})
+                    for (Structure structure : {Structure::random, Structure::microtubules}) {
+                        const Checked found =
+                            checked(simulated({camera, background, spots, frames, structure}), camera);
+                        EXPECT_EQ(found.warning, "") << found.spread << ": background " << background << ", spots "
+                                                     << spots << ", frames " << frames << ", case " << cases;
+                        ++cases;
+                    }
+    EXPECT_EQ(cases, 180);
+}
+
+TEST(NoiseCheck, is_not_fooled_by_saturated_or_painted_areas) {
+    for (const Camera& camera : {ideal(), scmos(), emccd(), with_maps()})
+        for (int radius : {20, 50})
+            for (int count : {65535, 4095, 0}) {
+                FrameBlock block = simulated({camera, 20, 5, 20});
+                paint(block, radius, std::uint16_t(count));
+                const Checked found = checked(block, camera);
+                EXPECT_NEAR(found.spread, 1, 0.1) << "radius " << radius << ", count " << count;
+                EXPECT_EQ(found.warning, "") << "radius " << radius << ", count " << count;
+            }
+}
+
+TEST(NoiseCheck, is_not_fooled_by_noise_that_is_cut_off) {
+    Conditions c{scmos(), 400, 1, 20};
+    FrameBlock block = simulated(c);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; k < c.frames * size * size; ++k)  // one half of the frame saturates at its mean
+        if (k % size > size / 2) counts[k] = std::min<std::uint16_t>(counts[k], 100 + 400 / 0.46);
+    const Checked found = checked(block, c.camera);
+    EXPECT_NEAR(found.spread, 1, 0.1);
+    EXPECT_EQ(found.warning, "");
+}
+
+TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {
+    for (const Camera& right : {ideal(), scmos(), scmos(20), emccd()})
+        for (double background : {1.0, 10.0, 100.0}) {
+            const FrameBlock block = simulated({right, background, 5, 20});
+            Camera wrong =
+                right;  // so much too high that the background seems to be below 0 by as much as it is, and more
+            const double adu_per_e = right.em_gain / right.gain_e_per_adu.scalar;
+            const double read_e = right.readnoise_e.scalar / right.em_gain;
+            wrong.offset_adu.scalar += float((2 * background + 2 * read_e) * adu_per_e);
+            const Checked found = checked(block, wrong);
+            EXPECT_NE(found.warning.find("offset too high"), std::string::npos)
+                << found.spread << ": background " << background << ", read noise " << right.readnoise_e.scalar;
+        }
+}
+
+// A bright background stays above 0 with an offset that takes 40 % of it: noise of 1.15 times tells it all the same.
+TEST(NoiseCheck, notices_an_offset_that_takes_much_of_a_bright_background) {
+    const Camera right = scmos(17.3f);
+    Camera wrong = right;
+    wrong.offset_adu.scalar += 200 / 0.46f;
+    const Checked found = checked(simulated({right, 500, 10, 100}), wrong);
+    EXPECT_NEAR(found.spread, std::sqrt(800.0 / 600), 0.02);
+    EXPECT_NE(found.warning.find("offset too high"), std::string::npos);
+}
