@@ -89,6 +89,66 @@ TEST_F(Outputs, what_is_read_is_not_written_over_under_any_name) {
     EXPECT_EQ(read_bytes(folder_ / "m.tif"), movie);
 }
 
+TEST_F(Outputs, what_is_read_is_not_written_over_by_anything_a_command_writes) {
+    // The partial file, and its description.
+    fs::rename((make_raw("a"), folder_ / "a.raw"), folder_ / "o.partial.raw");
+    fs::rename(folder_ / "a.yaml", folder_ / "o.partial.yaml");
+    for (const std::string how : {"", " --resume", " --overwrite"})
+        expect_refused("localize o.partial.raw -o o.hdf5 --sigma 130nm -q" + how, "o.partial.yaml");
+    EXPECT_EQ(read_bytes(folder_ / "o.partial.yaml"), description);
+    // A movie of another task.
+    fs::create_directory(folder_ / "out");
+    fs::create_hard_link(folder_ / "m.tif", folder_ / "n.tif");
+    fs::create_symlink("../n.tif", folder_ / "out/m.hdf5");
+    expect_refused("localize m.tif n.tif -o out --overwrite" + given, "n.tif");
+    // What a preview and a picture are made from.
+    folder_.write("camera.toml", "offset = 100\ngain = 1\npixel_size = \"100nm\"\n");
+    fs::create_symlink("camera.toml", folder_ / "camera.png");
+    expect_refused("localize m.tif --preview 0 -o camera.png --camera camera.toml --sigma 130nm --overwrite",
+                   "camera.toml");
+    ASSERT_EQ(glint("localize m.tif -o t.hdf5" + given).exit_code, 0);
+    fs::create_symlink("t.yaml", folder_ / "t.png");
+    expect_refused("render t.hdf5 -o t.png --overwrite", "t.yaml");
+}
+
+TEST_F(Outputs, two_outputs_are_two_files) {
+    fs::create_symlink("l.tif", folder_ / "l_truth.csv");
+    expect_refused("simulate -o l.tif --overwrite -q", "one file");
+    fs::create_symlink("o.hdf5", folder_ / "o.yaml");
+    expect_refused("localize m.tif -o o.hdf5 --overwrite" + given, "one file");
+    EXPECT_FALSE(exists("l.tif") || exists("o.hdf5"));
+}
+
+TEST_F(Outputs, through_a_link_the_description_stands_beside_the_table) {
+    fs::create_directory(folder_ / "data");
+    fs::create_symlink("data/real.hdf5", folder_ / "link.hdf5");
+    ASSERT_EQ(glint("localize m.tif -o link.hdf5" + given).exit_code, 0);
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link.hdf5") && exists("data/real.hdf5") && exists("data/real.yaml"));
+    EXPECT_FALSE(exists("link.yaml"));
+    expect_refused("localize m.tif -o data/real.hdf5 --resume --threshold 9" + given, "threshold");
+    ASSERT_EQ(glint("localize m.tif -o link.hdf5 --overwrite --threshold 9" + given).exit_code, 0);
+    EXPECT_EQ(glint("localize m.tif -o data/real.hdf5 --resume --threshold 9" + given).exit_code, 0);
+}
+
+TEST_F(Outputs, names_of_any_bytes_are_resumed_and_described) {
+    for (const std::string name : {"b\xff.tif", "a\x7f\xc2\x85.tif", "\xef\xbf\xbe.tif"}) {
+        fs::copy(folder_ / "m.tif", folder_ / name);
+        ASSERT_EQ(glint("localize '" + name + "' -o n.hdf5 --overwrite" + given).exit_code, 0);
+        EXPECT_EQ(glint("localize '" + name + "' -o n.hdf5 --resume" + given).exit_code, 0);
+        const std::string text = read_bytes(folder_ / "n.yaml");
+        for (const std::string forbidden : {"\x7f", "\xc2\x85", "\xef\xbf\xbe", "\xff"})
+            EXPECT_EQ(text.find(forbidden), text.npos) << text;
+    }
+}
+
+TEST_F(Outputs, what_is_no_table_is_not_finished) {
+    for (const std::string name : {"o.hdf5", "o.csv", "o_smlm.h5"}) {
+        folder_.write(name, "hi\n");
+        expect_refused("localize m.tif --resume -o " + name + given, "no localizations", 3);
+        EXPECT_EQ(read_bytes(folder_ / name), "hi\n");
+    }
+}
+
 TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
     const auto movie = open_movie(folder_ / "m.tif");
     Camera camera;
@@ -106,6 +166,11 @@ TEST_F(Outputs, what_appears_meanwhile_is_not_replaced) {
         EXPECT_TRUE(localize(*movie, camera, out, options).complete);
         for (const fs::path& file : files_of_localizations(out)) fs::remove(file);
     }
+    LocalizeOptions options;  // a complete run removes the partial file of the run that it resumed, and no other
+    options.psf.sigma_um = 0.13, options.pixel_size_nm = 100;
+    options.progress = [&](std::int64_t, std::int64_t, std::int64_t) { folder_.write("o.partial.hdf5", "another's"); };
+    EXPECT_TRUE(localize(*movie, camera, folder_ / "o.hdf5", options).complete);
+    EXPECT_EQ(read_bytes(folder_ / "o.partial.hdf5"), "another's");
 }
 
 TEST_F(Outputs, what_killed_runs_left_is_removed_and_permissions_are_kept) {

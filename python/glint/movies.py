@@ -74,8 +74,9 @@ def open_movie(movie) -> Movie:
 
 def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: bool = False):
     """Writes (frames, height, width) as TIFF, which ImageJ reads; BigTIFF when it must be. uint8, uint16, float32."""
+    inputs = frames._movie.files if isinstance(frames, Movie) else []  # which are not written over
     _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um,
-                      overwrite)
+                      overwrite, inputs)
 
 
 def load_rois(path) -> Rois:

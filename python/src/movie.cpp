@@ -98,10 +98,10 @@ nb::object read(SharedMovie& shared, std::int64_t first, std::int64_t count) {
     }
 }
 
-void write(const std::filesystem::path& path, const Frames& frames, std::optional<double> pixel_size_nm,
-           bool overwrite) {
+void write(const std::filesystem::path& path, const Frames& frames, std::optional<double> pixel_size_nm, bool overwrite,
+           const std::vector<std::filesystem::path>& inputs) {
     const IfExists if_exists = overwrite ? IfExists::replace : IfExists::refuse;
-    check_outputs({path}, if_exists, {});
+    check_outputs({path}, if_exists, inputs);
     MovieInfo info = info_of(frames, path.filename().string());
     info.pixel_size_nm = pixel_size_nm;
     ArrayMovie movie(frames, info.name);
@@ -165,12 +165,13 @@ void bind_movie(nb::module_& m) {
                          const PixelType type = shared.movie->info().type;
                          return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
                      })
+        .def_prop_ro("files", [](const SharedMovie& shared) { return shared.movie->info().files; })
         .def_prop_ro("pixel_size_nm", fact(&MovieInfo::pixel_size_nm))
         .def_prop_ro("offset", fact(&MovieInfo::offset_adu))
         .def_prop_ro("gain", fact(&MovieInfo::gain_e_per_adu))
         .def_prop_ro("em_gain", fact(&MovieInfo::em_gain))
         .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
-    m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a);
+    m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a, "inputs"_a);
     m.def("read_rois", &read_stack, "path"_a);
 }
 

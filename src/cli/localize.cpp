@@ -86,8 +86,13 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
 
 /// All outputs before the first frame of the first movie.
 void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
-    if (flags.options.resume) return;  // some are finished; each is looked at in its turn
-    for (const LocalizeTask& task : tasks) check_localizations_output(task.out, if_exists(flags.options.overwrite), {});
+    const Paths movies(flags.movies.begin(), flags.movies.end());  // of other tasks too
+    // With --resume some are finished: whether an output may exist is seen in its turn.
+    const bool may_exist = flags.options.overwrite || flags.options.resume;
+    for (const LocalizeTask& task : tasks) {
+        check_localizations_output(task.out, if_exists(may_exist), movies);
+        check_localizations_output(partial_path(task.out), IfExists::replace, movies);
+    }
 }
 
 void tell_of_continuations(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks, Console& console) {
@@ -233,7 +238,8 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
     opened.facts = camera_facts(flags.camera, info, example_of(flags));
     Paths inputs = opened.facts.files;  // the movie's own are `localize`'s to look at
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
-    check_localizations_output(task.out, IfExists::replace, inputs);
+    for (const fs::path& out : {task.out, partial_path(task.out)})
+        check_localizations_output(out, IfExists::replace, inputs);
     LocalizeOptions& options = opened.options;
     options.pixel_size_nm = opened.facts.pixel_size_nm;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
@@ -245,6 +251,7 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
 }
 
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
+    stop_on_signals();  // from here on, also while movies are opened
     if (flags.preview_frame) return preview(flags);
     const std::vector<LocalizeTask> tasks = plan(flags);
     check_outputs_of(tasks, flags);

@@ -61,12 +61,15 @@ int preview(const LocalizeFlags& flags) {
     const std::filesystem::path out = picture_path(flags);
     const std::unique_ptr<Movie> movie = open_movies(flags.movies);
     const MovieInfo& info = movie->info();
-    check_outputs({out}, if_exists(flags.options.overwrite), info.files);
     const std::int64_t frame = *flags.preview_frame;
     if (frame < 0 || frame >= info.frames)
         throw OptionError(fmt::format("--preview {}: {} has frames 0 to {}", frame, info.name, info.frames - 1));
     const bool sigma_in_px = flags.psf.sigma.ends_with("px");
     const CameraFacts facts = camera_facts(flags.camera, info, example_of(flags), !sigma_in_px);
+    Paths inputs = info.files;
+    inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    check_outputs({out}, if_exists(flags.options.overwrite), inputs);
     // A sigma in pixels needs no pixel size; any will do to carry it.
     const double pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
     const double sigma_px = psf_of(flags.psf, pixel_size_nm).detection_sigma_um() * 1000 / pixel_size_nm;

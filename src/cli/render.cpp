@@ -74,7 +74,8 @@ int run(RenderFlags& flags) {
     const std::string extension = std::filesystem::path(flags.out).extension();
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a picture ends in .png (for the eye) or .tif (32-bit float)", flags.out));
-    check_outputs({flags.out}, if_exists(flags.overwrite), {flags.locs});
+    const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
+    check_outputs({flags.out}, if_exists(flags.overwrite), {flags.locs, locs_yaml});
     Console console(flags.console);
     const double given_nm = pixel_size_nm(flags.pixel_size);
     Localizations locs = read_localizations(flags.locs, console.warner(), given_nm);

@@ -27,13 +27,6 @@ fs::path folder_of(const fs::path& target) {
     return target.parent_path().empty() ? fs::path(".") : target.parent_path();
 }
 
-fs::path without_link(const fs::path& path) {
-    std::error_code failed;
-    if (!fs::is_symlink(path, failed)) return path;
-    const fs::path real = fs::weakly_canonical(path, failed);
-    return failed ? path : real;
-}
-
 std::string cause_and_way_out(const fs::path& target, int error) {
     const std::string folder = folder_of(target).string();
     switch (error) {
@@ -252,6 +245,13 @@ void AtomicFile::commit() {
     finish();
     place();
     settle();
+}
+
+fs::path without_link(const fs::path& path) {
+    std::error_code failed;
+    if (!fs::is_symlink(path, failed)) return path;
+    const fs::path real = fs::weakly_canonical(path, failed);
+    return failed ? path : real;
 }
 
 void throw_output_error(const fs::path& target, int error) {

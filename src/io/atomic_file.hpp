@@ -64,6 +64,10 @@ class AtomicFile {
     bool placed_ = false;  ///< under its name
 };
 
+/// What a symbolic link leads to, also where nothing stands there yet; else the path itself. What belongs to an output
+/// (journal, description) is named after that, so that all its names mean the same files.
+std::filesystem::path without_link(const std::filesystem::path& path);
+
 /// Throws the OutputError for a failed write to `target`: names the file, the cause (`error`, an errno; 0
 /// when the library that failed does not tell) and the way out.
 [[noreturn]] void throw_output_error(const std::filesystem::path& target, int error);

@@ -6,6 +6,7 @@
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "io/atomic_file.hpp"
 
 namespace glint {
 namespace {
@@ -15,6 +16,24 @@ namespace fs = std::filesystem;
 bool is_there(const fs::path& path) {
     std::error_code none;
     return fs::exists(path, none);
+}
+
+/// Under whatever names and links, also where nothing stands yet.
+bool same_file(const fs::path& a, const fs::path& b) {
+    std::error_code none;
+    if (fs::equivalent(a, b, none)) return true;
+    const fs::path there = fs::weakly_canonical(without_link(a), none);
+    return !none && there == fs::weakly_canonical(without_link(b), none);
+}
+
+void refuse_one_file_for_two(const Paths& outputs) {
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+        for (std::size_t other = 0; other < k; ++other)
+            if (same_file(outputs[k], outputs[other]))
+                throw OptionError(
+                    fmt::format("{} and {} are one file, and different things would be written to them: give "
+                                "another output",
+                                outputs[other].string(), outputs[k].string()));
 }
 
 /// The table of the other ending that NAME.yaml describes too, or an empty path.
@@ -30,10 +49,10 @@ fs::path other_described(const fs::path& out, const fs::path& yaml) {
 }  // namespace
 
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs) {
-    std::error_code none;
+    refuse_one_file_for_two(outputs);
     for (const fs::path& output : outputs) {
         for (const fs::path& input : inputs)
-            if (fs::equivalent(output, input, none))
+            if (same_file(output, input))
                 throw OptionError(fmt::format("{} would be written over {}, which is read: give another output",
                                               output.string(), output == input ? "itself" : input.string()));
         if (if_exists == IfExists::refuse && is_there(output))
@@ -44,6 +63,7 @@ void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs
 
 void check_localizations_output(const fs::path& out, IfExists if_exists, const Paths& inputs) {
     const Paths outputs = files_of_localizations(out);
+    refuse_one_file_for_two(outputs);
     check_outputs({out}, if_exists, inputs);
     for (const fs::path& yaml : Paths(outputs.begin() + 1, outputs.end())) {
         check_outputs({yaml}, IfExists::replace, inputs);

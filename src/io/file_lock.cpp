@@ -20,7 +20,7 @@ FileLock lock_file(int descriptor) {
 bool still_names(const std::filesystem::path& path, int descriptor) {
     struct stat opened {
     }, named{};
-    return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+    return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
            opened.st_dev == named.st_dev;
 }
 

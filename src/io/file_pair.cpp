@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/file_lock.hpp"
@@ -27,6 +30,26 @@ bool is_there(const fs::path& path) {
     return fs::exists(fs::symlink_status(path, none));
 }
 
+/// One pair of a folder is put into place at a time, so that two writers of one pair do not mix theirs. A lock that is not to be
+/// had (a network file system, a writer that was stopped in the middle) is not waited for without end.
+class FolderLock {
+  public:
+    explicit FolderLock(const fs::path& target) {
+        const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
+        descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        for (int look = 0; look < 1000 && descriptor_ >= 0 && lock_file(descriptor_) == FileLock::held; ++look)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ~FolderLock() {
+        if (descriptor_ >= 0) ::close(descriptor_);
+    }
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+  private:
+    int descriptor_ = -1;
+};
+
 /// An old description under another name while the described file is replaced. Locked, so that others see that it is in use.
 class SetAside {
   public:
@@ -40,8 +63,8 @@ class SetAside {
             return;
         }
         const int error = errno;
-        if (descriptor_ >= 0) ::close(descriptor_);
-        throw_output_error(name_, error);
+        if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+        if (error != ENOENT) throw_output_error(name_, error);
     }
     ~SetAside() {
         if (is_aside_ && (keep_old_ ? ::rename(aside_.c_str(), name_.c_str()) : ::unlink(aside_.c_str())) != 0) {
@@ -75,8 +98,10 @@ std::vector<std::string> ids_of_old(const fs::path& description) {
 void commit_together(AtomicFile& description, AtomicFile& described) {
     description.finish();
     described.finish();
+    const FolderLock lock(described.target());
     if (described.if_exists_ == IfExists::replace) {
-        SetAside old(description.target(), std::to_string(::getpid()));
+        const std::string temporary = description.temporary_.filename().string();
+        SetAside old(description.target(), temporary.substr(temporary.rfind(".part-") + 6));
         described.place();
         old.described_is_new();
         description.place();

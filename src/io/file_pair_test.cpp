@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "glint/error.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -48,6 +50,22 @@ TEST_F(FilePair, replaces_neither_where_one_is_in_the_way) {
     folder_.write("o.hdf5", "new table"), folder_.write("o.yaml", "another's");
     EXPECT_THROW(commit(IfExists::refuse), OutputError);
     EXPECT_EQ(text(), "another's");
+}
+
+// Each thread's pair, whole, in some order.
+TEST_F(FilePair, of_several_writers_is_of_one) {
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::thread> writers;
+        for (int k = 0; k < 4; ++k)
+            writers.emplace_back([&, k] {
+                AtomicFile description(folder_ / "o.yaml"), described(folder_ / "o.hdf5");
+                description.write(std::to_string(k)), described.write(std::to_string(k));
+                commit_together(description, described);
+            });
+        for (std::thread& writer : writers) writer.join();
+        ASSERT_EQ(table(), text());
+    }
+    EXPECT_EQ(folder_.names(), (Names{"o.hdf5", "o.yaml"}));
 }
 
 TEST_F(FilePair, goes_on_where_a_killed_run_placed_one) {

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <set>
 
 #include "glint/error.hpp"
+#include "io/atomic_file.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/localization_formats.hpp"
 
@@ -162,7 +164,8 @@ std::string localization_ending(const fs::path& path) { return ending_of(path).t
 
 std::vector<fs::path> files_of_localizations(const fs::path& path) {
     if (localization_format(path) != LocalizationFormat::picasso_hdf5) return {path};
-    return {path, fs::path(path).replace_extension(".yaml")};
+    const fs::path table = without_link(path);
+    return {table, fs::path(table).replace_extension(".yaml")};
 }
 
 Localizations read_localizations(const fs::path& path, const Warn& warn, double pixel_size_nm) {
@@ -174,7 +177,14 @@ Localizations read_localizations(const fs::path& path, const Warn& warn, double 
 std::vector<std::string> read_history(const fs::path& path) {
     require_file(path);
     const hdf5::Quiet quiet;
-    if (H5Fis_hdf5(path.c_str()) <= 0) return {};
+    if (H5Fis_hdf5(path.c_str()) <= 0) {
+        std::string header;
+        std::getline(std::ifstream(path), header);
+        if (localization_format(path) != LocalizationFormat::thunderstorm_csv || header.find("frame") == header.npos)
+            throw InputError(
+                fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));
+        return {};
+    }
     const hdf5::Handle file = hdf5::open_file(path);
     return hdf5::has(file, "emitters") ? smlm_history(path, file) : picasso_history(path, file);
 }

@@ -118,6 +118,22 @@ double number_at(const YAML::Node& step, const char* key) {
     return number && std::isfinite(*number) && *number > 0 ? *number : 0;
 }
 
+/// YAML allows no DEL, no C1 controls and no U+FFFE and U+FFFF, which names of files can hold: as escapes of its strings.
+std::string without_forbidden_characters(const std::string& text) {
+    std::string out;
+    const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0; };
+    for (std::size_t k = 0; k < text.size(); ++k)
+        if (byte(k) == 0x7f)
+            out += "\\u007f";
+        else if (byte(k) == 0xc2 && byte(k + 1) < 0xa0)
+            out += fmt::format("\\u{:04x}", byte(++k));
+        else if (byte(k) == 0xef && byte(k + 1) == 0xbf && byte(k + 2) >= 0xbe)
+            out += fmt::format("\\uff{:02x}", byte(k += 2) + 0x40);
+        else
+            out += text[k];
+    return out;
+}
+
 template <class T>
 void set_if_given(T& to, double number, double limit) {
     if (number > 0 && number <= limit && double(T(number)) == number) to = T(number);  // no fraction of a pixel
@@ -230,7 +246,7 @@ Steps with_facts(const Steps& history, const MovieFacts& facts) {
 std::string to_yaml(const Steps& steps) {
     std::string out;
     for (const std::string& step : steps) out += (out.empty() ? "" : "---\n") + step;
-    return out;
+    return without_forbidden_characters(out);
 }
 
 std::string to_json(const Steps& steps) {

@@ -44,10 +44,10 @@ fs::path repaired_yaml_of(const fs::path& path) {
 
 class PicassoFile : public LocalizationWriter::Format {
   public:
-    PicassoFile(const fs::path& path, const Localizations& like, std::size_t rows, const Target& target)
-        : path_(path),
-          yaml_(repaired_yaml_of(path), target.if_exists),
-          hdf5_(path, target.if_exists),
+    PicassoFile(const fs::path& given_path, const Localizations& like, std::size_t rows, const Target& target)
+        : path_(without_link(given_path)),
+          yaml_(repaired_yaml_of(path_), target.if_exists),
+          hdf5_(path_, target.if_exists),
           warn_(target.warn),
           row_(like) {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
 #include "glint/version.hpp"
@@ -42,6 +44,11 @@ std::string content_text(Movie& movie) {
     return fmt::format("{:016x}", hash.value());
 }
 
+/// As the journal can keep it: bytes that are no UTF-8 are replaced, then as now.
+std::string as_utf8(const std::string& name) {
+    return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
 std::string camera_text(const Camera& camera) {
     const char* kinds[] = {"ideal", "sCMOS", "EMCCD"};
     return fmt::format("{}, EM gain {}, sensor corner {},{}", kinds[int(camera.kind)], camera.em_gain, camera.roi_x,
@@ -57,7 +64,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
     return {
         {"glint version", version()},
         {"instruction set", active_isa()},
-        {"movie", info.name},
+        {"movie", as_utf8(info.name)},
         {"movie size", fmt::format("{}x{}, {} frames, {}", info.width, info.height, info.frames, name_of(info.type))},
         {"movie content", content_text(movie)},
         {"frames", fmt::format("{}:{}", job.frames.begin, job.frames.end)},

@@ -3,10 +3,7 @@
 #include "pipeline/journal.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include "glint/error.hpp"
-#include "pipeline/outcome.hpp"
 
 namespace glint {
 
@@ -17,7 +14,12 @@ Journal::Journal(std::filesystem::path path, const Fingerprint& fingerprint, con
     Fingerprint found;
     const bool holds_frames = file_.read_header(found) && file_.holds_records();
     if (!holds_frames || start == JournalStart::overwrite) {
-        file_.start_anew(fingerprint);
+        try {
+            file_.start_anew(fingerprint);
+        } catch (const OutputError&) {
+            if (file_.file_size() == 0) file_.remove();
+            throw;
+        }
         return;
     }
     if (start == JournalStart::fresh)
@@ -35,7 +37,7 @@ Journal::Journal(std::filesystem::path path, const Fingerprint& fingerprint, con
 }
 
 Journal::~Journal() {
-    if (file_.is_open() && file_.end() <= file_.records_begin()) ::unlink(file_.path().c_str());
+    if (file_.is_open() && file_.end() <= file_.records_begin()) file_.remove();
 }
 
 void Journal::recover(const Visit& recovered) {
@@ -64,8 +66,8 @@ void Journal::for_each(const Visit& visit) const {
 }
 
 void Journal::remove(const Warn& warn) {
-    remove_or_warn(file_.path(), warn);
-    file_.close();
+    if (!file_.remove() && warn)
+        warn(fmt::format("{} is no longer needed and cannot be removed: remove it by hand", file_.path().string()));
 }
 
 }  // namespace glint

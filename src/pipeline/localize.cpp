@@ -10,6 +10,7 @@
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/localization_io.hpp"
+#include "io/atomic_file.hpp"
 #include "pipeline/outcome.hpp"
 #include "pipeline/parts_run.hpp"
 #include "pipeline/run_blocks.hpp"
@@ -56,7 +57,8 @@ fs::path partial_path(const fs::path& out) {
     return fs::path(out).replace_filename(name);
 }
 
-bool finished_before(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
+bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, const LocalizeOptions& options) {
+    const fs::path out = without_link(path);
     std::error_code none;
     if (!options.resume || options.overwrite || !fs::exists(out, none) || fs::exists(parts_path(out), none))
         return false;
@@ -83,7 +85,8 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& out, co
                     out.string(), changes));
 }
 
-LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
+LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& path, const LocalizeOptions& options) {
+    const fs::path out = without_link(path);
     std::error_code none;
     if (fs::exists(parts_path(out), none)) return localize_rest(movie, camera, out, options);
     const auto start = std::chrono::steady_clock::now();
@@ -96,7 +99,8 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
     const Fingerprint fingerprint = fingerprint_of(movie, camera, job);
     Journal journal(journal_path(out), fingerprint, TableLayout(job.like), job.frames.begin, start_of(options),
                     [&](const BlockResult& block) { totals.add(block); });
-    check_partial(out, options);
+    check_partial(out, options, movie.info());
+    remove_remains_of_parts(out);
     result.resumed_frames = totals.frames;
     // With a complete journal the output may stand there already: the run was killed before the journal was gone. Then it
     // has the very bytes that are written now.
@@ -121,7 +125,7 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
     }
     warn_about(totals, movie.info(), options.warn);
     if (result.complete) {
-        remove_partial(out, options.warn);
+        remove_partial(out, options);
         journal.remove(options.warn);
     } else {
         journal.sync();

@@ -30,8 +30,9 @@ void fill_result(LocalizeResult& result, const Totals& totals);
 
 /// Before any work: throws OptionError for a name that tells no format, and for a file that exists or that the movie is read from.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
-/// The partial file of a run whose journal is gone may be all that is left of it: throws OptionError unless `options` say resume or overwrite.
-void check_partial(const std::filesystem::path& out, const LocalizeOptions& options);
+/// The same for the partial file, which a stop writes and a complete run removes. One without a journal may be all that is
+/// left of an earlier run, and is refused unless `options` say resume or overwrite.
+void check_partial(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
 JournalStart start_of(const LocalizeOptions& options);
 
 /// Hands each finished block on, in the order of frames.
@@ -39,7 +40,7 @@ using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;
 /// Writes `result.written`, and with it the settings (`fingerprint`), and counts its hidden rows.
 void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint);
 /// The partial file of an earlier, stopped run: the complete one replaces it.
-void remove_partial(const std::filesystem::path& out, const Warn& warn);
+void remove_partial(const std::filesystem::path& out, const LocalizeOptions& options);
 /// Where `path` cannot be removed, says so: the output is complete all the same.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 

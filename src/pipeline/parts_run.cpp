@@ -80,7 +80,7 @@ PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextF
 PartsRun::PartsRun(Movie& movie, const Camera& camera, fs::path out, const Job& job)
     : movie_(movie.info()),
       job_(job),
-      out_(std::move(out)),
+      out_(without_link(out)),
       fingerprint_(fingerprint_of(movie, camera, job)),
       journal_(journal_path(out_), TableLayout(job.like)),
       parts_(fingerprint_, TableLayout(job.like), job.frames) {
@@ -126,7 +126,7 @@ void PartsRun::take_up() {
                             "--overwrite",
                             path.string()));
     resumed_frames_ = totals_.frames;
-    check_partial(out_, job_.options);
+    check_partial(out_, job_.options, movie_);
     if (start == JournalStart::resume && !parts_.gaps().empty()) check_output(out_, job_.options, movie_);
 }
 
@@ -166,7 +166,7 @@ void PartsRun::write(LocalizeResult& result) {
 /// First under another name, at once: a run that is killed among thousands of files leaves nothing that looks unfinished.
 void PartsRun::remove_parts() {
     const Warn& warn = job_.options.warn;
-    remove_partial(out_, warn);
+    remove_partial(out_, job_.options);
     owner_.reset();
     std::error_code failed;
     const fs::path folder = parts_path(out_);

@@ -81,6 +81,12 @@ void RecordFile::close() {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
+bool RecordFile::remove() {
+    const bool gone = !still_names(path_, descriptor_) || ::unlink(path_.c_str()) == 0;
+    close();
+    return gone;
+}
+
 std::uint64_t RecordFile::file_size() const {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) throw_output_error(path_, errno);

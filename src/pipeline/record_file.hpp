@@ -37,6 +37,8 @@ class RecordFile {
     /// OutputError, also where another process has it.
     void open_locked();
     void close();
+    /// Removes the file, unless another one stands under its name by now. False where it cannot be removed.
+    bool remove();
     bool is_open() const { return descriptor_ >= 0; }
     int descriptor() const { return descriptor_; }
     const std::filesystem::path& path() const { return path_; }
