@@ -225,7 +225,7 @@ void bind_fit(nb::module_& m) {
                                   gpu};
             },
             "pixels"_a.noconvert(), "x_corner"_a.none(), "y_corner"_a.none(), "start"_a, "camera"_a.none(),
-            "variance_e2"_a, "excess_noise"_a, "qe"_a)
+            "variance_e2"_a, "excess_noise"_a, "qe"_a = 1.0f)
         .def_prop_ro("address",
                      [](const Stack& stack) { return reinterpret_cast<std::uintptr_t>(stack.pixels.data()); });
     m.def("to_localizations", &localizations_of, "columns"_a, "x_corner"_a.none(), "y_corner"_a.none(), "frame"_a,

@@ -308,3 +308,18 @@ def test_a_forked_child_is_told(psf, camera, counts):
         print(os.waitstatus_to_exitcode(os.wait()[1]))"""
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "7", done.stderr
+
+
+def test_a_quantum_efficiency_is_the_cameras_or_given():
+    camera = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=0.5)
+    rois, _ = glint.simulate_rois(300, glint.GaussianXYNB(sigma_um=0.13), camera, seed=3)
+    fits = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), camera)
+    electrons = ((rois - 100) * 0.25 / 0.5).astype(np.float32)
+    same = glint.fit(electrons, glint.GaussianXYNB(sigma_px=1.3), variance=(2 / 0.5) ** 2, qe=0.5)
+    np.testing.assert_allclose(same.photons, fits.photons, rtol=1e-3)  # rounding, and the step at which a fit stops
+    np.testing.assert_allclose(same.photons_unc, fits.photons_unc, rtol=1e-3)
+    # A map of the same number: the weights of each pixel, in a kernel of its own.
+    uneven = glint.SCMOSCamera(0.1, offset=100, gain=0.25, readnoise=2, qe=np.full((9, 9), 0.5))
+    mapped = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), uneven, corners=np.zeros((300, 2), int))
+    np.testing.assert_allclose(mapped.x_px, fits.x_px, atol=0.01 * fits.x_unc_px.max())
+    np.testing.assert_allclose(mapped.photons_unc, fits.photons_unc, rtol=1e-2)

@@ -105,7 +105,7 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads) {
                "below 0: is the offset too high? Photon numbers and uncertainties will be wrong";
     if (*middle > most_spread + chance_up * chance)
         return fmt::format(
-            "the noise on empty regions is {:.2g} times what the camera model says: is this an EMCCD (1.4 "
+            "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "
             "times), the "
             "gain (e-/ADU) too large, the offset too high or the read noise too small? Uncertainties will be "
             "wrong by "
@@ -113,7 +113,7 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads) {
             *middle);
     if (*middle < least_spread - chance_down * chance)
         return fmt::format(
-            "the noise on empty regions is only {:.2g} times what the camera model says: is the gain "
+            "the noise on empty regions is only {:.2f} times what the camera model says: is the gain "
             "(e-/ADU) too "
             "small, the offset too low or the read noise too large, or was the movie filtered or resampled? "
             "Uncertainties will be wrong by about this factor",

@@ -190,7 +190,7 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
             seen.window_to_photoelectrons(&as_float[r * size * size], x, y, size, size, &rois.pixels[r * size * size]);
         }
         RoiView raw = view(rois);
-        raw.camera = &seen, raw.variance = {};
+        raw.camera = &seen, raw.variance = raw.qe = {};
         Compared c;
         c.cpu = fit(rois, psf, pixel_um);
         c.gpu.resize(psf.model, n);
