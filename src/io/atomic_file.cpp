@@ -148,8 +148,7 @@ void AtomicFile::create() {
         descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor_ < 0 && errno == EEXIST) continue;
         if (descriptor_ < 0) throw_output_error(target_, errno);
-        lock_file(descriptor_);
-        if (still_names(temporary_, descriptor_)) return;
+        if (lock_file(descriptor_) != FileLock::held && still_names(temporary_, descriptor_)) return;
         ::close(std::exchange(descriptor_, -1));
     }
     throw_output_error(target_, EEXIST);
@@ -248,10 +247,14 @@ void AtomicFile::commit() {
 }
 
 fs::path without_link(const fs::path& path) {
+    fs::path end = path;
     std::error_code failed;
-    if (!fs::is_symlink(path, failed)) return path;
-    const fs::path real = fs::weakly_canonical(path, failed);
-    return failed ? path : real;
+    for (int link = 0; link < 40 && fs::is_symlink(end, failed); ++link) {  // as many as the kernel follows
+        const fs::path target = fs::read_symlink(end, failed);
+        if (failed) return path;
+        end = target.is_absolute() ? target : end.parent_path() / target;
+    }
+    return end;
 }
 
 void throw_output_error(const fs::path& target, int error) {

@@ -22,8 +22,11 @@ bool is_there(const fs::path& path) {
 bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code none;
     if (fs::equivalent(a, b, none)) return true;
-    const fs::path there = fs::weakly_canonical(without_link(a), none);
-    return !none && there == fs::weakly_canonical(without_link(b), none);
+    const auto end_of = [&](const fs::path& path) {
+        return fs::weakly_canonical(fs::absolute(without_link(path), none), none);
+    };
+    const fs::path end_of_a = end_of(a);
+    return !none && end_of_a == end_of(b);
 }
 
 void refuse_one_file_for_two(const Paths& outputs) {

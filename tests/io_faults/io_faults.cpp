@@ -34,7 +34,7 @@ bool counts(const char* path) {
     return path[0] != '/' || (std::strncmp(path, folder, std::strlen(folder)) == 0 && path[std::strlen(folder)] == '/');
 }
 
-/// Standard output and error are the tests' own files in that folder.
+/// Standard output and error are the tests' own files in that folder, also by other descriptors.
 bool counts(int descriptor) {
     if (descriptor <= 2) return false;
     char link[64], path[4096];
@@ -42,7 +42,8 @@ bool counts(int descriptor) {
     const ssize_t length = ::readlink(link, path, sizeof path - 1);
     if (length <= 0) return false;
     path[length] = 0;
-    return path[0] == '/' && counts(path);
+    const auto ends_with = [&](const char* end) { return length > 5 && std::strcmp(path + length - 5, end) == 0; };
+    return path[0] == '/' && !ends_with("/.out") && !ends_with("/.err") && counts(path);
 }
 
 /// Whether this call is the one that fails. Does not return from the one that kills.
