@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <ostream>
 
 #include "glint/movie_io.hpp"
 #include "tests/run_program.hpp"
@@ -21,6 +22,8 @@ struct Case {
     Files before;       ///< what stands there, and the command replaces
     bool parts = false;
 };
+
+void PrintTo(const Case& which, std::ostream* out) { *out << which.name; }
 
 const std::string camera = " --pixel-size 100nm --offset 100 --gain 1";
 const std::string spots = camera + " --sigma 130nm -q";
