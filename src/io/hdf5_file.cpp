@@ -168,6 +168,8 @@ Handle open_file(const fs::path& path) {
     if (!file.valid() && is_of_a_newer_library()) refuse_newer(path, "is an HDF5 file");
     if (!file.valid())
         refuse(path, "is a damaged or truncated HDF5 file: is it still being copied or written? Copy it again");
+    if (!has_sound_names(file, path))
+        refuse(path, "is a damaged HDF5 file: names in it lie outside their place; copy it again");
     return file;
 }
 
