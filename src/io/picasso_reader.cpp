@@ -85,7 +85,8 @@ Steps steps_beside(const fs::path& path, const Warn& warn) {
     std::error_code failed;
     if (!fs::is_regular_file(yaml, failed)) return {};
     std::ifstream in(yaml, std::ios::binary);
-    std::string text(largest_metadata_bytes + 1, '\0');
+    const std::uintmax_t bytes = fs::file_size(yaml, failed);
+    std::string text(failed ? 0 : std::size_t(std::min<std::uintmax_t>(bytes, largest_metadata_bytes + 1)), '\0');
     in.read(text.data(), std::streamsize(text.size()));
     text.resize(std::size_t(in.gcount()));
     return understood_steps(yaml.string(), text, steps_from_yaml, warn);
