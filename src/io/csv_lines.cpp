@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t(1) << 20;
+constexpr std::size_t longest_line = std::size_t(1) << 20, bytes_at_once = std::size_t(1) << 16;
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -46,8 +46,8 @@ bool CsvLines::refill() {
     buffer_.erase(0, begin_);
     begin_ = 0;
     const std::size_t kept = buffer_.size();
-    buffer_.resize(kept + longest_line);
-    const std::size_t got = std::fread(buffer_.data() + kept, 1, longest_line, file_.get());
+    buffer_.resize(kept + bytes_at_once);
+    const std::size_t got = std::fread(buffer_.data() + kept, 1, bytes_at_once, file_.get());
     if (got == 0 && std::ferror(file_.get()))
         throw InputError(fmt::format("{} cannot be read: {}", name_, std::strerror(errno)));
     buffer_.resize(kept + got);

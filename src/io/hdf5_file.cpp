@@ -94,9 +94,8 @@ void check_storage(hid_t dataset, const char* name, const fs::path& path) {
     double claimed = double(H5Tget_size(type));
     for (hsize_t extent : shape_of(dataset)) claimed *= double(extent);
     const hsize_t stored = H5Dget_storage_size(dataset);
-    const double available = layout == H5D_CHUNKED
-                                 ? double(std::min<hsize_t>(stored, fs::file_size(path))) * largest_compression
-                                 : double(fs::file_size(path));
+    const double available =
+        double(std::min<hsize_t>(stored, fs::file_size(path))) * (layout == H5D_CHUNKED ? largest_compression : 1);
     const bool empty = claimed > 0 && stored == 0;
     if (claimed > available || empty)
         refuse(path, fmt::format("{} claims {:.0f} bytes, the file holds {}: it is damaged or truncated; copy or "
@@ -183,6 +182,8 @@ Handle open_file(const fs::path& path) {
     if (!file.valid() && is_of_a_newer_library()) refuse_newer(path, "is an HDF5 file");
     if (!file.valid())
         refuse(path, "is a damaged or truncated HDF5 file: is it still being copied or written? Copy it again");
+    if (!has_sound_names(file, path))
+        refuse(path, "is a damaged HDF5 file: names in it lie outside their place; copy it again");
     return file;
 }
 

@@ -31,11 +31,20 @@ Members announce_members(hid_t file_type, const fs::path& path, LocalizationBuil
             fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count, most_members));
     std::vector<std::string> names;
     Members members;
+    std::size_t bytes_left = H5Tget_size(file_type);
     for (int k = 0; k < count; ++k) {
         char* raw = H5Tget_member_name(file_type, unsigned(k));
         const std::string name = raw ? raw : "";
         H5free_memory(raw);
         const hdf5::Handle type(H5Tget_member_type(file_type, unsigned(k)));
+        // HDF5 would follow them out of the row: those that end behind it, or are longer together than it is.
+        const std::size_t bytes = H5Tget_size(type), end = H5Tget_member_offset(file_type, unsigned(k)) + bytes;
+        if (bytes == 0 || bytes > bytes_left || end < bytes || end > H5Tget_size(file_type))
+            throw InputError(
+                fmt::format("{}: column {} of /locs lies outside its row: the file is damaged; copy or write it "
+                            "again",
+                            path.string(), name));
+        bytes_left -= bytes;
         if (!hdf5::is_numeric(type)) {
             if (warn) warn(fmt::format("{}: column {} is left out: it holds no numbers", path.string(), name));
             continue;
@@ -76,7 +85,8 @@ Steps steps_beside(const fs::path& path, const Warn& warn) {
     std::error_code failed;
     if (!fs::is_regular_file(yaml, failed)) return {};
     std::ifstream in(yaml, std::ios::binary);
-    std::string text(largest_metadata_bytes + 1, '\0');
+    const std::uintmax_t bytes = fs::file_size(yaml, failed);
+    std::string text(failed ? 0 : std::size_t(std::min<std::uintmax_t>(bytes, largest_metadata_bytes + 1)), '\0');
     in.read(text.data(), std::streamsize(text.size()));
     text.resize(std::size_t(in.gcount()));
     return understood_steps(yaml.string(), text, steps_from_yaml, warn);
