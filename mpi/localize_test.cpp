@@ -149,7 +149,7 @@ TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
     const std::vector<std::string> resumes{mpirun(4) + again, mpirun(2) + again, mpirun(1) + again,
                                            "glint localize " + again};
     for (std::size_t k = 0; k < resumes.size(); ++k) {
-        fs::remove(folder_ / "o.hdf5");
+        for (const char* name : {"o.hdf5", "o.yaml"}) fs::remove(folder_ / name);
         const int victim = int((k + random()) % 4), records = 1 + int(random() % most_records);
         SCOPED_TRACE("rank " + std::to_string(victim) + " at record " + std::to_string(records));
         const Hold hold(records);

@@ -14,7 +14,8 @@ bool is_journal(int descriptor) {
     char path[4096];
     const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
     const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
-    return length > 0 && std::string(path, std::size_t(length)).find(".journal") != std::string::npos;
+    const std::string name(path, std::size_t(length > 0 ? length : 0));
+    return name.ends_with(".journal") || name.ends_with(".part");
 }
 
 void hold() {
