@@ -9,6 +9,7 @@
 #include <new>
 
 #include "glint/error.hpp"
+#include "io/hdf5_chunks.hpp"
 #include "io/hdf5_claims.hpp"
 #include "io/hdf5_reading.hpp"
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 /// Deflate, the strongest filter in use, shrinks to 1/1032 at best: what claims more than that is no data.
 constexpr double largest_compression = 1100;
 constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 28;
-constexpr std::size_t largest_string_bytes = std::size_t(64) << 20;
+constexpr std::size_t largest_string_bytes = std::size_t(15) << 20;
 
 /// A file that could not be closed (disk full) stays in HDF5's tables with its memory gone, and HDF5's clean-up at exit
 /// crashes on it. Handles close everything in time, so the clean-up is not needed. Must precede any other call to HDF5.
@@ -110,6 +111,10 @@ void check_storage(hid_t dataset, const char* name, const fs::path& path) {
         refuse(path, fmt::format("{} is stored in chunks of {:.0f} bytes, more than the limit of {}: rewrite it with "
                                  "smaller ones (h5repack)",
                                  name, bytes, largest_chunk_bytes));
+    if (!first_chunk_is_whole(dataset, properties, std::uint64_t(bytes)))
+        refuse(path,
+               fmt::format("the chunks of {} are not as long as it says: the file is damaged; copy or write it again",
+                           name));
 }
 
 template <class T>

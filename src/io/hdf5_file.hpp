@@ -71,7 +71,7 @@ std::vector<float> read_floats(hid_t dataset, const char* name, const std::files
 /// Whether `type` is an integer or floating-point type whose bits all lie inside its bytes.
 bool is_numeric(hid_t type);
 
-/// A scalar string dataset, or an attribute of `place`, of fixed or variable length, up to 64 MiB; nothing
+/// A scalar string dataset, or an attribute of `place`, of fixed or variable length, up to 15 MiB; nothing
 /// when there is none.
 std::optional<std::string> read_string_dataset(hid_t place, const char* name);
 std::optional<std::string> read_string_attribute(hid_t place, const char* name);

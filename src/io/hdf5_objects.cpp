@@ -21,9 +21,9 @@ struct Header {
     std::vector<Piece> pieces;
 };
 
-Header read_header(const InputFile& file, std::uint64_t at) {
+Header read_header(Source& source, std::uint64_t at) {
     Header header;
-    Bytes bytes(file, at, 64);
+    Bytes bytes(source, at, 64);
     if (bytes.text(4) != "OHDR") {
         bytes.go_to(8);
         header.pieces.push_back({at + 16, bytes.number(4)});
@@ -41,10 +41,15 @@ Header read_header(const InputFile& file, std::uint64_t at) {
 
 }  // namespace
 
-Bytes::Bytes(const InputFile& file, std::uint64_t at, std::uint64_t count) {
-    if (at >= file.size()) return;
-    bytes_.resize(std::size_t(std::min({count, file.size() - at, most_bytes_at_once})));
-    bytes_.resize(file.read_at(at, bytes_.data(), bytes_.size()));
+Bytes::Bytes(Source& source, std::uint64_t at, std::uint64_t count) {
+    const InputFile& file = source.file;
+    if (at > file.size() || source.base + at >= file.size()) return;
+    count = std::min({count, file.size() - source.base - at, most_bytes_at_once});
+    source.exhausted |= count > source.bytes_left;
+    if (source.exhausted) return;
+    source.bytes_left -= count;
+    bytes_.resize(std::size_t(count));
+    bytes_.resize(file.read_at(source.base + at, bytes_.data(), bytes_.size()));
 }
 
 std::uint64_t Bytes::number(std::size_t bytes) {
@@ -62,17 +67,17 @@ std::string Bytes::text(std::size_t bytes) {
     return text.substr(0, text.find('\0'));
 }
 
-bool Bytes::holds_text(std::uint64_t at) const {
-    return at < bytes_.size() &&
-           std::find(bytes_.begin() + std::ptrdiff_t(at), bytes_.end(), std::byte{}) != bytes_.end();
+std::size_t Bytes::last_zero() const {
+    std::size_t k = bytes_.size();
+    while (k > 0 && bytes_[k - 1] != std::byte{}) --k;
+    return k > 0 ? k - 1 : 0;
 }
 
-void for_each_message(const InputFile& file, std::uint64_t base, std::uint64_t address,
-                      const std::function<bool(Message)>& take) {
-    Header header = read_header(file, base + address);
+void for_each_message(Source& source, std::uint64_t address, const std::function<bool(Message)>& take) {
+    Header header = read_header(source, address);
     const std::size_t head = header.version == 1 ? 8 : header.has_order ? 6 : 4;
     for (std::size_t k = 0; k < header.pieces.size() && k < most_pieces; ++k) {
-        Bytes bytes(file, header.pieces[k].at, header.pieces[k].bytes);
+        Bytes bytes(source, header.pieces[k].at, header.pieces[k].bytes);
         while (bytes.left() >= head) {
             const std::size_t begin = bytes.at() + head;
             const std::uint64_t kind = bytes.number(header.version == 1 ? 2 : 1), size = bytes.number(2);
@@ -81,12 +86,32 @@ void for_each_message(const InputFile& file, std::uint64_t base, std::uint64_t a
             if (!take({kind, size, (flags & 2) != 0, bytes})) return;
             bytes.go_to(begin);
             if (kind == continuation_message) {
-                const std::uint64_t at = base + bytes.number(8), count = bytes.number(8);
+                const std::uint64_t at = bytes.number(8), count = bytes.number(8);
                 const std::uint64_t frame = header.version == 1 ? 0 : 4;  // "OCHK", and a checksum
                 if (count > 2 * frame) header.pieces.push_back({at + frame, count - 2 * frame});
             }
             bytes.go_to(begin + size);
         }
+    }
+}
+
+void ChunkFacts::take(Message message) {
+    Bytes& bytes = message.bytes;
+    if (message.kind == dataspace_message) {
+        bytes.skip(1);
+        rank = bytes.number(1);
+    } else if (message.kind == datatype_message && !message.is_elsewhere) {
+        bytes.skip(4);
+        value_bytes = bytes.number(4);
+    } else if (message.kind == layout_message) {
+        const std::uint64_t version = bytes.number(1), kind = bytes.number(1);
+        if ((version != 3 && version != 4) || kind != 2) return;
+        bytes.skip(version == 4 ? 1 : 0);
+        chunk_dimensions = bytes.number(1);
+        const std::uint64_t width = version == 4 ? bytes.number(1) : 4;
+        bytes.skip(version == 3 ? 8 : 0);
+        bytes.skip(std::max<std::uint64_t>(chunk_dimensions, 1) * width - width);
+        chunk_value_bytes = bytes.number(std::min<std::size_t>(width, 8));
     }
 }
 
