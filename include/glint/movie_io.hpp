@@ -14,6 +14,8 @@
 
 namespace glint {
 
+struct Localizations;
+
 /// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, either byte
 /// order, strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), or Picasso .raw with its .yaml beside
 /// it. MicroManager/NDTiff continuation files (`_1`, `_2`) that stand beside a TIFF and continue it are joined. A
@@ -35,8 +37,11 @@ class TiffMovieWriter {
     ~TiffMovieWriter();
     void append(const FrameBlock& block);
     void close();
+    /// Writes the movie's ground truth too, as `write_truth` does; both appear under their names, or neither.
+    void close_with_truth(const std::filesystem::path& truth_path, const Localizations& truth);
 
   private:
+    void finish();
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -19,6 +19,8 @@
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
 #include "glint/units.hpp"
+#include "io/file_pair.hpp"
+#include "io/write_into.hpp"
 
 namespace glint::cli {
 namespace {
@@ -91,6 +93,15 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
         .print();
 }
 
+/// Never a new curve beside the plot of an old one.
+void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags, IfExists if_exists) {
+    repair_pair(without_link(flags.plot), without_link(flags.out));
+    AtomicFile picture(flags.plot, if_exists), curve(flags.out, if_exists);
+    write_png(picture, plot(calibration));
+    write_astigmatic_curve(curve, calibration.curve);
+    commit_together(picture, curve);
+}
+
 int run(const CalibrateFlags& flags) {
     const std::unique_ptr<Movie> stack = open_movie(flags.beads);
     const std::string example =
@@ -105,8 +116,10 @@ int run(const CalibrateFlags& flags) {
     for (const std::string& warning : stack->info().warnings) console.warn(warning);
     console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
     const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
-    if (!flags.plot.empty()) write_png(flags.plot, plot(calibration), existing);
-    write_astigmatic_curve(flags.out, calibration.curve, existing);
+    if (flags.plot.empty())
+        write_astigmatic_curve(flags.out, calibration.curve, existing);
+    else
+        write_with_plot(calibration, flags, existing);
     print_result(calibration, flags);
     return exit_ok;
 }

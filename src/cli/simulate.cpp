@@ -20,6 +20,7 @@
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
+#include "io/file_pair.hpp"
 #include "pipeline/in_order.hpp"
 
 namespace glint::cli {
@@ -81,9 +82,11 @@ void take_defaults(SimulateFlags& flags) {
 }
 
 /// Blocks are made by all threads and written in order.
-void write_movie(const Simulation& simulation, const SimulateFlags& flags, const Progress& progress) {
+void write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
+                 const Localizations& truth, const Progress& progress) {
     const MovieInfo info = simulation.info();
     const StopFlag& stop = stop_on_signals();
+    repair_pair(without_link(truth_file), without_link(flags.out));
     TiffMovieWriter writer(flags.out, info, if_exists(flags.overwrite));
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
@@ -108,7 +111,7 @@ void write_movie(const Simulation& simulation, const SimulateFlags& flags, const
             if (progress) progress(written, info.frames, 0);
         });
     if (written < info.frames) throw Cancelled(fmt::format("stopped: {} was not written", flags.out));
-    writer.close();
+    writer.close_with_truth(truth_file, truth);
 }
 
 std::string localize_command(const SimulateFlags& flags, const CameraFacts& facts) {
@@ -145,10 +148,9 @@ int run(SimulateFlags& flags) {
 
     Console console(flags.console);
     const Simulation simulation(options, facts.camera);
-    write_movie(simulation, flags, console.progress(flags.out, "frames"));
-    console.end_progress();
     const Localizations truth = simulation.truth(0, options.frames);
-    write_truth(truth_file, truth, if_exists(flags.overwrite));
+    write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"));
+    console.end_progress();
     if (flags.console.json)
         print_json({{"output", flags.out},
                     {"truth", truth_file.string()},

@@ -7,6 +7,7 @@
 #include "glint/rois.hpp"
 #include "io/atomic_file.hpp"
 #include "io/toml_section.hpp"
+#include "io/write_into.hpp"
 
 namespace glint {
 namespace {
@@ -66,6 +67,12 @@ AstigmaticCurve read_astigmatic_curve(const fs::path& path) {
 }
 
 void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, IfExists if_exists) {
+    AtomicFile file(path, if_exists);
+    write_astigmatic_curve(file, curve);
+    file.commit();
+}
+
+void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve) {
     std::string text =
         "# Calibration of an astigmatic PSF: widths s(z) = s0 sqrt(1 + u^2 + A u^3 + B u^4),\n"
         "# u = (z - gamma) / d for x, u = (z + gamma) / d for y; micrometres.\n[astigmatism]\n";
@@ -78,9 +85,7 @@ void write_astigmatic_curve(const fs::path& path, const AstigmaticCurve& curve, 
                             roi_key, curve.roi_size);
         text += fmt::format("{} = {}  # edge of its pixels; 0: of any\n", pixel_key, with_point(curve.pixel_size_um));
     }
-    AtomicFile file(path, if_exists);
     file.write(text);
-    file.commit();
 }
 
 }  // namespace glint

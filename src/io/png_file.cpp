@@ -11,6 +11,7 @@
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
 #include "io/atomic_file.hpp"
+#include "io/write_into.hpp"
 
 namespace glint {
 namespace {
@@ -147,14 +148,19 @@ class Reader {
 void write_png(const fs::path& path, const RgbPicture& picture, IfExists if_exists) {
     require_rgb(path, picture);
     AtomicFile file(path, if_exists);
+    write_png(file, picture);
+    file.commit();
+}
+
+void write_png(AtomicFile& file, const RgbPicture& picture) {
+    require_rgb(file.target(), picture);
     Failure failure;
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure, on_error, on_warning);
     png_infop info = png_create_info_struct(png);
     const bool done = encode(png, info, file, picture);
     png_destroy_write_struct(&png, &info);
     if (failure.thrown) std::rethrow_exception(failure.thrown);
-    if (!done) throw OutputError(fmt::format("cannot write {}: {}", path.string(), failure.message));
-    file.commit();
+    if (!done) throw OutputError(fmt::format("cannot write {}: {}", file.target().string(), failure.message));
 }
 
 RgbPicture read_png(const fs::path& path) { return Reader(path).read(); }

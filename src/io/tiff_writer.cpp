@@ -9,7 +9,9 @@
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "io/atomic_file.hpp"
+#include "io/file_pair.hpp"
 #include "io/tiff_directory.hpp"
+#include "io/write_into.hpp"
 
 namespace glint {
 namespace {
@@ -42,6 +44,7 @@ std::string description(std::int64_t frames, std::optional<double> pixel_size_nm
 struct TiffMovieWriter::State {
     AtomicFile file;
     MovieInfo info;
+    IfExists if_exists;
     std::int64_t frames = 0;
 
     std::uint64_t frame_bytes() const { return std::uint64_t(info.width) * info.height * bytes_of(info.type); }
@@ -99,7 +102,7 @@ void TiffMovieWriter::State::write_start(bool big, std::uint64_t second_director
 }
 
 TiffMovieWriter::TiffMovieWriter(const std::filesystem::path& path, const MovieInfo& info, IfExists if_exists)
-    : state_(new State{AtomicFile(path, if_exists), info}) {
+    : state_(new State{AtomicFile(path, if_exists), info, if_exists}) {
     if (info.width < 1 || info.height < 1)
         throw OptionError(
             fmt::format("{}: frames of {}x{} pixels cannot be written", path.string(), info.width, info.height));
@@ -119,6 +122,18 @@ void TiffMovieWriter::append(const FrameBlock& block) {
 }
 
 void TiffMovieWriter::close() {
+    finish();
+    state_->file.commit();
+}
+
+void TiffMovieWriter::close_with_truth(const std::filesystem::path& truth_path, const Localizations& truth) {
+    finish();
+    AtomicFile truth_file(truth_path, state_->if_exists);
+    write_truth(truth_file, truth);
+    commit_together(truth_file, state_->file);
+}
+
+void TiffMovieWriter::finish() {
     State& state = *state_;
     if (state.frames == 0)
         throw OutputError(fmt::format("cannot write {}: a movie has at least one frame", state.file.target().string()));
@@ -129,7 +144,6 @@ void TiffMovieWriter::close() {
     end = (end + 7) / 8 * 8;
     state.write_other_directories(big, end);
     state.write_start(big, state.frames > 1 ? end : 0);
-    state.file.commit();
 }
 
 }  // namespace glint

@@ -6,6 +6,7 @@
 #include "glint/localization_io.hpp"
 #include "io/atomic_file.hpp"
 #include "io/csv_text.hpp"
+#include "io/write_into.hpp"
 
 namespace glint {
 
@@ -14,11 +15,16 @@ Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm
 }
 
 void write_truth(const std::filesystem::path& path, const Localizations& truth, IfExists if_exists) {
+    AtomicFile file(path, if_exists);
+    write_truth(file, truth);
+    file.commit();
+}
+
+void write_truth(AtomicFile& file, const Localizations& truth) {
     const double pixel = truth.pixel_size_nm;
     if (!(pixel > 0))
         throw OptionError(
-            fmt::format("{}: truth is written in nanometres, so its pixel size must be known", path.string()));
-    AtomicFile file(path, if_exists);
+            fmt::format("{}: truth is written in nanometres, so its pixel size must be known", file.target().string()));
     std::string text = "frame,x_nm,y_nm";
     if (!truth.z_nm.empty()) text += ",z_nm";
     if (!truth.photons.empty()) text += ",photons";
@@ -38,7 +44,6 @@ void write_truth(const std::filesystem::path& path, const Localizations& truth, 
         text += '\n';
     }
     file.write(text);
-    file.commit();
 }
 
 }  // namespace glint

@@ -47,7 +47,15 @@ const Case cases[] = {
     {"render_tif", "render t.csv -o o.tif --pixel-size 100nm", " --overwrite"},
     {"preview", "localize m.tif --preview 0 -o o.png --sigma 1.3px --offset 100 --gain 1", " --overwrite"},
     {"simulate", "simulate -o o.tif --frames 3 --size 24 --spots 2 -q", " --overwrite"},
+    {"simulate_over_older",
+     "simulate -o o.tif --overwrite --frames 3 --size 24 --spots 2 -q",
+     "",
+     {{"o.tif", "old movie"}, {"o_truth.csv", "old truth"}}},
     {"calibrate", "calibrate astigmatism b.tif -o o.toml --plot o.png --z-step 50nm -q" + camera, " --overwrite"},
+    {"calibrate_over_older",
+     "calibrate astigmatism b.tif -o o.toml --plot o.png --overwrite --z-step 50nm -q" + camera,
+     "",
+     {{"o.toml", "old curve"}, {"o.png", "old plot"}}},
 };
 
 #ifdef __SANITIZE_ADDRESS__
@@ -66,6 +74,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
             0);
         write_rois();
         write_beads();
+        folder_.write("known_leaks", "leak:libhdf5\n");  // HDF5 keeps a file's structure when its close() fails
         for (const std::string& name : folder_.names()) inputs_[name] = "";
         inputs_[".out"] = inputs_[".err"] = "";
         library_ = fs::read_symlink("/proc/self/exe").replace_filename("libio_faults.so");
@@ -133,11 +142,12 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         const std::string count =
             (fs::temp_directory_path() / (folder_.path().filename().string() + ".count")).string();
         const Ended end =
-            run(folder_, "export GLINT_FAULT_FOLDER=" + folder_.path().string() + " GLINT_FAULT_COUNT=" + count +
-                             " GLINT_FAULT_AT=" + std::to_string(at) + " GLINT_FAULT_KIND=" + kind +
-                             " ASAN_OPTIONS=verify_asan_link_order=0 GLINT_THREADS=1 GLINT_BACKEND=cpu; exec env "
-                             "LD_PRELOAD=" +
-                             library_.string() + " glint " + GetParam().command);
+            run(folder_,
+                "export GLINT_FAULT_FOLDER=" + folder_.path().string() + " GLINT_FAULT_COUNT=" + count +
+                    " GLINT_FAULT_AT=" + std::to_string(at) + " GLINT_FAULT_KIND=" + kind +
+                    " ASAN_OPTIONS=verify_asan_link_order=0 LSAN_OPTIONS=print_suppressions=0:suppressions=known_leaks"
+                    " GLINT_THREADS=1 GLINT_BACKEND=cpu; exec env LD_PRELOAD=" +
+                    library_.string() + " glint " + GetParam().command);
         const std::string text = read_bytes(count);
         calls_ = text.empty() ? 0 : std::stoi(text);
         fs::remove(count);
@@ -148,23 +158,27 @@ class IoFaults : public ::testing::TestWithParam<Case> {
         return run(folder_, "GLINT_THREADS=1 GLINT_BACKEND=cpu exec glint " + GetParam().command + GetParam().again);
     }
 
+    /// No new file of a pair beside an old one.
     void expect_no_mixed_pair(const Files& reference, const std::string& where) const {
         const Files now = made();
-        if (!reference.count("o.yaml") || !now.count("o.hdf5") || !now.count("o.yaml")) return;
-        const bool new_table = now.at("o.hdf5") == reference.at("o.hdf5"),
-                   new_text = now.at("o.yaml") == reference.at("o.yaml");
-        EXPECT_EQ(new_table, new_text) << where;
+        for (const auto& [described, description] :
+             {std::pair{"o.hdf5", "o.yaml"}, {"o.tif", "o_truth.csv"}, {"o.toml", "o.png"}}) {
+            if (!reference.count(description) || !now.count(described) || !now.count(description)) continue;
+            EXPECT_EQ(now.at(described) == reference.at(described), now.at(description) == reference.at(description))
+                << where;
+        }
     }
 
     /// What is of the older files is all there, or has made way for the whole new one.
     void expect_nothing_lost(const Files& reference, const std::string& where) const {
         const Files now = made();
+        bool replaced = false;
+        for (const char* name : {"o.hdf5", "o.csv", "o.tif", "o.toml"})
+            replaced |= now.count(name) && reference.count(name) && now.at(name) == reference.at(name);
         for (const auto& [name, bytes] : GetParam().before) {
             bool kept = false;
             for (const auto& [left, its_bytes] : now) kept |= its_bytes == bytes;
-            const auto fresh = now.find("o.hdf5") != now.end() ? now.find("o.hdf5") : now.find("o.csv");
-            EXPECT_TRUE(kept || (fresh != now.end() && fresh->second == reference.at(fresh->first)))
-                << where << ": " << name;
+            EXPECT_TRUE(kept || replaced) << where << ": " << name;
         }
     }
 
