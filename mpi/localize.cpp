@@ -25,7 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+/// As CBOR: names of files are bytes, and a text in JSON would have to be UTF-8.
+std::string packed(const Json& json) {
+    std::string bytes;
+    Json::to_cbor(json, bytes);
+    return bytes;
+}
 
 /// Frames that a rank will do, if all are equally fast.
 std::int64_t share_of(const Job& job, const World& world) {
@@ -76,9 +81,9 @@ void require_unanimity(const std::vector<Json>& words) {
     }
 }
 
-std::vector<Json> parsed(const std::vector<std::string>& texts) {
+std::vector<Json> unpacked(const std::vector<std::string>& words) {
     std::vector<Json> all;
-    for (const std::string& text : texts) all.push_back(Json::parse(text));
+    for (const std::string& word : words) all.push_back(Json::from_cbor(word));
     return all;
 }
 
@@ -123,7 +128,7 @@ Json work(const World& world, Part& part, Team& team, const std::function<void()
 
 /// The others come to the task, or hear why not; throws on rank 0.
 std::string gather_team(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
-    std::string word = text_of({{"movies", task.movies}, {"out", task.out.string()}, {"run", run}});
+    std::string word = packed({{"movies", task.movies}, {"out", task.out.string()}, {"run", run}});
     world.broadcast(word);
     std::exception_ptr error;
     try {
@@ -131,7 +136,7 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
     } catch (const std::exception&) {
         error = std::current_exception();
     }
-    const std::vector<Json> ready = parsed(world.gather(text_of(ready_word(world, &part, error))));
+    const std::vector<Json> ready = unpacked(world.gather(packed(ready_word(world, &part, error))));
     try {
         require_unanimity(ready);
     } catch (const std::exception&) {
@@ -192,7 +197,7 @@ LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const 
     console.notice(gather_team(world, task, run.name(), part));
     Team team(world, interrupted, frames_at_once(part.opened.movie->info(), job, share_of(job, world)));
     const Json mine = work(world, part, team, [&] { lead_team(team, part, run); });
-    const Reports reports(parsed(world.gather(text_of(mine))));
+    const Reports reports(unpacked(world.gather(packed(mine))));
     LocalizeResult result = run.finish(reports.written, reports.error);
     result.fit = sum_of(reports.fits);
     more["ranks"] = reports.figures;
@@ -215,12 +220,12 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
     } catch (const std::exception&) {
         error = std::current_exception();
     }
-    world.gather(text_of(ready_word(world, part ? &*part : nullptr, error)));
+    world.gather(packed(ready_word(world, part ? &*part : nullptr, error)));
     std::string verdict;
     world.broadcast(verdict);
     if (verdict != "go") return;
     Team team(world, interrupted, frames_at_once(part->opened.movie->info(), part->job, share_of(part->job, world)));
-    world.gather(text_of(work(world, *part, team, [&] { team.follow(); })));
+    world.gather(packed(work(world, *part, team, [&] { team.follow(); })));
 }
 
 }  // namespace
@@ -234,7 +239,7 @@ int lead_localize(const World& world, const cli::LocalizeFlags& flags, const Sto
 
 void follow_localize(const World& world, const cli::LocalizeFlags& flags, const StopFlag& interrupted) {
     for (std::string word; world.broadcast(word), !word.empty();)
-        join_task(world, flags, interrupted, Json::parse(word));
+        join_task(world, flags, interrupted, Json::from_cbor(word));
 }
 
 void send_home(const World& world) {

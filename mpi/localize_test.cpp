@@ -124,6 +124,14 @@ TEST_F(GlintMpi, a_range_of_frames_and_more_ranks_than_frames) {
     EXPECT_TRUE(out("o.csv") == out("one.csv"));
 }
 
+TEST_F(GlintMpi, names_of_movies_may_be_any_bytes) {
+    fs::create_symlink(movie(), folder_ / "m\xff.tif");
+    ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o one.csv -q" + on_cpu).exit_code, 0);
+    const Ended end = ranks(3, "m\xff.tif -o o\xfe.csv -q" + on_cpu);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(out("o\xfe.csv") == out("one.csv"));
+}
+
 TEST_F(GlintMpi, json_tells_what_each_rank_did) {
     const Ended end = ranks(4, movie() + " -o o.hdf5 --json -q" + on_cpu);
     ASSERT_EQ(end.exit_code, 0) << end.err;
