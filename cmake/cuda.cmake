@@ -36,12 +36,13 @@ function(glint_add_fatbins target function)
     list(APPEND gencode -gencode arch=compute_${GLINT_CUDA_PTX},code=compute_${GLINT_CUDA_PTX})
     foreach(source ${ARGN})
       get_filename_component(name ${source} NAME_WE)
+      get_filename_component(source ${source} ABSOLUTE)
       set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
       add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
         COMMENT "Building CUDA kernels ${name}"
         COMMAND ${GLINT_NVCC} -fatbin -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
-        ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -MD -MF ${fatbin}.d -MT ${fatbin}
-        -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+        ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
+        -o ${fatbin} ${source})
       file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[
     .section .rodata
     .balign 16

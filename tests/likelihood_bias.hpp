@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fit/reference.hpp"
-#include "simulate/spot.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint::test {
 
@@ -55,11 +55,8 @@ class LikelihoodBias {
     std::vector<double> pixels(const std::vector<std::pair<int, double>>& moves) const {
         Parameters theta = truth_;
         for (const auto& [k, by] : moves) theta[k] += by * crlb_[k];
-        Spot spot = make_spot(psf_, pixel_size_um_, theta[0], theta[1], theta[4], theta[2]);
-        if (psf_.model == PsfModel::GaussianXYNBS) spot.sigma_x_px = spot.sigma_y_px = theta[4];
-        if (psf_.model == PsfModel::GaussianXYNBSXSY) spot.sigma_x_px = theta[4], spot.sigma_y_px = theta[5];
         std::vector<double> mu(roi_.variance.size(), theta[3]);
-        add_spot(spot, roi_.size, roi_.size, mu);
+        PsfInDouble(psf_, pixel_size_um_).add_photons(theta.data(), 0, 0, roi_.size, roi_.size, mu.data());
         const double f2 = roi_.excess_noise;
         for (std::size_t k = 0; k < mu.size(); ++k) mu[k] = mu[k] / f2 + double(roi_.variance[k]) / (f2 * f2);
         return mu;

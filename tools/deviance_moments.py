@@ -73,7 +73,7 @@ def cpp(name, c, comment):
 
 def main():
     print("// Mean and variance of one pixel's deviance, as polynomials: written by tools/deviance_moments.py.")
-    print("// SPDX-License-Identifier: MIT\n#pragma once\n\n#include \"fit/lane.hpp\"\n\nnamespace glint::GLINT_ISA {\n")
+    print("// SPDX-License-Identifier: MIT\n#pragma once\n\n#include \"psf/lane.hpp\"\n\nnamespace glint::GLINT_ISA {\n")
     poisson, em = table(photons, 1, 1601), table(multiplied, 2, 281)
     ideal = poisson[:, poisson[1] == 0]
     # Degrees in t and s: everywhere, then from `BRIGHT` photoelectrons up, where fewer terms do better.

@@ -1,4 +1,4 @@
-// The results of fitting, one row a ROI, in ROI coordinates and pixels.
+// The results of fitting, a row for each molecule, in ROI coordinates and pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,9 +22,9 @@ enum class FitStatus : std::uint8_t {
 };
 std::string_view name_of(FitStatus status);
 
-constexpr int max_parameters = 6;
+constexpr int max_parameters = 12;  ///< more than any model has
 
-/// Structure of arrays with n rows. Parameter k of `parameter_names(model)`: x and y in px from the centre of the
+/// Structure of arrays with n rows, each of a molecule in a window (a ROI); a window may have any number of them. Parameter k of `parameter_names(model)`: x and y in px from the centre of the
 /// ROI's pixel (0, 0), photons in e-, bg in e-/px, widths in px, z in micrometres. `crlb` holds standard
 /// deviations in the same units (the square root of the Cramer-Rao lower bound; 0 where the status is singular
 /// or bad_input).
@@ -36,8 +36,11 @@ struct Fits {
     std::vector<float> p_value;               ///< of -2 LLR under a correct model, corrected at low counts
     std::vector<std::uint8_t> iterations;
     std::vector<FitStatus> status;
+    std::vector<std::uint32_t> window;  ///< number of the window of each row; empty: row k is the one of window k
 
     std::size_t count() const { return status.size(); }
+    std::size_t window_of(std::size_t row) const { return window.empty() ? row : window[row]; }
+    /// For a row a window.
     void resize(PsfModel model, std::size_t n);
 };
 

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace glint {
 
-/// Pixel-integrated Gaussian models; the name lists the free parameters (docs/theory.md, section 1).
+/// The name lists the free parameters (docs/theory.md, section 1).
 enum class PsfModel {
-    GaussianXYNB,      ///< x, y, N, bg; width given
-    GaussianXYNBS,     ///< x, y, N, bg, one free width
-    GaussianXYNBSXSY,  ///< x, y, N, bg, two free widths
-    AstigmaticXYZNB,   ///< x, y, N, bg, z through a calibration of the two widths
+#define GLINT_PSF_MODEL(name) name,
+#include "glint/psf_models.inc"
+#undef GLINT_PSF_MODEL
 };
 
 /// Widths as functions of z, Huang et al., Science 319, 810 (2008):
@@ -38,22 +38,45 @@ struct AstigmaticCurve {
 /// A model with its parameters.
 struct Psf {
     PsfModel model = PsfModel::GaussianXYNB;
-    double sigma_um = 0;    ///< width (GaussianXYNB), start value (free widths); > 0, unused by AstigmaticXYZNB
-    AstigmaticCurve curve;  ///< AstigmaticXYZNB only
+    double sigma_um = 0;         ///< width (GaussianXYNB), start value (free widths); > 0, unused with a calibration
+    AstigmaticCurve curve = {};  ///< of models that take a calibration
+    std::vector<double> numbers =
+        {};  ///< the model's own, in the order of PsfDescription::numbers; missing ones: as usual
 
     /// A typical width for detection, micrometres: sigma_um, or the mean width at z = 0.
     double detection_sigma_um() const;
 };
 
+/// A number of a model's own: its name, what it is if nobody gives it, and what is taken.
+struct PsfNumber {
+    std::string_view name;
+    double usual = 0, low = 0, high = 0;
+    std::string_view meaning;
+};
+
+/// What a model says of itself.
+struct PsfDescription {
+    std::string_view name;                     ///< "GaussianXYNBS"
+    std::string_view about;                    ///< "one free width"
+    bool calibrated = false;                   ///< its widths come from Psf::curve, else from Psf::sigma_um
+    bool has_z = false;                        ///< z is fitted
+    std::vector<std::string_view> parameters;  ///< names in the order of Fits' columns: "x", "y", "photons", "bg", ...
+    std::vector<std::string_view> units;       ///< "px", "um" or "" of each; photons and bg in e-
+    std::vector<PsfNumber> numbers;            ///< of its own
+};
+const PsfDescription& describe(PsfModel model);
+
+/// All models there are, in the order of PsfModel.
+std::span<const PsfModel> psf_models();
+
 /// "GaussianXYNB" etc.; the reverse throws OptionError and lists the names.
 std::string_view name_of(PsfModel model);
 PsfModel parse_psf_model(std::string_view name);
 
-/// Number of parameters, 4 to 6.
-int parameter_count(PsfModel model);
+/// PsfDescription::parameters.
+const std::vector<std::string_view>& parameter_names(PsfModel model);
 
-/// Names of the parameters in the order of Fits' columns: "x", "y", "photons", "bg", then "sigma" | "sigma_x",
-/// "sigma_y" | "z".
-std::vector<std::string_view> parameter_names(PsfModel model);
+/// Number of parameters: x, y, photons, bg, and the model's own.
+int parameter_count(PsfModel model);
 
 }  // namespace glint

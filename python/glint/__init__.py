@@ -19,8 +19,10 @@ from .localizations import Localizations, load_localizations, load_truth, save_t
 from .localizing import LocalizeInfo, Spots, detect, localize
 from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
 from .pictures import load_picture, render, save_picture
-from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY
+from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY, models as _models
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
 from .table import Table
+
+globals().update(_models)  # with those that have no class in psf.py
 
 __version__ = version()

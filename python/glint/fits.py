@@ -15,14 +15,11 @@ from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .localizations import Localizations, warn
-from .psf import Psf, core_psf
+from .psf import Psf, core_psf, descriptions
 from .table import Table
 
 OnWait = Callable[[float, int, int], object]
 Progress = Callable[[int, int], object]
-
-# Columns of the parameters in the order of the library's: its name, ours.
-_UNITS = {"x": "px", "y": "px", "sigma": "px", "sigma_x": "px", "sigma_y": "px", "z": "um"}
 
 
 class FitStatus(enum.IntEnum):
@@ -237,7 +234,7 @@ def gpu_count(gpus):
 
 
 def _widths_of(psf):
-    return (2, len(_core.parameter_names(type(psf).__name__)))
+    return (2, len(descriptions[type(psf).__name__].parameters))
 
 
 def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):
@@ -261,8 +258,8 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
 
 def column_names(model):
     """Names of a model's parameters and of their uncertainties."""
-    names = _core.parameter_names(model)
-    units = [f"_{_UNITS[name]}" if name in _UNITS else "" for name in names]
+    names = descriptions[model].parameters
+    units = [f"_{unit}" if unit else "" for unit in descriptions[model].units]
     return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]
 
 

@@ -12,9 +12,19 @@ import math
 from . import _core
 from .errors import OptionError
 
+descriptions = {model.name: model for model in _core.psf_models()}
+
+
+class Psf:
+    """A point spread function (PSF) model with its numbers: one of the classes below."""
+
+    def _numbers(self):
+        """The model's own, in the library's order."""
+        return [float(getattr(self, number.name)) for number in descriptions[type(self).__name__].numbers]
+
 
 @dataclasses.dataclass(frozen=True)
-class _Gaussian:
+class _Sigma(Psf):
     """A width in micrometres, or in camera pixels: exactly one of them."""
 
     sigma_um: float | None = None
@@ -38,15 +48,17 @@ class _Gaussian:
             name = type(self).__name__
             raise OptionError(f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
                               f"camera=glint.IdealCamera(pixel_size_um=0.1), or the width in pixels, {name}(sigma_px=1.3)")
-        return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve())
+        return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self):
-        width = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
-        return f"{type(self).__name__}({width})"
+        text = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
+        for number in descriptions[type(self).__name__].numbers:
+            text += f", {number.name}={getattr(self, number.name)}"
+        return f"{type(self).__name__}({text})"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class GaussianXYNB(_Gaussian):
+class GaussianXYNB(_Sigma):
     """A Gaussian of a known width: position, photons and background are fitted.
 
     `sigma_um` is the standard deviation in the sample, about 0.21 wavelength / NA; `sigma_px` the same in camera
@@ -58,17 +70,17 @@ class GaussianXYNB(_Gaussian):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class GaussianXYNBS(_Gaussian):
+class GaussianXYNBS(_Sigma):
     """A Gaussian with one free width, which begins at `sigma_um` (or `sigma_px`)."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class GaussianXYNBSXSY(_Gaussian):
+class GaussianXYNBSXSY(_Sigma):
     """A Gaussian with free widths along x and y, which begin at `sigma_um` (or `sigma_px`)."""
 
 
 @dataclasses.dataclass(frozen=True)
-class AstigmaticXYZNB:
+class AstigmaticXYZNB(Psf):
     """A Gaussian whose two widths tell z, through a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
 
     sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) alike with
@@ -99,7 +111,7 @@ class AstigmaticXYZNB:
 
     def _curve(self):
         curve = _core.AstigmaticCurve()
-        for field in dataclasses.fields(self):
+        for field in dataclasses.fields(AstigmaticXYZNB):
             kind = int if field.name == "roi_size" else float
             setattr(curve, field.name, kind(getattr(self, field.name)))
         return curve
@@ -114,16 +126,28 @@ class AstigmaticXYZNB:
 
     def _core(self, pixel_size_um):
         if not pixel_size_um:
-            raise OptionError("AstigmaticXYZNB is in micrometres and needs the size of a pixel: give a camera, as in "
-                              "camera=glint.IdealCamera(pixel_size_um=0.1)")
-        return _core.Psf("AstigmaticXYZNB", 0.0, self._curve())
+            raise OptionError(f"{type(self).__name__} is in micrometres and needs the size of a pixel: give a camera, as "
+                              "in camera=glint.IdealCamera(pixel_size_um=0.1)")
+        return _core.Psf(type(self).__name__, 0.0, self._curve(), self._numbers())
 
     @classmethod
     def _of_curve(cls, curve):
         return cls(**{field.name: getattr(curve, field.name) for field in dataclasses.fields(cls)})
 
 
-Psf = GaussianXYNB | GaussianXYNBS | GaussianXYNBSXSY | AstigmaticXYZNB
+def _class_of(model):
+    """The class of a model that has none above: made of a width or of a calibration, and of the model's own numbers."""
+    fields = [(number.name, float, dataclasses.field(default=number.usual, kw_only=True)) for number in model.numbers]
+    base = AstigmaticXYZNB if model.calibrated else _Sigma
+    made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
+    made.__module__ = __name__
+    meanings = "".join(f"\n\n{number.name}: {number.meaning}." for number in model.numbers)
+    made.__doc__ = f"A PSF with {model.about}, of " + ("a calibration." if model.calibrated else
+                                                       "the width `sigma_um` (or `sigma_px`).") + meanings
+    return made
+
+
+models = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
 
 
 def core_psf(psf, pixel_size_um):

@@ -6,6 +6,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "bindings.hpp"
 
 namespace glint::python {
@@ -29,13 +31,28 @@ void bind_psf(nb::module_& m) {
         .def("sigma_y_um", &AstigmaticCurve::sigma_y_um, "z_um"_a);
     nb::class_<Psf>(m, "Psf")
         .def("__init__",
-             [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve) {
-                 new (psf) Psf{parse_psf_model(model), sigma_um, curve};
+             [](Psf* psf, const std::string& model, double sigma_um, const AstigmaticCurve& curve,
+                std::vector<double> numbers) {
+                 new (psf) Psf{parse_psf_model(model), sigma_um, curve, std::move(numbers)};
              })
         .def_prop_ro("model", [](const Psf& psf) { return name_of(psf.model); })
         .def_prop_ro("detection_sigma_um", &Psf::detection_sigma_um);
-    m.def(
-        "parameter_names", [](const std::string& model) { return parameter_names(parse_psf_model(model)); }, "model"_a);
+    nb::class_<PsfNumber>(m, "PsfNumber")
+        .def_ro("name", &PsfNumber::name)
+        .def_ro("usual", &PsfNumber::usual)
+        .def_ro("meaning", &PsfNumber::meaning);
+    nb::class_<PsfDescription>(m, "PsfDescription")
+        .def_ro("name", &PsfDescription::name)
+        .def_ro("about", &PsfDescription::about)
+        .def_ro("calibrated", &PsfDescription::calibrated)
+        .def_ro("parameters", &PsfDescription::parameters)
+        .def_ro("units", &PsfDescription::units)
+        .def_ro("numbers", &PsfDescription::numbers);
+    m.def("psf_models", [] {
+        std::vector<PsfDescription> all;
+        for (const PsfModel model : psf_models()) all.push_back(describe(model));
+        return all;
+    });
 }
 
 }  // namespace glint::python

@@ -113,7 +113,7 @@ std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& ca
                                                   double sigma_px, int roi_size) {
     const MovieInfo& info = stack.info();
     const CameraView view(camera, info.width, info.height);
-    const Psf psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}};
+    const Psf psf{PsfModel::GaussianXYNBSXSY, sigma_px, {}, {}};
     std::vector<std::vector<BeadShape>> shapes(std::size_t(info.frames));
     FrameBlock block;
     for (std::int64_t slice = 0; slice < info.frames; ++slice) {

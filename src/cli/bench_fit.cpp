@@ -74,7 +74,7 @@ RoiSimulation bench_spots(const Conditions& c, const BenchFitFlags& flags) {
     s.size = c.size;
     s.count = flags.count;
     s.background = flags.background;
-    const double least = c.model == PsfModel::GaussianXYNB ? 500 : c.model == PsfModel::AstigmaticXYZNB ? 2000 : 1000;
+    const double least = parameter_count(c.model) == 4 ? 500 : describe(c.model).has_z ? 2000 : 1000;
     s.photons_min = least * c.camera.excess_noise();
     s.photons_max = 2 * s.photons_min;
     return s;

@@ -18,7 +18,7 @@ struct Agreement {
 };
 Agreement agreement(const Fits& cpu, const Fits& gpu) {
     std::size_t near = 0, same = 0;
-    const bool has_z = cpu.model == PsfModel::AstigmaticXYZNB;
+    const bool has_z = describe(cpu.model).has_z;
     for (std::size_t i = 0; i < cpu.count(); ++i) {
         const auto apart = [&](int k) { return std::abs(cpu.theta[k][i] - gpu.theta[k][i]); };
         near += std::max(apart(0), apart(1)) * bench_pixel_um <= 1e-6 && (!has_z || apart(4) <= 1e-6);

@@ -183,7 +183,7 @@ class Bench {
         for (const Kind kind : arrays::all_kinds)
             for (const std::int64_t n : sizes_of(kind, flags_))
                 for (const bool resident : {false, true}) add(arrays::work_of<float>(kind, n, resident), resident);
-        for (const PsfModel model : fit_models())
+        for (const PsfModel model : psf_models())
             for (double n = 100; n <= flags_.largest_stack(); n *= 10)
                 add(FitSample::work_of(model, std::int64_t(n)), false);
     }
@@ -202,7 +202,7 @@ class Bench {
                     k += resident ? 1 : 2;
                 }
         FitSample sample;
-        for (const PsfModel model : fit_models()) {
+        for (const PsfModel model : psf_models()) {
             sample.use(model);
             for (double n = 100; n <= flags_.largest_stack(); n *= 10, k += 2)
                 measure_case(

@@ -18,10 +18,6 @@ constexpr std::int64_t different = 10'000;
 
 }  // namespace
 
-std::vector<PsfModel> fit_models() {
-    return {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB};
-}
-
 void FitSample::use(PsfModel model) {
     psf_ = bench_psf(model);
     RoiSimulation simulation;

@@ -11,8 +11,6 @@
 
 namespace glint::cli {
 
-std::vector<PsfModel> fit_models();
-
 /// Simulated ROIs of 7 px, repeated as often as need be, and a Fitter that keeps its GPU.
 class FitSample {
   public:

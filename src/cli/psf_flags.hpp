@@ -15,9 +15,10 @@
 namespace glint::cli {
 
 struct PsfFlags {
-    std::string model;        ///< empty: GaussianXYNB, or AstigmaticXYZNB with --calibration
-    std::string sigma;        ///< with unit
-    std::string calibration;  ///< file of `glint calibrate astigmatism`
+    std::string model;                 ///< empty: GaussianXYNB, or AstigmaticXYZNB with --calibration
+    std::string sigma;                 ///< with unit
+    std::string calibration;           ///< file of `glint calibrate astigmatism`
+    std::vector<std::string> numbers;  ///< NAME=VALUE, of the model's own
 };
 void add_psf_flags(CLI::App& app, PsfFlags& flags);
 

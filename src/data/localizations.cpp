@@ -3,6 +3,9 @@
 #include "glint/localizations.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
@@ -48,38 +51,36 @@ std::vector<float> scaled(const std::vector<float>& values, float factor) {
     return out;
 }
 
-std::vector<float> widths(const std::vector<float>& z_um, const AstigmaticCurve& curve,
-                          double (AstigmaticCurve::*sigma_um)(double) const, double pixel_size_um) {
-    std::vector<float> out;
-    out.reserve(z_um.size());
-    for (float z : z_um) out.push_back(float((curve.*sigma_um)(z) / pixel_size_um));
-    return out;
-}
-
-void fill_widths(Localizations& to, const Fits& fits, const Psf& psf, double pixel_size_um) {
-    switch (psf.model) {
-        case PsfModel::GaussianXYNB:
-            to.sx_px = to.sy_px = std::vector<float>(fits.count(), float(psf.sigma_um / pixel_size_um));
-            break;
-        case PsfModel::GaussianXYNBS:
-            to.sx_px = to.sy_px = fits.theta[4];
-            to.sx_unc_px = to.sy_unc_px = fits.crlb[4];
-            break;
-        case PsfModel::GaussianXYNBSXSY:
-            to.sx_px = fits.theta[4], to.sy_px = fits.theta[5];
-            to.sx_unc_px = fits.crlb[4], to.sy_unc_px = fits.crlb[5];
-            break;
-        case PsfModel::AstigmaticXYZNB:
-            to.z_nm = scaled(fits.theta[4], 1000);
-            to.lpz_nm = scaled(fits.crlb[4], 1000);
-            to.sx_px = widths(fits.theta[4], psf.curve, &AstigmaticCurve::sigma_x_um, pixel_size_um);
-            to.sy_px = widths(fits.theta[4], psf.curve, &AstigmaticCurve::sigma_y_um, pixel_size_um);
-            break;
+/// What the parameters after bg say, in the table's columns; sx and sy by all of them together.
+void fill_shape(Localizations& to, const Fits& fits, const Psf& psf, double pixel_size_um) {
+    const std::span<const ShapeParameter> shape = shape_parameters_of(psf.model);
+    const PsfInDouble model(psf, pixel_size_um);
+    const std::size_t n = fits.count();
+    to.sx_px.resize(n), to.sy_px.resize(n);
+    for (std::size_t row = 0; row < n; ++row) {
+        double at[most_shape_parameters];
+        for (std::size_t k = 0; k < shape.size(); ++k) at[k] = fits.theta[4 + k][row];
+        const PsfWidths widths = model.widths(at);
+        to.sx_px[row] = float(widths.x_px), to.sy_px[row] = float(widths.y_px);
+    }
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        const std::vector<float>&value = fits.theta[4 + k], &uncertainty = fits.crlb[4 + k];
+        switch (shape[k].column) {
+            case PsfColumn::width: to.sx_unc_px = to.sy_unc_px = uncertainty; break;
+            case PsfColumn::width_x: to.sx_unc_px = uncertainty; break;
+            case PsfColumn::width_y: to.sy_unc_px = uncertainty; break;
+            case PsfColumn::z: to.z_nm = scaled(value, 1000), to.lpz_nm = scaled(uncertainty, 1000); break;
+            case PsfColumn::own:
+                to.extra[shape[k].name].assign(value.begin(), value.end());
+                to.extra[std::string(shape[k].name) + "_unc"].assign(uncertainty.begin(), uncertainty.end());
+                break;
+        }
     }
 }
 
-void add_corners(std::vector<float>& to, const std::vector<std::int32_t>& corners) {
-    for (std::size_t k = 0; k < corners.size(); ++k) to[k] += float(corners[k]);
+void add_corners(std::vector<float>& to, const Fits& fits, const std::vector<std::int32_t>& corners) {
+    for (std::size_t row = 0; row < to.size() && !corners.empty(); ++row)
+        to[row] += float(corners[fits.window_of(row)]);
 }
 
 }  // namespace
@@ -115,15 +116,17 @@ Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& ps
     Localizations all;
     const std::size_t n = fits.count();
     all.pixel_size_nm = pixel_size_nm;
-    all.frame = rois.frame;
-    for (std::size_t k = all.frame.size(); k < n; ++k) all.frame.push_back(std::uint32_t(k));
+    for (std::size_t row = 0; row < n; ++row) {
+        const std::size_t window = fits.window_of(row);
+        all.frame.push_back(rois.frame.empty() ? std::uint32_t(window) : rois.frame[window]);
+    }
     all.x_px = fits.theta[0], all.y_px = fits.theta[1];
-    add_corners(all.x_px, rois.x_corner);
-    add_corners(all.y_px, rois.y_corner);
+    add_corners(all.x_px, fits, rois.x_corner);
+    add_corners(all.y_px, fits, rois.y_corner);
     all.photons = fits.theta[2], all.bg = fits.theta[3];
     all.lpx_px = fits.crlb[0], all.lpy_px = fits.crlb[1];
     all.photons_unc = fits.crlb[2], all.bg_unc = fits.crlb[3];
-    fill_widths(all, fits, psf, pixel_size_nm / 1000);
+    fill_shape(all, fits, psf, pixel_size_nm / 1000);
     all.log_likelihood = fits.log_likelihood_ratio, all.p_value = fits.p_value;
     all.iterations.assign(fits.iterations.begin(), fits.iterations.end());
     for (FitStatus status : fits.status) all.status.push_back(std::uint8_t(status));

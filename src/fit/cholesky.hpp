@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/lane.hpp"
+#include "psf/lane.hpp"
 
 namespace glint::GLINT_ISA {
 

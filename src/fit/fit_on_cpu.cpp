@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "fit/fit_batch.hpp"
 #include "fit/fit_setup.hpp"
-#include "fit/kernel_batch.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
@@ -122,7 +122,7 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
             const KernelInput in = input_part(rois, pixels + std::size_t(part - begin) * rois.roi_bytes(), starts, part,
                                               std::min(at_once, end - part), converted);
             const KernelOutput out = output_part(fits, part);
-            GLINT_PICK(fit_batch)(int(psf.model), numbers, kernel, in, out);
+            fit_batch(int(psf.model), numbers, kernel, in, out);
         }
         if (finished) finished(end - begin);
     };

@@ -9,6 +9,7 @@
 
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
@@ -83,27 +84,18 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     for (int k = 0; k < parameter_count(psf.model); ++k)
         require(options.start[0].empty() || options.start[k].size() == rois.count,
                 fmt::format("{} start values of parameter {} for {} ROIs", options.start[k].size(), k, rois.count));
-    if (psf.model != PsfModel::AstigmaticXYZNB) {
-        const double sigma_px = psf.sigma_um / pixel_size_um;
-        require(
-            sigma_px >= 0.2 && sigma_px <= 15,
+    check_psf(psf, pixel_size_um);
+    if (describe(psf.model).calibrated) return;
+    const double sigma_px = psf.sigma_um / pixel_size_um;
+    require(sigma_px >= 0.2 && sigma_px <= 15,
             fmt::format("a PSF width of {:.3g} pixels is outside 0.2 to 15: give it with --sigma 130nm, and check the "
                         "pixel size",
                         sigma_px));
-    } else {
-        const AstigmaticCurve& c = psf.curve;
-        require(c.sx0_um > 0 && c.sy0_um > 0 && c.d_um > 0 && c.z_min_um < c.z_max_um,
-                "the astigmatic calibration needs sx0, sy0 and d greater than 0 and a range of z: --calibration FILE");
-    }
 }
 
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size) {
-    const AstigmaticCurve& c = psf.curve;
-    const auto px = [&](double um) { return float(um / pixel_size_um); };
     const float max_sigma = options.max_sigma_px > 0 ? options.max_sigma_px : float(size);
-    return {px(psf.sigma_um),  options.min_sigma_px, max_sigma,        px(c.sx0_um), px(c.sy0_um),
-            float(c.gamma_um), float(c.d_um),        float(c.ax),      float(c.bx),  float(c.ay),
-            float(c.by),       float(c.z_min_um),    float(c.z_max_um)};
+    return numbers_of(psf, pixel_size_um, options.min_sigma_px, max_sigma);
 }
 
 KernelOptions kernel_options(const RoiView& rois, const FitOptions& options) {

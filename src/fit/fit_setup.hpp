@@ -20,6 +20,8 @@ void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);
 KernelOptions kernel_options(const RoiView& rois, const FitOptions& options);
 
+static_assert(most_parameters == max_parameters);
+
 /// Start values by parameter, and how many leading parameters have some: none, x and y, or all.
 struct Starts {
     int known = 0;

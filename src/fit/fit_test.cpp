@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fit/kernel_batch.hpp"
+#include "fit/fit_batch.hpp"
 #include "fit/reference.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
@@ -72,7 +72,7 @@ struct Condition {
 Condition efficient(PsfModel model, const Camera& camera) {
     RoiSimulation s;
     s.count = 20000;
-    const bool fixed = model == PsfModel::GaussianXYNB, z = model == PsfModel::AstigmaticXYZNB;
+    const bool fixed = parameter_count(model) == 4, z = describe(model).has_z;
     s.size = fixed ? 7 : z ? 13 : 11;
     s.photons_min = fixed ? 500 : z ? 2000 : 1000;
     s.photons_min *= camera.excess_noise() / std::min(1.0, lowest_qe(camera));
@@ -160,12 +160,13 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     const auto small = std::count_if(r.fits.p_value.begin(), r.fits.p_value.end(), [](float p) { return p < 0.01f; });
     EXPECT_NEAR(double(small) / n, 0.01, 0.002 + 4 * std::sqrt(0.01 / n));
 }
-INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency, testing::Combine(testing::Range(0, 4), testing::Range(0, 7)));
+INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency,
+                         testing::Combine(testing::Range(0, int(psf_models().size())), testing::Range(0, 7)));
 
 // Dim spots: not efficient any more, but the answer must be the likelihood's own maximum, as double precision finds it
 // from the same start.
 TEST(Fit, dim_spots_reach_the_reference_maximum) {
-    for (int model = 0; model < 4; ++model) {
+    for (int model = 0; model < int(psf_models().size()); ++model) {
         Condition c = efficient(PsfModel(model), Camera{});
         c.simulation.count = 150;
         c.simulation.photons_min = 50, c.simulation.photons_max = 500, c.simulation.background = 50;
@@ -198,7 +199,7 @@ TEST(Fit, dim_spots_reach_the_reference_maximum) {
 }
 
 TEST(Fit, crlb_and_llr_are_the_references) {
-    for (int model = 0; model < 4; ++model) {
+    for (int model = 0; model < int(psf_models().size()); ++model) {
         Condition c = efficient(PsfModel(model), emccd_camera());
         c.simulation.count = 20;
         const Fitted r = run(c);
@@ -220,7 +221,7 @@ TEST(Fit, crlb_and_llr_are_the_references) {
 
 // The kernel weighs pixels by q; the reference has an excess noise of F^2 / q for each.
 TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_references) {
-    for (int model = 0; model < 4; ++model)
+    for (int model = 0; model < int(psf_models().size()); ++model)
         for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD}) {
             Condition c = efficient(PsfModel(model), qe_map_camera(kind));
             c.simulation.count = 20;
@@ -320,7 +321,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
 
 TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-    for (int model = 0; model < 4; ++model)
+    for (int model = 0; model < int(psf_models().size()); ++model)
         for (int size : {3, 4, 7, 8, 13, 31}) {
             const int pixels = size * size;
             Rois rois;
@@ -366,7 +367,7 @@ TEST(Fit, instruction_sets_agree) {
     Condition c = efficient(PsfModel::GaussianXYNB, Camera{});
     c.simulation.count = 2000;
     const Fitted r = run(c);
-    const KernelPsf psf{1.3f, 0.3f, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const KernelPsf psf{1.3f, 0.3f, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}};
     const KernelOptions options{7, 50, 0.01f, 1.5f, 0, 1};
     const KernelInput in{r.rois.pixels.data(), nullptr, nullptr, 0, {}, 2000};
     const auto with = [&](auto batch) {
@@ -376,7 +377,7 @@ TEST(Fit, instruction_sets_agree) {
         for (int k = 0; k < 4; ++k) out.theta[k] = fits.theta[k].data(), out.crlb[k] = fits.crlb[k].data();
         out.log_likelihood_ratio = fits.log_likelihood_ratio.data(), out.p_value = fits.p_value.data();
         out.iterations = fits.iterations.data(), out.status = reinterpret_cast<std::uint8_t*>(fits.status.data());
-        batch(0, psf, options, in, out);
+        batch(psf, options, in, out);
         return fits;
     };
     const auto expect_close = [&](const Fits& a, const Fits& b) {
@@ -385,10 +386,11 @@ TEST(Fit, instruction_sets_agree) {
             far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
         EXPECT_LE(far, 2);  // 1 in 10,000 stops one iteration apart (docs/decisions.md): hardly ever 3 of 2000
     };
-    const Fits narrow = with(sse2::fit_batch);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) expect_close(narrow, with(avx2::fit_batch));
+    const Fits narrow = with(sse2::fit_GaussianXYNB);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        expect_close(narrow, with(avx2::fit_GaussianXYNB));
     if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        expect_close(narrow, with(avx512::fit_batch));
+        expect_close(narrow, with(avx512::fit_GaussianXYNB));
 #else
     GTEST_SKIP() << "one instruction set on this machine";
 #endif

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fit/deviance_moments.hpp"
-#include "fit/special.hpp"
+#include "psf/special.hpp"
 
 namespace glint::GLINT_ISA {
 

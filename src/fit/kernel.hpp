@@ -1,15 +1,16 @@
 // The one kernel: a maximum-likelihood fit per lane by Fisher scoring (docs/theory.md, section 3).
 //
 // After Smith et al., Nat. Methods 7, 373 (2010), with the full Fisher matrix instead of its diagonal: the model
-// separates by axis, so erf and exp are evaluated per pixel edge and the pixels only need products and sums.
+// separates by axis, so erf and exp are evaluated per pixel edge and the pixels only need products and sums. A model that
+// does not separate is asked for each pixel of a row (psf/model.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/axis.hpp"
 #include "fit/cholesky.hpp"
 #include "fit/goodness.hpp"
 #include "fit/kernel_abi.hpp"
-#include "fit/psf_models.hpp"
+#include "psf/axis.hpp"
+#include "psf/model.hpp"
 
 namespace glint::GLINT_ISA {
 
@@ -37,7 +38,8 @@ struct GroupPixels {
 /// What a fit works on: parameters x, y, N, bg, then the shape parameters; gradient and Fisher matrix of log L.
 template <class Psf>
 struct Score {
-    static constexpr int P = 4 + Psf::shape_parameters;
+    static constexpr int P = 4 + shape_parameters<Psf>;
+    static_assert(P <= most_parameters);
     Lane gradient[P];
     Lane fisher[P * (P + 1) / 2];
 };
@@ -68,7 +70,7 @@ GLINT_INLINE IntLane status_of(const GroupResult<Psf>& fit, float size, Mask bad
 template <class Psf, int fixed, bool mapped, bool weighted = false>
 class GroupFit {
     static constexpr int P = Score<Psf>::P;
-    static constexpr int shapes = Psf::shape_parameters;
+    static constexpr int shapes = shape_parameters<Psf>;
     static constexpr int capacity = fixed ? fixed : max_size;
     // Rows that stand in a GPU's code one after the other: more do not fit its registers and instruction cache.
     static constexpr int rows_at_once = shapes == 0 && !mapped ? 2 : 1;
@@ -171,6 +173,19 @@ class GroupFit {
     template <PixelNoise noise, bool bright>
     GLINT_INLINE void add_goodness(Goodness& sum) const {
         const int s = size();
+        if constexpr (!Psf::separable) {
+            Lane unused_slopes[2 + shapes];
+            for (int j = 0; j < s; ++j) {
+                const auto row = psf_.row(theta_, j);
+                for (int i = 0; i < s; ++i) {
+                    const int p = j * s + i;
+                    const Lane mu =
+                        max(theta_[2] * row.at(i, unused_slopes) + theta_[3] + known(p), splat(model_floor));
+                    add_pixel<noise, bright>(sum, p, mu);
+                }
+            }
+            return;
+        }
         const Widths w = psf_.widths(theta_ + 4);
         Lane a[capacity], unused;
         AxisWalk<false> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
@@ -185,14 +200,19 @@ class GroupFit {
             for (int i = 0; i < s; ++i) {
                 const int p = j * s + i;
                 const Lane model = nc * a[i] + (theta_[3] + known(p));
-                const Lane mu = bright ? model : max(model, splat(model_floor));
-                if constexpr (weighted) {
-                    const Lane q = pixels_.q(p);
-                    add_pixel<noise, bright>(sum, q * pixels_.d(p), q * mu, q * pixels_.v(p));
-                } else {
-                    add_pixel<noise, bright>(sum, pixels_.d(p), mu, pixels_.v(p));
-                }
+                add_pixel<noise, bright>(sum, p, bright ? model : max(model, splat(model_floor)));
             }
+        }
+    }
+
+    /// Pixel p, whose model is mu.
+    template <PixelNoise noise, bool bright>
+    GLINT_INLINE void add_pixel(Goodness& sum, int p, Lane mu) const {
+        if constexpr (weighted) {
+            const Lane q = pixels_.q(p);
+            GLINT_ISA::add_pixel<noise, bright>(sum, q * pixels_.d(p), q * mu, q * pixels_.v(p));
+        } else {
+            GLINT_ISA::add_pixel<noise, bright>(sum, pixels_.d(p), mu, pixels_.v(p));
         }
     }
 
@@ -232,6 +252,7 @@ class GroupFit {
     /// At theta's position and shape: N and bg by linear least squares, then the offset of the position by its first
     /// moments. Returns the residual sum of squares up to a constant.
     GLINT_INLINE Lane linear_start(Lane* theta) const {
+        if constexpr (!Psf::separable) return linear_start_by_rows(theta);
         const int s = size();
         const Widths w = psf_.widths(theta + 4);
         Lane ax[capacity], bx[capacity], unused;
@@ -267,6 +288,29 @@ class GroupFit {
         return -(peak - sum * k1 * (1.0f / pixels)) * n;
     }
 
+    /// The same of a model that does not separate.
+    GLINT_INLINE Lane linear_start_by_rows(Lane* theta) const {
+        const int s = size();
+        Lane k1 = Lane{}, k2 = Lane{}, bx2 = Lane{}, by2 = Lane{};
+        Lane sum = Lane{}, peak = Lane{}, moment_x = Lane{}, moment_y = Lane{}, slope[2 + shapes];
+        for (int j = 0; j < s; ++j) {
+            const auto row = psf_.row(theta, j);
+            for (int i = 0; i < s; ++i) {
+                const Lane d = excess(j * s + i), h = row.at(i, slope);
+                k1 += h, k2 += h * h, bx2 += slope[0] * slope[0], by2 += slope[1] * slope[1];
+                sum += d, peak += d * h, moment_x += d * slope[0], moment_y += d * slope[1];
+            }
+        }
+        const float pixels = float(s * s);
+        const Lane n = (peak - sum * k1 * (1.0f / pixels)) / max(k2 - k1 * k1 * (1.0f / pixels), splat(1e-6f));
+        theta[2] = max(n, splat(10.0f));
+        theta[3] = (sum - theta[2] * k1) * (1.0f / pixels);
+        const Lane half = splat(0.7f), r_n = 1.0f / theta[2];
+        theta[0] += clamp(moment_x * r_n / max(bx2, splat(1e-9f)), -half, half);
+        theta[1] += clamp(moment_y * r_n / max(by2, splat(1e-9f)), -half, half);
+        return -(peak - sum * k1 * (1.0f / pixels)) * n;
+    }
+
     /// The profile at the end of an axis that is farther from the centre.
     GLINT_INLINE Lane far_end(Lane center_px, Lane sigma_px) const {
         const Lane end = select(center_px > 0.5f * (size() - 1), splat(0.0f), splat(size() - 1.0f));
@@ -277,6 +321,7 @@ class GroupFit {
 
     /// Gradient and Fisher matrix at theta_: per pixel about 13 operations, the rest per row (eq. 3.3).
     GLINT_INLINE void evaluate(Score<Psf>& score) {
+        if constexpr (!Psf::separable) return evaluate_by_rows(score);
         const int s = size();
         const Widths w = psf_.widths(theta_ + 4);
         Lane a[capacity], b[capacity], g[shapes ? capacity : 1], unused;
@@ -323,6 +368,31 @@ class GroupFit {
             total.add(row, c[at], e[at], shapes ? t[at] : unused);
         }
         total.finish(theta_[2], w, score);
+    }
+
+    /// The same of a model that does not separate: its derivatives by N and bg are h and 1. As h may be 0 anywhere, bg alone
+    /// keeps the model above its floor.
+    GLINT_INLINE void evaluate_by_rows(Score<Psf>& score) {
+        const int s = size();
+        least_bg_ = model_floor + rounding * (theta_[2] + abs(pixels_.known_least)) - pixels_.known_least;
+        theta_[3] = max(theta_[3], least_bg_);
+        score = {};
+        for (int j = 0; j < s; ++j) {
+            const auto row = psf_.row(theta_, j);
+            for (int i = 0; i < s; ++i) {
+                const int p = j * s + i;
+                Lane by[P], slope[2 + shapes];
+                by[2] = row.at(i, slope), by[3] = splat(1.0f);
+                for (int k = 0; k < 2 + shapes; ++k) by[k < 2 ? k : k + 2] = theta_[2] * slope[k];
+                const Lane q = weighted ? pixels_.q(p) : splat(1.0f);
+                const Lane weight = q * reciprocal(theta_[2] * by[2] + theta_[3] + known(p));
+                const Lane residual = pixels_.d(p) * weight - q;
+                for (int k = 0; k < P; ++k) {
+                    score.gradient[k] += residual * by[k];
+                    for (int m = 0; m <= k; ++m) score.fisher[packed(k, m)] += weight * by[k] * by[m];
+                }
+            }
+        }
     }
 
     /// Sums over a row of w, w a, ... and r, r a, ... with w = q / mu' and r = q (d' / mu' - 1).

@@ -4,13 +4,11 @@
 
 #include <stdint.h>
 
+#include "psf/facts.hpp"
+
 namespace glint {
 
-/// A PSF in pixels (z in micrometres).
-struct KernelPsf {
-    float sigma_px, min_sigma_px, max_sigma_px;
-    float sx0_px, sy0_px, gamma_um, d_um, ax, bx, ay, by, z_min_um, z_max_um;
-};
+constexpr int most_parameters = 4 + most_shape_parameters;  // of any model; glint::max_parameters
 
 struct KernelOptions {
     int size;  // S, px
@@ -24,19 +22,19 @@ struct KernelOptions {
 
 /// ROIs [0, count) of a stack; pointers to ROI 0. Null where absent.
 struct KernelInput {
-    const float* pixels;    // count * S * S, e-
-    const float* variance;  // count * S * S, e-^2
-    const float* additive;  // count * S * S, e-
-    int known_starts;       // how many leading parameters have start values: 0, 2 (x, y) or all
-    const float* start[6];  // count each
+    const float* pixels;                  // count * S * S, e-
+    const float* variance;                // count * S * S, e-^2
+    const float* additive;                // count * S * S, e-
+    int known_starts;                     // how many leading parameters have start values: 0, 2 (x, y) or all
+    const float* start[most_parameters];  // count each
     int64_t count;
     const float* qe;  // count * S * S, q
 };
 
 /// Columns, count rows each; as glint::Fits.
 struct KernelOutput {
-    float* theta[6];
-    float* crlb[6];
+    float* theta[most_parameters];
+    float* crlb[most_parameters];
     float* log_likelihood_ratio;
     float* p_value;
     uint8_t* iterations;

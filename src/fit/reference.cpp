@@ -1,4 +1,4 @@
-// The fit in double precision, with plain loops and the likelihood as the judge of every step.
+// The fit in double precision, with plain loops, derivatives by differences, and the likelihood as the judge of every step.
 // SPDX-License-Identifier: MIT
 #include "fit/reference.hpp"
 
@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "psf/in_double.hpp"
+
 namespace glint {
 namespace {
 
@@ -14,41 +16,34 @@ constexpr double model_floor = 0.01;  // as the kernel's: mu' > 0
 
 using Matrix = std::array<std::array<double, max_parameters>, max_parameters>;
 
-/// E and its derivatives by center and width for pixel i (eq. 1.2).
-struct Axis {
-    double value, by_center, by_sigma;
-};
-
-Axis axis(int i, double center, double sigma) {
-    const double low = (i - 0.5 - center) / sigma, high = (i + 0.5 - center) / sigma;
-    const auto gauss = [](double t) { return std::exp(-t * t / 2) / std::sqrt(2 * std::numbers::pi); };
-    return {(std::erf(high / std::numbers::sqrt2) - std::erf(low / std::numbers::sqrt2)) / 2,
-            (gauss(low) - gauss(high)) / sigma, (low * gauss(low) - high * gauss(high)) / sigma};
+/// The expected photoelectrons of the molecule alone, pixel by pixel (eq. 1.2; what is no product of Gaussians is asked of the model).
+std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& theta) {
+    std::vector<double> light(std::size_t(size) * size, 0.0);
+    if (!psf.separable()) {
+        psf.add_photons(theta.data(), 0, 0, size, size, light.data());
+        return light;
+    }
+    const PsfWidths widths = psf.widths(theta.data() + 4);
+    const auto share = [](int i, double center, double sigma) {
+        const auto below = [&](double edge) { return std::erf((edge - center) / (std::numbers::sqrt2 * sigma)) / 2; };
+        return below(i + 0.5) - below(i - 0.5);
+    };
+    std::vector<double> along, down;
+    for (int i = 0; i < size; ++i) along.push_back(share(i, theta[0], widths.x_px));
+    for (int j = 0; j < size; ++j) down.push_back(share(j, theta[1], widths.y_px));
+    for (std::size_t p = 0; p < light.size(); ++p) light[p] = theta[2] * along[p % size] * down[p / size];
+    return light;
 }
 
-/// The widths in pixels and what the shape parameters do to them.
-struct Shape {
-    double sigma_x, sigma_y;
-    std::array<double, 2> x_by, y_by;  // derivatives of sigma_x, sigma_y by parameters 4 and 5
-};
-
-Shape shape(const Psf& psf, double pixel_size_um, const Parameters& theta) {
-    const double sigma = psf.sigma_um / pixel_size_um;
-    switch (psf.model) {
-        case PsfModel::GaussianXYNB: return {sigma, sigma, {0, 0}, {0, 0}};
-        case PsfModel::GaussianXYNBS: return {theta[4], theta[4], {1, 0}, {1, 0}};
-        case PsfModel::GaussianXYNBSXSY: return {theta[4], theta[5], {1, 0}, {0, 1}};
-        case PsfModel::AstigmaticXYZNB: break;
-    }
-    const AstigmaticCurve& c = psf.curve;
-    const double z = theta[4], h = 1e-6 * c.d_um;
-    const auto slope = [&](double (AstigmaticCurve::*f)(double) const) {
-        return ((c.*f)(z + h) - (c.*f)(z - h)) / (2 * h) / pixel_size_um;
-    };
-    return {c.sigma_x_um(z) / pixel_size_um,
-            c.sigma_y_um(z) / pixel_size_um,
-            {slope(&AstigmaticCurve::sigma_x_um), 0},
-            {slope(&AstigmaticCurve::sigma_y_um), 0}};
+/// Derivatives of the picture by parameter k, from both sides: of x, y, photons and the shape.
+std::vector<double> slope(const PsfInDouble& psf, int size, Parameters theta, int k) {
+    const double at = theta[k], h = 1e-4 * std::max(std::abs(at), 0.1);
+    theta[k] = at + h;
+    std::vector<double> above = picture(psf, size, theta);
+    theta[k] = at - h;
+    const std::vector<double> below = picture(psf, size, theta);
+    for (std::size_t p = 0; p < above.size(); ++p) above[p] = (above[p] - below[p]) / (2 * h);
+    return above;
 }
 
 struct Evaluation {
@@ -61,30 +56,24 @@ struct Evaluation {
 Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& theta) {
     Evaluation out;
     const int n = parameter_count(psf.model);
-    const Shape s = shape(psf, pixel_size_um, theta);
-    for (int j = 0; j < roi.size; ++j)
-        for (int i = 0; i < roi.size; ++i) {
-            const int p = j * roi.size + i;
-            const double f2 = roi.excess_noise / (roi.qe.empty() ? 1 : roi.qe[p]);
-            const Axis x = axis(i, theta[0], s.sigma_x), y = axis(j, theta[1], s.sigma_y);
-            const double known = roi.variance[p] / (f2 * f2) + (roi.additive.empty() ? 0 : roi.additive[p] / f2);
-            const double d = std::max(0.0, roi.photoelectrons[p] / f2 + roi.variance[p] / (f2 * f2));
-            const double mu = (theta[3] + theta[2] * x.value * y.value) / f2 + known;
-            if (mu < model_floor) out.legal = false;
-            const double m = std::max(mu, model_floor);
-            out.half_deviance += m - d + (d > 0 ? d * std::log(d / m) : 0);
-            Parameters by{};
-            by[0] = theta[2] * x.by_center * y.value / f2;
-            by[1] = theta[2] * x.value * y.by_center / f2;
-            by[2] = x.value * y.value / f2;
-            by[3] = 1 / f2;
-            for (int k = 4; k < n; ++k)
-                by[k] = theta[2] * (x.by_sigma * s.x_by[k - 4] * y.value + x.value * y.by_sigma * s.y_by[k - 4]) / f2;
-            for (int k = 0; k < n; ++k) {
-                out.gradient[k] += (d / m - 1) * by[k];
-                for (int q = 0; q < n; ++q) out.fisher[k][q] += by[k] * by[q] / m;
-            }
+    const PsfInDouble model(psf, pixel_size_um);
+    const std::vector<double> light = picture(model, roi.size, theta);
+    std::array<std::vector<double>, max_parameters> slopes;
+    for (int k = 0; k < n; ++k)
+        slopes[k] = k == 3 ? std::vector<double>(light.size(), 1.0) : slope(model, roi.size, theta, k);
+    for (std::size_t p = 0; p < light.size(); ++p) {
+        const double f2 = roi.excess_noise / (roi.qe.empty() ? 1 : roi.qe[p]);
+        const double known = roi.variance[p] / (f2 * f2) + (roi.additive.empty() ? 0 : roi.additive[p] / f2);
+        const double d = std::max(0.0, roi.photoelectrons[p] / f2 + roi.variance[p] / (f2 * f2));
+        const double mu = (theta[3] + light[p]) / f2 + known;
+        if (mu < model_floor) out.legal = false;
+        const double m = std::max(mu, model_floor);
+        out.half_deviance += m - d + (d > 0 ? d * std::log(d / m) : 0);
+        for (int k = 0; k < n; ++k) {
+            out.gradient[k] += (d / m - 1) * slopes[k][p] / f2;
+            for (int q = 0; q < n; ++q) out.fisher[k][q] += slopes[k][p] * slopes[q][p] / (f2 * f2 * m);
         }
+    }
     return out;
 }
 
@@ -125,13 +114,10 @@ Parameters moved(const Parameters& theta, const Evaluation& at, int n, double la
     return out;
 }
 
-bool inside(const Psf& psf, int size, double f2, const Parameters& theta) {
+bool inside(const Psf& psf, double pixel_size_um, int size, double f2, const Parameters& theta) {
     const auto position = [&](double x) { return x >= -1.5 && x <= size + 0.5; };
     if (!position(theta[0]) || !position(theta[1]) || theta[2] < f2) return false;
-    if (psf.model == PsfModel::AstigmaticXYZNB) return theta[4] >= psf.curve.z_min_um && theta[4] <= psf.curve.z_max_um;
-    for (int k = 4; k < parameter_count(psf.model); ++k)
-        if (theta[k] < 0.3 || theta[k] > size) return false;
-    return true;
+    return PsfInDouble(psf, pixel_size_um).allows(theta.data() + 4, 0.3, size);
 }
 
 }  // namespace
@@ -145,7 +131,7 @@ ReferenceFit reference_fit(const ReferenceRoi& roi, const Psf& psf, double pixel
     for (int iteration = 0; iteration < 2000 && !fit.converged && lambda < 1e12; ++iteration) {
         bool possible = false;
         const Parameters next = moved(fit.theta, now, n, lambda, possible);
-        if (!possible || !inside(psf, roi.size, roi.excess_noise, next)) {
+        if (!possible || !inside(psf, pixel_size_um, roi.size, roi.excess_noise, next)) {
             lambda *= 10;
             continue;
         }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #define GLINT_ISA special_test
 #define GLINT_ISA_sse2 1
-#include "fit/special.hpp"
+#include "psf/special.hpp"
 
 #include <gtest/gtest.h>
 

@@ -23,10 +23,14 @@ std::string field_text(const SensorField& field) {
 }
 
 std::string psf_text(const Psf& psf) {
-    if (psf.model != PsfModel::AstigmaticXYZNB) return fmt::format("{} {} nm", name_of(psf.model), psf.sigma_um * 1000);
-    const AstigmaticCurve& c = psf.curve;
-    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", name_of(psf.model), c.sx0_um, c.sy0_um, c.gamma_um, c.d_um,
-                       c.ax, c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
+    const PsfDescription& model = describe(psf.model);
+    std::string text = fmt::format("{} {} nm", model.name, psf.sigma_um * 1000);
+    if (const AstigmaticCurve& c = psf.curve; model.calibrated)
+        text = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", model.name, c.sx0_um, c.sy0_um, c.gamma_um, c.d_um, c.ax,
+                           c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
+        text += fmt::format(", {} {}", model.numbers[k].name, psf.numbers[k]);
+    return text;
 }
 
 /// A few frames, first and last among them: enough to tell movies apart, and read in no time.

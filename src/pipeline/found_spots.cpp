@@ -24,23 +24,26 @@ template <class Visit>
 void for_columns(Fits& a, const Fits& b, const Visit& visit) {
     for (int k = 0; k < max_parameters; ++k) visit(a.theta[k], b.theta[k]), visit(a.crlb[k], b.crlb[k]);
     visit(a.log_likelihood_ratio, b.log_likelihood_ratio), visit(a.p_value, b.p_value);
-    visit(a.iterations, b.iterations), visit(a.status, b.status);
+    visit(a.iterations, b.iterations), visit(a.status, b.status), visit(a.window, b.window);
 }
 
-bool wandered(const Job& job, const Rois& rois, const Localizations& all, std::size_t row) {
-    const float dx = all.x_px[row] - float(rois.x_corner[row]) - rois.x_start[row];
-    const float dy = all.y_px[row] - float(rois.y_corner[row]) - rois.y_start[row];
+/// From the spot for which its window was cut.
+bool wandered(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
+    const Rois& rois = found.rois;
+    const std::size_t window = found.fits.window_of(row);
+    const float dx = all.x_px[row] - float(rois.x_corner[window]) - rois.x_start[window];
+    const float dy = all.y_px[row] - float(rois.y_corner[window]) - rois.y_start[window];
     const float reach = job.stay_px + std::hypot(all.lpx_px[row], all.lpy_px[row]);
     return std::hypot(dx, dy) > reach;
 }
 
-Localizations select_rows(const Job& job, const Rois& rois, Localizations all, BlockCounts& counts) {
+Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
     counts.spots += std::int64_t(all.size());
     for (std::size_t row = 0; row < all.size(); ++row)
         if (FitStatus(all.status[row]) != FitStatus::converged)
             ++counts.not_converged;
-        else if (wandered(job, rois, all, row))
+        else if (wandered(job, found, all, row))
             ++counts.wandered;
         else
             keep.push_back(row);
@@ -58,8 +61,10 @@ void FoundSpots::clear() {
 
 void FoundSpots::append(const FoundSpots& more) {
     const auto extend = [](auto& column, const auto& by) { column.insert(column.end(), by.begin(), by.end()); };
+    const std::size_t windows = rois.count(), from = fits.window.size();
     for_columns(rois, more.rois, extend);
     for_columns(fits, more.fits, extend);
+    for (std::size_t row = from; row < fits.window.size(); ++row) fits.window[row] += std::uint32_t(windows);
     extend(scores, more.scores);
 }
 
@@ -99,8 +104,9 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
                          found.fits);
     Localizations all = to_localizations(found.fits, found.rois, job.options.psf, job.options.pixel_size_nm, true);
-    all.detection_score = found.scores;
-    Localizations kept = select_rows(job, found.rois, std::move(all), result.counts);
+    for (std::size_t row = 0; row < all.size(); ++row)
+        all.detection_score.push_back(found.scores[found.fits.window_of(row)]);
+    Localizations kept = select_rows(job, found, std::move(all), result.counts);
     if (result.rows.size() == 0)
         result.rows = std::move(kept);
     else

@@ -24,8 +24,7 @@ constexpr double half_diagonal_px = 0.71;  // of a pixel: the spot may be anywhe
 
 /// In focus.
 double width_um(const Psf& psf) {
-    const bool fixed = psf.model != PsfModel::AstigmaticXYZNB;
-    return fixed ? psf.sigma_um : std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um);
+    return describe(psf.model).calibrated ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um) : psf.sigma_um;
 }
 
 FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
@@ -62,8 +61,9 @@ std::string history_of(const MovieInfo& movie, const LocalizeOptions& options, F
         "Last frame: {}\n",
         version(), quoted(movie.name), name_of(options.psf.model), options.roi_size, options.threshold,
         options.neighbor_rounds, frames.begin, frames.end - 1);
-    if (options.psf.model != PsfModel::AstigmaticXYZNB)
-        text += fmt::format("Sigma (nm): {}\n", options.psf.sigma_um * 1000);
+    if (!describe(options.psf.model).calibrated) text += fmt::format("Sigma (nm): {}\n", options.psf.sigma_um * 1000);
+    for (std::size_t k = 0; k < options.psf.numbers.size(); ++k)
+        text += fmt::format("{}: {}\n", describe(options.psf.model).numbers[k].name, options.psf.numbers[k]);
     return text;
 }
 

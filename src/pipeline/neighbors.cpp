@@ -3,6 +3,7 @@
 #include "pipeline/neighbors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "pipeline/spot_grid.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
@@ -17,19 +19,23 @@ namespace {
 /// A spot as its neighbours see it, in frame pixels.
 struct Spot {
     double x, y, photons, sigma_x, sigma_y;
+    std::array<double, most_shape_parameters> shape;
 };
 
 constexpr double reach = 3.5;  // sigmas, beyond which a spot adds less than 1 photon in 1000
 
-Spot spot_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um, std::size_t k) {
-    Spot spot{rois.x_corner[k] + double(fits.theta[0][k]), rois.y_corner[k] + double(fits.theta[1][k]),
-              fits.theta[2][k], psf.sigma_um / pixel_size_um, psf.sigma_um / pixel_size_um};
-    if (psf.model == PsfModel::GaussianXYNBS) spot.sigma_x = spot.sigma_y = fits.theta[4][k];
-    if (psf.model == PsfModel::GaussianXYNBSXSY) spot.sigma_x = fits.theta[4][k], spot.sigma_y = fits.theta[5][k];
-    if (psf.model == PsfModel::AstigmaticXYZNB) {
-        spot.sigma_x = psf.curve.sigma_x_um(fits.theta[4][k]) / pixel_size_um;
-        spot.sigma_y = psf.curve.sigma_y_um(fits.theta[4][k]) / pixel_size_um;
-    }
+Spot spot_of(const Rois& rois, const Fits& fits, const PsfInDouble& psf, std::size_t row) {
+    const std::size_t window = fits.window_of(row);
+    Spot spot{rois.x_corner[window] + double(fits.theta[0][row]),
+              rois.y_corner[window] + double(fits.theta[1][row]),
+              fits.theta[2][row],
+              0,
+              0,
+              {}};
+    for (int p = 4; p < parameter_count(fits.model); ++p)
+        spot.shape[std::size_t(p - 4)] = fits.theta[std::size_t(p)][row];
+    const PsfWidths widths = psf.widths(spot.shape.data());
+    spot.sigma_x = widths.x_px, spot.sigma_y = widths.y_px;
     return spot;
 }
 
@@ -52,7 +58,15 @@ void profile(double center, double sigma, int size, float* out) {
     }
 }
 
-void add_model(const Spot& spot, const Rois& rois, std::size_t k, float* additive) {
+void add_model(const Spot& spot, const PsfInDouble& psf, const Rois& rois, std::size_t k, float* additive) {
+    if (!psf.separable()) {
+        std::array<double, 4 + most_shape_parameters> theta{spot.x, spot.y, spot.photons, 0};
+        std::copy(spot.shape.begin(), spot.shape.end(), theta.begin() + 4);
+        std::vector<double> light(std::size_t(rois.size) * rois.size, 0.0);
+        psf.add_photons(theta.data(), rois.x_corner[k], rois.y_corner[k], rois.size, rois.size, light.data());
+        for (std::size_t p = 0; p < light.size(); ++p) additive[p] += float(light[p]);
+        return;
+    }
     float along_x[max_roi_size], along_y[max_roi_size];
     profile(spot.x - rois.x_corner[k], spot.sigma_x, rois.size, along_x);
     profile(spot.y - rois.y_corner[k], spot.sigma_y, rois.size, along_y);
@@ -78,13 +92,22 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     crowded.y_start.push_back(rois.y_start[k]);
 }
 
-/// Spots [begin, end) are those of a frame.
-void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits, std::size_t begin,
-                    std::size_t end, NeighborsFound& found) {
+/// The first row of each window, and their number: rows stand in the order of windows.
+std::vector<std::size_t> first_rows(std::size_t windows, const Fits& fits) {
+    std::vector<std::size_t> first(windows + 1, fits.count());
+    for (std::size_t row = fits.count(); row-- > 0;) first[fits.window_of(row)] = row;
+    for (std::size_t window = windows; window-- > 0;) first[window] = std::min(first[window], first[window + 1]);
+    return first;
+}
+
+/// Windows [begin, end) are those of a frame.
+void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits,
+                    const std::vector<std::size_t>& first_row, std::size_t begin, std::size_t end,
+                    NeighborsFound& found) {
     std::vector<Point> corners;
     for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
     const SpotGrid grid(corners, rois.size);
-    for (std::size_t q = begin; q < end; ++q) {
+    for (std::size_t q = first_row[begin]; q < first_row[end]; ++q) {
         if (!usable(fits.status[q])) continue;
         const Spot& spot = spots[q];
         const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: whatever is rounded
@@ -92,54 +115,58 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
                    [&](std::size_t at) {
                        const std::size_t k = begin + at;
                        ++found.pairs_compared;
-                       if (k != q && reaches(spot, rois, k)) found.of[k].push_back(q);
+                       if (k != fits.window_of(q) && reaches(spot, rois, k)) found.of[k].push_back(q);
                    });
     }
 }
 
-/// Which spots reach into which ROI, and in which turn of a round each is fitted: neighbours in different turns, so
+/// Which spots reach into which window, and in which turn of a round each is fitted: neighbours in different turns, so
 /// that each sees the others' latest parameters and the fits settle instead of swinging.
 struct Crowd {
-    std::vector<std::vector<std::size_t>> neighbors;  // per spot
-    std::vector<int> turn;                            // per spot; -1: alone
+    std::vector<std::vector<std::size_t>> neighbors;  // rows, per window
+    std::vector<int> turn;                            // per window; -1: alone
     int turns = 0;
 };
 
-/// The first turn that no neighbour before this spot has.
-int free_turn(const std::vector<std::size_t>& neighbors, const std::vector<int>& turn) {
-    for (int wanted = 0;; ++wanted)
-        if (std::none_of(neighbors.begin(), neighbors.end(), [&](std::size_t q) { return turn[q] == wanted; }))
-            return wanted;
+/// The first turn that no window of a neighbour before this one has.
+int free_turn(const std::vector<std::size_t>& neighbors, const Fits& fits, const std::vector<int>& turn) {
+    const auto taken = [&](int wanted) {
+        return std::any_of(neighbors.begin(), neighbors.end(),
+                           [&](std::size_t row) { return turn[fits.window_of(row)] == wanted; });
+    };
+    int free = 0;
+    while (taken(free)) ++free;
+    return free;
 }
 
-Crowd crowd_of(NeighborsFound found) {
+Crowd crowd_of(NeighborsFound found, const Fits& fits) {
     Crowd crowd;
     crowd.neighbors = std::move(found.of);
     crowd.turn.assign(crowd.neighbors.size(), -1);
     for (std::size_t k = 0; k < crowd.turn.size(); ++k) {
         if (crowd.neighbors[k].empty()) continue;
-        crowd.turn[k] = free_turn(crowd.neighbors[k], crowd.turn);
+        crowd.turn[k] = free_turn(crowd.neighbors[k], fits, crowd.turn);
         crowd.turns = std::max(crowd.turns, crowd.turn[k] + 1);
     }
     return crowd;
 }
 
-/// The ROIs of one turn with their neighbours' models, as a stack of their own; `rows` tells which they are.
-Rois rois_of_turn(const Rois& rois, const std::vector<Spot>& spots, const Crowd& crowd, int turn,
-                  std::vector<std::size_t>& rows) {
+/// The windows of one turn with their neighbours' models, as a stack of their own; `windows` tells which they are.
+Rois rois_of_turn(const Rois& rois, const std::vector<Spot>& spots, const PsfInDouble& psf, const Crowd& crowd,
+                  int turn, std::vector<std::size_t>& windows) {
     Rois crowded;
     crowded.size = rois.size;
     crowded.variance_scalar = rois.variance_scalar;
     crowded.qe_scalar = rois.qe_scalar;
     crowded.excess_noise = rois.excess_noise;
     std::vector<float> additive(std::size_t(rois.size) * rois.size);
-    rows.clear();
-    for (std::size_t k = 0; k < spots.size(); ++k) {
+    windows.clear();
+    for (std::size_t k = 0; k < crowd.turn.size(); ++k) {
         if (crowd.turn[k] != turn) continue;
         std::fill(additive.begin(), additive.end(), 0.0f);
-        for (std::size_t q : crowd.neighbors[k]) add_model(spots[q], rois, k, additive.data());
+        for (std::size_t q : crowd.neighbors[k]) add_model(spots[q], psf, rois, k, additive.data());
         append_roi(rois, k, additive, crowded);
-        rows.push_back(k);
+        windows.push_back(k);
     }
     return crowded;
 }
@@ -155,17 +182,24 @@ void replace_row(Fits& fits, std::size_t k, const Fits& by, std::size_t row) {
     fits.status[k] = by.status[row];
 }
 
-std::vector<Spot> spots_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um) {
+bool all_converged(const Fits& fits, std::size_t first, std::size_t count) {
+    return std::all_of(fits.status.begin() + std::ptrdiff_t(first), fits.status.begin() + std::ptrdiff_t(first + count),
+                       [](FitStatus status) { return status == FitStatus::converged; });
+}
+
+std::vector<Spot> spots_of(const Rois& rois, const Fits& fits, const PsfInDouble& psf) {
     std::vector<Spot> spots(fits.count());
-    for (std::size_t k = 0; k < spots.size(); ++k) spots[k] = spot_of(rois, fits, psf, pixel_size_um, k);
+    for (std::size_t k = 0; k < spots.size(); ++k) spots[k] = spot_of(rois, fits, psf, k);
     return spots;
 }
 
 NeighborsFound neighbors_of(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits) {
-    NeighborsFound found{std::vector<std::vector<std::size_t>>(spots.size())};
-    for (std::size_t begin = 0, end; begin < spots.size(); begin = end) {
-        for (end = begin + 1; end < spots.size() && rois.frame[end] == rois.frame[begin];) ++end;
-        find_neighbors(rois, spots, fits, begin, end, found);
+    const std::size_t windows = rois.frame.size();
+    const std::vector<std::size_t> first_row = first_rows(windows, fits);
+    NeighborsFound found{std::vector<std::vector<std::size_t>>(windows)};
+    for (std::size_t begin = 0, end; begin < windows; begin = end) {
+        for (end = begin + 1; end < windows && rois.frame[end] == rois.frame[begin];) ++end;
+        find_neighbors(rois, spots, fits, first_row, begin, end, found);
     }
     return found;
 }
@@ -173,21 +207,27 @@ NeighborsFound neighbors_of(const Rois& rois, const std::vector<Spot>& spots, co
 }  // namespace
 
 NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um) {
-    return neighbors_of(rois, spots_of(rois, fits, psf, pixel_size_um), fits);
+    return neighbors_of(rois, spots_of(rois, fits, PsfInDouble(psf, pixel_size_um)), fits);
 }
 
 void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,
                           const std::function<Fits(const Rois&)>& fit_again, Fits& fits) {
     if (rounds < 1) return;
-    std::vector<Spot> spots = spots_of(rois, fits, psf, pixel_size_um);
-    const Crowd crowd = crowd_of(neighbors_of(rois, spots, fits));
-    std::vector<std::size_t> rows;
+    const PsfInDouble model(psf, pixel_size_um);
+    std::vector<Spot> spots = spots_of(rois, fits, model);
+    const Crowd crowd = crowd_of(neighbors_of(rois, spots, fits), fits);
+    const std::vector<std::size_t> first_row = first_rows(rois.frame.size(), fits);
+    std::vector<std::size_t> windows;
     for (int step = 0; step < rounds * crowd.turns; ++step) {
-        const Fits again = fit_again(rois_of_turn(rois, spots, crowd, step % crowd.turns, rows));
-        for (std::size_t row = 0; row < rows.size(); ++row) {
-            if (again.status[row] != FitStatus::converged) continue;
-            replace_row(fits, rows[row], again, row);
-            spots[rows[row]] = spot_of(rois, fits, psf, pixel_size_um, rows[row]);
+        const Fits again = fit_again(rois_of_turn(rois, spots, model, crowd, step % crowd.turns, windows));
+        const std::vector<std::size_t> first_again = first_rows(windows.size(), again);
+        for (std::size_t k = 0; k < windows.size(); ++k) {
+            const std::size_t first = first_row[windows[k]], count = first_row[windows[k] + 1] - first;
+            if (first_again[k + 1] - first_again[k] != count || !all_converged(again, first_again[k], count)) continue;
+            for (std::size_t row = 0; row < count; ++row) {
+                replace_row(fits, first + row, again, first_again[k] + row);
+                spots[first + row] = spot_of(rois, fits, model, first + row);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "glint/fit.hpp"
+#include "glint/localizations.hpp"
 
 using namespace glint;
 
@@ -104,6 +105,48 @@ TEST(Neighbors, are_found_without_comparing_each_with_each) {
     const double most = spots * spots * std::pow((box_px + 2 * cell_px) / (edge_px - size), 2);
     EXPECT_LT(double(found.pairs_compared), most);
     EXPECT_LT(most, 0.02 * spots * spots);
+}
+
+// Window 1 has two molecules, which are fitted together and are no neighbours of each other; window 0's one reaches into it.
+TEST(Neighbors, a_window_may_have_any_number_of_molecules) {
+    Rois rois;
+    rois.size = 9;
+    rois.pixels.assign(2 * 81, 10);
+    rois.x_corner = {0, 5}, rois.y_corner = {0, 0}, rois.frame = {3, 3};
+    Fits fits;
+    fits.resize(PsfModel::GaussianXYNB, 3);
+    fits.window = {0, 1, 1};
+    fits.theta[0] = {4, 2, 8.5f}, fits.theta[1] = {4, 4, 4}, fits.theta[2] = {500, 500, 500},
+    fits.theta[3] = {10, 10, 10};
+    Psf psf;
+    psf.sigma_um = sigma_px / 10;
+    const NeighborsFound found = neighbors_of(rois, fits, psf, 0.1);
+    EXPECT_EQ(found.of, (std::vector<std::vector<std::size_t>>{{1}, {0}}));
+
+    FitStatus end = FitStatus::converged;
+    const auto fit_again = [&](const Rois& crowded) {
+        Fits again;
+        again.resize(PsfModel::GaussianXYNB, 2);
+        if (crowded.additive[4 * 9 + 7] > crowded.additive[4 * 9 + 0]) {  // the light is on the right: window 0
+            again.resize(PsfModel::GaussianXYNB, 1);
+            again.theta[0] = {4.5f};
+        } else {
+            again.window = {0, 0};
+            again.theta[0] = {2.5f, 6.5f};
+            again.status = {FitStatus::converged, end};
+        }
+        return again;
+    };
+    Fits refitted = fits;
+    refit_with_neighbors(rois, psf, 0.1, 1, fit_again, refitted);
+    EXPECT_EQ(refitted.theta[0], (std::vector<float>{4.5f, 2.5f, 6.5f}));
+    refitted = fits, end = FitStatus::at_bound;
+    refit_with_neighbors(rois, psf, 0.1, 1, fit_again, refitted);
+    EXPECT_EQ(refitted.theta[0], (std::vector<float>{4.5f, 2, 8.5f})) << "all of a window or none";
+
+    const Localizations table = to_localizations(fits, rois, psf, 100, true);
+    EXPECT_EQ(table.x_px, (std::vector<float>{4, 7, 13.5f}));
+    EXPECT_EQ(table.frame, (std::vector<std::uint32_t>{3, 3, 3}));
 }
 
 TEST(Neighbors, without_rounds_nothing_is_done) {

@@ -14,7 +14,7 @@ constexpr double half_edge_sigmas = 2.3;  // holds 96 % of the light of a centre
 constexpr int smallest_default = 7;
 constexpr double same_pixel = 0.01;  // relative
 
-bool is_calibrated(const Psf& psf) { return psf.model == PsfModel::AstigmaticXYZNB && psf.curve.roi_size != 0; }
+bool is_calibrated(const Psf& psf) { return describe(psf.model).calibrated && psf.curve.roi_size != 0; }
 
 /// The edge of the calibration's pixels in those of the movie.
 double pixel_ratio(const AstigmaticCurve& curve, double pixel_size_nm) {

@@ -32,11 +32,12 @@ TableLayout::TableLayout(const Localizations& like)
     : iterations_(!like.iterations.empty()), status_(!like.status.empty()) {
     for (const LocalizationColumn& column : localization_columns())
         if (!(like.*column.values).empty()) floats_.push_back(column);
+    for (const auto& [name, values] : like.extra) extra_.push_back(name);
 }
 
 std::size_t TableLayout::row_bytes() const {
-    return sizeof(std::uint32_t) + floats_.size() * sizeof(float) + (iterations_ ? sizeof(std::uint32_t) : 0) +
-           (status_ ? sizeof(std::uint8_t) : 0);
+    return sizeof(std::uint32_t) + floats_.size() * sizeof(float) + extra_.size() * sizeof(double) +
+           (iterations_ ? sizeof(std::uint32_t) : 0) + (status_ ? sizeof(std::uint8_t) : 0);
 }
 
 std::string TableLayout::names() const {
@@ -44,6 +45,7 @@ std::string TableLayout::names() const {
     for (const LocalizationColumn& column : floats_) names.append(" ").append(column.name);
     if (iterations_) names += " iterations";
     if (status_) names += " status";
+    for (const std::string& name : extra_) names += " " + name;
     return names;
 }
 
@@ -53,6 +55,7 @@ void TableLayout::write(const Localizations& table, std::vector<char>& bytes) co
     for (const LocalizationColumn& column : floats_) put(table.*column.values, bytes);
     if (iterations_) put(table.iterations, bytes);
     if (status_) put(table.status, bytes);
+    for (const std::string& name : extra_) put(table.extra.at(name), bytes);
 }
 
 Localizations TableLayout::read(const char* bytes, std::size_t rows) const {
@@ -60,7 +63,8 @@ Localizations TableLayout::read(const char* bytes, std::size_t rows) const {
     bytes = take(bytes, rows, table.frame);
     for (const LocalizationColumn& column : floats_) bytes = take(bytes, rows, table.*column.values);
     if (iterations_) bytes = take(bytes, rows, table.iterations);
-    if (status_) take(bytes, rows, table.status);
+    if (status_) bytes = take(bytes, rows, table.status);
+    for (const std::string& name : extra_) bytes = take(bytes, rows, table.extra[name]);
     return table;
 }
 

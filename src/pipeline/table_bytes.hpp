@@ -27,6 +27,7 @@ class TableLayout {
 
   private:
     std::vector<LocalizationColumn> floats_;
+    std::vector<std::string> extra_;  ///< of a PSF model's own parameters; doubles
     bool iterations_ = false, status_ = false;
 };
 

@@ -100,10 +100,8 @@ class RoiMaker {
         const float z_um = float(random.uniform(-options_.z_range_um, options_.z_range_um));
         truth[3][k] = float(options_.background);
         const Spot spot = make_spot(psf_, pixel_size_um_, x, y, z_um, photons);
-        if (psf_.model == PsfModel::AstigmaticXYZNB)
-            truth[4][k] = z_um;
-        else
-            for (int p = 4; p < parameter_count(psf_.model); ++p) truth[p][k] = float(spot.sigma_x_px);
+        for (int p = 4; p < parameter_count(psf_.model); ++p)
+            truth[std::size_t(p)][k] = float(spot.shape[std::size_t(p - 4)]);
         return spot;
     }
 
@@ -128,7 +126,7 @@ class RoiMaker {
 Rois simulate_rois(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera,
                    Truth& truth) {
     require(options);
-    require_psf(psf, pixel_size_um);
+    check_psf(psf, pixel_size_um);
     const RoiMaker maker(options, psf, pixel_size_um, camera);
     Rois rois;
     maker.allocate(rois, truth);

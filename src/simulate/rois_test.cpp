@@ -40,12 +40,16 @@ void expect_pixels(const Rois& rois, const Psf& psf, double excess, double read_
     }
 }
 
+Spot gaussian(double x, double y, double photons, double sigma_x, double sigma_y) {
+    return {x, y, photons, PsfInDouble({PsfModel::GaussianXYNBSXSY, 1, {}, {}}, 1), {sigma_x, sigma_y}};
+}
+
 }  // namespace
 
 TEST(SimulateSpot, holds_all_its_photons_wherever_it_lies) {
     for (double x : {30.0, 30.3, 30.5, 30.9}) {
         std::vector<double> image(61 * 61, 0.0);
-        add_spot({x, 29.7, 1234, 1.3, 2.1}, 61, 61, image);
+        add_spot(gaussian(x, 29.7, 1234, 1.3, 2.1), 61, 61, image);
         EXPECT_NEAR(std::accumulate(image.begin(), image.end(), 0.0), 1234, 1e-5);
         double moment = 0;
         for (int k = 0; k < 61 * 61; ++k) moment += image[k] * (k % 61 - x) * (k % 61 - x);
@@ -55,13 +59,13 @@ TEST(SimulateSpot, holds_all_its_photons_wherever_it_lies) {
 
 TEST(SimulateSpot, outside_the_image_does_nothing) {
     std::vector<double> image(25, 0.0);
-    for (double far : {-1e3, 1e3, -1e18, 1e18}) add_spot({far, 2, 100, 1, 1}, 5, 5, image);
+    for (double far : {-1e3, 1e3, -1e18, 1e18}) add_spot(gaussian(far, 2, 100, 1, 1), 5, 5, image);
     for (double value : image) EXPECT_EQ(value, 0);
 }
 
 TEST(SimulateSpot, one_pixel_agrees_with_numerical_integration) {
     std::vector<double> image(49, 0.0);
-    add_spot({3.2, 2.9, 1, 1.1, 0.8}, 7, 7, image);
+    add_spot(gaussian(3.2, 2.9, 1, 1.1, 0.8), 7, 7, image);
     const int n = 400;
     double sum = 0;
     for (int a = 0; a < n; ++a)

@@ -22,7 +22,7 @@ void require_range(const char* what, double value, double low, double high) {
 }
 
 void require(const SimulateOptions& options) {
-    require_psf(options.psf, options.pixel_size_nm / 1000);
+    check_psf(options.psf, options.pixel_size_nm / 1000);
     require_range("a pixel size in nm of", options.pixel_size_nm, 1, 1e5);
     require_range("a movie's width of", options.width, 1, 8192);
     require_range("a movie's height of", options.height, 1, 8192);
@@ -46,7 +46,7 @@ struct Simulation::State {
     Camera camera;
     std::unique_ptr<Scene> scene;
 
-    bool has_z() const { return options.psf.model == PsfModel::AstigmaticXYZNB; }
+    bool has_z() const { return describe(options.psf.model).has_z; }
 
     std::vector<Emission> emissions_of(std::int64_t first, std::int64_t count) const {
         if (first < 0 || count < 0 || count > options.frames || first > options.frames - count)

@@ -1,16 +1,12 @@
-// The pixel-integrated Gaussian: products of differences of erf.
+// Mostly the pixel-integrated Gaussian: products of differences of erf.
 // SPDX-License-Identifier: MIT
 #include "simulate/spot.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <vector>
-
-#include "glint/error.hpp"
 
 namespace glint {
 namespace {
@@ -35,37 +31,36 @@ struct Profile {
     }
 };
 
+/// Of a model that is no product: its pixels one by one, in the same window.
+void add_picture(const Spot& spot, int left, int top, int columns, int rows, int width, std::span<double> image) {
+    std::array<double, 4 + most_shape_parameters> theta{spot.x_px, spot.y_px, spot.photons, 0};
+    std::copy(spot.shape.begin(), spot.shape.end(), theta.begin() + 4);
+    std::vector<double> window(std::size_t(columns) * rows, 0.0);
+    spot.psf.add_photons(theta.data(), left, top, columns, rows, window.data());
+    for (int j = 0; j < rows; ++j)
+        for (int i = 0; i < columns; ++i)
+            image[(std::size_t(top) + j) * width + left + i] += window[std::size_t(j) * columns + i];
+}
+
 }  // namespace
 
 Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, double z_um, double photons) {
-    if (psf.model != PsfModel::AstigmaticXYZNB) {
-        const double sigma_px = psf.sigma_um / pixel_size_um;
-        return {x_px, y_px, photons, sigma_px, sigma_px};
-    }
-    return {x_px, y_px, photons, psf.curve.sigma_x_um(z_um) / pixel_size_um,
-            psf.curve.sigma_y_um(z_um) / pixel_size_um};
+    Spot spot{x_px, y_px, photons, PsfInDouble(psf, pixel_size_um)};
+    spot.psf.typical_shape(z_um, spot.shape.data());
+    return spot;
 }
 
 void add_spot(const Spot& spot, int width, int height, std::span<double> image) {
     thread_local Profile across, down;  // keep their capacity: a frame holds many spots
-    across.set(spot.x_px, spot.sigma_x_px, width);
-    down.set(spot.y_px, spot.sigma_y_px, height);
-    for (std::size_t j = 0; j < down.fractions.size(); ++j) {
-        const double row_photons = spot.photons * down.fractions[j];
+    const PsfWidths widths = spot.psf.widths(spot.shape.data());
+    across.set(spot.x_px, widths.x_px, width);
+    down.set(spot.y_px, widths.y_px, height);
+    const int columns = int(across.fractions.size()), rows = int(down.fractions.size());
+    if (!spot.psf.separable()) return add_picture(spot, across.first, down.first, columns, rows, width, image);
+    for (int j = 0; j < rows; ++j) {
+        const double row_photons = spot.photons * down.fractions[std::size_t(j)];
         double* row = image.data() + (std::size_t(down.first) + j) * width + across.first;
-        for (std::size_t i = 0; i < across.fractions.size(); ++i) row[i] += row_photons * across.fractions[i];
-    }
-}
-
-void require_psf(const Psf& psf, double pixel_size_um) {
-    const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
-    if (!positive(pixel_size_um))
-        throw OptionError(fmt::format("a pixel size of {} nm: give it as in --pixel-size 100nm", pixel_size_um * 1000));
-    if (psf.model == PsfModel::AstigmaticXYZNB) {
-        if (!positive(psf.curve.sx0_um) || !positive(psf.curve.sy0_um) || !positive(psf.curve.d_um))
-            throw OptionError("AstigmaticXYZNB needs its calibration (sx0, sy0 and d above zero): --calibration FILE");
-    } else if (!positive(psf.sigma_um)) {
-        throw OptionError(fmt::format("{} needs a width: --sigma 130nm", name_of(psf.model)));
+        for (int i = 0; i < columns; ++i) row[i] += row_photons * across.fractions[std::size_t(i)];
     }
 }
 

@@ -29,7 +29,7 @@ class GpuFit : public gpu::test::GpuTest {
 Rois simulated(PsfModel model, int size, std::size_t count, const Camera& camera = {}) {
     RoiSimulation s;
     s.size = size, s.count = count;
-    s.photons_min = model == PsfModel::GaussianXYNB ? 500 : model == PsfModel::AstigmaticXYZNB ? 2000 : 1000;
+    s.photons_min = parameter_count(model) == 4 ? 500 : describe(model).has_z ? 2000 : 1000;
     s.photons_min *= camera.excess_noise(), s.photons_max = 2 * s.photons_min;
     std::array<std::vector<float>, max_parameters> truth;
     return simulate_rois(s, typical_psf(model), pixel_um, camera, truth);
@@ -95,8 +95,7 @@ Camera with_maps(int width, int height) {
 TEST_F(GpuFit, agrees_with_the_cpu_for_every_model_and_kind_of_size) {
     constexpr std::size_t each = 2000;
     std::size_t apart = 0, fits = 0;
-    for (PsfModel model :
-         {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB})
+    for (const PsfModel model : psf_models())
         for (int size : {7, 8, 11}) {
             SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
             apart += expect_agreement(both(simulated(model, size, each), typical_psf(model))), fits += each;
@@ -134,8 +133,7 @@ TEST_F(GpuFit, knows_the_noise_of_every_camera) {
 
 TEST_F(GpuFit, weighs_pixels_by_their_quantum_efficiency) {
     for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD})
-        for (PsfModel model :
-             {PsfModel::GaussianXYNB, PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY, PsfModel::AstigmaticXYZNB})
+        for (const PsfModel model : psf_models())
             for (int size : {7, 12}) {
                 SCOPED_TRACE(std::string(name_of(model)) + " " + std::to_string(size));
                 Camera camera = with_maps(40, 30);

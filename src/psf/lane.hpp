@@ -1,6 +1,7 @@
 // A lane: the number type of the kernel, one fit per element. On the CPU a SIMD register of the instruction set that
 // this file is compiled for (GLINT_ISA); in a GPU thread, and where that is simulated, a plain float
-// (GLINT_SCALAR_LANE). The operators are the compiler's own, but for a mask's "not".
+// (GLINT_SCALAR_LANE), and outside the fit a double (GLINT_DOUBLE_LANE). The operators are the compiler's own, but for a mask's
+// "not".
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,16 +18,35 @@
 #define GLINT_TABLE constexpr
 #define GLINT_UNROLL _Pragma("GCC unroll 16")
 #define GLINT_UNROLL_BY(n)
-#if defined(__x86_64__) && !defined(GLINT_SCALAR_LANE)
+#if defined(__x86_64__) && !defined(GLINT_SCALAR_LANE) && !defined(GLINT_DOUBLE_LANE)
 #include <immintrin.h>
 #endif
 #endif
 
 namespace glint::GLINT_ISA {
 
-#if defined(GLINT_SCALAR_LANE)
+#if defined(GLINT_DOUBLE_LANE)
 
 constexpr int lane_width = 1;
+using Scalar = double;
+using Lane = double;
+using Mask = bool;
+
+GLINT_INLINE Lane splat(double value) { return value; }
+GLINT_INLINE Lane select(Mask mask, Lane yes, Lane no) { return mask ? yes : no; }
+GLINT_INLINE Mask negate(Mask mask) { return !mask; }
+GLINT_INLINE bool any(Mask mask) { return mask; }
+GLINT_INLINE Lane min(Lane a, Lane b) { return __builtin_fmin(a, b); }
+GLINT_INLINE Lane max(Lane a, Lane b) { return __builtin_fmax(a, b); }
+GLINT_INLINE Lane abs(Lane a) { return __builtin_fabs(a); }
+GLINT_INLINE Lane copy_sign(Lane size, Lane sign) { return __builtin_copysign(size, sign); }
+GLINT_INLINE Lane sqrt(Lane a) { return __builtin_sqrt(a); }
+GLINT_INLINE Lane reciprocal(Lane a) { return 1 / a; }
+
+#elif defined(GLINT_SCALAR_LANE)
+
+constexpr int lane_width = 1;
+using Scalar = float;
 using Lane = float;
 using IntLane = int;
 using Mask = bool;
@@ -77,6 +97,7 @@ constexpr int lane_width = 8;
 constexpr int lane_width = 4;
 #endif
 
+using Scalar = float;
 using Lane = float __attribute__((vector_size(4 * lane_width)));
 using IntLane = int __attribute__((vector_size(4 * lane_width)));
 using Mask = IntLane;  // -1 where true, 0 where false: what comparing two lanes gives

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/special.hpp"
+#include "psf/special.hpp"
 
 namespace glint::GLINT_ISA {
 
@@ -15,9 +15,9 @@ struct AxisWalk {
     /// Begins at pixel `first`.
     GLINT_INLINE AxisWalk(Lane center_px, Lane sigma_px, Lane first = splat(0.0f)) {
         const Lane r = reciprocal(sigma_px);
-        per_width = 0.707106781f * sqrt_log2_e * r;
-        gauss_scale = 0.398942280f * r;
-        width_scale = 0.564189584f / sqrt_log2_e * r;
+        per_width = Scalar(0.7071067811865476) * sqrt_log2_e * r;
+        gauss_scale = Scalar(0.3989422804014327) * r;
+        width_scale = Scalar(0.5641895835477563) / sqrt_log2_e * r;
         position = 0.5f - center_px;
         v = (first - 0.5f - center_px) * per_width;
         half_erf(v, half, gauss);

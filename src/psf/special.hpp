@@ -1,11 +1,24 @@
 // The special functions of the kernel, for any lane: 2^x, log1p, the deviance, erf at pixel edges, the upper gamma
-// function.
+// function. A lane of double precision takes the C library's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "fit/lane.hpp"
+#include "psf/lane.hpp"
 
 namespace glint::GLINT_ISA {
+
+constexpr Scalar sqrt_log2_e = Scalar(1.2011224087864498);
+
+#if defined(GLINT_DOUBLE_LANE)
+
+GLINT_INLINE Lane exp2_negative(Lane x) { return __builtin_exp2(x); }
+GLINT_INLINE Lane log1p(Lane q) { return __builtin_log1p(q); }
+GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
+    const Lane u = v / sqrt_log2_e;
+    half = 0.5 * __builtin_erf(u), gauss = __builtin_exp(-u * u);
+}
+
+#else
 
 /// 2^x for x in [-126, 0] (below, the result of -126): the nearest power of 2, and degree 6 for the rest (Cephes;
 /// relative error 2e-7). On a GPU its own instruction.
@@ -63,8 +76,6 @@ GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 #endif
 }
 
-constexpr float sqrt_log2_e = 1.20112241f;
-
 /// 0.5 erf(u) and exp(-u^2) from one power of 2 (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7), at v = u sqrt(log2
 /// e).
 GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
@@ -103,5 +114,7 @@ GLINT_INLINE Lane upper_gamma(Lane a, Lane x) {
     const Lane q = 0.5f - half + gauss * sqrt(r_a * 0.159154943f) * (c0 + c1 * r_a);
     return clamp(q, splat(0.0f), splat(1.0f));
 }
+
+#endif  // GLINT_DOUBLE_LANE
 
 }  // namespace glint::GLINT_ISA

@@ -1,8 +1,10 @@
-// Fits a batch of ROIs, one per lane, with the kernel compiled for this instruction set.
+// Fits a batch of ROIs, one per lane, with the kernel compiled for this instruction set. Only files fit_MODEL.isa.cpp include
+// this, which the build writes from the list of models.
 // SPDX-License-Identifier: MIT
-#include "fit/kernel.hpp"
+#pragma once
 
-#include "fit/kernel_batch.hpp"
+#include "fit/fit_batch.hpp"
+#include "fit/kernel.hpp"
 
 namespace glint::GLINT_ISA {
 namespace {
@@ -160,15 +162,11 @@ void fit_model(const KernelPsf& numbers, const KernelOptions& options, const Ker
 }
 
 }  // namespace
-
-void fit_batch(int model, const KernelPsf& psf, const KernelOptions& options, const KernelInput& in,
-               const KernelOutput& out) {
-    switch (model) {
-        case 0: return fit_model<GaussianXYNB>(psf, options, in, out);
-        case 1: return fit_model<GaussianXYNBS>(psf, options, in, out);
-        case 2: return fit_model<GaussianXYNBSXSY>(psf, options, in, out);
-        case 3: return fit_model<AstigmaticXYZNB>(psf, options, in, out);
-    }
-}
-
 }  // namespace glint::GLINT_ISA
+
+/// Defines what fit/fit_batch.hpp declares for one model.
+#define GLINT_FIT_MODEL(name)                                                                                    \
+    void glint::GLINT_ISA::fit_##name(const KernelPsf& psf, const KernelOptions& options, const KernelInput& in, \
+                                      const KernelOutput& out) {                                                 \
+        fit_model<glint::GLINT_ISA::name>(psf, options, in, out);                                                \
+    }

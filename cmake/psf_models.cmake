@@ -1,0 +1,22 @@
+# What the list of PSF models, glint/psf_models.inc, makes without being asked: the header that includes all of them, and for
+# each a file of the fit on the CPU and one of GPU kernels.
+
+# glint_psf_models(LIST FOLDER): writes psf/models.hpp, fit_MODEL.isa.cpp and fit_MODEL.cu into FOLDER; their paths, in the
+# order of PsfModel, go to the variables fit_isa_sources and fit_kernels.
+function(glint_psf_models list folder)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
+  file(STRINGS ${list} lines REGEX "^GLINT_PSF_MODEL\\(")
+  foreach(line ${lines})
+    string(REGEX REPLACE "^GLINT_PSF_MODEL\\(([A-Za-z0-9_]+)\\).*" "\\1" model "${line}")
+    string(APPEND includes "#include \"psf/${model}.hpp\"\n")
+    file(CONFIGURE OUTPUT ${folder}/fit_${model}.isa.cpp CONTENT
+      "#include \"fit/fit_model.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_FIT_MODEL(${model})\n")
+    file(CONFIGURE OUTPUT ${folder}/fit_${model}.cu CONTENT
+      "#include \"fit/cuda/fit_kernel.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_FIT_KERNELS(${model})\n")
+    list(APPEND isa_sources ${folder}/fit_${model}.isa.cpp)
+    list(APPEND kernels ${folder}/fit_${model}.cu)
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/psf/models.hpp CONTENT "#pragma once\n\n${includes}")
+  set(fit_isa_sources ${isa_sources} PARENT_SCOPE)
+  set(fit_kernels ${kernels} PARENT_SCOPE)
+endfunction()

@@ -1,5 +1,0 @@
-// The GPU's kernels of GaussianXYNBS.
-// SPDX-License-Identifier: MIT
-#include "fit/cuda/fit_kernel.hpp"
-
-GLINT_FIT_KERNELS(GaussianXYNBS)

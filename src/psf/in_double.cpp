@@ -1,0 +1,155 @@
+// The models' own code, compiled for double precision.
+// SPDX-License-Identifier: MIT
+#define GLINT_ISA in_double
+#define GLINT_DOUBLE_LANE 1
+#include "psf/in_double.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "glint/error.hpp"
+#include "psf/axis.hpp"
+#include "psf/models.hpp"
+
+namespace glint {
+namespace {
+
+using in_double::Widths;
+
+struct Functions {
+    const PsfFacts* facts;
+    bool separable;
+    Widths (*widths)(const PsfNumbers<double>&, const double* shape);
+    void (*typical)(const PsfNumbers<double>&, double z_um, double* shape);
+    bool (*allows)(const PsfNumbers<double>&, const double* shape);
+    void (*add_photons)(const PsfNumbers<double>&, const double* theta, int width, int height, double* image);
+};
+
+template <class Model>
+void add_photons(const PsfNumbers<double>& numbers, const double* theta, int width, int height, double* image) {
+    const Model psf{numbers};
+    if constexpr (Model::separable) {
+        const Widths w = psf.widths(theta + 4);
+        in_double::AxisWalk<false> along(theta[0], w.x), down(theta[1], w.y);
+        std::vector<double> a(std::size_t(width), 0.0);
+        double c, none;
+        for (int i = 0; i < width; ++i) along.next(i, a[std::size_t(i)], none, none);
+        for (int j = 0; j < height; ++j) {
+            down.next(j, c, none, none);
+            for (int i = 0; i < width; ++i) image[j * width + i] += theta[2] * (a[std::size_t(i)] * c);
+        }
+    } else {
+        double slopes[2 + most_shape_parameters];
+        for (int j = 0; j < height; ++j) {
+            const auto row = psf.row(theta, j);
+            for (int i = 0; i < width; ++i) image[j * width + i] += theta[2] * row.at(i, slopes);
+        }
+    }
+}
+
+template <class Model>
+constexpr Functions functions_of = {
+    &Model::facts,
+    Model::separable,
+    [](const PsfNumbers<double>& numbers, const double* shape) { return Model{numbers}.widths(shape); },
+    [](const PsfNumbers<double>& numbers, double z_um, double* shape) { Model{numbers}.typical(z_um, shape); },
+    [](const PsfNumbers<double>& numbers, const double* shape) {
+        for (int k = 0; k < in_double::shape_parameters<Model>; ++k) {
+            const in_double::Interval bounds = Model{numbers}.bounds(k);
+            if (!(shape[k] >= bounds.low && shape[k] <= bounds.high)) return false;
+        }
+        return true;
+    },
+    &add_photons<Model>};
+
+const Functions& of(PsfModel model) {
+    static constexpr const Functions* all[] = {
+#define GLINT_PSF_MODEL(name) &functions_of<in_double::name>,
+#include "glint/psf_models.inc"
+#undef GLINT_PSF_MODEL
+    };
+    if (std::size_t(model) >= std::size(all)) throw OptionError(fmt::format("there is no PSF model {}", int(model)));
+    return *all[std::size_t(model)];
+}
+
+bool positive(double value) { return value > 0 && std::isfinite(value); }
+
+}  // namespace
+
+const PsfFacts& psf_facts(PsfModel model) { return *of(model).facts; }
+
+std::span<const ShapeParameter> shape_parameters_of(PsfModel model) {
+    const PsfFacts& facts = psf_facts(model);
+    return {facts.shape, std::size_t(count_of(facts.shape))};
+}
+
+template <class Scalar>
+PsfNumbers<Scalar> numbers_of(const Psf& psf, double pixel_size_um, Scalar min_sigma_px, Scalar max_sigma_px) {
+    const AstigmaticCurve& c = psf.curve;
+    const auto px = [&](double um) { return Scalar(um / pixel_size_um); };
+    PsfNumbers<Scalar> numbers{px(psf.sigma_um),   min_sigma_px,
+                               max_sigma_px,       px(c.sx0_um),
+                               px(c.sy0_um),       Scalar(c.gamma_um),
+                               Scalar(c.d_um),     Scalar(c.ax),
+                               Scalar(c.bx),       Scalar(c.ay),
+                               Scalar(c.by),       Scalar(c.z_min_um),
+                               Scalar(c.z_max_um), {}};
+    const OwnNumber* own = psf_facts(psf.model).numbers;
+    for (int k = 0; k < most_own_numbers; ++k)
+        numbers.own[k] = Scalar(std::size_t(k) < psf.numbers.size() ? psf.numbers[std::size_t(k)] : own[k].usual);
+    return numbers;
+}
+template PsfNumbers<float> numbers_of(const Psf&, double, float, float);
+template PsfNumbers<double> numbers_of(const Psf&, double, double, double);
+
+void check_psf(const Psf& psf, double pixel_size_um) {
+    if (!positive(pixel_size_um))
+        throw OptionError(fmt::format("a pixel size of {} nm: give it as in --pixel-size 100nm", pixel_size_um * 1000));
+    const PsfDescription& model = describe(psf.model);
+    const AstigmaticCurve& c = psf.curve;
+    if (model.calibrated && !(positive(c.sx0_um) && positive(c.sy0_um) && positive(c.d_um) && c.z_min_um < c.z_max_um))
+        throw OptionError(fmt::format(
+            "{} needs its calibration, with sx0, sy0 and d greater than 0 and a range of z: --calibration FILE",
+            model.name));
+    if (!model.calibrated && !positive(psf.sigma_um))
+        throw OptionError(fmt::format("{} needs a width: --sigma 130nm", model.name));
+    if (psf.numbers.size() > model.numbers.size())
+        throw OptionError(
+            fmt::format("{} numbers for {}, which has {}", psf.numbers.size(), model.name, model.numbers.size()));
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k) {
+        const PsfNumber& number = model.numbers[k];
+        if (!(psf.numbers[k] >= number.low && psf.numbers[k] <= number.high))
+            throw OptionError(fmt::format("{} of {}: {} is outside {} to {}", number.name, model.name, psf.numbers[k],
+                                          number.low, number.high));
+    }
+}
+
+PsfInDouble::PsfInDouble(const Psf& psf, double pixel_size_um)
+    : model_(psf.model), numbers_(numbers_of<double>(psf, pixel_size_um)) {}
+
+PsfWidths PsfInDouble::widths(const double* shape) const {
+    const Widths w = of(model_).widths(numbers_, shape);
+    return {w.x, w.y};
+}
+
+void PsfInDouble::typical_shape(double z_um, double* shape) const { of(model_).typical(numbers_, z_um, shape); }
+
+bool PsfInDouble::allows(const double* shape, double min_sigma_px, double max_sigma_px) const {
+    PsfNumbers<double> numbers = numbers_;
+    numbers.min_sigma_px = min_sigma_px, numbers.max_sigma_px = max_sigma_px;
+    return of(model_).allows(numbers, shape);
+}
+
+bool PsfInDouble::separable() const { return of(model_).separable; }
+
+void PsfInDouble::add_photons(const double* theta, int left, int top, int width, int height, double* image) const {
+    double moved[4 + most_shape_parameters];
+    std::copy_n(theta, 4 + shape_parameters_of(model_).size(), moved);
+    moved[0] -= left, moved[1] -= top;
+    of(model_).add_photons(numbers_, moved, width, height, image);
+}
+
+}  // namespace glint
