@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md)."""
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), and that no layer
+may include what none of its files does."""
 import pathlib
 import re
 import sys
@@ -16,11 +17,11 @@ BELOW = {
     "simulate": ["base", "data"],
     "analysis": ["base", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "data", "io", "detect", "fit", "analysis", "render", "gpu", "offload"],
+    "pipeline": ["base", "data", "io", "detect", "fit", "gpu", "offload"],
     "sharing": ["base", "gpu", "io"],
     "cli": ["base", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu", "offload", "arrays", "sharing"],
-    "mpi": ["base", "data", "io", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
+    "mpi": ["base", "data", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
 }
 # The layer that each public header belongs to.
 HEADERS = {
@@ -32,6 +33,7 @@ HEADERS = {
     "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis",
     "render": "render", "localize": "pipeline", "mpi": "mpi",
 }
+SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -44,11 +46,16 @@ def layer_of_include(include):
     return parts[0] if parts[0] in BELOW else None
 
 
+def sources_below(folder):
+    return sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
+
+
 def problems(root):
-    files = [(p, p.relative_to(root / "src").parts[0]) for p in sorted((root / "src").rglob("*.[ch]pp"))]
-    files += [(p, "mpi") for p in sorted((root / "mpi").rglob("*.[ch]pp"))]
+    files = [(p, p.relative_to(root / "src").parts[0]) for p in sources_below(root / "src")]
+    files += [(p, "mpi") for p in sources_below(root / "mpi")]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
     files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]
+    used = {layer: set() for layer in BELOW}
     for path, layer in files:
         name = path.relative_to(root)
         if layer not in BELOW:
@@ -58,10 +65,14 @@ def problems(root):
             continue  # a test may use any layer to make its data
         for include in INCLUDE.findall(path.read_text()):
             target = layer_of_include(include)
+            used[layer].add(target)
             if target is None:
                 yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
             elif target != layer and target not in BELOW[layer]:
                 yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+    for layer, below in BELOW.items():
+        for target in set(below) - used[layer]:
+            yield f"tools/check_layers.py: layer {layer} may include {target}, and no file of it does"
 
 
 if __name__ == "__main__":
