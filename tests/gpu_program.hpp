@@ -12,6 +12,7 @@
 #include "glint/gpu_fit.hpp"
 #include "gpu/driver.hpp"
 #include "tests/run_program.hpp"
+#include "tests/thorough.hpp"
 
 namespace glint::test {
 
@@ -37,12 +38,6 @@ inline void write_rois(const TemporaryFolder& folder, int count) {
             out.write(reinterpret_cast<const char*>(&value), 4);
         }
 }
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool quick = true;  // a tenth of the speed
-#else
-constexpr bool quick = false;
-#endif
 
 class GpuProgram : public ::testing::Test {
   protected:

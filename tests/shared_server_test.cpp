@@ -12,15 +12,13 @@
 
 #include "glint/gpu_fit.hpp"
 #include "tests/run_program.hpp"
+#include "tests/thorough.hpp"
 
 namespace glint::test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int count = 12;  // each takes ten times as long
-#else
-constexpr int count = 64;
-#endif
+/// Runs at once.
+int count() { return thorough() ? 64 : 12; }
 constexpr int gpus = 4, gpu_mib = 8192;
 
 class SharedServer : public ::testing::Test {
@@ -96,7 +94,7 @@ TEST_F(SharedServer, everybody_finishes_whoever_is_killed_and_whatever_strangers
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
         std::vector<std::unique_ptr<Run>> runs;
-        for (int k = 0; k < count; ++k) {
+        for (int k = 0; k < count(); ++k) {
             runs.push_back(std::make_unique<Run>());
             runs.back()->memory = std::to_string(30 + random() % 61) + "%";
             runs.back()->kills_left = random() % 4 == 0 ? 1 + int(random() % 2) : 0;

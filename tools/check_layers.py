@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md)."""
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), and that no layer
+may include what none of its files does."""
 import pathlib
 import re
 import sys
@@ -12,27 +13,28 @@ BELOW = {
     "psf": ["base"],
     "data": ["base", "psf"],
     "io": ["base", "psf", "data"],
-    "detect": ["base", "psf", "data", "gpu"],
+    "detect": ["base", "data", "gpu"],
     "fit": ["base", "psf", "data", "gpu", "offload"],
     "simulate": ["base", "psf", "data"],
     "analysis": ["base", "psf", "data", "detect", "fit"],
-    "render": ["base", "psf", "data"],
-    "pipeline": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "gpu", "offload"],
+    "render": ["base", "data"],
+    "pipeline": ["base", "psf", "data", "io", "detect", "fit", "gpu", "offload"],
     "sharing": ["base", "gpu", "io"],
     "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu", "offload", "arrays", "sharing"],
-    "mpi": ["base", "data", "io", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
+    "mpi": ["base", "data", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
 }
 # The layer that each public header belongs to.
 HEADERS = {
     "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
     "environment": "base", "if_exists": "base",
-    "movie": "data", "camera": "data", "psf": "psf", "rois": "data", "fits": "data", "localizations": "data",
+    "movie": "data", "camera": "data", "psf": "psf", "psf_models": "psf", "rois": "data", "fits": "data", "localizations": "data",
     "picture": "data", "calibration": "data", "roi_view": "data",
     "movie_io": "io", "localization_io": "io", "picture_io": "io", "camera_io": "io",
     "detect": "detect", "fit": "fit", "gpu_fit": "fit", "simulate": "simulate", "score": "analysis", "calibrate": "analysis",
     "render": "render", "localize": "pipeline", "mpi": "mpi",
 }
+SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -45,11 +47,16 @@ def layer_of_include(include):
     return parts[0] if parts[0] in BELOW else None
 
 
+def sources_below(folder):
+    return sorted(p for p in folder.rglob("*") if p.suffix in SOURCES)
+
+
 def problems(root):
-    files = [(p, p.relative_to(root / "src").parts[0]) for p in sorted((root / "src").rglob("*.[ch]pp"))]
-    files += [(p, "mpi") for p in sorted((root / "mpi").rglob("*.[ch]pp"))]
+    files = [(p, p.relative_to(root / "src").parts[0]) for p in sources_below(root / "src")]
+    files += [(p, "mpi") for p in sources_below(root / "mpi")]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
     files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]
+    used = {layer: set() for layer in BELOW}
     for path, layer in files:
         name = path.relative_to(root)
         if layer not in BELOW:
@@ -59,10 +66,14 @@ def problems(root):
             continue  # a test may use any layer to make its data
         for include in INCLUDE.findall(path.read_text()):
             target = layer_of_include(include)
+            used[layer].add(target)
             if target is None:
                 yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
             elif target != layer and target not in BELOW[layer]:
                 yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+    for layer, below in BELOW.items():
+        for target in set(below) - used[layer]:
+            yield f"tools/check_layers.py: layer {layer} may include {target}, and no file of it does"
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
 // Arrays on a simulated GPU where each allocation and each call of a library fails in turn: the result is right or there
 // is an error, and nothing stays on the GPU.
 // SPDX-License-Identifier: MIT
-#include <cstdlib>
-
 #include "arrays/gpu_arrays_fixture.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/run_with_faults.hpp"
+#include "tests/thorough.hpp"
 
 namespace glint::arrays::test {
 namespace {
 
 using glint::test::expect_error;
 using glint::test::expect_passes;
+using glint::test::has_turn;
 
 struct GpuArraysFaults : GpuArraysTest {
     void SetUp() override {
@@ -39,17 +39,16 @@ TEST_F(GpuArraysFaults, DISABLED_in_a_child_memory_lacks_once_and_it_is_tried_ag
 }
 
 TEST_F(GpuArraysFaults, at_every_allocation_in_turn_and_from_every_one_on) {
-    const char* schedule = std::getenv("SIMGPU_SCHEDULE");
-    const int step = schedule && std::string(schedule) == "lazy" ? 1 : 5;  // once complete suffices
     const auto fails = [](const std::string& function, int call, const std::string& on, const std::string& body) {
         const std::string fault = function + ":" + std::to_string(call) + on + ":2";
         SCOPED_TRACE(fault);
         expect_passes("GpuArraysFaults", body, fault);
     };
     for (const std::string on : {"", "+"}) {
-        for (int call = 1; call < 40; call += step) fails("cuMemAllocFromPoolAsync", call, on, "memory_lacks");
-        for (int call = 1; call < 80; call += 5 * step)
-            fails("cuMemAllocFromPoolAsync", call, on, "memory_lacks_under_a_small_limit");
+        for (int call = 1; call < 40; ++call)
+            if (has_turn(call, 10)) fails("cuMemAllocFromPoolAsync", call, on, "memory_lacks");
+        for (int call = 1; call < 80; call += 5)
+            if (has_turn(call / 5, 5)) fails("cuMemAllocFromPoolAsync", call, on, "memory_lacks_under_a_small_limit");
         for (int call = 1; call < 4; ++call) fails("cuMemHostRegister", call, on, "memory_lacks");
     }
 }

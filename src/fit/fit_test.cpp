@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "tests/likelihood_bias.hpp"
+#include "tests/thorough.hpp"
 #include "tests/typical_psf.hpp"
 
 using namespace glint;
@@ -71,7 +72,7 @@ struct Condition {
 /// 13x13 and 2000 photons with z; on an EMCCD twice the photons, for the same information, and so with a low q.
 Condition efficient(PsfModel model, const Camera& camera) {
     RoiSimulation s;
-    s.count = 20000;
+    s.count = test::sample(20000);
     const bool fixed = parameter_count(model) == 4, z = describe(model).has_z;
     s.size = fixed ? 7 : z ? 13 : 11;
     s.photons_min = fixed ? 500 : z ? 2000 : 1000;

@@ -14,6 +14,7 @@
 #include "tests/noise_frames.hpp"
 #include "tests/run_with_faults.hpp"
 #include "tests/temporary_folder.hpp"
+#include "tests/thorough.hpp"
 
 namespace glint {
 namespace {
@@ -305,9 +306,11 @@ TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
 
 TEST_F(GpuMovie, survives_every_fault) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
+    int cases = 0;
     for (const char* fault : {"cuMemAllocFromPoolAsync:5:2", "cuMemAllocFromPoolAsync:30:2", "cuMemcpyHtoDAsync:9:999",
                               "cuMemcpyDtoHAsync:4:999", "cuLaunchKernel:6:999", "cuLaunchKernel:40:2",
                               "cuStreamSynchronize:3:999", "cuModuleLoadData:2:2", "cuStreamCreate:3:2"}) {
+        if (!test::has_turn(cases++, 3)) continue;
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
@@ -316,8 +319,10 @@ TEST_F(GpuMovie, survives_every_fault) {
 TEST_F(GpuMovie, goes_on_elsewhere_when_a_gpu_is_lost) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";
+    int cases = 0;
     for (const char* fault : {"cuLaunchKernel:8~:700 SIMGPU_LEAKS=0", "cuLaunchKernel:60~:700 SIMGPU_LEAKS=0",
                               "cuMemcpyDtoHAsync:9~:700 SIMGPU_LEAKS=0"}) {
+        if (!test::has_turn(cases++, 3)) continue;
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives", fault);
     }
@@ -328,8 +333,10 @@ TEST_F(GpuMovie, goes_on_elsewhere_when_a_gpu_is_lost) {
 TEST_F(GpuMovie, one_of_several_is_lost_at_any_point) {
     if (!gpu::test::set_stranger()) GTEST_SKIP() << "a real driver does not fail on demand";
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";
+    int cases = 0;
     for (const char* fault : {"cuLaunchKernel:700~:700 SIMGPU_LEAKS=0", "cuMemcpyDtoHAsync:200~:700 SIMGPU_LEAKS=0",
                               "cuMemcpyHtoDAsync:99:999", "cuDevicePrimaryCtxRetain:2:2"}) {
+        if (!test::has_turn(cases++, 2)) continue;
         SCOPED_TRACE(fault);
         test::expect_passes("GpuMovie", "survives_on_several_gpus", fault);
     }

@@ -10,6 +10,7 @@
 #include "glint/detect.hpp"
 #include "glint/localize.hpp"
 #include "glint/simulate.hpp"
+#include "tests/thorough.hpp"
 
 using namespace glint;
 
@@ -102,9 +103,11 @@ void paint(FrameBlock& block, int radius, std::uint16_t count) {
 }  // namespace
 
 TEST(NoiseCheck, is_one_on_simulated_movies) {
+    int cases = 0;
     for (const Camera& camera : {ideal(), scmos(), emccd(), with_qe(ideal(), 0.8f), with_qe(ideal(), 0.25f),
                                  with_qe(scmos(), 0.25f), with_qe(emccd(), 0.5f), with_maps()})
         for (double background : {5.0, 50.0, 500.0}) {
+            if (!glint::test::has_turn(cases++, 5)) continue;
             const Checked found = checked(simulated({camera, background}), camera);
             // The median of 50 frames with about 900 samples each, no two of which share a pixel. The square of a sample
             // varies by 2, and by the kurtosis of few photons: that of the sum of nine, at most 6 on an EMCCD.
@@ -122,19 +125,21 @@ TEST(NoiseCheck, raises_no_alarm_where_the_camera_is_right) {
             for (double spots : {0.5, 30.0, 200.0})
                 for (int frames : {1, 10})
                     for (Structure structure : {Structure::random, Structure::microtubules}) {
+                        if (!glint::test::has_turn(cases++, glint::test::smaller)) continue;
                         const Checked found =
                             checked(simulated({camera, background, spots, frames, structure}), camera);
                         EXPECT_EQ(found.warning, "") << found.spread << ": background " << background << ", spots "
                                                      << spots << ", frames " << frames << ", case " << cases;
-                        ++cases;
                     }
     EXPECT_EQ(cases, 180);
 }
 
 TEST(NoiseCheck, is_not_fooled_by_saturated_or_painted_areas) {
+    int cases = 0;
     for (const Camera& camera : {ideal(), scmos(), emccd(), with_maps()})
         for (int radius : {20, 50})
             for (int count : {65535, 4095, 0}) {
+                if (!glint::test::has_turn(cases++, 5)) continue;
                 FrameBlock block = simulated({camera, 20, 5, 20});
                 paint(block, radius, std::uint16_t(count));
                 const Checked found = checked(block, camera);

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/lease_fixture.hpp"
+#include "tests/thorough.hpp"
 
 using namespace glint::gpu;
 using namespace glint::gpu::lease;
@@ -121,7 +122,7 @@ struct HostileLeaseDir : LeaseTest {
 }  // namespace
 
 TEST_F(HostileLeaseDir, grants_nothing_that_an_honest_holder_has) {
-    const long states = number("GLINT_LEASE_FUZZ", 20000), seed = number("GLINT_LEASE_SEED", 1);
+    const long states = number("GLINT_LEASE_FUZZ", glint::test::sample(20000)), seed = number("GLINT_LEASE_SEED", 1);
     const std::string mine = folder.write("bystander", std::string(slot_file_bytes, 'b'));
     const Lease honest = acquire(60);
     long granted = 0, trusted = 0;

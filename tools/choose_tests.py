@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above."""
+import pathlib
+import re
+import sys
+
+import check_layers
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ALWAYS = {"CommandLine"}
+# Many processes or many runs: `./dev test` has them.
+SLOW = {"BenchOfRuntime", "BenchOnGpu", "FaultyGpu", "HostileLeaseDir", "IoFaults", "LeaseProcesses", "NoiseCheck", "SeveralGpus",
+        "SharedServer", "Surroundings"}
+SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,", re.M)
+
+
+def layer_of(name):
+    """Where a change of this file begins; what belongs to no layer, as a test, is none."""
+    parts = pathlib.PurePosixPath(name).parts
+    if parts[0] == "include":
+        return check_layers.layer_of_include("/".join(parts[1:]))
+    if parts[0] == "src":
+        return parts[1] if parts[1] in check_layers.BELOW else "base"
+    if parts[0] in ("CMakeLists.txt", "CMakePresets.json", "cmake"):
+        return "base"
+    return "mpi" if parts[0] == "mpi" else None
+
+
+def above(layers):
+    return {layer for layer, below in check_layers.BELOW.items() if layer in layers or layers & set(below)}
+
+
+def suites(file):
+    return set(SUITE.findall(file.read_text()))
+
+
+def chosen(names):
+    changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
+    affected = above(changed)
+    files = [f for layer in affected for f in (ROOT / "src" / layer).rglob("*_test.cpp")]
+    if "cli" in changed:
+        files += (ROOT / "tests").glob("*_test.cpp")
+    names_of_suites = ALWAYS | set().union(*map(suites, files)) - SLOW
+    edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not
+    names_of_suites |= set().union(*(suites(f) for f in edited if f.exists()))
+    tests = [rf"(^|/)({'|'.join(sorted(names_of_suites))})(\.|/)"]
+    if changed & {"gpu", "offload", "arrays"}:
+        tests.append(r"^simgpu\.arrays_tests\.1")
+    if changed & {"gpu", "detect", "fit"}:
+        tests.append(r"^simgpu\.glint_tests\.1")
+    if any(name.startswith("tests/simgpu/") for name in names):
+        tests.append(r"^simgpu\.[A-Z]")
+    for name in names:
+        if found := re.fullmatch(r"(python/tests|tests/judge)/test_(\w+)\.py", name):
+            tests.append(f"^{'python' if found[1] == 'python/tests' else 'judge'}_{found[2]}$")
+        elif name.startswith("python/"):
+            tests.append("^python_(fit|files|localize|offload)$")
+    return "|".join(dict.fromkeys(tests))
+
+
+if __name__ == "__main__":
+    print(chosen(sys.stdin.read().split()))
