@@ -205,6 +205,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     stack = pixels_of(rois)
     n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
+    of_psf = core_psf(psf, pixel_size_um)
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
@@ -215,7 +216,6 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
-    of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
