@@ -15,7 +15,7 @@ from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .localizations import Localizations, warn
-from .psf import Psf, core_psf, descriptions
+from .psf import Psf, core_psf, description_of, descriptions
 from .table import Table
 
 OnWait = Callable[[float, int, int], object]
@@ -205,7 +205,6 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     stack = pixels_of(rois)
     n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
-    of_psf = core_psf(psf, pixel_size_um)
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
     if frames is not None:
         frames = integers("frames", frames, (n,), np.uint32)
@@ -216,6 +215,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
+    of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
@@ -234,7 +234,7 @@ def gpu_count(gpus):
 
 
 def _widths_of(psf):
-    return (2, len(descriptions[type(psf).__name__].parameters))
+    return (2, len(description_of(psf).parameters))
 
 
 def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):

@@ -150,8 +150,14 @@ def _class_of(model):
 models = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
 
 
-def core_psf(psf, pixel_size_um):
-    """`psf` as the library takes it; with no pixel size, a pixel is 1 um."""
+def description_of(psf):
+    """Of its model."""
     if not isinstance(psf, Psf):
         raise OptionError(f"psf={psf!r} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
+    return descriptions[type(psf).__name__]
+
+
+def core_psf(psf, pixel_size_um):
+    """`psf` as the library takes it; with no pixel size, a pixel is 1 um."""
+    description_of(psf)
     return psf._core(pixel_size_um)
