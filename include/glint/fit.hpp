@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/backend.hpp"
 #include "glint/fits.hpp"
 #include "glint/progress.hpp"
 #include "glint/psf.hpp"
@@ -21,10 +22,6 @@ namespace glint {
 
 class GpuFitter;
 
-/// Where to fit: `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this
-/// machine (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
-enum class Backend { automatic, cpu, gpu };
-
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
 /// bytes required there, with the context.
 using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
@@ -32,6 +29,8 @@ using OnWait = std::function<void(double elapsed_s, std::uint64_t available_byte
 constexpr int all_gpus = 0;
 
 struct FitOptions {
+    /// `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this machine
+    /// (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
     Backend backend = Backend::cpu;
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "cli/stop.hpp"
-#include "fit/fit_setup.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"
@@ -52,7 +52,9 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
 }
 
 Backend backend_of(const BackendFlags& flags) {
-    return chosen(flags.backend == "cpu" ? Backend::cpu : flags.backend == "gpu" ? Backend::gpu : Backend::automatic);
+    return environment::backend(flags.backend == "cpu"   ? Backend::cpu
+                                : flags.backend == "gpu" ? Backend::gpu
+                                                         : Backend::automatic);
 }
 
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {

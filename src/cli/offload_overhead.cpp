@@ -19,7 +19,6 @@ namespace glint::cli {
 namespace {
 
 using namespace glint::arrays;
-using offload::Choice;
 
 constexpr int rounds = 7;
 constexpr double round_s = 0.02;  // about
@@ -140,10 +139,10 @@ void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow
 std::vector<OverheadRow> overheads(Session& session, std::int64_t most_numbers) {
     std::vector<OverheadRow> rows;
     offload::Forced forced(session);
-    forced.to(Choice::gpu);
+    forced.to(Backend::gpu);
     products_on_gpu(session, most_numbers, rows);
     transforms_on_gpu(session, most_numbers, rows);
-    forced.to(Choice::cpu);
+    forced.to(Backend::cpu);
     on_cpu(session, most_numbers, rows);
     return rows;
 }

@@ -36,7 +36,7 @@ bool is_estimate(const offload::Decision& decision) {
 }
 /// The CPU, though there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
-    return decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced;
+    return decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced;
 }
 
 /// Empty for none, and for one that is not there.
@@ -53,10 +53,10 @@ std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
 
 struct Fitter::State {
     GpuSeats seats;
-    std::mutex mutex;                   // for what follows
-    Weighing weighing;                  // of Backend::automatic
-    std::optional<offload::Side> told;  // which side on_decision was told of last
-    double on_gpus_s = 0;               // that they have fitted
+    std::mutex mutex;             // for what follows
+    Weighing weighing;            // of Backend::automatic
+    std::optional<Backend> told;  // which side on_decision was told of last
+    double on_gpus_s = 0;         // that they have fitted
 
     /// Who shall fit a stack.
     struct Plan {
@@ -114,7 +114,7 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
                    stack.options.progress ? RowQueue::Told(tell) : RowQueue::Told());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
-    if (chosen(stack.options.backend) != Backend::cpu)
+    if (environment::backend(stack.options.backend) != Backend::cpu)
         info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(queue.finished(), info);
     fit_the_rest(stack, who, queue, info);
 }
@@ -127,7 +127,7 @@ int Fitter::State::most_gpus(int wanted) {
 
 Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
-    const Backend backend = chosen(stack.options.backend);
+    const Backend backend = environment::backend(stack.options.backend);
     if (backend == Backend::cpu) return plan;
     plan.most_gpus = most_gpus(stack.rois.gpu < 0 ? stack.options.gpus : 1);  // where the pixels lie
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
@@ -160,7 +160,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
                        unused);  // not yet final
             best_s = std::min(best_s, seconds_since(began));
         }
-        weighing.learn(fit_work(stack.rois, count - sample, model, stack.options), offload::Side::cpu, best_s);
+        weighing.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, best_s);
     }
     return weighing.decide(work, stack.options.gpu_memory_bytes, seats.held() > 0);
 }
@@ -181,9 +181,9 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
     if (plan.most_gpus == 1 || !is_estimate(decision)) return;
     const Together alone = together(decision, 1), all = together(decision, plan.gpus);
     const double cpu_s = decision.cpu.total();
-    if (decision.choice == offload::Side::cpu && all.gpus_s < cpu_s)
-        decision.choice = offload::Side::gpu, decision.speedup = cpu_s / all.gpus_s;
-    if (decision.choice == offload::Side::cpu) return;
+    if (decision.choice == Backend::cpu && all.gpus_s < cpu_s)
+        decision.choice = Backend::gpu, decision.speedup = cpu_s / all.gpus_s;
+    if (decision.choice == Backend::cpu) return;
     // A further one is opened when those that are open have been busy for as long as that takes, or will be.
     if (alone.gpus_s + on_gpus_s < further_gpu_s * seats.held()) {
         plan.most_gpus = std::max(1, seats.held());
@@ -219,13 +219,13 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     if (on_gpus.waited_in_vain()) weighing.in_vain();
     if (decision && on_gpus.undisturbed_seconds() > 0)
         on_gpus.opened() ? weighing.learn_first(*decision, on_gpus.undisturbed_seconds())
-                         : weighing.learn(decision->work, offload::Side::gpu, on_gpus.undisturbed_seconds());
+                         : weighing.learn(decision->work, Backend::gpu, on_gpus.undisturbed_seconds());
     return done;
 }
 
 /// What it takes to open a GPU.
 void Fitter::State::let_learn(OnGpus& on_gpus, const FitOptions& options) {
-    if (chosen(options.backend) != Backend::automatic || !options.weigh) return;
+    if (environment::backend(options.backend) != Backend::automatic || !options.weigh) return;
     on_gpus.on_opened = [this](const GpuSeat& seat, double seconds) {
         const std::lock_guard lock(mutex);
         weighing.opened(seat.uuid, seconds, seat.fitter.context());
@@ -242,7 +242,7 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     } while (!queue.is_finished());
     if (!plan.decision || !all) return;
     const std::lock_guard lock(mutex);
-    weighing.learn(plan.decision->work, offload::Side::cpu, seconds_since(began));
+    weighing.learn(plan.decision->work, Backend::cpu, seconds_since(began));
     if (is_by_choice(plan.decision)) weighing.forgo(*plan.decision, seconds_since(began));
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "fit/fit_setup.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -53,7 +54,7 @@ OnGpus::OnGpus(GpuSeats& seats, const GpuTask& task, int threads, int most, FitI
       threads_(threads),
       most_(most),
       info_(info),
-      strict_(chosen(options_.backend) == Backend::gpu),
+      strict_(environment::backend(options_.backend) == Backend::gpu),
       patience_s_(strict_ ? options_.gpu_timeout_s : options_.auto_timeout_s) {}
 
 bool OnGpus::run() {

@@ -57,7 +57,7 @@ std::optional<offload::Decision> Weighing::too_short(const offload::Work& work) 
     decision.cpu = cpu_->estimate(work).cpu;
     const double cpu_s = decision.cpu.total();
     if (cpu_s + forgone_s_ >= offload::least_opening_s || !offload::driver_is_there()) return {};
-    decision.work = work, decision.choice = offload::Side::cpu, decision.basis = offload::Basis::estimated;
+    decision.work = work, decision.choice = Backend::cpu, decision.basis = offload::Basis::estimated;
     decision.gpu.context_s = offload::least_opening_s;
     decision.speedup = offload::least_opening_s / std::max(cpu_s, 1e-9), decision.spread = 1;
     return decision;
@@ -81,8 +81,8 @@ offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_
     return decision;
 }
 
-void Weighing::learn(const offload::Work& work, offload::Side side, double seconds) {
-    if (side == offload::Side::cpu) cpu_->learn(work, side, seconds);
+void Weighing::learn(const offload::Work& work, Backend side, double seconds) {
+    if (side == Backend::cpu) cpu_->learn(work, side, seconds);
     if (machine_ && machine_ != cpu_) machine_->learn(work, side, seconds);
 }
 

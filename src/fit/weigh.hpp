@@ -29,9 +29,9 @@ class Weighing {
     /// `gpu_open`: it has a lease and a context.
     offload::Decision decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open);
     /// Whether it is known how fast the CPU is with such fits.
-    bool knows_cpu(const offload::Work& work) const { return cpu_->knows(work, offload::Side::cpu); }
+    bool knows_cpu(const offload::Work& work) const { return cpu_->knows(work, Backend::cpu); }
     /// What a stack took on one side, without waiting and opening.
-    void learn(const offload::Work& work, offload::Side side, double seconds);
+    void learn(const offload::Work& work, Backend side, double seconds);
     /// The same of the first stack on a GPU, whose kernels had to be loaded.
     void learn_first(const offload::Decision& decision, double seconds);
     /// What a GPU would have saved of a stack that the CPU fitted, by the decision for it.

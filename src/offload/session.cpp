@@ -72,13 +72,13 @@ struct Session::State {
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = context.has_value(), at.forgone_s = forgone_s;
-        if (at.context_open || at.choice == Choice::cpu) return at;
+        if (at.context_open || at.choice == Backend::cpu) return at;
         if (!why_given_up.empty() && Clock::now() < rest_over) {
             at.why_no_gpu = why_given_up.c_str();
             return at;
         }
         if (!lookout.has_looked() && driver_is_there() &&
-            machine->estimate(work).cpu.total() + forgone_s < least_opening_s && at.choice == Choice::automatic) {
+            machine->estimate(work).cpu.total() + forgone_s < least_opening_s && at.choice == Backend::automatic) {
             at.why_no_gpu = "the CPU is done before a GPU could be opened";
             return at;
         }
@@ -134,10 +134,11 @@ struct Session::State {
         if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
         say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
-    bool is_timed(const Work& work, Side side, const OperationStatistics& of) const {
-        const std::uint64_t calls = (side == Side::gpu ? of.gpu : of.cpu).calls;
-        if (side == Side::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end()) return true;
-        if (side == Side::gpu && stays_on_gpu(work))
+    bool is_timed(const Work& work, Backend side, const OperationStatistics& of) const {
+        const std::uint64_t calls = (side == Backend::gpu ? of.gpu : of.cpu).calls;
+        if (side == Backend::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end())
+            return true;
+        if (side == Backend::gpu && stays_on_gpu(work))
             return calls < waited_at_first || Clock::now() - waited > between_waits;
         return calls < timed_at_first || calls % timed_each == 0;
     }
@@ -150,11 +151,7 @@ struct Session::State {
 
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
     state_->options = options;
-    if (options.choice == Choice::automatic) {
-        const environment::Backend wanted = environment::backend();
-        if (wanted != environment::Backend::automatic)
-            state_->options.choice = wanted == environment::Backend::gpu ? Choice::gpu : Choice::cpu;
-    }
+    state_->options.choice = environment::backend(options.choice);
     state_->oom_safe = options.oom_safe;
     state_->threads = options.threads > 0 ? options.threads : environment::threads();
     state_->threshold_bytes = environment::offload_threshold_bytes();
@@ -182,12 +179,12 @@ Session::Running Session::begin(const Work& work) {
     State& s = *state_;
     Running running;
     Decision& decision = running.decision;
-    if (s.options.choice == Choice::cpu) {  // nothing to weigh
-        decision.work = work, decision.choice = Side::cpu, decision.basis = Basis::forced;
+    if (s.options.choice == Backend::cpu) {  // nothing to weigh
+        decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::forced;
     } else {
         decision = decide(work);
     }
-    if (decision.choice == Side::gpu && !s.context) try {
+    if (decision.choice == Backend::gpu && !s.context) try {
             // To wait longer than it saves is to lose; no longer than that at most doubles the time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
             const bool may_leave = decision.basis != Basis::forced;
@@ -195,53 +192,53 @@ Session::Running Session::begin(const Work& work) {
                               ? std::min(s.options.gpu_timeout_s, std::max(saves_s, 0.0))
                               : (may_leave ? 0 : s.options.gpu_timeout_s));
         } catch (const gpu::GpuError& error) {
-            if (s.options.choice == Choice::gpu) throw;
+            if (s.options.choice == Backend::gpu) throw;
             s.give_up(error.what());
             s.record(work.operation->name, error.what(), 0, 0);
-            decision.choice = Side::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
+            decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
     running.of = &s.of(work);
     running.timed = s.is_timed(work, decision.choice, *running.of);
     if (!running.timed) return running;
-    if (decision.choice == Side::gpu) s.stream->synchronize();
+    if (decision.choice == Backend::gpu) s.stream->synchronize();
     running.began = Clock::now();
     return running;
 }
 
-void Session::end(const Running& running, Side side) {
+void Session::end(const Running& running, Backend side) {
     State& s = *state_;
     const Decision& decision = running.decision;
     const Work& work = decision.work;
     OperationStatistics& of = *running.of;
-    SideStatistics& here = side == Side::gpu ? of.gpu : of.cpu;
+    SideStatistics& here = side == Backend::gpu ? of.gpu : of.cpu;
     ++here.calls;
-    const std::uint64_t up = side == Side::gpu ? work.bytes_to_gpu : work.bytes_to_return;
-    const std::uint64_t down = side == Side::gpu ? work.bytes_from_gpu : work.bytes_to_host;
+    const std::uint64_t up = side == Backend::gpu ? work.bytes_to_gpu : work.bytes_to_return;
+    const std::uint64_t down = side == Backend::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
     if (!running.timed) return;
-    if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize(), s.waited = Clock::now();
+    if (side == Backend::gpu && stays_on_gpu(work)) s.stream->synchronize(), s.waited = Clock::now();
     const double seconds = seconds_since(running.began);
     ++here.timed_calls, here.seconds += seconds;
     if (side != decision.choice) return;  // it was tried elsewhere before
-    if (side == Side::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
+    if (side == Backend::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
         s.machine->set_library(std::string(work.library),
                                std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.library_s)));
         return;
     }
     s.machine->learn(work, side, seconds);
-    if (side == Side::cpu && (decision.basis != Basis::forced || !s.lookout.has_looked()) && !s.context)
+    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.lookout.has_looked()) && !s.context)
         s.forgone_s += (here.calls > timed_at_first ? double(timed_each) : 1.0) *
                        std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
                                                 decision.gpu.library_s));
     if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
-    const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
+    const double other = (side == Backend::gpu ? decision.cpu : decision.gpu).total();
     ++(seconds <= other ? of.right : of.wrong);
 }
 
 bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     State& s = *state_;
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
-    if (memory ? !s.oom_safe : s.options.choice == Choice::gpu) return false;
+    if (memory ? !s.oom_safe : s.options.choice == Backend::gpu) return false;
     s.record(operation, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
     try {
         if (memory) clean_up();
@@ -280,8 +277,8 @@ void Session::clean_up() {
 }
 
 bool Session::save() const noexcept { return state_->machine->save(); }
-Choice Session::choice() const { return state_->options.choice; }
-void Session::set_choice(Choice choice) { state_->options.choice = choice; }
+Backend Session::choice() const { return state_->options.choice; }
+void Session::set_choice(Backend choice) { state_->options.choice = choice; }
 int Session::threads() const { return state_->threads; }
 bool Session::oom_safe() const { return state_->oom_safe; }
 void Session::set_oom_safe(bool on) { state_->oom_safe = on; }

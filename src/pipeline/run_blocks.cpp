@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fit/fit_setup.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
@@ -65,14 +66,14 @@ void try_cpu(Movie& movie, const Job& job, MovieWeighing& weighing) {
     FitInfo unused;
     const auto began = std::chrono::steady_clock::now();
     localize_on_cpu(movie.info(), job, frames, blocks, unused);
-    if (blocks.finished() == frames) weighing.learn(offload::Side::cpu, frames, seconds_since(began));
+    if (blocks.finished() == frames) weighing.learn(Backend::cpu, frames, seconds_since(began));
 }
 
 /// Asks the cost model, where the choice is open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, MovieWeighing& weighing,
                                        FitInfo& info) {
     const FitOptions& options = job.options.fit;
-    if (chosen(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
+    if (environment::backend(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
     if (!weighing.knows_cpu()) try_cpu(movie, job, weighing);
     const offload::Decision decision = weighing.decide(frames);
     info.decision = decision.reason();
@@ -86,7 +87,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     options.stop = job.options.stop;
     MovieWeighing weighing(movie.info(), job);
     const std::optional<offload::Decision> decision = weigh(movie, job, frames, weighing, info);
-    if (decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced) {
+    if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
     }
@@ -96,14 +97,14 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
                      on_gpus.lend(gpu, done, part);
                  },
                  [&] { return on_gpus.ended(); }, [&] { return blocks.finished(); }};
-    if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
+    if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
     info.fits = frames;  // what is told of, where the GPU does not get to the end
     Fitter fitter;
     try {
         const bool done = fitter.run_on_gpus(work, options, info);
         if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
-            weighing.learn(offload::Side::gpu, frames, info.gpus.front().seconds);
+            weighing.learn(Backend::gpu, frames, info.gpus.front().seconds);
         return done;
     } catch (const Cancelled&) {
         return true;  // stopped while it waited for a GPU: nothing more is to be done
@@ -131,14 +132,14 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);
-    const bool by_gpu =
-        chosen(job.options.fit.backend) != Backend::cpu && localize_on_gpus(movie, job, frames, blocks, done.fit);
+    const bool by_gpu = environment::backend(job.options.fit.backend) != Backend::cpu &&
+                        localize_on_gpus(movie, job, frames, blocks, done.fit);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
         const auto began = std::chrono::steady_clock::now();
         localize_on_cpu(movie.info(), job, frames - blocks.finished(), blocks, done.fit);
         if (all && blocks.finished() == frames && !done.fit.decision.empty())
-            MovieWeighing(movie.info(), job).learn(offload::Side::cpu, frames, seconds_since(began));
+            MovieWeighing(movie.info(), job).learn(Backend::cpu, frames, seconds_since(began));
     }
     done.fit.fits = spots;
     done.fit.threads = job.threads;

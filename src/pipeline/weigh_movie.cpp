@@ -32,7 +32,7 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
 }
 
 bool MovieWeighing::knows_cpu() const {
-    return !offload::driver_is_there() || cpu_->knows(movie_work(movie_, job_, 1), offload::Side::cpu);
+    return !offload::driver_is_there() || cpu_->knows(movie_work(movie_, job_, 1), Backend::cpu);
 }
 
 offload::Decision MovieWeighing::decide(std::int64_t frames) {
@@ -48,9 +48,9 @@ offload::Decision MovieWeighing::decide(std::int64_t frames) {
     return decision;
 }
 
-void MovieWeighing::learn(offload::Side side, std::int64_t frames, double seconds) {
+void MovieWeighing::learn(Backend side, std::int64_t frames, double seconds) {
     const offload::Work work = movie_work(movie_, job_, frames);
-    if (side == offload::Side::cpu) cpu_->learn(work, side, seconds);
+    if (side == Backend::cpu) cpu_->learn(work, side, seconds);
     if (machine_ && machine_ != cpu_) machine_->learn(work, side, seconds);
 }
 

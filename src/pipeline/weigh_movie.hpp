@@ -22,7 +22,7 @@ class MovieWeighing {
     bool knows_cpu() const;
     offload::Decision decide(std::int64_t frames);
     /// What so many frames took on one side, without waiting and opening.
-    void learn(offload::Side side, std::int64_t frames, double seconds);
+    void learn(Backend side, std::int64_t frames, double seconds);
 
   private:
     const MovieInfo& movie_;
