@@ -14,6 +14,7 @@
 #include "glint/gpu_fit.hpp"
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "offload/machine.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/typical_psf.hpp"
 

@@ -73,14 +73,7 @@ void RowQueue::close() {
     changed_.notify_all();
 }
 
-void RowQueue::end() {
-    const std::lock_guard lock(mutex_);
-    total_ = finished_, left_ = 0;
-    pieces_.clear();
-    changed_.notify_all();
-}
-
-bool RowQueue::wait_for_rows(const StopFlag* stop) {
+bool RowQueue::wait_for_work(const StopFlag* stop) {
     std::unique_lock lock(mutex_);
     while (!over() && pieces_.empty()) {
         if (stop && *stop) throw Cancelled("the fit was stopped");

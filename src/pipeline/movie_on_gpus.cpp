@@ -2,8 +2,8 @@
 //
 // A thread takes a block from its file to its rows: it reads the block into pinned memory, has one of a few GpuWorkers do
 // its part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels and
-// the CPU's part of different blocks overlap. Whoever lends a GPU while nobody runs the blocks runs them; a GPU that fails
-// takes its workers with it, and the block goes to another worker.
+// the CPU's part of different blocks overlap. The thread of a GPU that comes while nobody runs the blocks runs them; a GPU
+// that fails takes its workers with it, and the block goes to another worker.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 
@@ -33,9 +33,9 @@ struct PinnedBlock : Block {
     gpu::Pinned<std::byte> counts;
 };
 
-/// What a thread has for the CPU's part.
-struct Hands {
-    explicit Hands(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
+/// What a thread needs for the CPU's part.
+struct ThreadState {
+    explicit ThreadState(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
     Fitter fitter;
     FoundSpots found;
 };
@@ -75,17 +75,16 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 
 }  // namespace
 
-/// A GPU while it is lent.
-struct MovieOnGpus::Lender {
-    Lender(GpuFitter& fitter, const std::function<void(std::int64_t)>& told, const MovieInfo& movie, const Job& job,
-           int block_frames)
-        : gpu(fitter), done(told), workers(workers_of(fitter, movie, job, block_frames)), keeper(gpu, workers.size()) {}
+/// A GPU while it localizes.
+struct MovieOnGpus::GpuInUse {
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames)
+        : fitter(of), workers(workers_of(of, movie, job, block_frames)), keeper(of, workers.size()) {}
 
-    GpuFitter& gpu;
-    const std::function<void(std::int64_t)>& done;
+    GpuFitter& fitter;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     LeaseKeeper keeper;
     std::size_t busy = 0;        // workers that a thread has; under State::mutex, as what follows
+    std::int64_t fits = 0;       // that are final
     std::exception_ptr failure;  // set: none of them is taken any more
 };
 
@@ -104,81 +103,95 @@ struct MovieOnGpus::State {
     const BlockPlan plan;
     const int useful_gpus;
 
-    struct Loan {
-        Lender* lender;
+    struct Borrowed {
+        GpuInUse* gpu;
         GpuWorker* worker;
     };
     std::mutex mutex;  // for what follows
     std::condition_variable changed;
-    std::deque<Loan> idle;  // in turn, so that all GPUs are used alike
-    std::vector<Lender*> lenders;
+    std::deque<Borrowed> idle;  // in turn, so that all GPUs are used alike
+    std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool running = false, ended = false;
+    bool closed = false;  // nothing more is to be begun: something went wrong that stops all
+    std::chrono::steady_clock::time_point progressed = std::chrono::steady_clock::now();
 
-    void add(Lender& lender);
-    void withdraw(Lender& lender);  // with the mutex held
-    Loan take();
-    void put_back(const Loan& loan, std::exception_ptr failure = nullptr);
-    void run_with(Lender& lender, std::unique_lock<std::mutex>& lock);
+    void add(GpuInUse& gpu);
+    void withdraw(GpuInUse& gpu);  // with the mutex held
+    Borrowed borrow();
+    void put_back(const Borrowed& borrowed);  // with the mutex held
+    void succeeded(const Borrowed& borrowed, std::int64_t fits);
+    void failed(const Borrowed& borrowed, std::exception_ptr failure);
+    void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
     void run(const gpu::Context& context);
     void localize(PinnedBlock& block, FoundSpots& found);
 };
 
-void MovieOnGpus::State::add(Lender& lender) {
+void MovieOnGpus::State::add(GpuInUse& gpu) {
     const std::lock_guard lock(mutex);
-    lenders.push_back(&lender);
-    for (const auto& worker : lender.workers) idle.push_back({&lender, worker.get()});
+    gpus.push_back(&gpu);
+    for (const auto& worker : gpu.workers) idle.push_back({&gpu, worker.get()});
     changed.notify_all();
 }
 
-void MovieOnGpus::State::withdraw(Lender& lender) {
-    std::erase(lenders, &lender);
-    std::erase_if(idle, [&](const Loan& loan) { return loan.lender == &lender; });
+void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
+    std::erase(gpus, &gpu);
+    std::erase_if(idle, [&](const Borrowed& worker) { return worker.gpu == &gpu; });
     changed.notify_all();
 }
 
-/// Waits for one; where no GPU is left, throws what the last one failed by.
-MovieOnGpus::State::Loan MovieOnGpus::State::take() {
+/// Waits for a worker; where no GPU is left, throws what the last one failed by.
+MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !idle.empty() || lenders.empty(); });
+    changed.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
     if (idle.empty()) std::rethrow_exception(last_failure);
-    const Loan loan = idle.front();
+    const Borrowed borrowed = idle.front();
     idle.pop_front();
-    ++loan.lender->busy;
-    return loan;
+    ++borrowed.gpu->busy;
+    return borrowed;
 }
 
-void MovieOnGpus::State::put_back(const Loan& loan, std::exception_ptr failure) {
-    const std::lock_guard lock(mutex);
-    Lender& lender = *loan.lender;
-    --lender.busy;
-    if (failure && !lender.failure) {
-        lender.failure = last_failure = failure;
-        withdraw(lender);
-    }
-    if (!lender.failure) idle.push_back(loan);
+void MovieOnGpus::State::put_back(const Borrowed& borrowed) {
+    --borrowed.gpu->busy;
+    if (!borrowed.gpu->failure) idle.push_back(borrowed);
     changed.notify_all();
+}
+
+void MovieOnGpus::State::succeeded(const Borrowed& borrowed, std::int64_t fits) {
+    const std::lock_guard lock(mutex);
+    borrowed.gpu->fits += fits;
+    progressed = std::chrono::steady_clock::now();
+    put_back(borrowed);
+}
+
+void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr failure) {
+    const std::lock_guard lock(mutex);
+    GpuInUse& gpu = *borrowed.gpu;
+    if (!gpu.failure) {
+        gpu.failure = last_failure = failure;
+        withdraw(gpu);
+    }
+    put_back(borrowed);
 }
 
 /// The GPU's part of a block.
 void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
     for (bool done = false; !done;) {
-        const Loan loan = take();
+        const Borrowed borrowed = borrow();
         block.result = {};
         block.result.first_frame = block.first;
-        std::exception_ptr failure;
         try {
-            loan.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
-            loan.lender->keeper.look();
-            loan.lender->done(std::int64_t(found.fits.count()));
+            borrowed.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
+            borrowed.gpu->keeper.look();
+            succeeded(borrowed, std::int64_t(found.fits.count()));
             done = true;
         } catch (const gpu::GpuError&) {
-            failure = std::current_exception();
+            failed(borrowed, std::current_exception());
         } catch (...) {
-            put_back(loan);
+            const std::lock_guard lock(mutex);
+            put_back(borrowed);
             throw;
         }
-        put_back(loan, failure);
     }
 }
 
@@ -188,9 +201,9 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
         items.emplace_back();
         items.back().counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
     }
-    tbb::enumerable_thread_specific<Hands> hands([&] { return Hands(job); });
+    tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
     blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
-        Hands& mine = hands.local();
+        ThreadState& mine = threads.local();
         blocks.read(block, block.counts.data());
         if (block.count == 0) return;
         localize(block, mine.found);
@@ -203,7 +216,7 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
 }
 
 /// Until there is nothing left to do, or no GPU left, or something else went wrong, which it throws.
-void MovieOnGpus::State::run_with(Lender& lender, std::unique_lock<std::mutex>& lock) {
+void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
     running = true;
     lock.unlock();
     const auto stop = [&](bool at_end) {
@@ -212,12 +225,12 @@ void MovieOnGpus::State::run_with(Lender& lender, std::unique_lock<std::mutex>& 
         changed.notify_all();
     };
     try {
-        run(lender.gpu.context());
+        run(gpu.fitter.context());
     } catch (const gpu::GpuError&) {
         stop(false);
-        if (!lender.failure) {  // before a worker was asked
-            lender.failure = last_failure = std::current_exception();
-            withdraw(lender);
+        if (!gpu.failure) {  // before a worker was asked
+            gpu.failure = last_failure = std::current_exception();
+            withdraw(gpu);
         }
         return;
     } catch (...) {
@@ -233,38 +246,61 @@ MovieOnGpus::~MovieOnGpus() = default;
 
 int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }
 
-bool MovieOnGpus::ended() const {
+bool MovieOnGpus::wait_for_work(const StopFlag*) {
+    const std::lock_guard lock(state_->mutex);
+    return !state_->ended && !state_->closed;
+}
+
+bool MovieOnGpus::wait_for_end(double seconds) {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                    [&] { return state_->ended || state_->closed; });
+}
+
+void MovieOnGpus::close() {
+    const std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+    state_->changed.notify_all();
+}
+
+bool MovieOnGpus::is_finished() const {
     const std::lock_guard lock(state_->mutex);
     return state_->ended;
 }
 
-void MovieOnGpus::lend(GpuFitter& gpu, const std::function<void(std::int64_t)>& done, FitInfo& info) {
+std::chrono::steady_clock::time_point MovieOnGpus::progressed() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->progressed;
+}
+
+void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
     State& state = *state_;
-    info.backend = "gpu", info.device = gpu.context().name();
-    Lender lender(gpu, done, state.movie, state.job, state.plan.frames);
-    state.add(lender);
+    part.backend = "gpu", part.device = fitter.context().name();
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames);
+    state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
-        state.withdraw(lender);
-        state.changed.wait(lock, [&] { return lender.busy == 0; });
-        for (const auto& worker : lender.workers) {
+        state.withdraw(gpu);
+        state.changed.wait(lock, [&] { return gpu.busy == 0; });
+        for (const auto& worker : gpu.workers) {
             const GpuTimes& times = worker->times();
-            info.bytes_up += times.bytes_up, info.bytes_down += times.bytes_down;
-            info.transfer_seconds += times.upload, info.kernel_seconds += times.detect + times.fit;
+            part.bytes_up += times.bytes_up, part.bytes_down += times.bytes_down;
+            part.transfer_seconds += times.upload, part.kernel_seconds += times.detect + times.fit;
         }
+        part.fits = gpu.fits, useful = gpu.fits > 0;
     };
     std::unique_lock lock(state.mutex);
     try {
-        while (!state.ended && !lender.failure)
+        while (!state.ended && !gpu.failure)
             if (state.running)
                 state.changed.wait(lock);
             else
-                state.run_with(lender, lock);
+                state.run_with(gpu, lock);
     } catch (...) {
         leave(lock);
         throw;
     }
     leave(lock);
-    if (lender.failure && !state.ended) std::rethrow_exception(lender.failure);
+    if (gpu.failure && !state.ended) std::rethrow_exception(gpu.failure);
 }
 
 }  // namespace glint

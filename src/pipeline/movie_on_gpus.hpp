@@ -3,32 +3,38 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "glint/gpu_fit.hpp"
+#include "offload/run_on_devices.hpp"
 #include "pipeline/blocks_in_order.hpp"
 
 namespace glint {
 
-class MovieOnGpus {
+/// It is finished when no frame is left, or none that can be read, or it was stopped.
+class MovieOnGpus final : public offload::Workload {
   public:
     /// `frames`: about how many there are.
     MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
-    ~MovieOnGpus();
+    ~MovieOnGpus() override;
 
-    /// Has frames localized by this GPU too, from a thread for each GPU, until none is left, or this GPU fails: throws
-    /// gpu::GpuError then, and others do what it had begun. Throws what the sink of `blocks` throws. `done` is told of
-    /// blocks, with their number of fits, from any thread. `info`: what the GPU did, also when this throws.
-    void lend(GpuFitter& gpu, const std::function<void(std::int64_t fits)>& done, FitInfo& info);
+    /// Has frames localized by this GPU too, from a thread for each GPU, until it is finished, or this GPU fails: throws
+    /// gpu::GpuError then, and others do what it had begun. Throws what the sink of `blocks` throws. `part`: what the
+    /// GPU did, also when this throws; `useful`: some fits were among it.
+    void run_on(GpuFitter& gpu, FitInfo& part, bool& useful);
 
     int useful_gpus() const;  ///< those that are not still being opened when the others have finished
 
-    bool ended() const;  ///< no frame is left, or none that can be read, or it was stopped
+    bool wait_for_work(const StopFlag* stop) override;
+    bool wait_for_end(double seconds) override;
+    void close() override;
+    bool is_finished() const override;
+    std::chrono::steady_clock::time_point progressed() const override;
 
   private:
-    struct Lender;
+    struct GpuInUse;
     struct State;
     std::unique_ptr<State> state_;
 };

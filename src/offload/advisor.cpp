@@ -1,0 +1,80 @@
+// Asking the cost model, and teaching it.
+// SPDX-License-Identifier: MIT
+#include "offload/advisor.hpp"
+
+#include <algorithm>
+
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/stream.hpp"
+#include "offload/measure.hpp"
+
+namespace glint::offload {
+
+bool Advisor::too_short(const Work& work) const {
+    return !lookout_.has_looked() && driver_is_there() &&
+           cpu_->estimate(work).cpu.total() + forgone_s_ < least_opening_s;
+}
+
+Decision Advisor::cpu_at_once(const Work& work) const {
+    Decision decision;
+    decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::estimated;
+    decision.cpu = cpu_->estimate(work).cpu, decision.gpu.context_s = least_opening_s;
+    decision.speedup = least_opening_s / std::max(decision.cpu.total(), 1e-9), decision.spread = 1;
+    return decision;
+}
+
+void Advisor::look(Circumstances& at, std::uint64_t lease_bytes) {
+    const Outlook& seen = lookout_.now(lease_bytes);
+    if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
+    at.wait_s = seen.wait_s, at.contention = seen.contention;
+}
+
+const Machine& Advisor::machine_for(Circumstances& at) {
+    at.forgone_s = forgone_s_;
+    const Outlook& seen = lookout_.last();
+    if (!at.context_open && !seen.uuid.empty() && machine_->key().gpu_uuid != seen.uuid)
+        machine_ = machine_with(seen.uuid, seen.driver);
+    return *machine_;
+}
+
+Decision Advisor::decide(const Work& work, Circumstances at) {
+    const Machine& machine = machine_for(at);
+    return offload::decide(machine, at, work);
+}
+
+Decision Advisor::explain(const Work& work, Circumstances at) {
+    const Machine& machine = machine_for(at);
+    Decision decision = offload::decide(machine, at, work);
+    if (decision.basis != Basis::forced) decision.flips_at = flip_size(machine, at, work);
+    return decision;
+}
+
+void Advisor::learn(const Work& work, Backend side, double seconds) {
+    if (side == Backend::cpu) cpu_->learn(work, side, seconds);
+    if (machine_ != cpu_) machine_->learn(work, side, seconds);
+}
+
+void Advisor::learn_library(const Work& work, double seconds) {
+    machine_->set_library(std::string(work.library), std::max(0.0, seconds));
+}
+
+void Advisor::learn_first(const Work& work, double seconds) {
+    learn_library(work, seconds - machine_->estimate(work).gpu.total());
+}
+
+void Advisor::forgo(const Decision& decision, double seconds, double calls) {
+    const Terms& gpu = decision.gpu;
+    forgone_s_ += calls * std::max(0.0, seconds - (gpu.total() - gpu.wait_s - gpu.context_s - gpu.library_s));
+}
+
+void Advisor::opened(const std::string& uuid, double seconds, const gpu::Context& context) {
+    machine_ = machine_with(uuid, gpu::inventory().driver_version);
+    machine_->set_context(seconds);
+    forgone_s_ = 0;
+    if (Constants constants = machine_->constants(); !constants.gpu_measured()) {
+        measure_gpu(context, gpu::Stream(context), constants);
+        machine_->set(constants);
+    }
+}
+
+}  // namespace glint::offload
