@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "arrays/samples.hpp"
+#include "base/clock.hpp"
 #include "cli/bench.hpp"
 #include "cli/console.hpp"
 #include "cli/offload_fits.hpp"
@@ -63,9 +63,6 @@ struct Case {
     Backend faster() const { return gpu_s < cpu_s ? Backend::gpu : Backend::cpu; }
     bool matters() const { return std::max(cpu_s, gpu_s) >= band * std::min(cpu_s, gpu_s); }
 };
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 template <class Run>
 double best_seconds(const Run& run) {

@@ -1,9 +1,9 @@
 // The same calls with and without a session, interleaved.
 // SPDX-License-Identifier: MIT
 #include "cli/offload_overhead.hpp"
+#include "base/clock.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <complex>
 #include <functional>
 #include <limits>
@@ -22,9 +22,6 @@ using namespace glint::arrays;
 
 constexpr int rounds = 7;
 constexpr double round_s = 0.02;  // about
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 /// The best round of each, in turn, so that both meet the same machine. `wait` ends a round.
 void time_both(const std::function<void()>& ours, const std::function<void()>& library,

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "fit/beside_gpus.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
@@ -29,9 +29,6 @@ namespace {
 constexpr std::int64_t sample_of_each_thread = 2048;        // ROIs
 constexpr double further_gpu_s = 0.2;                       // that opening one takes
 constexpr std::size_t worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that fills the link
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Both sides are known, and either may be taken.
 bool is_estimate(const offload::Decision& decision) {
@@ -163,12 +160,9 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
         }
         advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, best_s);
     }
-    offload::Circumstances at;
-    at.context_open = at.library_loaded = pool.held() > 0;
-    at.threshold_bytes = environment::offload_threshold_bytes();
-    if (!at.context_open && advisor.too_short(work)) return advisor.cpu_at_once(work);
-    if (!at.context_open) advisor.look(at, stack.options.gpu_memory_bytes);
-    return advisor.explain(work, at);
+    const bool gpu_open = pool.held() > 0;
+    if (!gpu_open && advisor.too_short(work)) return advisor.cpu_at_once(work);
+    return advisor.explain_now(work, stack.options.gpu_memory_bytes, gpu_open);
 }
 
 /// Whether the pixels lie in page-locked memory; without a context there is none.
@@ -226,12 +220,9 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
         RowShare share(queue);
         try {
             gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, options, view(stack.fits), share, &part);
-        } catch (const gpu::GpuError&) {
+        } catch (...) {
             useful = share.finished() > 0;
             if (options.restart_batches) share.give_back_finished();
-            part.fits = share.finished();
-            throw;
-        } catch (...) {
             part.fits = share.finished();
             throw;
         }

@@ -5,18 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
 
 namespace glint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 struct FitDevice final : offload::Device {
     FitDevice(gpu::Lease lease, std::int64_t batch_size) : Device(lease), fitter(std::move(lease), batch_size) {}
@@ -34,8 +31,6 @@ void add_part(FitInfo& info, FitInfo part, const offload::Device& device, double
 }
 
 }  // namespace
-
-GpuFitter& fitter_of(offload::Device& device) { return static_cast<FitDevice&>(device).fitter; }
 
 offload::DeviceRequest device_request(const FitOptions& options) {
     offload::DeviceRequest request;
@@ -79,7 +74,7 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
             add_part(info, std::move(part), device, seconds_since(work_began));
         };
         try {
-            fit(fitter_of(device), part, useful);
+            fit(static_cast<FitDevice&>(device).fitter, part, useful);
         } catch (...) {
             note();
             throw;

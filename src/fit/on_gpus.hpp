@@ -30,7 +30,4 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
 /// Why what is left was the CPU's, where run_on_gpus() did not get to the end.
 std::string why_cpu(const offload::DevicePool& pool, std::int64_t finished, const FitInfo& info);
 
-/// The GpuFitter of a device that run_on_gpus() opened.
-GpuFitter& fitter_of(offload::Device& device);
-
 }  // namespace glint

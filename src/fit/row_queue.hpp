@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <vector>
 
-#include "glint/progress.hpp"
-#include "offload/run_on_devices.hpp"
+#include "offload/workload.hpp"
 
 namespace glint {
 
@@ -38,27 +35,18 @@ class RowQueue final : public offload::Workload {
     std::int64_t finished() const;
     std::int64_t left() const;  ///< to be taken
 
-    bool wait_for_work(const StopFlag* stop) override;
-    bool wait_for_end(double seconds) override;
-    void close() override;
-    bool is_finished() const override;
-    std::chrono::steady_clock::time_point progressed() const override;
-
   private:
     void tell();
-    bool over() const { return closed_ || finished_ == total_; }
+    bool all_done() const override { return finished_ == total_; }
+    bool some_to_do() const override { return !pieces_.empty(); }
 
     const std::int64_t total_;
     const int sharers_;
     const Told told_;
     std::mutex telling_;
-    std::int64_t told_of_ = 0;  // under `telling_`
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;  // rows came back, or it is over
-    std::vector<RowRange> pieces_;     // the last one is taken from first
+    std::int64_t told_of_ = 0;      // under `telling_`
+    std::vector<RowRange> pieces_;  // the last one is taken from first; under mutex_, as what follows
     std::int64_t left_, finished_ = 0;
-    bool closed_ = false;
-    std::chrono::steady_clock::time_point progressed_ = std::chrono::steady_clock::now();
 };
 
 /// What one of those who draw has taken. Use it from one thread.

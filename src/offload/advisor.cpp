@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/stream.hpp"
 #include "offload/measure.hpp"
@@ -47,6 +48,14 @@ Decision Advisor::explain(const Work& work, Circumstances at) {
     Decision decision = offload::decide(machine, at, work);
     if (decision.basis != Basis::forced) decision.flips_at = flip_size(machine, at, work);
     return decision;
+}
+
+Decision Advisor::explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open) {
+    Circumstances at;
+    at.context_open = at.library_loaded = gpu_open;
+    at.threshold_bytes = environment::offload_threshold_bytes();
+    if (!gpu_open) look(at, lease_bytes);
+    return explain(work, at);
 }
 
 void Advisor::learn(const Work& work, Backend side, double seconds) {

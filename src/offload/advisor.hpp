@@ -30,6 +30,8 @@ class Advisor {
     Decision decide(const Work& work, Circumstances at);
     /// As decide(), with flips_at.
     Decision explain(const Work& work, Circumstances at);
+    /// The same with a look at the GPUs where none is open. An open one has its libraries loaded.
+    Decision explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open);
 
     /// What work took on one side, without waiting for a GPU and opening it.
     void learn(const Work& work, Backend side, double seconds);

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 
@@ -34,9 +35,6 @@ constexpr std::uint64_t room_to_spare = std::uint64_t(64) << 20;  // a memory po
 constexpr int most_failures = 8;  // one after the other, though the GPU was not full: it will not do
 constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05, look_again_s = 0.5;
 constexpr double notable_wait_s = 0.1;
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 /// Others have what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999 too.
 bool is_full(const gpu::GpuError& error, bool opening) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -10,23 +9,9 @@
 
 #include "glint/progress.hpp"
 #include "offload/device_pool.hpp"
+#include "offload/workload.hpp"
 
 namespace glint::offload {
-
-/// Work that is done part by part, by several devices and others at once. Thread-safe.
-class Workload {
-  public:
-    virtual ~Workload() = default;
-    /// Waits until there is something to do; false: everything is finished, or it was closed. Throws Cancelled.
-    virtual bool wait_for_work(const StopFlag* stop) = 0;
-    /// Waits so long at most; true: everything is finished, or it was closed.
-    virtual bool wait_for_end(double seconds) = 0;
-    /// From now on there is nothing to do: something went wrong that stops all.
-    virtual void close() = 0;
-    virtual bool is_finished() const = 0;
-    /// When a part was last finished; at first, when this was made.
-    virtual std::chrono::steady_clock::time_point progressed() const = 0;
-};
 
 struct DeviceRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;  ///< to lease of each device, beyond the context

@@ -24,31 +24,11 @@ class Parts final : public Workload {
         --left_, progressed_ = std::chrono::steady_clock::now();
         changed_.notify_all();
     }
-    bool wait_for_work(const StopFlag*) override { return !wait_for_end(0); }
-    bool wait_for_end(double seconds) override {
-        std::unique_lock lock(mutex_);
-        return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return closed_ || left_ <= 0; });
-    }
-    void close() override {
-        const std::lock_guard lock(mutex_);
-        closed_ = true;
-        changed_.notify_all();
-    }
-    bool is_finished() const override {
-        const std::lock_guard lock(mutex_);
-        return left_ <= 0;
-    }
-    std::chrono::steady_clock::time_point progressed() const override {
-        const std::lock_guard lock(mutex_);
-        return progressed_;
-    }
 
   private:
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;
+    bool all_done() const override { return left_ <= 0; }
+    bool some_to_do() const override { return true; }
     int left_;
-    bool closed_ = false;
-    std::chrono::steady_clock::time_point progressed_ = std::chrono::steady_clock::now();
 };
 
 struct ContextAlone final : Device {

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/clock.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "offload/advisor.hpp"
@@ -18,8 +19,6 @@
 namespace glint::offload {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
 constexpr double first_rest_s = 1, longest_rest_s = 300;
 constexpr std::size_t most_fallbacks = 100;
@@ -27,8 +26,6 @@ constexpr std::size_t most_fallbacks = 100;
 // have to be waited for to be timed: the GPU idles meanwhile, for some 10 us.
 constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3;
 constexpr std::chrono::milliseconds between_waits(5);
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 

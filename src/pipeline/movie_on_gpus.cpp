@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -83,12 +82,12 @@ struct MovieOnGpus::GpuInUse {
     GpuFitter& fitter;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     LeaseKeeper keeper;
-    std::size_t busy = 0;        // workers that a thread has; under State::mutex, as what follows
+    std::size_t busy = 0;        // workers that a thread has; under State::mutex_, as what follows
     std::int64_t fits = 0;       // that are final
     std::exception_ptr failure;  // set: none of them is taken any more
 };
 
-struct MovieOnGpus::State {
+struct MovieOnGpus::State final : offload::Workload {
     State(const MovieInfo& of, const Job& wanted, std::int64_t frames, BlocksInOrder& in_order)
         : movie(of),
           job(wanted),
@@ -107,19 +106,19 @@ struct MovieOnGpus::State {
         GpuInUse* gpu;
         GpuWorker* worker;
     };
-    std::mutex mutex;  // for what follows
-    std::condition_variable changed;
+    using Workload::changed_, Workload::mutex_;  // for run_on()
+    // Under mutex_:
     std::deque<Borrowed> idle;  // in turn, so that all GPUs are used alike
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool running = false, ended = false;
-    bool closed = false;  // nothing more is to be begun: something went wrong that stops all
-    std::chrono::steady_clock::time_point progressed = std::chrono::steady_clock::now();
 
+    bool all_done() const override { return ended; }
+    bool some_to_do() const override { return true; }  // for one GPU more, until all ends
     void add(GpuInUse& gpu);
-    void withdraw(GpuInUse& gpu);  // with the mutex held
+    void withdraw(GpuInUse& gpu);  // with mutex_ held
     Borrowed borrow();
-    void put_back(const Borrowed& borrowed);  // with the mutex held
+    void put_back(const Borrowed& borrowed);  // with mutex_ held
     void succeeded(const Borrowed& borrowed, std::int64_t fits);
     void failed(const Borrowed& borrowed, std::exception_ptr failure);
     void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
@@ -128,22 +127,22 @@ struct MovieOnGpus::State {
 };
 
 void MovieOnGpus::State::add(GpuInUse& gpu) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_);
     gpus.push_back(&gpu);
     for (const auto& worker : gpu.workers) idle.push_back({&gpu, worker.get()});
-    changed.notify_all();
+    changed_.notify_all();
 }
 
 void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
     std::erase(gpus, &gpu);
     std::erase_if(idle, [&](const Borrowed& worker) { return worker.gpu == &gpu; });
-    changed.notify_all();
+    changed_.notify_all();
 }
 
 /// Waits for a worker; where no GPU is left, throws what the last one failed by.
 MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
     if (idle.empty()) std::rethrow_exception(last_failure);
     const Borrowed borrowed = idle.front();
     idle.pop_front();
@@ -154,18 +153,18 @@ MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
 void MovieOnGpus::State::put_back(const Borrowed& borrowed) {
     --borrowed.gpu->busy;
     if (!borrowed.gpu->failure) idle.push_back(borrowed);
-    changed.notify_all();
+    changed_.notify_all();
 }
 
 void MovieOnGpus::State::succeeded(const Borrowed& borrowed, std::int64_t fits) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_);
     borrowed.gpu->fits += fits;
-    progressed = std::chrono::steady_clock::now();
+    progressed_ = std::chrono::steady_clock::now();
     put_back(borrowed);
 }
 
 void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr failure) {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_);
     GpuInUse& gpu = *borrowed.gpu;
     if (!gpu.failure) {
         gpu.failure = last_failure = failure;
@@ -188,7 +187,7 @@ void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
         } catch (const gpu::GpuError&) {
             failed(borrowed, std::current_exception());
         } catch (...) {
-            const std::lock_guard lock(mutex);
+            const std::lock_guard lock(mutex_);
             put_back(borrowed);
             throw;
         }
@@ -222,7 +221,7 @@ void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& l
     const auto stop = [&](bool at_end) {
         lock.lock();
         running = false, ended = at_end;
-        changed.notify_all();
+        changed_.notify_all();
     };
     try {
         run(gpu.fitter.context());
@@ -246,32 +245,7 @@ MovieOnGpus::~MovieOnGpus() = default;
 
 int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }
 
-bool MovieOnGpus::wait_for_work(const StopFlag*) {
-    const std::lock_guard lock(state_->mutex);
-    return !state_->ended && !state_->closed;
-}
-
-bool MovieOnGpus::wait_for_end(double seconds) {
-    std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                                    [&] { return state_->ended || state_->closed; });
-}
-
-void MovieOnGpus::close() {
-    const std::lock_guard lock(state_->mutex);
-    state_->closed = true;
-    state_->changed.notify_all();
-}
-
-bool MovieOnGpus::is_finished() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->ended;
-}
-
-std::chrono::steady_clock::time_point MovieOnGpus::progressed() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->progressed;
-}
+offload::Workload& MovieOnGpus::workload() { return *state_; }
 
 void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
     State& state = *state_;
@@ -280,7 +254,7 @@ void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
     state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
         state.withdraw(gpu);
-        state.changed.wait(lock, [&] { return gpu.busy == 0; });
+        state.changed_.wait(lock, [&] { return gpu.busy == 0; });
         for (const auto& worker : gpu.workers) {
             const GpuTimes& times = worker->times();
             part.bytes_up += times.bytes_up, part.bytes_down += times.bytes_down;
@@ -288,11 +262,11 @@ void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
         }
         part.fits = gpu.fits, useful = gpu.fits > 0;
     };
-    std::unique_lock lock(state.mutex);
+    std::unique_lock lock(state.mutex_);
     try {
         while (!state.ended && !gpu.failure)
             if (state.running)
-                state.changed.wait(lock);
+                state.changed_.wait(lock);
             else
                 state.run_with(gpu, lock);
     } catch (...) {

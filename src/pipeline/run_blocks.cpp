@@ -5,12 +5,12 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
 #include "glint/environment.hpp"
@@ -54,10 +54,6 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
     for (const Worker& worker : workers) add(info, worker.fit_info());
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// How fast the CPU is with this movie, from a few of its frames, which count for nothing else.
 void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::int64_t frames = 2 * job.threads;
@@ -67,7 +63,7 @@ void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::function<void(BlockResult)> drop = [](BlockResult) {};
     BlocksInOrder blocks(movie, job, next, drop);
     FitInfo unused;
-    const auto began = std::chrono::steady_clock::now();
+    const Clock::time_point began = Clock::now();
     localize_on_cpu(movie.info(), job, frames, blocks, unused);
     if (blocks.finished() == frames)
         advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds_since(began));
@@ -80,10 +76,7 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
     if (environment::backend(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
-    offload::Circumstances at;
-    at.threshold_bytes = environment::offload_threshold_bytes();
-    advisor.look(at, options.gpu_memory_bytes);
-    const offload::Decision decision = advisor.explain(work, at);
+    const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, false);
     info.decision = decision.reason();
     if (options.on_decision) options.on_decision(info.decision + '\n' + decision.table());
     return decision;
@@ -114,7 +107,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
     info.fits = frames;  // what is told of, where the GPU does not get to the end
     try {
-        const bool done = run_on_gpus(pool, std::move(request), on_gpus, options, localize, info).finished;
+        const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
         if (!done) info.note = why_cpu(pool, blocks.finished(), info);
         if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
             advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
@@ -149,7 +142,7 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
                         localize_on_gpus(movie, job, frames, blocks, done.fit);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
-        const auto began = std::chrono::steady_clock::now();
+        const Clock::time_point began = Clock::now();
         localize_on_cpu(movie.info(), job, frames - blocks.finished(), blocks, done.fit);
         if (all && blocks.finished() == frames && !done.fit.decision.empty())
             offload::Advisor().learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds_since(began));
