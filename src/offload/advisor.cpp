@@ -11,9 +11,8 @@
 
 namespace glint::offload {
 
-bool Advisor::too_short(const Work& work) const {
-    return !lookout_.has_looked() && driver_is_there() &&
-           cpu_->estimate(work).cpu.total() + forgone_s_ < least_opening_s;
+bool Advisor::is_short(const Work& work) const {
+    return driver_is_there() && cpu_->estimate(work).cpu.total() + forgone_s_ < least_opening_s;
 }
 
 Decision Advisor::cpu_at_once(const Work& work) const {
@@ -24,26 +23,7 @@ Decision Advisor::cpu_at_once(const Work& work) const {
     return decision;
 }
 
-void Advisor::look(Circumstances& at, std::uint64_t lease_bytes) {
-    const Outlook& seen = lookout_.now(lease_bytes);
-    if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
-    at.wait_s = seen.wait_s, at.contention = seen.contention;
-}
-
-const Machine& Advisor::machine_for(Circumstances& at) {
-    at.forgone_s = forgone_s_;
-    const Outlook& seen = lookout_.last();
-    if (!at.context_open && !seen.uuid.empty() && machine_->key().gpu_uuid != seen.uuid)
-        machine_ = machine_with(seen.uuid, seen.driver);
-    return *machine_;
-}
-
-Decision Advisor::decide(const Work& work, Circumstances at) {
-    const Machine& machine = machine_for(at);
-    return offload::decide(machine, at, work);
-}
-
-Decision Advisor::explain(const Work& work, Circumstances at) {
+Decision Advisor::explain(const Work& work, Circumstances& at) {
     const Machine& machine = machine_for(at);
     Decision decision = offload::decide(machine, at, work);
     if (decision.basis != Basis::forced) decision.flips_at = flip_size(machine, at, work);

@@ -13,23 +13,27 @@
 
 namespace glint::offload {
 
-/// Not thread-safe.
+/// Not thread-safe. What a session asks before each operation stands in this header: that takes some nanoseconds.
 class Advisor {
   public:
     /// Whether it is known how fast the CPU is with such work.
     bool knows_cpu(const Work& work) const { return cpu_->knows(work, Backend::cpu); }
     /// The CPU is done before a GPU could be opened, or even looked for. Asked while no GPU is open.
-    bool too_short(const Work& work) const;
+    bool too_short(const Work& work) const { return !lookout_.has_looked() && is_short(work); }
     /// The decision for work that is.
     Decision cpu_at_once(const Work& work) const;
 
     /// Fills in what is to be expected of the GPUs, for a lease of so many bytes beyond the context. Looks at them, once
     /// a second at most.
-    void look(Circumstances& at, std::uint64_t lease_bytes);
-    /// `at`, but for what was forgone, which the advisor knows.
-    Decision decide(const Work& work, Circumstances at);
+    void look(Circumstances& at, std::uint64_t lease_bytes) {
+        const Outlook& seen = lookout_.now(lease_bytes);
+        if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
+        at.wait_s = seen.wait_s, at.contention = seen.contention;
+    }
+    /// Fills in what was forgone, which the advisor knows. By reference: a copy would cost a tenth of the decision.
+    Decision decide(const Work& work, Circumstances& at) { return offload::decide(machine_for(at), at, work); }
     /// As decide(), with flips_at.
-    Decision explain(const Work& work, Circumstances at);
+    Decision explain(const Work& work, Circumstances& at);
     /// The same with a look at the GPUs where none is open. An open one has its libraries loaded.
     Decision explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open);
 
@@ -54,7 +58,14 @@ class Advisor {
     bool save() const noexcept { return machine_->save(); }
 
   private:
-    const Machine& machine_for(Circumstances& at);
+    const Machine& machine_for(Circumstances& at) {
+        at.forgone_s = forgone_s_;
+        const Outlook& seen = lookout_.last();
+        if (!at.context_open && !seen.uuid.empty() && machine_->key().gpu_uuid != seen.uuid)
+            machine_ = machine_with(seen.uuid, seen.driver);
+        return *machine_;
+    }
+    bool is_short(const Work& work) const;
 
     std::shared_ptr<Machine> cpu_ = machine_with("", "");  // what is known without a GPU
     std::shared_ptr<Machine> machine_ = cpu_;              // with the GPU that is open, or would be taken

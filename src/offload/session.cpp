@@ -151,9 +151,15 @@ Session::~Session() {
 }
 Session::Session(Session&&) noexcept = default;
 
-Decision Session::decide(const Work& work) const { return state_->advisor.decide(work, state_->circumstances(work)); }
+Decision Session::decide(const Work& work) const {
+    Circumstances at = state_->circumstances(work);
+    return state_->advisor.decide(work, at);
+}
 
-Decision Session::explain(const Work& work) const { return state_->advisor.explain(work, state_->circumstances(work)); }
+Decision Session::explain(const Work& work) const {
+    Circumstances at = state_->circumstances(work);
+    return state_->advisor.explain(work, at);
+}
 
 Session::Running Session::begin(const Work& work) {
     State& s = *state_;
