@@ -27,7 +27,7 @@ BELOW = {
 # The layer that each public header belongs to.
 HEADERS = {
     "error": "base", "units": "base", "progress": "base", "isa": "base", "version": "base",
-    "environment": "base", "if_exists": "base",
+    "environment": "base", "if_exists": "base", "backend": "base",
     "movie": "data", "camera": "data", "psf": "psf", "psf_models": "psf", "rois": "data", "fits": "data", "localizations": "data",
     "picture": "data", "calibration": "data", "roi_view": "data",
     "movie_io": "io", "localization_io": "io", "picture_io": "io", "camera_io": "io",

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "glint/backend.hpp"
+
 namespace glint::environment {
 
 // All throw OptionError for a value that will not do; it names the variable, the value and what would do. A variable
@@ -23,9 +25,8 @@ bool gpu_early_reclaim();
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: where nothing is measured, operations on less stay on the CPU.
 std::uint64_t offload_threshold_bytes();
 
-enum class Backend { automatic, cpu, gpu };
-/// GLINT_BACKEND: `auto`, `cpu`, `gpu` (or `cuda`): what is meant where a program leaves the choice open.
-Backend backend();
+/// What is meant by `asked`: where that leaves the choice open, GLINT_BACKEND (`auto`, `cpu`, `gpu`, or `cuda` for gpu).
+Backend backend(Backend asked = Backend::automatic);
 
 /// GLINT_THREADS, else usable_threads(): how many threads are meant where a program does not say.
 int threads();

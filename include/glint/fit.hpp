@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/backend.hpp"
 #include "glint/fits.hpp"
 #include "glint/progress.hpp"
 #include "glint/psf.hpp"
@@ -19,12 +20,6 @@
 
 namespace glint {
 
-class GpuFitter;
-
-/// Where to fit: `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this
-/// machine (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
-enum class Backend { automatic, cpu, gpu };
-
 /// Told about twice a second while a GPU is waited for: seconds since that began, bytes free where the most are, and
 /// bytes required there, with the context.
 using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
@@ -32,6 +27,8 @@ using OnWait = std::function<void(double elapsed_s, std::uint64_t available_byte
 constexpr int all_gpus = 0;
 
 struct FitOptions {
+    /// `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this machine
+    /// (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
     Backend backend = Backend::cpu;
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in
@@ -114,18 +111,6 @@ Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOption
 Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
          FitInfo* info = nullptr);
 
-/// What else may be done on the GPUs that a Fitter has: a movie (src/pipeline).
-struct GpuWork {
-    std::int64_t total = 0;  ///< frames, say
-    int gpus = 1;            ///< that it keeps busy
-    /// From a thread for each GPU: has the work done by it too, until it has ended; throws what goes wrong on that GPU.
-    /// To tell `done` of fits, from any thread, says that the GPU is of use.
-    std::function<void(GpuFitter& gpu, const std::function<void(std::int64_t fits)>& done, FitInfo& part)> lend;
-    std::function<bool()> ended;                                   ///< nothing is left to do
-    std::function<std::int64_t()> finished;                        ///< of the total
-    double most_wait_s = std::numeric_limits<double>::infinity();  ///< to wait longer for a GPU does not pay
-};
-
 /// fit() for stack after stack: keeps its leases from one to the next, until it is destroyed; others who wait get what
 /// memory it does not use. Once GPUs were asked in vain they are not asked again: Backend::automatic takes the CPU at
 /// once, Backend::gpu throws. Thread-safe; a call waits where others have all GPUs that it may use.
@@ -137,10 +122,6 @@ class Fitter {
              FitInfo* info = nullptr);
     Fits fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},
              FitInfo* info = nullptr);
-
-    /// Does `work` with the leases, the waits and the new attempts of fit(). True: it has ended. False: the rest is for
-    /// the CPU, and `info` says why. Throws as fit(), and what `work` throws but gpu::GpuError.
-    bool run_on_gpus(const GpuWork& work, const FitOptions& options, FitInfo& info);
 
   private:
     struct State;

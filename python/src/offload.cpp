@@ -18,27 +18,24 @@
 namespace glint::python {
 namespace {
 
-using offload::Choice;
 using offload::Decision;
 using offload::Session;
 using offload::Work;
-
-const char* name_of(offload::Side side) { return side == offload::Side::gpu ? "gpu" : "cpu"; }
 
 const char* name_of(offload::Basis basis) {
     constexpr const char* names[] = {"measured", "estimated", "rules", "forced"};
     return names[int(basis)];
 }
 
-Choice choice_of(const std::string& name) {
-    if (name == "auto") return Choice::automatic;
-    if (name == "cpu") return Choice::cpu;
-    if (name == "gpu") return Choice::gpu;
+Backend choice_of(const std::string& name) {
+    if (name == "auto") return Backend::automatic;
+    if (name == "cpu") return Backend::cpu;
+    if (name == "gpu") return Backend::gpu;
     throw OptionError("choice='" + name + "' is none: give 'auto', 'cpu' or 'gpu'");
 }
 
-const char* name_of(Choice choice) {
-    return choice == Choice::automatic ? "auto" : choice == Choice::cpu ? "cpu" : "gpu";
+const char* name_of(Backend backend) {
+    return backend == Backend::automatic ? "auto" : backend == Backend::cpu ? "cpu" : "gpu";
 }
 
 /// A function of Python's that C++ may call and drop from any thread.

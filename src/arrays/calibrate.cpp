@@ -14,7 +14,6 @@ namespace glint::arrays {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using offload::Choice;
 using offload::Forced;
 
 constexpr int repeats = 2;               // after one that loads and plans
@@ -51,7 +50,7 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers
     for (const std::int64_t n : of.n) {
         if (numbers_of(of.kind, n) > most_numbers) continue;
         CalibrationRow row;
-        forced.to(Choice::cpu);
+        forced.to(Backend::cpu);
         const Sample on_host = sample<T>(session, of.kind, n, false);
         row.operation = on_host.work.operation->name, row.unit = on_host.work.operation->unit;
         row.size = on_host.work.size;
@@ -60,7 +59,7 @@ void calibrate_kind(Session& session, const Sizes& of, std::int64_t most_numbers
         } catch (const Error&) {  // a library that is not there: the doctor's guide says which
         }
         if (with_gpu) try {
-                forced.to(Choice::gpu);
+                forced.to(Backend::gpu);
                 row.gpu_resident_s = best_seconds(sample<T>(session, of.kind, n, true));
                 row.gpu_s = best_seconds(on_host);
             } catch (const Error&) {  // likewise, or no memory for it

@@ -15,10 +15,9 @@
 namespace glint::arrays {
 namespace {
 
-using offload::Choice;
 using test::expect_error;
 
-Session session_on(Choice choice) {
+Session session_on(Backend choice) {
     offload::SessionOptions options;
     options.choice = choice, options.gpu_memory_bytes = 64 << 20, options.gpu_timeout_s = 60;
     return Session(options);
@@ -31,7 +30,7 @@ std::vector<float> counted(std::int64_t n) {
 }
 
 TEST(Operations, refuse_shapes_that_do_not_fit_and_name_them) {
-    Session s = session_on(Choice::cpu);
+    Session s = session_on(Backend::cpu);
     std::vector<float> x(24), y(24);
     const auto in = [&](Shape shape) { return View<const float>(x.data(), shape); };
     const auto out = [&](Shape shape) { return View<float>(y.data(), shape); };
@@ -56,7 +55,7 @@ TEST(Operations, refuse_shapes_that_do_not_fit_and_name_them) {
 }
 
 TEST(Operations, of_no_elements_are_what_sums_of_no_terms_are) {
-    Session s = session_on(Choice::cpu);
+    Session s = session_on(Backend::cpu);
     std::vector<float> y(6, 7);
     matmul<float>(s, View<const float>(nullptr, {2, 0}), View<const float>(nullptr, {0, 3}),
                   View<float>(y.data(), {2, 3}));
@@ -72,7 +71,7 @@ TEST(Operations, of_no_elements_are_what_sums_of_no_terms_are) {
 }
 
 TEST(Operations, of_one_element) {
-    Session s = session_on(Choice::cpu);
+    Session s = session_on(Backend::cpu);
     const float two = 2, three = 3;
     float six = 0;
     matmul<float>(s, View<const float>(&two, {1, 1}), View<const float>(&three, {1, 1}), View<float>(&six, {1, 1}));
@@ -89,13 +88,13 @@ class GpuOperations : public gpu::test::GpuTest {};
 
 // Both sides give what lies on either side; NaN and infinity included.
 TEST_F(GpuOperations, take_operands_from_either_side_to_either_side) {
-    Session s = session_on(Choice::gpu);
+    Session s = session_on(Backend::gpu);
     std::vector<float> x = counted(12);
     x[3] = NAN, x[5] = INFINITY;
     const View<const float> on_host(x.data(), {3, 4});
     const DeviceArray<float> there = to_device<float>(s, on_host);
-    for (const Choice choice : {Choice::cpu, Choice::gpu}) {
-        SCOPED_TRACE(choice == Choice::cpu ? "on the CPU" : "on the GPU");
+    for (const Backend choice : {Backend::cpu, Backend::gpu}) {
+        SCOPED_TRACE(choice == Backend::cpu ? "on the CPU" : "on the GPU");
         s.set_choice(choice);
         for (const bool from_gpu : {false, true})
             for (const bool to_gpu : {false, true}) {
@@ -118,7 +117,7 @@ TEST_F(GpuOperations, take_operands_from_either_side_to_either_side) {
 }
 
 TEST_F(GpuOperations, move_views_with_gaps) {
-    Session s = session_on(Choice::gpu);
+    Session s = session_on(Backend::gpu);
     const std::vector<float> x = counted(12);
     const DeviceArray<float> turned = to_device<float>(s, View<const float>(x.data(), {4, 3}, {1, 4}));
     std::vector<float> back(12), again(12);
@@ -133,7 +132,7 @@ TEST_F(GpuOperations, move_views_with_gaps) {
 
 // The loops that judge in it are its own; here it is that all is judged, and well.
 TEST(SelfTest, finds_the_cpu_right) {
-    Session s = session_on(Choice::cpu);
+    Session s = session_on(Backend::cpu);
     int on_cpu = 0;
     for (const SelfTestRow& row : self_test(s))
         if (row.backend == "cpu") {
@@ -141,7 +140,7 @@ TEST(SelfTest, finds_the_cpu_right) {
             ++on_cpu;
         }
     EXPECT_EQ(on_cpu, 10);
-    EXPECT_EQ(s.choice(), Choice::cpu);
+    EXPECT_EQ(s.choice(), Backend::cpu);
 }
 
 }  // namespace glint::arrays

@@ -14,8 +14,6 @@
 namespace glint::arrays {
 namespace {
 
-using offload::Choice;
-
 constexpr std::int64_t rows = 37, inner = 29, columns = 23, transform = 90;
 constexpr double roundings = 100;  // of the result's size, in units of the precision: none of these loses more
 
@@ -129,7 +127,7 @@ std::vector<SelfTestRow> self_test(Session& session) {
     std::vector<SelfTestRow> table;
     offload::Forced forced(session);
     for (const bool on_gpu : {false, true}) {
-        forced.to(on_gpu ? Choice::gpu : Choice::cpu);
+        forced.to(on_gpu ? Backend::gpu : Backend::cpu);
         test<float>(session, on_gpu ? "cuda" : "cpu", "float32", table);
         test<double>(session, on_gpu ? "cuda" : "cpu", "float64", table);
     }

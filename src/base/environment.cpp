@@ -115,7 +115,8 @@ std::uint64_t offload_threshold_bytes() {
     return value.empty() ? default_threshold_bytes : parse_bytes(value, name);
 }
 
-Backend backend() {
+Backend backend(Backend asked) {
+    if (asked != Backend::automatic) return asked;
     constexpr const char* name = "GLINT_BACKEND";
     const std::string word = word_of(name);
     if (word.empty() || word == "auto") return Backend::automatic;

@@ -12,7 +12,6 @@
 #include "cli/bench_fit_gpus.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
-#include "cli/psf_flags.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/fit.hpp"

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/backend_flags.hpp"
 #include "cli/console.hpp"
-#include "cli/psf_flags.hpp"
 #include "glint/camera.hpp"
 #include "glint/fit.hpp"
+#include "glint/psf.hpp"
 #include "glint/simulate.hpp"
 
 namespace glint::cli {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "arrays/samples.hpp"
+#include "base/clock.hpp"
 #include "cli/bench.hpp"
 #include "cli/console.hpp"
 #include "cli/offload_fits.hpp"
@@ -27,10 +27,8 @@ namespace {
 
 using arrays::Kind;
 using arrays::Sample;
-using offload::Choice;
 using offload::Decision;
 using offload::Session;
-using offload::Side;
 
 constexpr const char* help_footer = R"(
 Examples:
@@ -58,16 +56,13 @@ struct BenchOffloadFlags {
 struct Case {
     offload::Work work;
     bool resident = false, cold = false;
-    Side at_first = Side::cpu, later = Side::cpu, by_rules = Side::cpu;
+    Backend at_first = Backend::cpu, later = Backend::cpu, by_rules = Backend::cpu;
     double cpu_s = 0, gpu_s = 0;  ///< 0: could not be done there
     std::string why_not;
-    double of(Side side) const { return side == Side::gpu ? gpu_s : cpu_s; }
-    Side faster() const { return gpu_s < cpu_s ? Side::gpu : Side::cpu; }
+    double of(Backend side) const { return side == Backend::gpu ? gpu_s : cpu_s; }
+    Backend faster() const { return gpu_s < cpu_s ? Backend::gpu : Backend::cpu; }
     bool matters() const { return std::max(cpu_s, gpu_s) >= band * std::min(cpu_s, gpu_s); }
 };
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 template <class Run>
 double best_seconds(const Run& run) {
@@ -107,8 +102,8 @@ class Model {
         warm_ = cold_;
         warm_.context_open = warm_.library_loaded = true;
     }
-    Side decide(const Case& of) const { return offload::decide(*machine_, of.cold ? cold_ : warm_, of.work).choice; }
-    Side by_rules(const Case& of) const {
+    Backend decide(const Case& of) const { return offload::decide(*machine_, of.cold ? cold_ : warm_, of.work).choice; }
+    Backend by_rules(const Case& of) const {
         static const offload::Machine nothing_known({}, "");
         return offload::decide(nothing_known, of.cold ? cold_ : warm_, of.work).choice;
     }
@@ -179,7 +174,7 @@ class Bench {
     }
 
     void list_cases() {
-        session_.set_choice(Choice::gpu);
+        session_.set_choice(Backend::gpu);
         for (const Kind kind : arrays::all_kinds)
             for (const std::int64_t n : sizes_of(kind, flags_))
                 for (const bool resident : {false, true}) add(arrays::work_of<float>(kind, n, resident), resident);
@@ -194,8 +189,8 @@ class Bench {
         for (const Kind kind : arrays::all_kinds)
             for (const std::int64_t n : sizes_of(kind, flags_))
                 for (const bool resident : {false, true}) {
-                    measure_case(k, [&](Side side) {
-                        session_.set_choice(side == Side::gpu ? Choice::gpu : Choice::cpu);
+                    measure_case(k, [&](Backend side) {
+                        session_.set_choice(side);
                         const Sample sample = arrays::sample<float>(session_, kind, n, resident);
                         return best_seconds(sample.run);
                     });
@@ -205,8 +200,9 @@ class Bench {
         for (const PsfModel model : psf_models()) {
             sample.use(model);
             for (double n = 100; n <= flags_.largest_stack(); n *= 10, k += 2)
-                measure_case(
-                    k, [&](Side side) { return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); }); });
+                measure_case(k, [&](Backend side) {
+                    return best_seconds([&] { sample.run(side, std::int64_t(n), *machine_); });
+                });
         }
     }
 
@@ -215,8 +211,8 @@ class Bench {
         Case& warm = cases_[k];
         console_.notice(fmt::format("{} {:.4g} {}", warm.work.operation->name, warm.work.size,
                                     warm.resident ? "on the GPU" : "on the host"));
-        for (const Side side : {Side::cpu, Side::gpu}) try {
-                (side == Side::cpu ? warm.cpu_s : warm.gpu_s) = seconds_on(side);
+        for (const Backend side : {Backend::cpu, Backend::gpu}) try {
+                (side == Backend::cpu ? warm.cpu_s : warm.gpu_s) = seconds_on(side);
             } catch (const Error& error) {
                 warm.why_not = error.what();
             }
@@ -252,8 +248,8 @@ class Bench {
                 judge("glint, calibrated", [](const Case& of) { return of.at_first; }),
                 judge("glint, later", [](const Case& of) { return of.later; }),
                 judge("fixed rules", [](const Case& of) { return of.by_rules; }),
-                judge("always the GPU", [](const Case&) { return Side::gpu; }),
-                judge("always the CPU", [](const Case&) { return Side::cpu; })};
+                judge("always the GPU", [](const Case&) { return Backend::gpu; }),
+                judge("always the CPU", [](const Case&) { return Backend::cpu; })};
     }
 
     const BenchOffloadFlags& flags_;
@@ -267,13 +263,13 @@ class Bench {
     double calibration_s_ = 0, decision_s_ = 0;
 };
 
-const char* name_of(Side side) { return side == Side::gpu ? "GPU" : "CPU"; }
+const char* name_of(Backend side) { return side == Backend::gpu ? "GPU" : "CPU"; }
 
 void Bench::print() const {
     put("{:<26} {:>10} {:<9} {:<5} {:>10} {:>10}  {:<6} {:<7} {:<6} {:<6}\n", "operation", "size", "operands", "GPU",
         "CPU s", "GPU s", "faster", "decided", "later", "rules");
     for (const Case& of : cases_) {
-        const auto mark = [&](Side side) {
+        const auto mark = [&](Backend side) {
             return fmt::format("{}{}", name_of(side), of.matters() && side != of.faster() ? " !" : "");
         };
         put("{:<26} {:>10.4g} {:<9} {:<5} {:>10.3g} {:>10.3g}  {:<6} {:<7} {:<6} {:<6} {}\n", of.work.operation->name,

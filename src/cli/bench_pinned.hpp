@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.hpp"
 #include "glint/camera.hpp"
 #include "glint/gpu/buffer.hpp"
 #include "glint/roi_view.hpp"
 
 namespace glint::cli {
-
-inline double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 template <class Call>
 double best_seconds(int repeats, const Call& call) {

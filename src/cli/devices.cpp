@@ -61,7 +61,7 @@ nlohmann::ordered_json as_json(const gpu::Inventory& inventory) {
 
 offload::BackendInfo cpu_backend() {
     for (offload::BackendInfo& info : offload::detect_backends())
-        if (info.kind == offload::BackendKind::cpu) return std::move(info);
+        if (info.kind == Backend::cpu) return std::move(info);
     return {};
 }
 

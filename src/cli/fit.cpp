@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/backend_flags.hpp"
 #include "cli/camera_flags.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"

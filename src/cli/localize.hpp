@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/backend_flags.hpp"
 #include "cli/camera_flags.hpp"
 #include "cli/console.hpp"
 #include "cli/psf_flags.hpp"

@@ -28,9 +28,9 @@ void FitSample::use(PsfModel model) {
     rois_.pixels.clear();
 }
 
-void FitSample::run(offload::Side side, std::int64_t n, offload::Machine& machine) {
+void FitSample::run(Backend side, std::int64_t n, offload::Machine& machine) {
     FitOptions options;
-    options.backend = side == offload::Side::gpu ? Backend::gpu : Backend::cpu;
+    options.backend = side;
     options.gpu_timeout_s = 60;
     const std::size_t wanted = std::size_t(n) * size_px * size_px;
     rois_.pixels.resize(std::min(rois_.pixels.size(), wanted));

@@ -16,7 +16,7 @@ class FitSample {
   public:
     void use(PsfModel model);
     /// Fits the first n, and lets `machine` learn what it took.
-    void run(offload::Side side, std::int64_t n, offload::Machine& machine);
+    void run(Backend side, std::int64_t n, offload::Machine& machine);
     static offload::Work work_of(PsfModel model, std::int64_t n);
 
   private:

@@ -1,9 +1,9 @@
 // The same calls with and without a session, interleaved.
 // SPDX-License-Identifier: MIT
 #include "cli/offload_overhead.hpp"
+#include "base/clock.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <complex>
 #include <functional>
 #include <limits>
@@ -19,13 +19,9 @@ namespace glint::cli {
 namespace {
 
 using namespace glint::arrays;
-using offload::Choice;
 
 constexpr int rounds = 7;
 constexpr double round_s = 0.02;  // about
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
 /// The best round of each, in turn, so that both meet the same machine. `wait` ends a round.
 void time_both(const std::function<void()>& ours, const std::function<void()>& library,
@@ -140,10 +136,10 @@ void on_cpu(Session& session, std::int64_t most_numbers, std::vector<OverheadRow
 std::vector<OverheadRow> overheads(Session& session, std::int64_t most_numbers) {
     std::vector<OverheadRow> rows;
     offload::Forced forced(session);
-    forced.to(Choice::gpu);
+    forced.to(Backend::gpu);
     products_on_gpu(session, most_numbers, rows);
     transforms_on_gpu(session, most_numbers, rows);
-    forced.to(Choice::cpu);
+    forced.to(Backend::cpu);
     on_cpu(session, most_numbers, rows);
     return rows;
 }

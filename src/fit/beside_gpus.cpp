@@ -34,8 +34,8 @@ Together together(const offload::Decision& decision, int gpus) {
     return out;
 }
 
-BesideGpus::BesideGpus(const Stack& stack, RowQueue& queue, const GpuSeats& seats, double share, int gpus)
-    : stack_(stack), queue_(queue), seats_(seats), share_(share), options_(stack.options) {
+BesideGpus::BesideGpus(const Stack& stack, RowQueue& queue, const offload::DevicePool& pool, double share, int gpus)
+    : stack_(stack), queue_(queue), pool_(pool), share_(share), options_(stack.options) {
     const int threads = options_.threads > 0 ? options_.threads : environment::threads();
     options_.threads = std::max(1, threads - gpus);  // each GPU's thread has its core
     try {
@@ -67,13 +67,13 @@ void BesideGpus::join(FitInfo& info) {
 std::int64_t BesideGpus::part() const {
     const std::int64_t least = least_part * options_.threads;
     const std::int64_t rows = std::min(std::int64_t(share_ / 2 * double(queue_.left())), 32 * least);
-    return seats_.held() > 0 ? rows : std::max(rows, least);
+    return pool_.held() > 0 ? rows : std::max(rows, least);
 }
 
 void BesideGpus::serve() {
     RowShare share(queue_);
     try {
-        while (queue_.wait_for_rows(options_.stop)) {
+        while (queue_.wait_for_work(options_.stop)) {
             const std::int64_t most = part();
             if (most < least_part) {  // the end is the GPUs', unless they are lost
                 queue_.wait_for_end(look_again_s);

@@ -5,12 +5,21 @@
 #include <exception>
 #include <thread>
 
-#include "fit/gpu_seats.hpp"
-#include "fit/on_gpus.hpp"
 #include "fit/row_queue.hpp"
+#include "glint/fit.hpp"
 #include "glint/offload/decision.hpp"
+#include "offload/device_pool.hpp"
 
 namespace glint {
+
+/// What is to be fitted, and where the results go.
+struct Stack {
+    const RoiView& rois;
+    const Psf& psf;
+    double pixel_size_um;
+    const FitOptions& options;
+    Fits& fits;
+};
 
 /// What a stack is expected to take on several GPUs.
 struct Together {
@@ -24,7 +33,7 @@ Together together(const offload::Decision& decision, int gpus);
 /// A thread that fits on the CPU until the queue is empty.
 class BesideGpus {
   public:
-    BesideGpus(const Stack& stack, RowQueue& queue, const GpuSeats& seats, double share, int gpus);
+    BesideGpus(const Stack& stack, RowQueue& queue, const offload::DevicePool& pool, double share, int gpus);
     ~BesideGpus();
     /// Waits for its end. Throws what went wrong.
     void join(FitInfo& info);
@@ -36,7 +45,7 @@ class BesideGpus {
 
     const Stack& stack_;
     RowQueue& queue_;
-    const GpuSeats& seats_;
+    const offload::DevicePool& pool_;
     const double share_;
     FitOptions options_;
     FitInfo info_;

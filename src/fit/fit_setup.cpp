@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "psf/in_double.hpp"
 
@@ -28,14 +27,6 @@ void check_camera(const RoiView& rois, const Require& require) {
 }
 
 }  // namespace
-
-Backend chosen(Backend backend) {
-    if (backend != Backend::automatic) return backend;
-    const environment::Backend preset = environment::backend();
-    return preset == environment::Backend::cpu   ? Backend::cpu
-           : preset == environment::Backend::gpu ? Backend::gpu
-                                                 : Backend::automatic;
-}
 
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count) {
     if (!rois.camera || rois.camera->uniform()) return;

@@ -29,9 +29,6 @@ struct Starts {
 };
 Starts starts_of(const RoiView& rois, const FitOptions& options);
 
-/// What GLINT_BACKEND says, where the choice is left open.
-Backend chosen(Backend backend);
-
 /// The CPU's way, by `options.threads`; `finished` is told how many rows are final, as batches end, from any thread.
 /// Throws Cancelled.
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,

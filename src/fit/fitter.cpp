@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <mutex>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "fit/beside_gpus.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
@@ -20,15 +20,15 @@
 #include "glint/fit.hpp"
 #include "glint/gpu/device.hpp"
 #include "gpu/pinned.hpp"
+#include "offload/advisor.hpp"
+#include "offload/device_pool.hpp"
 
 namespace glint {
 namespace {
 
-constexpr std::int64_t sample_of_each_thread = 2048;  // ROIs
-constexpr double further_gpu_s = 0.2;                 // that opening one takes
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+constexpr std::int64_t sample_of_each_thread = 2048;        // ROIs
+constexpr double further_gpu_s = 0.2;                       // that opening one takes
+constexpr std::size_t worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that fills the link
 
 /// Both sides are known, and either may be taken.
 bool is_estimate(const offload::Decision& decision) {
@@ -36,7 +36,7 @@ bool is_estimate(const offload::Decision& decision) {
 }
 /// The CPU, though there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
-    return decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced;
+    return decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced;
 }
 
 /// Empty for none, and for one that is not there.
@@ -47,16 +47,23 @@ std::string uuid_of(int ordinal) {
     return {};
 }
 
+/// How many of `most` GPUs such a stack keeps busy.
+int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
+    const std::size_t each =
+        options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : worth_a_gpu / rois.roi_bytes();
+    return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
+}
+
 std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
 
 }  // namespace
 
 struct Fitter::State {
-    GpuSeats seats;
-    std::mutex mutex;                   // for what follows
-    Weighing weighing;                  // of Backend::automatic
-    std::optional<offload::Side> told;  // which side on_decision was told of last
-    double on_gpus_s = 0;               // that they have fitted
+    offload::DevicePool pool;
+    std::mutex mutex;             // for what follows
+    offload::Advisor advisor;     // of Backend::automatic
+    std::optional<Backend> told;  // which side on_decision was told of last
+    double on_gpus_s = 0;         // that they have fitted
 
     /// Who shall fit a stack.
     struct Plan {
@@ -65,15 +72,12 @@ struct Fitter::State {
         double cpu_share = 0;         // beside them; 0: not
     };
     void fit(const Stack& stack, FitInfo& info);
-    int most_gpus(int wanted);
     Plan plan(const Stack& stack, FitInfo& info);
     offload::Decision weigh(const Stack& stack, FitInfo& info);
     bool is_pinned(const RoiView& rois);
     void spread(Plan& plan, FitInfo& info) const;
     bool fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info);
-    void let_learn(OnGpus& on_gpus, const FitOptions& options);
     void fit_the_rest(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info);
-    std::string why_cpu(std::int64_t finished, const FitInfo& info) const;
 };
 
 Fitter::Fitter() : state_(std::make_unique<State>()) {}
@@ -114,30 +118,24 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
                    stack.options.progress ? RowQueue::Told(tell) : RowQueue::Told());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
-    if (chosen(stack.options.backend) != Backend::cpu)
-        info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(queue.finished(), info);
+    if (environment::backend(stack.options.backend) != Backend::cpu)
+        info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(pool, queue.finished(), info);
     fit_the_rest(stack, who, queue, info);
-}
-
-/// Of FitOptions::gpus, that the Fitter may hold.
-int Fitter::State::most_gpus(int wanted) {
-    if (wanted == 1) return 1;
-    return std::max(1, wanted == all_gpus ? seats.there() : std::min(wanted, seats.there()));
 }
 
 Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
-    const Backend backend = chosen(stack.options.backend);
+    const Backend backend = environment::backend(stack.options.backend);
     if (backend == Backend::cpu) return plan;
-    plan.most_gpus = most_gpus(stack.rois.gpu < 0 ? stack.options.gpus : 1);  // where the pixels lie
+    plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // where the pixels lie
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
-    if (backend != Backend::automatic || !stack.options.weigh || seats.why_none() || info.fits == 0) return plan;
+    if (backend != Backend::automatic || !stack.options.weigh || pool.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
     plan.decision = weigh(stack, info);
     spread(plan, info);
     info.decision = plan.decision->reason() + info.decision;
     if (stack.options.on_decision && told != plan.decision->choice) {
-        const std::lock_guard one_at_a_time(seats.telling);
+        const std::lock_guard one_at_a_time(pool.telling);
         stack.options.on_decision(info.decision + '\n' + plan.decision->table());
     }
     told = plan.decision->choice;
@@ -151,7 +149,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     offload::Work work = fit_work(stack.rois, 0, model, stack.options);
     work.pinned = stack.rois.gpu < 0 && is_pinned(stack.rois);
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
-    if (offload::driver_is_there() && count > 2 * sample && !weighing.knows_cpu(work)) {
+    if (offload::driver_is_there() && count > 2 * sample && !advisor.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
         for (int k = 0; k < 2; ++k) {  // the first one starts threads
             const Clock::time_point began = Clock::now();
@@ -160,18 +158,20 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
                        unused);  // not yet final
             best_s = std::min(best_s, seconds_since(began));
         }
-        weighing.learn(fit_work(stack.rois, count - sample, model, stack.options), offload::Side::cpu, best_s);
+        advisor.learn(fit_work(stack.rois, count - sample, model, stack.options), Backend::cpu, best_s);
     }
-    return weighing.decide(work, stack.options.gpu_memory_bytes, seats.held() > 0);
+    const bool gpu_open = pool.held() > 0;
+    if (!gpu_open && advisor.too_short(work)) return advisor.cpu_at_once(work);
+    return advisor.explain_now(work, stack.options.gpu_memory_bytes, gpu_open);
 }
 
 /// Whether the pixels lie in page-locked memory; without a context there is none.
 bool Fitter::State::is_pinned(const RoiView& rois) {
-    std::unique_ptr<GpuSeat> seat = seats.take_idle();
-    if (!seat) return false;
-    const gpu::detail::ContextState& home = seat->fitter.context().state();
+    std::unique_ptr<offload::Device> device = pool.take_idle();
+    if (!device) return false;
+    const gpu::detail::ContextState& home = device->context().state();
     const bool pinned = gpu::detail::is_pinned(home, rois.pixels, rois.count * rois.roi_bytes());
-    seats.put_back(std::move(seat));
+    pool.put_back(std::move(device));
     return pinned;
 }
 
@@ -181,12 +181,12 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
     if (plan.most_gpus == 1 || !is_estimate(decision)) return;
     const Together alone = together(decision, 1), all = together(decision, plan.gpus);
     const double cpu_s = decision.cpu.total();
-    if (decision.choice == offload::Side::cpu && all.gpus_s < cpu_s)
-        decision.choice = offload::Side::gpu, decision.speedup = cpu_s / all.gpus_s;
-    if (decision.choice == offload::Side::cpu) return;
+    if (decision.choice == Backend::cpu && all.gpus_s < cpu_s)
+        decision.choice = Backend::gpu, decision.speedup = cpu_s / all.gpus_s;
+    if (decision.choice == Backend::cpu) return;
     // A further one is opened when those that are open have been busy for as long as that takes, or will be.
-    if (alone.gpus_s + on_gpus_s < further_gpu_s * seats.held()) {
-        plan.most_gpus = std::max(1, seats.held());
+    if (alone.gpus_s + on_gpus_s < further_gpu_s * pool.held()) {
+        plan.most_gpus = std::max(1, pool.held());
         plan.gpus = std::min(plan.gpus, plan.most_gpus);
     }
     const Together now = together(decision, plan.gpus);
@@ -198,38 +198,48 @@ void Fitter::State::spread(Plan& plan, FitInfo& info) const {
 }
 
 bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
-    const auto serve = [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
-        gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, stack.options, view(stack.fits), share, &part);
-    };
-    const GpuTask task{stack.options, queue, info.fits == 0, uuid_of(stack.rois.gpu), serve};
-    OnGpus on_gpus(seats, task, plan.gpus, plan.most_gpus, info);
+    const FitOptions& options = stack.options;
     const std::optional<offload::Decision>& decision = plan.decision;
-    if (decision && is_estimate(*decision))  // what it would save
-        on_gpus.wait_at_most(decision->cpu.total() - (together(*decision, plan.gpus).gpus_s - decision->gpu.wait_s));
-    let_learn(on_gpus, stack.options);
+    offload::DeviceRequest request = device_request(options);
+    request.threads = plan.gpus, request.most = plan.most_gpus;
+    request.open_for_nothing = info.fits == 0;  // Backend::gpu says whether there is one
+    request.near = uuid_of(stack.rois.gpu);
+    if (decision && is_estimate(*decision))
+        request.worth_waiting_s = worth_waiting_s(*decision, together(*decision, plan.gpus).gpus_s);
+    if (environment::backend(options.backend) == Backend::automatic && options.weigh)
+        request.on_opened = [this](const offload::Device& device, double seconds) {
+            const std::lock_guard lock(mutex);
+            advisor.opened(device.uuid, seconds, device.context());
+        };
     std::optional<BesideGpus> cpu;
     if (plan.cpu_share > 0) {
-        cpu.emplace(stack, queue, seats, plan.cpu_share, plan.gpus);
-        on_gpus.finished_by_others = &cpu->finished();
+        cpu.emplace(stack, queue, pool, plan.cpu_share, plan.gpus);
+        request.finished_by_others = &cpu->finished();
     }
-    const bool done = on_gpus.run();
+    const auto fit = [&](GpuFitter& gpu, FitInfo& part, bool& useful) {
+        RowShare share(queue);
+        try {
+            gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, options, view(stack.fits), share, &part);
+        } catch (...) {
+            useful = share.finished() > 0;
+            if (options.restart_batches) share.give_back_finished();
+            part.fits = share.finished();
+            throw;
+        }
+        part.fits = share.finished();
+    };
+    const offload::DeviceRun run = run_on_gpus(pool, std::move(request), queue, options, fit, info);
     if (cpu) cpu->join(info);
     const std::lock_guard lock(mutex);
     for (const GpuPart& part : info.gpus) on_gpus_s += part.seconds;
-    if (on_gpus.waited_in_vain()) weighing.in_vain();
-    if (decision && on_gpus.undisturbed_seconds() > 0)
-        on_gpus.opened() ? weighing.learn_first(*decision, on_gpus.undisturbed_seconds())
-                         : weighing.learn(decision->work, offload::Side::gpu, on_gpus.undisturbed_seconds());
-    return done;
-}
-
-/// What it takes to open a GPU.
-void Fitter::State::let_learn(OnGpus& on_gpus, const FitOptions& options) {
-    if (chosen(options.backend) != Backend::automatic || !options.weigh) return;
-    on_gpus.on_opened = [this](const GpuSeat& seat, double seconds) {
-        const std::lock_guard lock(mutex);
-        weighing.opened(seat.uuid, seconds, seat.fitter.context());
-    };
+    if (run.waited_in_vain) advisor.in_vain();
+    // One GPU alone, and nothing went wrong: what it took says how fast it is.
+    if (decision && info.retries == 0 && info.gpus.size() == 1 && info.cpu_fits == 0) {
+        const double seconds = info.gpus.front().seconds;
+        run.opened ? advisor.learn_first(decision->work, seconds)
+                   : advisor.learn(decision->work, Backend::gpu, seconds);
+    }
+    return run.finished;
 }
 
 void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue& queue, FitInfo& info) {
@@ -242,43 +252,8 @@ void Fitter::State::fit_the_rest(const Stack& stack, const Plan& plan, RowQueue&
     } while (!queue.is_finished());
     if (!plan.decision || !all) return;
     const std::lock_guard lock(mutex);
-    weighing.learn(plan.decision->work, offload::Side::cpu, seconds_since(began));
-    if (is_by_choice(plan.decision)) weighing.forgo(*plan.decision, seconds_since(began));
-}
-
-bool Fitter::run_on_gpus(const GpuWork& work, const FitOptions& options, FitInfo& info) {
-    RowQueue queue({0, std::numeric_limits<std::int64_t>::max()});  // of fits: how many there are shows at the end
-    const auto serve = [&](GpuFitter& gpu, RowShare& share, FitInfo& part) {
-        std::mutex one_at_a_time;
-        const auto done = [&](std::int64_t fits) {
-            const std::lock_guard lock(one_at_a_time);
-            share.finish(share.take(fits));
-        };
-        work.lend(gpu, done, part);
-        queue.end();
-    };
-    const GpuTask task{options, queue, work.total == 0, {}, serve};
-    const int most = state_->most_gpus(options.gpus);
-    OnGpus on_gpus(state_->seats, task, std::min(most, work.gpus), most, info);
-    on_gpus.wait_at_most(work.most_wait_s);
-    state_->let_learn(on_gpus, options);
-    const bool done = on_gpus.run() && work.ended();
-    if (!done) info.note = state_->why_cpu(work.finished(), info);
-    return done;
-}
-
-std::string Fitter::State::why_cpu(std::int64_t finished, const FitInfo& info) const {
-    const std::exception_ptr why = seats.why_none();
-    if (!why)
-        return fmt::format("fitted on the CPU: to wait longer for a GPU does not pay: {}",
-                           info.events.empty() ? "it is taken" : info.events.back().what);
-    try {
-        std::rethrow_exception(why);
-    } catch (const gpu::GpuError& error) {
-        return finished == 0
-                   ? fmt::format("fitted on the CPU: {}", error.what())
-                   : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, info.fits, error.what());
-    }
+    advisor.learn(plan.decision->work, Backend::cpu, seconds_since(began));
+    if (is_by_choice(plan.decision)) advisor.forgo(*plan.decision, seconds_since(began));
 }
 
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, FitInfo* info) {

@@ -14,6 +14,7 @@
 #include "glint/gpu_fit.hpp"
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "offload/machine.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/typical_psf.hpp"
 
@@ -298,7 +299,7 @@ class GpuWeighing : public GpuSharing {
         const offload::Work work = fit_work(view(rois), 0, psf.model, options);
         const auto cpu = offload::machine_with("", "");
         cpu->forget();
-        for (int k = 0; k < 10; ++k) cpu->learn(work, offload::Side::cpu, cpu_s);
+        for (int k = 0; k < 10; ++k) cpu->learn(work, Backend::cpu, cpu_s);
         for (const gpu::Device& device : inventory.devices) {
             const auto machine = offload::machine_with(device.uuid, inventory.driver_version);
             machine->forget();
@@ -307,8 +308,8 @@ class GpuWeighing : public GpuSharing {
             constants.context_s = context_s, constants.gpu_flops = constants.cpu_flops = 1e12;
             machine->set(constants);
             for (int k = 0; k < 10; ++k) {
-                machine->learn(work, offload::Side::cpu, cpu_s);
-                machine->learn(work, offload::Side::gpu, gpu_s);
+                machine->learn(work, Backend::cpu, cpu_s);
+                machine->learn(work, Backend::gpu, gpu_s);
             }
         }
     }

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "glint/error.hpp"
-
 namespace glint {
 namespace {
 
 // Each sharer has some batches under way, so each gets a small part of what is left, and never less than a sixteenth of
 // what it asked for: that still takes the link longer than the calls that start it.
 constexpr std::int64_t parts_for_each = 16, least_part = 16, one_warp = 32;
-constexpr std::chrono::milliseconds slice{50};
 
 std::int64_t whole_warps(std::int64_t rows) { return (rows + one_warp - 1) / one_warp * one_warp; }
 
@@ -44,7 +41,7 @@ void RowQueue::finish(std::int64_t count) {
         const std::lock_guard lock(mutex_);
         finished_ += count;
         progressed_ = std::chrono::steady_clock::now();
-        if (over()) changed_.notify_all();
+        if (all_done()) changed_.notify_all();
     }
     if (told_) tell();
 }
@@ -67,37 +64,6 @@ void RowQueue::give_back(RowRange rows, std::int64_t finished) {
     changed_.notify_all();
 }
 
-void RowQueue::close() {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    changed_.notify_all();
-}
-
-void RowQueue::end() {
-    const std::lock_guard lock(mutex_);
-    total_ = finished_, left_ = 0;
-    pieces_.clear();
-    changed_.notify_all();
-}
-
-bool RowQueue::wait_for_rows(const StopFlag* stop) {
-    std::unique_lock lock(mutex_);
-    while (!over() && pieces_.empty()) {
-        if (stop && *stop) throw Cancelled("the fit was stopped");
-        changed_.wait_for(lock, slice);
-    }
-    return !over();
-}
-
-bool RowQueue::wait_for_end(double seconds) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return over(); });
-}
-
-bool RowQueue::is_finished() const {
-    const std::lock_guard lock(mutex_);
-    return finished_ == total_;
-}
 std::int64_t RowQueue::finished() const {
     const std::lock_guard lock(mutex_);
     return finished_;
@@ -106,11 +72,6 @@ std::int64_t RowQueue::left() const {
     const std::lock_guard lock(mutex_);
     return left_;
 }
-std::chrono::steady_clock::time_point RowQueue::progressed() const {
-    const std::lock_guard lock(mutex_);
-    return progressed_;
-}
-
 RowRange RowShare::take(std::int64_t most) {
     const RowRange rows = queue_.take(most);
     if (!rows.empty()) taken_.push_back(rows);

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <vector>
 
-#include "glint/progress.hpp"
+#include "offload/workload.hpp"
 
 namespace glint {
 
@@ -21,7 +19,7 @@ struct RowRange {
 
 /// Rows that have no result yet. Who draws takes a batch after the other, so the faster one gets more; what fails
 /// comes back and goes to whoever asks next. Thread-safe.
-class RowQueue {
+class RowQueue final : public offload::Workload {
   public:
     /// For `sharers` who draw. One alone gets batches as large as it asks for; of several, each gets smaller ones
     /// towards the end, so that all end together.
@@ -34,37 +32,21 @@ class RowQueue {
     void finish(std::int64_t count);  ///< so many of those taken have their result
     /// Rows that were taken; `finished` of them have a result that does not count any more.
     void give_back(RowRange rows, std::int64_t finished = 0);
-    /// From now on there is nothing to take: something went wrong that stops all.
-    void close();
-    /// All is done, however many rows that were.
-    void end();
-
-    /// Waits until there is something to take; false: everything is finished, or it was closed. Throws Cancelled.
-    bool wait_for_rows(const StopFlag* stop);
-    /// Waits so long at most; true: everything is finished, or it was closed.
-    bool wait_for_end(double seconds);
-
-    bool is_finished() const;
     std::int64_t finished() const;
     std::int64_t left() const;  ///< to be taken
-    /// When a row was last finished; at first, when this was made.
-    std::chrono::steady_clock::time_point progressed() const;
 
   private:
     void tell();
-    bool over() const { return closed_ || finished_ == total_; }
+    bool all_done() const override { return finished_ == total_; }
+    bool some_to_do() const override { return !pieces_.empty(); }
 
-    std::int64_t total_;
+    const std::int64_t total_;
     const int sharers_;
     const Told told_;
     std::mutex telling_;
-    std::int64_t told_of_ = 0;  // under `telling_`
-    mutable std::mutex mutex_;
-    std::condition_variable changed_;  // rows came back, or it is over
-    std::vector<RowRange> pieces_;     // the last one is taken from first
+    std::int64_t told_of_ = 0;      // under `telling_`
+    std::vector<RowRange> pieces_;  // the last one is taken from first; under mutex_, as what follows
     std::int64_t left_, finished_ = 0;
-    bool closed_ = false;
-    std::chrono::steady_clock::time_point progressed_ = std::chrono::steady_clock::now();
 };
 
 /// What one of those who draw has taken. Use it from one thread.

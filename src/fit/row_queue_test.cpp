@@ -116,11 +116,11 @@ TEST(RowQueue, a_stop_and_a_close_end_the_waiting) {
     RowShare busy(queue);
     busy.take(10);
     StopFlag stop{true};
-    EXPECT_THROW(queue.wait_for_rows(&stop), Cancelled);
+    EXPECT_THROW(queue.wait_for_work(&stop), Cancelled);
     EXPECT_FALSE(queue.wait_for_end(0));
     queue.close();
     EXPECT_TRUE(queue.wait_for_end(1000));
-    EXPECT_FALSE(queue.wait_for_rows(nullptr));
+    EXPECT_FALSE(queue.wait_for_work(nullptr));
     busy.give_back();
     EXPECT_TRUE(queue.take(10).empty());
 }
@@ -133,7 +133,7 @@ TEST(RowQueue, nothing_is_lost_and_nothing_done_twice) {
     const auto work = [&](unsigned seed) {
         std::minstd_rand random(seed);
         RowShare share(queue);
-        while (queue.wait_for_rows(nullptr)) {
+        while (queue.wait_for_work(nullptr)) {
             const RowRange rows = share.take(500);
             if (rows.empty()) continue;
             if (random() % 4 == 0) {

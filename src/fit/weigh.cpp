@@ -1,20 +1,15 @@
-// Counting a fit's work, and asking the cost model.
+// Counting a fit's work.
 // SPDX-License-Identifier: MIT
 #include "fit/weigh.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "glint/camera.hpp"
-#include "glint/environment.hpp"
-#include "glint/gpu/device.hpp"
-#include "glint/gpu/stream.hpp"
-#include "offload/decide.hpp"
-#include "offload/measure.hpp"
 
 namespace glint {
 namespace {
@@ -50,60 +45,6 @@ offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, 
     work.bytes = double(work.bytes_to_gpu + work.bytes_to_host + work.bytes_from_gpu);
     work.cpu_threads = options.threads, work.library = "fit kernels";
     return work;
-}
-
-std::optional<offload::Decision> Weighing::too_short(const offload::Work& work) const {
-    offload::Decision decision;
-    decision.cpu = cpu_->estimate(work).cpu;
-    const double cpu_s = decision.cpu.total();
-    if (cpu_s + forgone_s_ >= offload::least_opening_s || !offload::driver_is_there()) return {};
-    decision.work = work, decision.choice = offload::Side::cpu, decision.basis = offload::Basis::estimated;
-    decision.gpu.context_s = offload::least_opening_s;
-    decision.speedup = offload::least_opening_s / std::max(cpu_s, 1e-9), decision.spread = 1;
-    return decision;
-}
-
-offload::Decision Weighing::decide(const offload::Work& work, std::uint64_t gpu_memory_bytes, bool gpu_open) {
-    if (!gpu_open && !lookout_.has_looked())
-        if (const auto decision = too_short(work)) return *decision;
-    const offload::Outlook& seen = gpu_open ? lookout_.last() : lookout_.now(gpu_memory_bytes);
-    if (!machine_ || (!gpu_open && !seen.uuid.empty() && machine_->key().gpu_uuid != seen.uuid))
-        machine_ = offload::machine_with(seen.uuid, seen.driver);
-    offload::Circumstances at;
-    at.context_open = gpu_open, at.library_loaded = gpu_open, at.forgone_s = forgone_s_;
-    at.threshold_bytes = environment::offload_threshold_bytes();
-    if (!gpu_open) {
-        if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
-        at.wait_s = seen.wait_s, at.contention = seen.contention;
-    }
-    offload::Decision decision = offload::decide(*machine_, at, work);
-    if (decision.basis != offload::Basis::forced) decision.flips_at = offload::flip_size(*machine_, at, work);
-    return decision;
-}
-
-void Weighing::learn(const offload::Work& work, offload::Side side, double seconds) {
-    if (side == offload::Side::cpu) cpu_->learn(work, side, seconds);
-    if (machine_ && machine_ != cpu_) machine_->learn(work, side, seconds);
-}
-
-void Weighing::learn_first(const offload::Decision& decision, double seconds) {
-    const offload::Machine::Estimate warm = machine_->estimate(decision.work);
-    machine_->set_library(std::string(decision.work.library), std::max(0.0, seconds - warm.gpu.total()));
-}
-
-void Weighing::forgo(const offload::Decision& decision, double seconds) {
-    const offload::Terms& gpu = decision.gpu;
-    forgone_s_ += std::max(0.0, seconds - (gpu.total() - gpu.wait_s - gpu.context_s - gpu.library_s));
-}
-
-void Weighing::opened(const std::string& uuid, double seconds, const gpu::Context& context) {
-    machine_ = offload::machine_with(uuid, gpu::inventory().driver_version);
-    machine_->set_context(seconds);
-    forgone_s_ = 0;
-    if (offload::Constants constants = machine_->constants(); !constants.gpu_measured()) {
-        offload::measure_gpu(context, gpu::Stream(context), constants);
-        machine_->set(constants);
-    }
 }
 
 }  // namespace glint

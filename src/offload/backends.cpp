@@ -66,28 +66,27 @@ void detect_cpu(BackendInfo& info) {
     }
 }
 
-struct Backend {
-    BackendKind kind;
+struct Entry {
+    Backend kind;
     const char* name;
     void (*detect)(BackendInfo&);  ///< fills in all but kind and name
 };
 
 /// The best one first. A new backend is a line here: docs/offload.md, "Adding a backend".
-constexpr Backend backends[] = {
-    {BackendKind::cuda, "cuda", detect_cuda},
-    {BackendKind::cpu, "cpu", detect_cpu},
+constexpr Entry backends[] = {
+    {Backend::gpu, "cuda", detect_cuda},
+    {Backend::cpu, "cpu", detect_cpu},
 };
 
-bool is_allowed(BackendKind kind, environment::Backend choice) {
-    return choice == environment::Backend::automatic ||
-           (kind == BackendKind::cpu) == (choice == environment::Backend::cpu);
+bool is_allowed(Backend kind, Backend choice) {
+    return choice == Backend::automatic || (kind == Backend::cpu) == (choice == Backend::cpu);
 }
 
 }  // namespace
 
 std::vector<BackendInfo> detect_backends() {
     std::vector<BackendInfo> all;
-    for (const Backend& backend : backends) {
+    for (const Entry& backend : backends) {
         BackendInfo& info = all.emplace_back();
         info.kind = backend.kind;
         info.name = backend.name;
@@ -97,14 +96,14 @@ std::vector<BackendInfo> detect_backends() {
 }
 
 BackendInfo best_backend() {
-    const environment::Backend choice = environment::backend();
+    const Backend choice = environment::backend();
     std::string why_not;
     for (const BackendInfo& info : detect_backends()) {
         if (!is_allowed(info.kind, choice)) continue;
         if (info.usable()) return info;
         why_not = info.why_not;
     }
-    if (choice == environment::Backend::gpu) throw gpu::NoGpu(100, "GLINT_BACKEND=gpu: " + why_not);
+    if (choice == Backend::gpu) throw gpu::NoGpu(100, "GLINT_BACKEND=gpu: " + why_not);
     throw OptionError(why_not);
 }
 

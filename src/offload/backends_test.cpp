@@ -28,7 +28,7 @@ struct Backends : ::testing::Test {
 };
 using GpuBackends = Backends;
 
-BackendInfo detected(BackendKind kind) {
+BackendInfo detected(Backend kind) {
     for (const BackendInfo& info : detect_backends())
         if (info.kind == kind) return info;
     throw std::logic_error("it is not in the table");
@@ -50,7 +50,7 @@ bool has_flags(const std::string& flags, std::initializer_list<const char*> name
 }  // namespace
 
 TEST_F(Backends, the_cpu_tells_its_instruction_sets_and_threads) {
-    const BackendInfo cpu = detected(BackendKind::cpu);
+    const BackendInfo cpu = detected(Backend::cpu);
     EXPECT_EQ(cpu.name, "cpu");
     EXPECT_TRUE(cpu.usable());
     EXPECT_EQ(cpu.instruction_set, active_isa());
@@ -68,13 +68,13 @@ TEST_F(Backends, the_cpu_tells_its_instruction_sets_and_threads) {
     EXPECT_GT(cpu.devices[0].total_bytes, cpu.devices[0].free_bytes);
     EXPECT_GT(cpu.devices[0].free_bytes, 0u);
     ::setenv("GLINT_THREADS", "3", 1);
-    EXPECT_EQ(detected(BackendKind::cpu).threads, 3);
-    EXPECT_NE(detected(BackendKind::cpu).detail.find(", 3 threads"), std::string::npos) << cpu.detail;
+    EXPECT_EQ(detected(Backend::cpu).threads, 3);
+    EXPECT_NE(detected(Backend::cpu).detail.find(", 3 threads"), std::string::npos) << cpu.detail;
 }
 
 TEST_F(Backends, a_variable_that_will_not_do_is_told_and_thrown_by_none_but_the_choice) {
     ::setenv("GLINT_THREADS", "none", 1);
-    const BackendInfo cpu = detected(BackendKind::cpu);
+    const BackendInfo cpu = detected(Backend::cpu);
     EXPECT_NE(cpu.why_not.find("GLINT_THREADS=none"), std::string::npos) << cpu.why_not;
     EXPECT_TRUE(cpu.devices.empty());
     ::setenv("GLINT_BACKEND", "cpu", 1);
@@ -85,11 +85,11 @@ TEST_F(Backends, a_variable_that_will_not_do_is_told_and_thrown_by_none_but_the_
 
 TEST_F(Backends, cuda_says_why_it_cannot_be_used) {
     if (gpu::inventory().why_none.empty()) GTEST_SKIP() << "it can be used here";
-    const BackendInfo cuda = detected(BackendKind::cuda);
+    const BackendInfo cuda = detected(Backend::gpu);
     EXPECT_EQ(cuda.name, "cuda");
     ASSERT_FALSE(cuda.why_not.empty());
     EXPECT_TRUE(cuda.devices.empty());
-    EXPECT_EQ(best_backend().kind, BackendKind::cpu);
+    EXPECT_EQ(best_backend().kind, Backend::cpu);
     ::setenv("GLINT_BACKEND", "gpu", 1);
     expect_error<gpu::NoGpu>([] { best_backend(); }, {"GLINT_BACKEND=gpu: ", cuda.why_not.c_str()});
 }
@@ -98,7 +98,7 @@ TEST_F(GpuBackends, cuda_is_the_best_unless_the_cpu_is_asked_for) {
     const gpu::Inventory there = gpu::inventory();
     if (!there.why_none.empty()) GTEST_SKIP() << there.why_none;
     const BackendInfo best = best_backend();
-    ASSERT_EQ(best.kind, BackendKind::cuda);
+    ASSERT_EQ(best.kind, Backend::gpu);
     EXPECT_EQ(best.detail.find("driver "), 0u) << best.detail;
     ASSERT_FALSE(best.devices.empty());
     EXPECT_LE(best.devices.size(), there.devices.size());
@@ -107,5 +107,5 @@ TEST_F(GpuBackends, cuda_is_the_best_unless_the_cpu_is_asked_for) {
         EXPECT_GT(device.total_bytes, 0u);
     }
     ::setenv("GLINT_BACKEND", "cpu", 1);
-    EXPECT_EQ(best_backend().kind, BackendKind::cpu);
+    EXPECT_EQ(best_backend().kind, Backend::cpu);
 }

@@ -20,19 +20,19 @@ std::uint64_t bytes_of(const Work& work) {
 
 bool lies_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
 
-Decision forced(Decision decision, Side side, const char* by) {
+Decision forced(Decision decision, Backend side, const char* by) {
     decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by;
-    const double chosen = (side == Side::gpu ? decision.gpu : decision.cpu).total();
-    const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
+    const double chosen = (side == Backend::gpu ? decision.gpu : decision.cpu).total();
+    const double other = (side == Backend::gpu ? decision.cpu : decision.gpu).total();
     decision.speedup = chosen > 0 && other > 0 ? other / chosen : 1;
     return decision;
 }
 
-Side by_rules(const Circumstances& at, const Work& work) {
-    if (lies_on_gpu(work)) return Side::gpu;
+Backend by_rules(const Circumstances& at, const Work& work) {
+    if (lies_on_gpu(work)) return Backend::gpu;
     const double rule = work.operation->rule_size;
     const bool large = rule > 0 ? work.size > rule : bytes_of(work) > at.threshold_bytes;
-    return large ? Side::gpu : Side::cpu;
+    return large ? Backend::gpu : Backend::cpu;
 }
 
 }  // namespace
@@ -47,11 +47,11 @@ Decision decide(const Machine& machine, const Circumstances& at, const Work& wor
     if (!at.context_open) gpu.context_s = estimate.context_s, gpu.wait_s = at.wait_s;
     if (!at.library_loaded) gpu.library_s = estimate.library_s;
 
-    if (at.choice == Choice::cpu) return forced(decision, Side::cpu, "the CPU was asked for");
-    if (at.why_no_gpu) return forced(decision, Side::cpu, at.why_no_gpu);
-    if (at.choice == Choice::gpu) return forced(decision, Side::gpu, "the GPU was asked for");
+    if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
+    if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
+    if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
     if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !lies_on_gpu(work))
-        return forced(decision, Side::cpu, "it is smaller than the least size set for the GPU");
+        return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
 
     if (!estimate.gpu_measured) {
         decision.basis = Basis::rules;
@@ -61,7 +61,7 @@ Decision decide(const Machine& machine, const Circumstances& at, const Work& wor
     const double on_cpu = std::max(decision.cpu.total(), little_s);
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
     const double on_gpu = std::max(gpu.total() - std::min(to_start, at.forgone_s), little_s);
-    decision.choice = on_gpu < on_cpu ? Side::gpu : Side::cpu;
+    decision.choice = on_gpu < on_cpu ? Backend::gpu : Backend::cpu;
     decision.speedup = std::max(on_cpu / on_gpu, on_gpu / on_cpu);
     decision.basis = estimate.distance <= close_octaves ? Basis::measured : Basis::estimated;
     decision.spread = std::min(most_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
@@ -83,7 +83,7 @@ Work scaled(const Work& work, double factor) {
 double flip_size(const Machine& machine, const Circumstances& at, const Work& work) {
     constexpr int octaves = 40, halvings = 12;
     if (work.size <= 0) return 0;
-    const Side now = decide(machine, at, work).choice;
+    const Backend now = decide(machine, at, work).choice;
     const auto flipped = [&](double octave) {
         return decide(machine, at, scaled(work, std::exp2(octave))).choice != now;
     };

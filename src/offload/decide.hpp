@@ -11,7 +11,7 @@ namespace glint::offload {
 
 /// How things stand with the GPU.
 struct Circumstances {
-    Choice choice = Choice::automatic;
+    Backend choice = Backend::automatic;
     const char* why_no_gpu = nullptr;  ///< null: there is one; of static storage, or longer-lived than decisions
     bool context_open = false, library_loaded = false;
     double wait_s = 0;                  ///< expected, until a lease

@@ -50,9 +50,9 @@ struct OffloadDecision : ::testing::Test {
 };
 
 TEST_F(OffloadDecision, large_products_go_to_the_gpu_and_small_ones_do_not) {
-    EXPECT_EQ(decide(machine, warm, product_of(64)).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, warm, product_of(64)).choice, Backend::cpu);
     const Decision large = decide(machine, warm, product_of(8192));
-    EXPECT_EQ(large.choice, Side::gpu);
+    EXPECT_EQ(large.choice, Backend::gpu);
     // 2 n^3 / 1e11 against 2 n^3 / 1e13 and 12 n^2 / 5e9, and latencies
     const double n = 8192, by_cpu = 2 * n * n * n / 1e11, by_gpu = 2 * n * n * n / 1e13 + 12 * n * n / 5e9;
     EXPECT_NEAR(large.speedup, by_cpu / by_gpu, 0.01 * by_cpu / by_gpu);
@@ -62,19 +62,19 @@ TEST_F(OffloadDecision, large_products_go_to_the_gpu_and_small_ones_do_not) {
 TEST_F(OffloadDecision, a_cold_context_and_library_count_until_they_have_paid_off) {
     Work work = product_of(1024);  // 21 ms on the CPU
     work.library = "blas";
-    EXPECT_EQ(decide(machine, warm, work).choice, Side::gpu);
+    EXPECT_EQ(decide(machine, warm, work).choice, Backend::gpu);
     const Decision at_first = decide(machine, cold, work);
-    EXPECT_EQ(at_first.choice, Side::cpu);
+    EXPECT_EQ(at_first.choice, Backend::cpu);
     EXPECT_DOUBLE_EQ(at_first.gpu.context_s, 0.2);
     EXPECT_DOUBLE_EQ(at_first.gpu.library_s, 0.1);
     cold.forgone_s = 0.3;
-    EXPECT_EQ(decide(machine, cold, work).choice, Side::gpu);
+    EXPECT_EQ(decide(machine, cold, work).choice, Backend::gpu);
 }
 
 TEST_F(OffloadDecision, what_lies_on_the_gpu_stays_there) {
     const Work work = product_of(100);
-    EXPECT_EQ(decide(machine, warm, work).choice, Side::cpu);
-    EXPECT_EQ(decide(machine, warm, on_gpu(work)).choice, Side::gpu);
+    EXPECT_EQ(decide(machine, warm, work).choice, Backend::cpu);
+    EXPECT_EQ(decide(machine, warm, on_gpu(work)).choice, Backend::gpu);
 }
 
 TEST_F(OffloadDecision, an_upload_is_shared_among_those_who_use_it) {
@@ -87,11 +87,11 @@ TEST_F(OffloadDecision, an_upload_is_shared_among_those_who_use_it) {
 TEST_F(OffloadDecision, waiting_and_contention_are_terms) {
     const Work work = product_of(4096);  // 1.4 s on the CPU
     cold.wait_s = 0.5;
-    EXPECT_EQ(decide(machine, cold, work).choice, Side::gpu);
+    EXPECT_EQ(decide(machine, cold, work).choice, Backend::gpu);
     cold.wait_s = 5;
-    EXPECT_EQ(decide(machine, cold, work).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, cold, work).choice, Backend::cpu);
     cold.wait_s = 0, cold.contention = 1000;
-    EXPECT_EQ(decide(machine, cold, work).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, cold, work).choice, Backend::cpu);
 }
 
 TEST_F(OffloadDecision, the_size_at_which_it_flips_is_where_both_take_as_long) {
@@ -101,62 +101,62 @@ TEST_F(OffloadDecision, the_size_at_which_it_flips_is_where_both_take_as_long) {
         const Decision there = decide(machine, warm, scaled(product_of(n), at / n));
         EXPECT_NEAR(there.speedup, 1, 0.02) << "from " << n << " rows, at " << at;
     }
-    warm.choice = Choice::cpu;
+    warm.choice = Backend::cpu;
     EXPECT_EQ(flip_size(machine, warm, product_of(64)), 0);
 }
 
 TEST_F(OffloadDecision, without_measurements_it_goes_by_fixed_rules) {
     const Machine unknown({"GPU-1", "580", "a CPU", 8, "1"}, "");
     cold.threshold_bytes = 10'000'000;
-    EXPECT_EQ(decide(unknown, cold, product_of(1000)).choice, Side::cpu);
-    EXPECT_EQ(decide(unknown, cold, product_of(1001)).choice, Side::gpu);
+    EXPECT_EQ(decide(unknown, cold, product_of(1000)).choice, Backend::cpu);
+    EXPECT_EQ(decide(unknown, cold, product_of(1001)).choice, Backend::gpu);
     Work work;
     work.operation = &sum, work.size = 1e6, work.bytes_to_gpu = 10'000'000;
-    EXPECT_EQ(decide(unknown, cold, work).choice, Side::cpu);
+    EXPECT_EQ(decide(unknown, cold, work).choice, Backend::cpu);
     work.bytes_to_gpu += 1;
     const Decision large = decide(unknown, cold, work);
-    EXPECT_EQ(large.choice, Side::gpu);
+    EXPECT_EQ(large.choice, Backend::gpu);
     EXPECT_EQ(large.basis, Basis::rules);
     EXPECT_NE(large.reason().find("by a fixed rule"), std::string::npos) << large.reason();
 }
 
 TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
-    warm.choice = Choice::gpu;
-    EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Side::gpu);
-    warm.choice = Choice::automatic, warm.why_no_gpu = "it is away";
+    warm.choice = Backend::gpu;
+    EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::gpu);
+    warm.choice = Backend::automatic, warm.why_no_gpu = "it is away";
     const Decision away = decide(machine, warm, product_of(8192));
-    EXPECT_EQ(away.choice, Side::cpu);
+    EXPECT_EQ(away.choice, Backend::cpu);
     EXPECT_NE(away.reason().find("it is away"), std::string::npos);
     warm.why_no_gpu = nullptr, warm.least_bytes = std::uint64_t(1) << 40;
-    EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Side::cpu);
-    EXPECT_EQ(decide(machine, warm, on_gpu(product_of(8192))).choice, Side::gpu) << "it lies there";
+    EXPECT_EQ(decide(machine, warm, product_of(8192)).choice, Backend::cpu);
+    EXPECT_EQ(decide(machine, warm, on_gpu(product_of(8192))).choice, Backend::gpu) << "it lies there";
 }
 
 // A CPU that is in truth ten times slower than estimated: after a few runs that is known, also at sizes near by.
 TEST_F(OffloadDecision, runs_teach_it) {
     const Work work = product_of(100);
-    EXPECT_EQ(decide(machine, warm, work).choice, Side::cpu);
+    EXPECT_EQ(decide(machine, warm, work).choice, Backend::cpu);
     const double truth = 10 * decide(machine, warm, work).cpu.total();
-    for (int k = 0; k < 20; ++k) machine.learn(work, Side::cpu, truth);
+    for (int k = 0; k < 20; ++k) machine.learn(work, Backend::cpu, truth);
     const Decision taught = decide(machine, warm, work);
     EXPECT_NEAR(taught.cpu.total(), truth, 0.01 * truth);
-    EXPECT_EQ(taught.choice, Side::gpu);
+    EXPECT_EQ(taught.choice, Backend::gpu);
     EXPECT_NEAR(decide(machine, warm, product_of(110)).cpu.total(), truth * std::pow(1.1, 3), 0.05 * truth);
 }
 
 TEST_F(OffloadDecision, transfers_are_learned_apart_from_computing) {
     const Work moved = product_of(1000), resident = on_gpu(moved);
     const double computing = decide(machine, warm, resident).gpu.total();
-    for (int k = 0; k < 20; ++k) machine.learn(moved, Side::gpu, 2 * decide(machine, warm, moved).gpu.total());
+    for (int k = 0; k < 20; ++k) machine.learn(moved, Backend::gpu, 2 * decide(machine, warm, moved).gpu.total());
     EXPECT_DOUBLE_EQ(decide(machine, warm, resident).gpu.total(), computing);
     EXPECT_GT(decide(machine, warm, moved).gpu.total(), 10 * computing);
 }
 
 TEST_F(OffloadDecision, one_run_that_was_held_up_does_not_turn_it_around) {
     const Work work = product_of(2000);
-    for (int k = 0; k < 50; ++k) machine.learn(work, Side::gpu, decide(machine, warm, work).gpu.total());
+    for (int k = 0; k < 50; ++k) machine.learn(work, Backend::gpu, decide(machine, warm, work).gpu.total());
     const double before = decide(machine, warm, work).gpu.total();
-    machine.learn(work, Side::gpu, 1000 * before);
+    machine.learn(work, Backend::gpu, 1000 * before);
     EXPECT_LT(decide(machine, warm, work).gpu.total(), 2 * before);
 }
 
@@ -168,7 +168,7 @@ TEST(OffloadMachine, keeps_what_was_measured_for_the_same_machine_only) {
     {
         Machine machine(key, folder);
         machine.set(typical());
-        machine.learn(product_of(100), Side::cpu, 1);
+        machine.learn(product_of(100), Backend::cpu, 1);
         learned = machine.estimate(product_of(100)).cpu.total();
         EXPECT_TRUE(machine.save());
     }

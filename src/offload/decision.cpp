@@ -52,7 +52,7 @@ double Decision::confidence() const {
 }
 
 std::string Decision::reason() const {
-    const char* side = choice == Side::gpu ? "GPU" : "CPU";
+    const char* side = choice == Backend::gpu ? "GPU" : "CPU";
     const std::string what =
         fmt::format("{} of {}", work.operation->name, size_in_words(work.size, work.operation->unit));
     if (basis == Basis::forced) return fmt::format("{} on the {}: {}", what, side, forced_by);

@@ -15,11 +15,11 @@ class Forced {
     ~Forced() { session_.set_choice(choice_), session_.set_oom_safe(oom_safe_); }
     Forced(const Forced&) = delete;
     Forced& operator=(const Forced&) = delete;
-    void to(Choice choice) { session_.set_choice(choice); }
+    void to(Backend choice) { session_.set_choice(choice); }
 
   private:
     Session& session_;
-    const Choice choice_;
+    const Backend choice_;
     const bool oom_safe_;
 };
 

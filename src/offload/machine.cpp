@@ -99,18 +99,21 @@ void Machine::set_context(double seconds) {
     constants_.context_s = seconds, changed_ = true;
 }
 
-int Machine::movement(const Work& work, Side side) {
-    if (side == Side::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
+/// Of a table of both sides: the CPU's, the GPU's.
+static int column(Backend side) { return side == Backend::gpu ? 1 : 0; }
+
+int Machine::movement(const Work& work, Backend side) {
+    if (side == Backend::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
     return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);
 }
 
-Terms Machine::terms(const Work& work, Side side, const Curves* curves, float log2_size, double& distance) const {
+Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const {
     const Constants& c = constants_;
     Terms terms;
     const double up = work.pinned ? c.up_pinned : c.up_pageable, down = work.pinned ? c.down_pinned : c.down_pageable;
     const double share = work.cpu_threads > 0 ? std::min(1.0, double(work.cpu_threads) / key_.threads) : 1;
     double flops_per_s = c.cpu_flops * share, bytes_per_s = c.cpu_bytes * share;
-    if (side == Side::gpu) {
+    if (side == Backend::gpu) {
         flops_per_s = c.gpu_flops, bytes_per_s = c.gpu_bytes;
         terms.upload_s = seconds_for(work.bytes_to_gpu, up, c.transfer_s) / std::max(1.0, work.expected_reuse);
         terms.download_s = seconds_for(work.bytes_from_gpu, down, c.transfer_s);
@@ -126,11 +129,11 @@ Terms Machine::terms(const Work& work, Side side, const Curves* curves, float lo
         distance = Curve::octaves;
         return terms;
     }
-    const Curve::Value compute = curves->compute[int(side)].at(log2_size);
+    const Curve::Value compute = curves->compute[column(side)].at(log2_size);
     terms.compute_s *= compute.ratio, terms.launch_s *= compute.ratio;
     distance = compute.octaves_off;
     if (!moves) return terms;
-    const Curve::Value moved = curves->moved[int(side)][moves].at(log2_size);
+    const Curve::Value moved = curves->moved[column(side)][moves].at(log2_size);
     terms.upload_s *= moved.ratio, terms.download_s *= moved.ratio, terms.launch_s *= moved.ratio;
     terms.compute_s *= moved.ratio;
     distance = std::min(distance, moved.octaves_off);
@@ -144,8 +147,8 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     double of_cpu = 0, of_gpu = 0;
     const float log2_size = Curve::log2_of(work.size);
     Estimate estimate;
-    estimate.cpu = terms(work, Side::cpu, curves, log2_size, of_cpu);
-    estimate.gpu = terms(work, Side::gpu, curves, log2_size, of_gpu);
+    estimate.cpu = terms(work, Backend::cpu, curves, log2_size, of_cpu);
+    estimate.gpu = terms(work, Backend::gpu, curves, log2_size, of_gpu);
     estimate.distance = std::max(of_cpu, of_gpu);
     estimate.gpu_measured = constants_.gpu_measured();
     estimate.context_s = constants_.context_s;
@@ -155,7 +158,7 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     return estimate;
 }
 
-void Machine::learn(const Work& work, Side side, double seconds) {
+void Machine::learn(const Work& work, Backend side, double seconds) {
     const std::lock_guard lock(mutex_);
     Curves& curves = curves_[work.operation->key];
     if (curves.name.empty()) curves.name = work.operation->name;
@@ -163,23 +166,23 @@ void Machine::learn(const Work& work, Side side, double seconds) {
     const Terms expected = terms(work, side, &curves, Curve::log2_of(work.size), distance);
     if (expected.total() <= 0) return;
     const int moves = movement(work, side);
-    Curve& curve = moves ? curves.moved[int(side)][moves] : curves.compute[int(side)];
+    Curve& curve = moves ? curves.moved[column(side)][moves] : curves.compute[column(side)];
     curve.learn(work.size, seconds / expected.total() * curve.ratio(work.size));
     changed_ = true;
 }
 
-bool Machine::knows(const Work& work, Side side) const {
+bool Machine::knows(const Work& work, Backend side) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
-    return found != curves_.end() && std::isfinite(found->second.compute[int(side)].octaves_off(work.size));
+    return found != curves_.end() && std::isfinite(found->second.compute[column(side)].octaves_off(work.size));
 }
 
-std::uint32_t Machine::runs(const Work& work, Side side) const {
+std::uint32_t Machine::runs(const Work& work, Backend side) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
     if (found == curves_.end()) return 0;
     const int moves = movement(work, side);
-    return (moves ? found->second.moved[int(side)][moves] : found->second.compute[int(side)]).count(work.size);
+    return (moves ? found->second.moved[column(side)][moves] : found->second.compute[column(side)]).count(work.size);
 }
 
 std::filesystem::path Machine::file() const {

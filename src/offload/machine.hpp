@@ -56,9 +56,9 @@ class Machine {
     };
     Estimate estimate(const Work& work) const;
     /// What a run took in all, but waiting for a GPU, its context and libraries.
-    void learn(const Work& work, Side side, double seconds);
-    bool knows(const Work& work, Side side) const;          ///< of any size
-    std::uint32_t runs(const Work& work, Side side) const;  ///< of about that size
+    void learn(const Work& work, Backend side, double seconds);
+    bool knows(const Work& work, Backend side) const;          ///< of any size
+    std::uint32_t runs(const Work& work, Backend side) const;  ///< of about that size
 
     /// Whether all was written; never throws.
     bool save() const noexcept;
@@ -72,8 +72,8 @@ class Machine {
         Curve compute[2], moved[2][4];  // by side: where nothing moves; else all of it, by movement()
     };
     /// Which ways operands move: bit 0 towards that side, bit 1 back. How fast is the constants' affair.
-    static int movement(const Work& work, Side side);
-    Terms terms(const Work& work, Side side, const Curves* curves, float log2_size, double& distance) const;
+    static int movement(const Work& work, Backend side);
+    Terms terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const;
     void load();
 
     const MachineKey key_;

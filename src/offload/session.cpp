@@ -8,19 +8,16 @@
 #include <chrono>
 #include <deque>
 #include <map>
-#include <optional>
 #include <set>
 
+#include "base/clock.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
-#include "offload/decide.hpp"
-#include "offload/measure.hpp"
-#include "offload/outlook.hpp"
+#include "offload/advisor.hpp"
+#include "offload/device_pool.hpp"
 
 namespace glint::offload {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
 constexpr double first_rest_s = 1, longest_rest_s = 300;
@@ -30,28 +27,41 @@ constexpr std::size_t most_fallbacks = 100;
 constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3;
 constexpr std::chrono::milliseconds between_waits(5);
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 
 }  // namespace
 
 struct Session::State {
+    struct OpenGpu final : Device {
+        OpenGpu(gpu::Lease of, const SessionOptions& options)
+            : Device(of),
+              lease(std::move(of)),
+              own_context(lease.create_context(0, {.separate = true, .log = options.log})),
+              stream(own_context) {}
+        ~OpenGpu() override {
+            while (!kept.empty()) kept.pop_back();
+        }
+        const gpu::Context& context() const override { return own_context; }
+        void publish() const { lease.publish_held(own_context.statistics().reserved_bytes); }
+
+        gpu::Lease lease;
+        gpu::Context own_context;
+        gpu::Stream stream;
+        std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
+    };
+
     SessionOptions options;
     bool oom_safe = true;
     int threads = 1;
     std::uint64_t threshold_bytes = 0;
 
-    std::shared_ptr<Machine> machine;
-    mutable Lookout lookout;
+    Advisor advisor;
     std::string why_given_up;  // the GPU, until `rest_over`
     Clock::time_point rest_over{};
-    double rest_s = first_rest_s, forgone_s = 0;
+    double rest_s = first_rest_s;
 
-    std::optional<gpu::Lease> lease;
-    std::optional<gpu::Context> context;
-    std::optional<gpu::Stream> stream;
-    std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
+    DevicePool pool;
+    std::unique_ptr<OpenGpu> gpu;  // of the pool; null while none is open
     std::set<std::string, std::less<>> libraries;
     Clock::time_point waited{};  // for a call to be timed, last
 
@@ -67,60 +77,39 @@ struct Session::State {
         return std::max(least_lease, work ? 4 * work->gpu_bytes : 0);
     }
     /// How things stand; looks at most once a second, and not while the GPU is open.
-    Circumstances circumstances(const Work& work) const {
+    Circumstances circumstances(const Work& work) {
         Circumstances at;
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
-        at.context_open = context.has_value(), at.forgone_s = forgone_s;
-        if (at.context_open || at.choice == Choice::cpu) return at;
-        if (!why_given_up.empty() && Clock::now() < rest_over) {
+        at.context_open = gpu != nullptr;
+        if (at.context_open || at.choice == Backend::cpu) return at;
+        if (!why_given_up.empty() && Clock::now() < rest_over)
             at.why_no_gpu = why_given_up.c_str();
-            return at;
-        }
-        if (!lookout.has_looked() && driver_is_there() &&
-            machine->estimate(work).cpu.total() + forgone_s < least_opening_s && at.choice == Choice::automatic) {
+        else if (at.choice == Backend::automatic && advisor.too_short(work))
             at.why_no_gpu = "the CPU is done before a GPU could be opened";
-            return at;
-        }
-        const Outlook& seen = lookout.now(bytes_to_lease(&work));
-        if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
-        at.wait_s = seen.wait_s, at.contention = seen.contention;
+        else
+            advisor.look(at, bytes_to_lease(&work));
         return at;
-    }
-    const Machine& of_now() {
-        const Outlook& seen = lookout.last();
-        if (!context && !seen.uuid.empty() && machine->key().gpu_uuid != seen.uuid)
-            machine = machine_with(seen.uuid, seen.driver);
-        return *machine;
     }
 
     void open(const Work* work, double timeout_s) {
-        lease.emplace(gpu::acquire({.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .log = options.log}));
+        gpu::Lease lease = gpu::acquire({.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .log = options.log});
+        const Clock::time_point asked = Clock::now();
         try {
-            machine = machine_with(lease->devices().front().uuid, gpu::inventory().driver_version);
-            const Clock::time_point asked = Clock::now();
-            context.emplace(lease->create_context(0, {.separate = true, .log = options.log}));
-            stream.emplace(*context);
-            machine->set_context(seconds_since(asked));
-            if (Constants constants = machine->constants(); !constants.gpu_measured()) {
-                measure_gpu(*context, *stream, constants);
-                machine->set(constants);
-            }
+            const OpenDevice open = [&](gpu::Lease of) { return std::make_unique<OpenGpu>(std::move(of), options); };
+            gpu.reset(static_cast<OpenGpu*>(pool.open(std::move(lease), open).release()));
+            advisor.opened(gpu->uuid, seconds_since(asked), gpu->context());
         } catch (...) {
             close();
             throw;
         }
-        why_given_up.clear(), rest_s = first_rest_s, forgone_s = 0;
-        publish();
-    }
-    void publish() const {
-        if (lease) lease->publish_held(context->statistics().reserved_bytes);
+        why_given_up.clear(), rest_s = first_rest_s;
+        gpu->publish();
     }
     void close() noexcept {
-        while (!kept.empty()) kept.pop_back();
-        stream.reset(), context.reset(), lease.reset();
-        lookout.forget();
-        machine->save();
+        pool.discard(std::move(gpu));
+        advisor.closed();
+        advisor.save();
     }
     /// No GPU for a while: the longer, the more often that happened.
     void give_up(const std::string& why) {
@@ -134,10 +123,11 @@ struct Session::State {
         if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
         say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
-    bool is_timed(const Work& work, Side side, const OperationStatistics& of) const {
-        const std::uint64_t calls = (side == Side::gpu ? of.gpu : of.cpu).calls;
-        if (side == Side::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end()) return true;
-        if (side == Side::gpu && stays_on_gpu(work))
+    bool is_timed(const Work& work, Backend side, const OperationStatistics& of) const {
+        const std::uint64_t calls = (side == Backend::gpu ? of.gpu : of.cpu).calls;
+        if (side == Backend::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end())
+            return true;
+        if (side == Backend::gpu && stays_on_gpu(work))
             return calls < waited_at_first || Clock::now() - waited > between_waits;
         return calls < timed_at_first || calls % timed_each == 0;
     }
@@ -150,15 +140,10 @@ struct Session::State {
 
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
     state_->options = options;
-    if (options.choice == Choice::automatic) {
-        const environment::Backend wanted = environment::backend();
-        if (wanted != environment::Backend::automatic)
-            state_->options.choice = wanted == environment::Backend::gpu ? Choice::gpu : Choice::cpu;
-    }
+    state_->options.choice = environment::backend(options.choice);
     state_->oom_safe = options.oom_safe;
     state_->threads = options.threads > 0 ? options.threads : environment::threads();
     state_->threshold_bytes = environment::offload_threshold_bytes();
-    state_->machine = machine_with("", "");
 }
 
 Session::~Session() {
@@ -167,27 +152,25 @@ Session::~Session() {
 Session::Session(Session&&) noexcept = default;
 
 Decision Session::decide(const Work& work) const {
-    const Circumstances at = state_->circumstances(work);
-    return offload::decide(state_->of_now(), at, work);
+    Circumstances at = state_->circumstances(work);
+    return state_->advisor.decide(work, at);
 }
 
 Decision Session::explain(const Work& work) const {
-    const Circumstances at = state_->circumstances(work);
-    Decision decision = offload::decide(state_->of_now(), at, work);
-    if (decision.basis != Basis::forced) decision.flips_at = flip_size(*state_->machine, at, work);
-    return decision;
+    Circumstances at = state_->circumstances(work);
+    return state_->advisor.explain(work, at);
 }
 
 Session::Running Session::begin(const Work& work) {
     State& s = *state_;
     Running running;
     Decision& decision = running.decision;
-    if (s.options.choice == Choice::cpu) {  // nothing to weigh
-        decision.work = work, decision.choice = Side::cpu, decision.basis = Basis::forced;
+    if (s.options.choice == Backend::cpu) {  // nothing to weigh
+        decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::forced;
     } else {
         decision = decide(work);
     }
-    if (decision.choice == Side::gpu && !s.context) try {
+    if (decision.choice == Backend::gpu && !s.gpu) try {
             // To wait longer than it saves is to lose; no longer than that at most doubles the time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
             const bool may_leave = decision.basis != Basis::forced;
@@ -195,53 +178,50 @@ Session::Running Session::begin(const Work& work) {
                               ? std::min(s.options.gpu_timeout_s, std::max(saves_s, 0.0))
                               : (may_leave ? 0 : s.options.gpu_timeout_s));
         } catch (const gpu::GpuError& error) {
-            if (s.options.choice == Choice::gpu) throw;
+            if (s.options.choice == Backend::gpu) throw;
             s.give_up(error.what());
             s.record(work.operation->name, error.what(), 0, 0);
-            decision.choice = Side::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
+            decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
     running.of = &s.of(work);
     running.timed = s.is_timed(work, decision.choice, *running.of);
     if (!running.timed) return running;
-    if (decision.choice == Side::gpu) s.stream->synchronize();
+    if (decision.choice == Backend::gpu) s.gpu->stream.synchronize();
     running.began = Clock::now();
     return running;
 }
 
-void Session::end(const Running& running, Side side) {
+void Session::end(const Running& running, Backend side) {
     State& s = *state_;
     const Decision& decision = running.decision;
     const Work& work = decision.work;
     OperationStatistics& of = *running.of;
-    SideStatistics& here = side == Side::gpu ? of.gpu : of.cpu;
+    SideStatistics& here = side == Backend::gpu ? of.gpu : of.cpu;
     ++here.calls;
-    const std::uint64_t up = side == Side::gpu ? work.bytes_to_gpu : work.bytes_to_return;
-    const std::uint64_t down = side == Side::gpu ? work.bytes_from_gpu : work.bytes_to_host;
+    const std::uint64_t up = side == Backend::gpu ? work.bytes_to_gpu : work.bytes_to_return;
+    const std::uint64_t down = side == Backend::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
     if (!running.timed) return;
-    if (side == Side::gpu && stays_on_gpu(work)) s.stream->synchronize(), s.waited = Clock::now();
+    if (side == Backend::gpu && stays_on_gpu(work)) s.gpu->stream.synchronize(), s.waited = Clock::now();
     const double seconds = seconds_since(running.began);
     ++here.timed_calls, here.seconds += seconds;
     if (side != decision.choice) return;  // it was tried elsewhere before
-    if (side == Side::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
-        s.machine->set_library(std::string(work.library),
-                               std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.library_s)));
+    if (side == Backend::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
+        s.advisor.learn_library(work, seconds - (decision.gpu.total() - decision.gpu.library_s));
         return;
     }
-    s.machine->learn(work, side, seconds);
-    if (side == Side::cpu && (decision.basis != Basis::forced || !s.lookout.has_looked()) && !s.context)
-        s.forgone_s += (here.calls > timed_at_first ? double(timed_each) : 1.0) *
-                       std::max(0.0, seconds - (decision.gpu.total() - decision.gpu.wait_s - decision.gpu.context_s -
-                                                decision.gpu.library_s));
+    s.advisor.learn(work, side, seconds);
+    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.advisor.has_looked()) && !s.gpu)
+        s.advisor.forgo(decision, seconds, here.calls > timed_at_first ? double(timed_each) : 1);
     if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
-    const double other = (side == Side::gpu ? decision.cpu : decision.gpu).total();
+    const double other = (side == Backend::gpu ? decision.cpu : decision.gpu).total();
     ++(seconds <= other ? of.right : of.wrong);
 }
 
 bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     State& s = *state_;
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
-    if (memory ? !s.oom_safe : s.options.choice == Choice::gpu) return false;
+    if (memory ? !s.oom_safe : s.options.choice == Backend::gpu) return false;
     s.record(operation, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
     try {
         if (memory) clean_up();
@@ -255,33 +235,34 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     return true;
 }
 
-bool Session::gpu_open() const { return state_->context.has_value(); }
+bool Session::gpu_open() const { return state_->gpu != nullptr; }
 
 const gpu::Context& Session::context() {
-    if (!state_->context) state_->open(nullptr, state_->options.gpu_timeout_s);
-    return *state_->context;
+    if (!state_->gpu) state_->open(nullptr, state_->options.gpu_timeout_s);
+    return state_->gpu->context();
 }
 const gpu::Stream& Session::stream() {
     context();
-    return *state_->stream;
+    return state_->gpu->stream;
 }
 void Session::close_gpu() noexcept { state_->close(); }
 
 void Session::synchronize() {
-    if (state_->stream) state_->stream->synchronize();
+    if (state_->gpu) state_->gpu->stream.synchronize();
 }
 
 void Session::clean_up() {
-    if (!state_->context) return;
-    for (const auto& [key, kept] : state_->kept) kept->drop_caches();
-    state_->stream->synchronize();
-    state_->context->trim();
-    state_->publish();
+    if (!state_->gpu) return;
+    State::OpenGpu& gpu = *state_->gpu;
+    for (const auto& [key, kept] : gpu.kept) kept->drop_caches();
+    gpu.stream.synchronize();
+    gpu.context().trim();
+    gpu.publish();
 }
 
-bool Session::save() const noexcept { return state_->machine->save(); }
-Choice Session::choice() const { return state_->options.choice; }
-void Session::set_choice(Choice choice) { state_->options.choice = choice; }
+bool Session::save() const noexcept { return state_->advisor.save(); }
+Backend Session::choice() const { return state_->options.choice; }
+void Session::set_choice(Backend choice) { state_->options.choice = choice; }
 int Session::threads() const { return state_->threads; }
 bool Session::oom_safe() const { return state_->oom_safe; }
 void Session::set_oom_safe(bool on) { state_->oom_safe = on; }
@@ -299,13 +280,15 @@ Statistics Session::statistics() const {
 void Session::reset_statistics() { state_->statistics.clear(), state_->last_fallbacks.clear(), state_->fallbacks = 0; }
 
 Session::Kept* Session::kept(const void* key) const {
-    for (const auto& [known, kept] : state_->kept)
+    if (!state_->gpu) return nullptr;
+    for (const auto& [known, kept] : state_->gpu->kept)
         if (known == key) return kept.get();
     return nullptr;
 }
 
+/// While the GPU is open.
 Session::Kept& Session::keep_as(const void* key, std::unique_ptr<Kept> kept) {
-    return *state_->kept.emplace_back(key, std::move(kept)).second;
+    return *state_->gpu->kept.emplace_back(key, std::move(kept)).second;
 }
 
 }  // namespace glint::offload

@@ -35,13 +35,13 @@ const OperationStatistics& of(const Statistics& all) { return all.operations.at(
 
 TEST(OffloadSession, on_the_cpu_needs_no_gpu_and_counts) {
     SessionOptions options;
-    options.choice = Choice::cpu;
+    options.choice = Backend::cpu;
     Session session(options);
     int calls = 0;
     for (int k = 0; k < 3; ++k)
         EXPECT_EQ(session.run(
                       work_of(10), [&] { ++calls; }, [] { FAIL(); }),
-                  Side::cpu);
+                  Backend::cpu);
     EXPECT_EQ(calls, 3);
     EXPECT_FALSE(session.gpu_open());
     const Statistics statistics = session.statistics();
@@ -58,7 +58,7 @@ TEST(OffloadSession, on_the_cpu_needs_no_gpu_and_counts) {
 
 TEST(OffloadSession, hands_on_what_the_function_throws) {
     SessionOptions options;
-    options.choice = Choice::cpu;
+    options.choice = Backend::cpu;
     Session session(options);
     EXPECT_THROW(session.run(
                      work_of(1), [] { throw InputError("no"); }, [] {}),
@@ -67,7 +67,7 @@ TEST(OffloadSession, hands_on_what_the_function_throws) {
 
 TEST(OffloadAccelerate, is_the_function_it_was_made_of) {
     SessionOptions options;
-    options.choice = Choice::cpu;
+    options.choice = Backend::cpu;
     Session session(options);
     const auto twice = accelerate(
         session, [](int x) { return 2 * x; }, [](Session&, int) { return -1; }, [](int x) { return work_of(x); });
@@ -87,7 +87,7 @@ class GpuOffload : public gpu::test::GpuTest {
         options_.gpu_memory_bytes = 64 * mib;
         options_.gpu_timeout_s = 60;
     }
-    Session session(Choice choice) {
+    Session session(Backend choice) {
         options_.choice = choice;
         return Session(options_);
     }
@@ -101,7 +101,7 @@ class GpuOffload : public gpu::test::GpuTest {
 TEST_F(GpuOffload, opens_the_gpu_when_it_is_chosen_and_gives_it_back) {
     const std::uint64_t before = free_bytes();
     {
-        Session s = session(Choice::gpu);
+        Session s = session(Backend::gpu);
         EXPECT_FALSE(s.gpu_open());
         bool used = false;
         EXPECT_EQ(s.run(
@@ -110,7 +110,7 @@ TEST_F(GpuOffload, opens_the_gpu_when_it_is_chosen_and_gives_it_back) {
                           const gpu::Buffer<float> buffer(s.stream(), 1000);
                           used = true;
                       }),
-                  Side::gpu);
+                  Backend::gpu);
         EXPECT_TRUE(used);
         EXPECT_TRUE(s.gpu_open());
         EXPECT_LT(free_bytes(), before);
@@ -125,11 +125,11 @@ TEST_F(GpuOffload, opens_the_gpu_when_it_is_chosen_and_gives_it_back) {
 }
 
 TEST_F(GpuOffload, what_the_gpu_has_no_memory_for_the_cpu_does) {
-    Session s = session(Choice::gpu);
+    Session s = session(Backend::gpu);
     bool on_cpu = false;
     EXPECT_EQ(s.run(
                   work_of(10), [&] { on_cpu = true; }, [] { run_out_of_memory(); }),
-              Side::cpu);
+              Backend::cpu);
     EXPECT_TRUE(on_cpu);
     const Statistics statistics = s.statistics();
     EXPECT_EQ(statistics.fallbacks, 1u);
@@ -146,7 +146,7 @@ TEST_F(GpuOffload, what_the_gpu_has_no_memory_for_the_cpu_does) {
 
 TEST_F(GpuOffload, other_failures_go_to_the_cpu_when_that_is_allowed) {
     const auto fails = [] { throw gpu::GpuError(999, "something else"); };
-    Session strict = session(Choice::gpu);
+    Session strict = session(Backend::gpu);
     EXPECT_THROW(strict.run(
                      work_of(10), [] { FAIL(); }, fails),
                  gpu::GpuError);
@@ -154,7 +154,7 @@ TEST_F(GpuOffload, other_failures_go_to_the_cpu_when_that_is_allowed) {
 }
 
 TEST_F(GpuOffload, a_function_is_tried_again_after_a_clean_up) {
-    Session s = session(Choice::gpu);
+    Session s = session(Backend::gpu);
     int attempts = 0;
     const auto second_time = oom_safe(
         s, "mine",
@@ -172,7 +172,7 @@ TEST_F(GpuOffload, a_function_is_tried_again_after_a_clean_up) {
 }
 
 TEST_F(GpuOffload, work_that_can_be_cut_is_done_once_and_in_order) {
-    Session s = session(Choice::gpu);
+    Session s = session(Backend::gpu);
     for (const std::int64_t room : {100, 33, 7, 0}) {
         std::vector<std::int64_t> done;
         const auto note = [&](std::int64_t first, std::int64_t count) {
@@ -195,7 +195,7 @@ TEST_F(GpuOffload, work_that_can_be_cut_is_done_once_and_in_order) {
 // A GPU that is closed counts with the time to open it, until what it would have saved is as much.
 TEST_F(GpuOffload, a_gpu_is_opened_once_it_would_have_paid_off) {
     const gpu::Inventory inventory = gpu::inventory();
-    Session s = session(Choice::automatic);
+    Session s = session(Backend::automatic);
     for (const gpu::Device& device : inventory.devices) {
         const auto machine = machine_with(device.uuid, inventory.driver_version);
         machine->forget();
@@ -226,10 +226,10 @@ TEST_F(GpuOffload, a_gpu_that_cannot_be_had_is_left_alone) {
     for (const gpu::Device& device : gpu::inventory().devices)
         gpu::test::set_stranger()(device.ordinal, std::uint64_t(0.98 * double(device.total_bytes)), 10);
     options_.gpu_timeout_s = 0.05;
-    Session easy = session(Choice::automatic), strict = session(Choice::gpu);
+    Session easy = session(Backend::automatic), strict = session(Backend::gpu);
     EXPECT_EQ(easy.run(
                   work_of(1e9), [] {}, [] { FAIL(); }),
-              Side::cpu);
+              Backend::cpu);
     EXPECT_THROW(strict.run(
                      work_of(10), [] {}, [] { FAIL(); }),
                  gpu::LeaseTimeout);

@@ -2,8 +2,8 @@
 //
 // A thread takes a block from its file to its rows: it reads the block into pinned memory, has one of a few GpuWorkers do
 // its part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels and
-// the CPU's part of different blocks overlap. Whoever lends a GPU while nobody runs the blocks runs them; a GPU that fails
-// takes its workers with it, and the block goes to another worker.
+// the CPU's part of different blocks overlap. The thread of a GPU that comes while nobody runs the blocks runs them; a GPU
+// that fails takes its workers with it, and the block goes to another worker.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 
@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -33,9 +32,9 @@ struct PinnedBlock : Block {
     gpu::Pinned<std::byte> counts;
 };
 
-/// What a thread has for the CPU's part.
-struct Hands {
-    explicit Hands(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
+/// What a thread needs for the CPU's part.
+struct ThreadState {
+    explicit ThreadState(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
     Fitter fitter;
     FoundSpots found;
 };
@@ -75,21 +74,20 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 
 }  // namespace
 
-/// A GPU while it is lent.
-struct MovieOnGpus::Lender {
-    Lender(GpuFitter& fitter, const std::function<void(std::int64_t)>& told, const MovieInfo& movie, const Job& job,
-           int block_frames)
-        : gpu(fitter), done(told), workers(workers_of(fitter, movie, job, block_frames)), keeper(gpu, workers.size()) {}
+/// A GPU while it localizes.
+struct MovieOnGpus::GpuInUse {
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames)
+        : fitter(of), workers(workers_of(of, movie, job, block_frames)), keeper(of, workers.size()) {}
 
-    GpuFitter& gpu;
-    const std::function<void(std::int64_t)>& done;
+    GpuFitter& fitter;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     LeaseKeeper keeper;
-    std::size_t busy = 0;        // workers that a thread has; under State::mutex, as what follows
+    std::size_t busy = 0;        // workers that a thread has; under State::mutex_, as what follows
+    std::int64_t fits = 0;       // that are final
     std::exception_ptr failure;  // set: none of them is taken any more
 };
 
-struct MovieOnGpus::State {
+struct MovieOnGpus::State final : offload::Workload {
     State(const MovieInfo& of, const Job& wanted, std::int64_t frames, BlocksInOrder& in_order)
         : movie(of),
           job(wanted),
@@ -104,81 +102,95 @@ struct MovieOnGpus::State {
     const BlockPlan plan;
     const int useful_gpus;
 
-    struct Loan {
-        Lender* lender;
+    struct Borrowed {
+        GpuInUse* gpu;
         GpuWorker* worker;
     };
-    std::mutex mutex;  // for what follows
-    std::condition_variable changed;
-    std::deque<Loan> idle;  // in turn, so that all GPUs are used alike
-    std::vector<Lender*> lenders;
+    using Workload::changed_, Workload::mutex_;  // for run_on()
+    // Under mutex_:
+    std::deque<Borrowed> idle;  // in turn, so that all GPUs are used alike
+    std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool running = false, ended = false;
 
-    void add(Lender& lender);
-    void withdraw(Lender& lender);  // with the mutex held
-    Loan take();
-    void put_back(const Loan& loan, std::exception_ptr failure = nullptr);
-    void run_with(Lender& lender, std::unique_lock<std::mutex>& lock);
+    bool all_done() const override { return ended; }
+    bool some_to_do() const override { return true; }  // for one GPU more, until all ends
+    void add(GpuInUse& gpu);
+    void withdraw(GpuInUse& gpu);  // with mutex_ held
+    Borrowed borrow();
+    void put_back(const Borrowed& borrowed);  // with mutex_ held
+    void succeeded(const Borrowed& borrowed, std::int64_t fits);
+    void failed(const Borrowed& borrowed, std::exception_ptr failure);
+    void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
     void run(const gpu::Context& context);
     void localize(PinnedBlock& block, FoundSpots& found);
 };
 
-void MovieOnGpus::State::add(Lender& lender) {
-    const std::lock_guard lock(mutex);
-    lenders.push_back(&lender);
-    for (const auto& worker : lender.workers) idle.push_back({&lender, worker.get()});
-    changed.notify_all();
+void MovieOnGpus::State::add(GpuInUse& gpu) {
+    const std::lock_guard lock(mutex_);
+    gpus.push_back(&gpu);
+    for (const auto& worker : gpu.workers) idle.push_back({&gpu, worker.get()});
+    changed_.notify_all();
 }
 
-void MovieOnGpus::State::withdraw(Lender& lender) {
-    std::erase(lenders, &lender);
-    std::erase_if(idle, [&](const Loan& loan) { return loan.lender == &lender; });
-    changed.notify_all();
+void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
+    std::erase(gpus, &gpu);
+    std::erase_if(idle, [&](const Borrowed& worker) { return worker.gpu == &gpu; });
+    changed_.notify_all();
 }
 
-/// Waits for one; where no GPU is left, throws what the last one failed by.
-MovieOnGpus::State::Loan MovieOnGpus::State::take() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return !idle.empty() || lenders.empty(); });
+/// Waits for a worker; where no GPU is left, throws what the last one failed by.
+MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
     if (idle.empty()) std::rethrow_exception(last_failure);
-    const Loan loan = idle.front();
+    const Borrowed borrowed = idle.front();
     idle.pop_front();
-    ++loan.lender->busy;
-    return loan;
+    ++borrowed.gpu->busy;
+    return borrowed;
 }
 
-void MovieOnGpus::State::put_back(const Loan& loan, std::exception_ptr failure) {
-    const std::lock_guard lock(mutex);
-    Lender& lender = *loan.lender;
-    --lender.busy;
-    if (failure && !lender.failure) {
-        lender.failure = last_failure = failure;
-        withdraw(lender);
+void MovieOnGpus::State::put_back(const Borrowed& borrowed) {
+    --borrowed.gpu->busy;
+    if (!borrowed.gpu->failure) idle.push_back(borrowed);
+    changed_.notify_all();
+}
+
+void MovieOnGpus::State::succeeded(const Borrowed& borrowed, std::int64_t fits) {
+    const std::lock_guard lock(mutex_);
+    borrowed.gpu->fits += fits;
+    progressed_ = std::chrono::steady_clock::now();
+    put_back(borrowed);
+}
+
+void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    GpuInUse& gpu = *borrowed.gpu;
+    if (!gpu.failure) {
+        gpu.failure = last_failure = failure;
+        withdraw(gpu);
     }
-    if (!lender.failure) idle.push_back(loan);
-    changed.notify_all();
+    put_back(borrowed);
 }
 
 /// The GPU's part of a block.
 void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
     for (bool done = false; !done;) {
-        const Loan loan = take();
+        const Borrowed borrowed = borrow();
         block.result = {};
         block.result.first_frame = block.first;
-        std::exception_ptr failure;
         try {
-            loan.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
-            loan.lender->keeper.look();
-            loan.lender->done(std::int64_t(found.fits.count()));
+            borrowed.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
+            borrowed.gpu->keeper.look();
+            succeeded(borrowed, std::int64_t(found.fits.count()));
             done = true;
         } catch (const gpu::GpuError&) {
-            failure = std::current_exception();
+            failed(borrowed, std::current_exception());
         } catch (...) {
-            put_back(loan);
+            const std::lock_guard lock(mutex_);
+            put_back(borrowed);
             throw;
         }
-        put_back(loan, failure);
     }
 }
 
@@ -188,9 +200,9 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
         items.emplace_back();
         items.back().counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
     }
-    tbb::enumerable_thread_specific<Hands> hands([&] { return Hands(job); });
+    tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
     blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
-        Hands& mine = hands.local();
+        ThreadState& mine = threads.local();
         blocks.read(block, block.counts.data());
         if (block.count == 0) return;
         localize(block, mine.found);
@@ -203,21 +215,21 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
 }
 
 /// Until there is nothing left to do, or no GPU left, or something else went wrong, which it throws.
-void MovieOnGpus::State::run_with(Lender& lender, std::unique_lock<std::mutex>& lock) {
+void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
     running = true;
     lock.unlock();
     const auto stop = [&](bool at_end) {
         lock.lock();
         running = false, ended = at_end;
-        changed.notify_all();
+        changed_.notify_all();
     };
     try {
-        run(lender.gpu.context());
+        run(gpu.fitter.context());
     } catch (const gpu::GpuError&) {
         stop(false);
-        if (!lender.failure) {  // before a worker was asked
-            lender.failure = last_failure = std::current_exception();
-            withdraw(lender);
+        if (!gpu.failure) {  // before a worker was asked
+            gpu.failure = last_failure = std::current_exception();
+            withdraw(gpu);
         }
         return;
     } catch (...) {
@@ -233,38 +245,36 @@ MovieOnGpus::~MovieOnGpus() = default;
 
 int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }
 
-bool MovieOnGpus::ended() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->ended;
-}
+offload::Workload& MovieOnGpus::workload() { return *state_; }
 
-void MovieOnGpus::lend(GpuFitter& gpu, const std::function<void(std::int64_t)>& done, FitInfo& info) {
+void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
     State& state = *state_;
-    info.backend = "gpu", info.device = gpu.context().name();
-    Lender lender(gpu, done, state.movie, state.job, state.plan.frames);
-    state.add(lender);
+    part.backend = "gpu", part.device = fitter.context().name();
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames);
+    state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
-        state.withdraw(lender);
-        state.changed.wait(lock, [&] { return lender.busy == 0; });
-        for (const auto& worker : lender.workers) {
+        state.withdraw(gpu);
+        state.changed_.wait(lock, [&] { return gpu.busy == 0; });
+        for (const auto& worker : gpu.workers) {
             const GpuTimes& times = worker->times();
-            info.bytes_up += times.bytes_up, info.bytes_down += times.bytes_down;
-            info.transfer_seconds += times.upload, info.kernel_seconds += times.detect + times.fit;
+            part.bytes_up += times.bytes_up, part.bytes_down += times.bytes_down;
+            part.transfer_seconds += times.upload, part.kernel_seconds += times.detect + times.fit;
         }
+        part.fits = gpu.fits, useful = gpu.fits > 0;
     };
-    std::unique_lock lock(state.mutex);
+    std::unique_lock lock(state.mutex_);
     try {
-        while (!state.ended && !lender.failure)
+        while (!state.ended && !gpu.failure)
             if (state.running)
-                state.changed.wait(lock);
+                state.changed_.wait(lock);
             else
-                state.run_with(lender, lock);
+                state.run_with(gpu, lock);
     } catch (...) {
         leave(lock);
         throw;
     }
     leave(lock);
-    if (lender.failure && !state.ended) std::rethrow_exception(lender.failure);
+    if (gpu.failure && !state.ended) std::rethrow_exception(gpu.failure);
 }
 
 }  // namespace glint

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "glint/gpu_fit.hpp"
+#include "offload/workload.hpp"
 #include "pipeline/blocks_in_order.hpp"
 
 namespace glint {
@@ -18,17 +18,18 @@ class MovieOnGpus {
     MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
     ~MovieOnGpus();
 
-    /// Has frames localized by this GPU too, from a thread for each GPU, until none is left, or this GPU fails: throws
-    /// gpu::GpuError then, and others do what it had begun. Throws what the sink of `blocks` throws. `done` is told of
-    /// blocks, with their number of fits, from any thread. `info`: what the GPU did, also when this throws.
-    void lend(GpuFitter& gpu, const std::function<void(std::int64_t fits)>& done, FitInfo& info);
+    /// Has frames localized by this GPU too, from a thread for each GPU, until it is finished, or this GPU fails: throws
+    /// gpu::GpuError then, and others do what it had begun. Throws what the sink of `blocks` throws. `part`: what the
+    /// GPU did, also when this throws; `useful`: some fits were among it.
+    void run_on(GpuFitter& gpu, FitInfo& part, bool& useful);
 
     int useful_gpus() const;  ///< those that are not still being opened when the others have finished
 
-    bool ended() const;  ///< no frame is left, or none that can be read, or it was stopped
+    /// Finished when no frame is left, or none that can be read, or it was stopped.
+    offload::Workload& workload();
 
   private:
-    struct Lender;
+    struct GpuInUse;
     struct State;
     std::unique_ptr<State> state_;
 };

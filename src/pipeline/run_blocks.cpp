@@ -4,14 +4,18 @@
 
 #include <tbb/enumerable_thread_specific.h>
 
-#include <chrono>
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "fit/fit_setup.hpp"
+#include "fit/on_gpus.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
+#include "offload/advisor.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/blocks_in_order.hpp"
 #include "pipeline/movie_on_gpus.hpp"
@@ -50,12 +54,8 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
     for (const Worker& worker : workers) add(info, worker.fit_info());
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// How fast the CPU is with this movie, from a few of its frames, which count for nothing else.
-void try_cpu(Movie& movie, const Job& job, MovieWeighing& weighing) {
+void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::int64_t frames = 2 * job.threads;
     if (job.frames.end - job.frames.begin < 10 * frames) return;
     FrameRange few{job.frames.begin, job.frames.begin + frames};
@@ -63,18 +63,20 @@ void try_cpu(Movie& movie, const Job& job, MovieWeighing& weighing) {
     const std::function<void(BlockResult)> drop = [](BlockResult) {};
     BlocksInOrder blocks(movie, job, next, drop);
     FitInfo unused;
-    const auto began = std::chrono::steady_clock::now();
+    const Clock::time_point began = Clock::now();
     localize_on_cpu(movie.info(), job, frames, blocks, unused);
-    if (blocks.finished() == frames) weighing.learn(offload::Side::cpu, frames, seconds_since(began));
+    if (blocks.finished() == frames)
+        advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds_since(began));
 }
 
 /// Asks the cost model, where the choice is open.
-std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, MovieWeighing& weighing,
+std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        FitInfo& info) {
     const FitOptions& options = job.options.fit;
-    if (chosen(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
-    if (!weighing.knows_cpu()) try_cpu(movie, job, weighing);
-    const offload::Decision decision = weighing.decide(frames);
+    if (environment::backend(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
+    const offload::Work work = movie_work(movie.info(), job, frames);
+    if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
+    const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, false);
     info.decision = decision.reason();
     if (options.on_decision) options.on_decision(info.decision + '\n' + decision.table());
     return decision;
@@ -84,26 +86,31 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
 bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) {
     FitOptions options = job.options.fit;
     options.stop = job.options.stop;
-    MovieWeighing weighing(movie.info(), job);
-    const std::optional<offload::Decision> decision = weigh(movie, job, frames, weighing, info);
-    if (decision && decision->choice == offload::Side::cpu && decision->basis != offload::Basis::forced) {
+    offload::Advisor advisor;
+    const std::optional<offload::Decision> decision = weigh(movie, job, frames, advisor, info);
+    if (decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced) {
         info.note = info.decision;
         return false;
     }
     MovieOnGpus on_gpus(movie.info(), job, frames, blocks);
-    GpuWork work{frames, on_gpus.useful_gpus(),
-                 [&](GpuFitter& gpu, const std::function<void(std::int64_t)>& done, FitInfo& part) {
-                     on_gpus.lend(gpu, done, part);
-                 },
-                 [&] { return on_gpus.ended(); }, [&] { return blocks.finished(); }};
-    if (decision && decision->choice == offload::Side::gpu && decision->basis != offload::Basis::rules)
-        work.most_wait_s = decision->cpu.total() - (decision->gpu.total() - decision->gpu.wait_s);
+    offload::DevicePool pool;
+    offload::DeviceRequest request = device_request(options);
+    request.most = most_gpus(pool, options.gpus);
+    request.threads = std::min(request.most, on_gpus.useful_gpus());
+    request.open_for_nothing = frames == 0;  // Backend::gpu says whether there is one
+    if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
+        request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
+    if (decision)
+        request.on_opened = [&](const offload::Device& device, double seconds) {
+            advisor.opened(device.uuid, seconds, device.context());
+        };
+    const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
     info.fits = frames;  // what is told of, where the GPU does not get to the end
-    Fitter fitter;
     try {
-        const bool done = fitter.run_on_gpus(work, options, info);
+        const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
+        if (!done) info.note = why_cpu(pool, blocks.finished(), info);
         if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
-            weighing.learn(offload::Side::gpu, frames, info.gpus.front().seconds);
+            advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
         return done;
     } catch (const Cancelled&) {
         return true;  // stopped while it waited for a GPU: nothing more is to be done
@@ -131,14 +138,14 @@ BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t frames, const N
         sink(std::move(block));
     };
     BlocksInOrder blocks(movie, job, next, counted);
-    const bool by_gpu =
-        chosen(job.options.fit.backend) != Backend::cpu && localize_on_gpus(movie, job, frames, blocks, done.fit);
+    const bool by_gpu = environment::backend(job.options.fit.backend) != Backend::cpu &&
+                        localize_on_gpus(movie, job, frames, blocks, done.fit);
     if (!by_gpu && !blocks.ended()) {
         const bool all = blocks.finished() == 0;
-        const auto began = std::chrono::steady_clock::now();
+        const Clock::time_point began = Clock::now();
         localize_on_cpu(movie.info(), job, frames - blocks.finished(), blocks, done.fit);
         if (all && blocks.finished() == frames && !done.fit.decision.empty())
-            MovieWeighing(movie.info(), job).learn(offload::Side::cpu, frames, seconds_since(began));
+            offload::Advisor().learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds_since(began));
     }
     done.fit.fits = spots;
     done.fit.threads = job.threads;

@@ -1,11 +1,8 @@
-// Counting a movie's work, and asking the cost model.
+// Counting a movie's work.
 // SPDX-License-Identifier: MIT
 #include "pipeline/weigh_movie.hpp"
 
 #include "fit/weigh.hpp"
-#include "glint/environment.hpp"
-#include "offload/decide.hpp"
-#include "offload/outlook.hpp"
 
 namespace glint {
 namespace {
@@ -29,29 +26,6 @@ offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t fr
     work.pinned = true;
     work.cpu_threads = job.threads, work.library = "movie kernels";
     return work;
-}
-
-bool MovieWeighing::knows_cpu() const {
-    return !offload::driver_is_there() || cpu_->knows(movie_work(movie_, job_, 1), offload::Side::cpu);
-}
-
-offload::Decision MovieWeighing::decide(std::int64_t frames) {
-    const offload::Work work = movie_work(movie_, job_, frames);
-    const offload::Outlook seen = offload::look(job_.options.fit.gpu_memory_bytes);
-    machine_ = offload::machine_with(seen.uuid, seen.driver);
-    offload::Circumstances at;
-    at.threshold_bytes = environment::offload_threshold_bytes();
-    if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
-    at.wait_s = seen.wait_s, at.contention = seen.contention;
-    offload::Decision decision = offload::decide(*machine_, at, work);
-    if (decision.basis != offload::Basis::forced) decision.flips_at = offload::flip_size(*machine_, at, work);
-    return decision;
-}
-
-void MovieWeighing::learn(offload::Side side, std::int64_t frames, double seconds) {
-    const offload::Work work = movie_work(movie_, job_, frames);
-    if (side == offload::Side::cpu) cpu_->learn(work, side, seconds);
-    if (machine_ && machine_ != cpu_) machine_->learn(work, side, seconds);
 }
 
 }  // namespace glint

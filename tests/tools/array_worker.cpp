@@ -194,7 +194,7 @@ Session& session_for(const std::string& backend, int threads) {
     const auto found = sessions.find(threads);
     if (found != sessions.end()) return found->second;
     glint::offload::SessionOptions options;
-    options.choice = backend == "cpu" ? glint::offload::Choice::cpu : glint::offload::Choice::gpu;
+    options.choice = backend == "cpu" ? glint::Backend::cpu : glint::Backend::gpu;
     options.threads = threads, options.gpu_timeout_s = 60;
     options.oom_safe = false;  // what the GPU cannot do shall be seen
     return sessions.emplace(threads, options).first->second;

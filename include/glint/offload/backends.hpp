@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace glint::offload {
+#include "glint/backend.hpp"
 
-enum class BackendKind { cuda, cpu };
+namespace glint::offload {
 
 struct BackendDevice {
     std::string name;                               ///< "NVIDIA H200", the processor's name
@@ -16,7 +16,7 @@ struct BackendDevice {
 };
 
 struct BackendInfo {
-    BackendKind kind = BackendKind::cpu;
+    Backend kind = Backend::cpu;         ///< cpu, or gpu for those of any maker
     std::string name;                    ///< "cuda", "cpu"
     std::vector<BackendDevice> devices;  ///< those that can be used
     std::string detail;                  ///< "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"

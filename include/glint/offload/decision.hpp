@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace glint::offload {
+#include "glint/backend.hpp"
 
-enum class Side { cpu, gpu };
+namespace glint::offload {
 
 /// A kind of work: "matmul float32", "fit GaussianXYNB". What is measured is kept under its name.
 struct Operation {
@@ -56,9 +56,9 @@ enum class Basis {
 };
 
 struct Decision {
-    Side choice = Side::cpu;
-    double speedup = 1;  ///< of the choice over the other side
-    double spread = 0;   ///< standard deviation of the logarithm of each side's estimate
+    Backend choice = Backend::cpu;  ///< never automatic
+    double speedup = 1;             ///< of the choice over the other side
+    double spread = 0;              ///< standard deviation of the logarithm of each side's estimate
     Basis basis = Basis::rules;
     std::string forced_by;
     Terms cpu, gpu;

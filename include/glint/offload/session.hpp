@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "glint/backend.hpp"
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu/stream.hpp"
 #include "glint/offload/decision.hpp"
@@ -18,12 +19,10 @@
 
 namespace glint::offload {
 
-enum class Choice { automatic, cpu, gpu };
-
 struct SessionOptions {
-    Choice choice = Choice::automatic;   ///< GLINT_BACKEND, where this is automatic
-    std::uint64_t gpu_memory_bytes = 0;  ///< to lease beyond the context; 0: 1 GiB, more for a larger first operation
-    /// To wait for a lease; Choice::automatic waits no longer than the GPU would save.
+    Backend choice = Backend::automatic;  ///< GLINT_BACKEND, where this is automatic
+    std::uint64_t gpu_memory_bytes = 0;   ///< to lease beyond the context; 0: 1 GiB, more for a larger first operation
+    /// To wait for a lease; Backend::automatic waits no longer than the GPU would save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
     std::uint64_t least_bytes = 0;  ///< operations on less stay on the CPU; 0: what was measured says
     bool oom_safe = true;           ///< what a GPU has no memory for is done on the CPU
@@ -46,11 +45,11 @@ class Session {
     Decision explain(const Work& work) const;
 
     /// Does it on the side that is chosen, and remembers what it took. What the GPU has no memory for goes to the CPU
-    /// (oom_safe); with Choice::automatic what fails there for any other reason goes there too. Each time is recorded
+    /// (oom_safe); with Backend::automatic what fails there for any other reason goes there too. Each time is recorded
     /// as a Fallback. on_gpu() throws gpu::OutOfMemory or another gpu::GpuError before it has changed an operand.
     /// Returns the side that did it.
     template <class OnCpu, class OnGpu>
-    Side run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
+    Backend run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
     bool gpu_open() const;
     /// Opens it if need be. Throws gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
@@ -61,13 +60,13 @@ class Session {
     void clean_up();  ///< gives back what the GPU holds unused: plans, workspaces, the pool's spare memory
 
     /// After a failure of `operation` on the GPU: cleans up and records it, and tells whether the CPU may do it instead
-    /// (a lack of memory: oom_safe(); anything else: unless Choice::gpu).
+    /// (a lack of memory: oom_safe(); anything else: unless Backend::gpu).
     bool recover(std::string_view operation, const gpu::GpuError& error);
 
     /// Keeps what was learned for programs to come; the end of the session does so too. False: it could not be written.
     bool save() const noexcept;
-    Choice choice() const;
-    void set_choice(Choice choice);  ///< from the next operation on
+    Backend choice() const;
+    void set_choice(Backend choice);  ///< from the next operation on
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);
@@ -95,7 +94,7 @@ class Session {
         bool timed = false;
     };
     Running begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
-    void end(const Running& running, Side side);
+    void end(const Running& running, Backend side);
 
     std::unique_ptr<State> state_;
 };
@@ -103,18 +102,18 @@ class Session {
 // ---- Implementation of the templates
 
 template <class OnCpu, class OnGpu>
-Side Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu) {
+Backend Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu) {
     const Running running = begin(work);
-    if (running.decision.choice == Side::gpu) try {
+    if (running.decision.choice == Backend::gpu) try {
             on_gpu();
-            end(running, Side::gpu);
-            return Side::gpu;
+            end(running, Backend::gpu);
+            return Backend::gpu;
         } catch (const gpu::GpuError& error) {
             if (!recover(work.operation->name, error)) throw;
         }
     on_cpu();
-    end(running, Side::cpu);
-    return Side::cpu;
+    end(running, Backend::cpu);
+    return Backend::cpu;
 }
 
 template <class T>

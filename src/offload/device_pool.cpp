@@ -1,0 +1,126 @@
+// The GPUs that one user of them holds.
+// SPDX-License-Identifier: MIT
+#include "offload/device_pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "glint/gpu/device.hpp"
+
+namespace glint::offload {
+namespace {
+
+constexpr std::chrono::milliseconds lease_again_after{500};
+
+}  // namespace
+
+Device::Device(const gpu::Lease& lease) : name(lease.devices().front().name), uuid(lease.devices().front().uuid) {}
+
+std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const auto& device) { return device->uuid == near; });
+    if (chosen == idle_.end()) chosen = idle_.begin();  // in turn, so that all are used alike
+    std::unique_ptr<Device> device = std::move(*chosen);
+    idle_.erase(chosen);
+    return device;
+}
+
+void DevicePool::put_back(std::unique_ptr<Device> device) {
+    if (!device) return;
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(device));
+    changed_.notify_one();
+}
+
+void DevicePool::discard(std::unique_ptr<Device> device) {
+    if (!device) return;
+    const std::string uuid = device->uuid;
+    device.reset();  // first: who is told that there is one device less may lease this one at once
+    forget(uuid);
+}
+
+void DevicePool::forget(const std::string& uuid) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find(held_.begin(), held_.end(), uuid);
+    if (found != held_.end()) held_.erase(found);
+    lease_again_ = {};
+    changed_.notify_all();
+}
+
+void DevicePool::wait(double seconds) {
+    std::unique_lock lock(mutex_);
+    if (idle_.empty()) changed_.wait_for(lock, std::chrono::duration<double>(seconds));
+}
+
+bool DevicePool::may_lease(int most) const {
+    const std::lock_guard lock(mutex_);
+    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= lease_again_);
+}
+
+void DevicePool::refused() {
+    const std::lock_guard lock(mutex_);
+    lease_again_ = std::chrono::steady_clock::now() + lease_again_after;
+}
+
+std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
+    const std::string uuid = lease.devices().front().uuid;
+    {
+        const std::lock_guard lock(mutex_);
+        held_.push_back(uuid);
+    }
+    if (turn) turn.unlock();
+    try {
+        std::unique_ptr<Device> device = open(std::move(lease));
+        device->limit_bytes = device->context().statistics().limit_bytes;
+        return device;
+    } catch (...) {
+        forget(uuid);
+        throw;
+    }
+}
+
+int DevicePool::held() const {
+    const std::lock_guard lock(mutex_);
+    return int(held_.size());
+}
+
+void DevicePool::avoid(const std::string& uuid) {
+    const std::lock_guard lock(mutex_);
+    avoid_.push_back(uuid);
+}
+
+bool DevicePool::avoids_any() const {
+    const std::lock_guard lock(mutex_);
+    return !avoid_.empty();
+}
+
+std::vector<std::string> DevicePool::not_wanted(const std::string& near) const {
+    std::vector<std::string> all;
+    if (!near.empty())
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.uuid != near) all.push_back(device.uuid);
+    const std::lock_guard lock(mutex_);
+    all.insert(all.end(), avoid_.begin(), avoid_.end());
+    all.insert(all.end(), held_.begin(), held_.end());
+    return all;
+}
+
+int DevicePool::usable() {
+    std::call_once(counted_, [&] {
+        for (const gpu::Device& device : gpu::inventory().devices) usable_ += device.ordinal >= 0;
+    });
+    return usable_;
+}
+
+void DevicePool::set_why_none(std::exception_ptr why) {
+    const std::lock_guard lock(mutex_);
+    why_none_ = std::move(why);
+}
+
+std::exception_ptr DevicePool::why_none() const {
+    const std::lock_guard lock(mutex_);
+    return why_none_;
+}
+
+}  // namespace glint::offload

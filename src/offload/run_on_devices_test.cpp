@@ -1,0 +1,155 @@
+// Work that is no fit, on the GPUs of a pool: shared out, tried again after failures, stopped, given up.
+// SPDX-License-Identifier: MIT
+#include "offload/run_on_devices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "glint/error.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "tests/expect_error.hpp"
+
+namespace glint::offload {
+namespace {
+
+using gpu::test::mib;
+
+/// So many parts, each a call of done(). It ends when all are done.
+class Parts final : public Workload {
+  public:
+    explicit Parts(int count) : left_(count) {}
+    void done() {
+        const std::lock_guard lock(mutex_);
+        --left_, progressed_ = std::chrono::steady_clock::now();
+        changed_.notify_all();
+    }
+
+  private:
+    bool all_done() const override { return left_ <= 0; }
+    bool some_to_do() const override { return true; }
+    int left_;
+};
+
+struct ContextAlone final : Device {
+    explicit ContextAlone(gpu::Lease of) : Device(of), lease(std::move(of)), own(lease.create_context()) {}
+    const gpu::Context& context() const override { return own; }
+    gpu::Lease lease;
+    gpu::Context own;
+};
+
+class GpuPool : public gpu::test::GpuTest {
+  protected:
+    void SetUp() override {
+        GpuTest::SetUp();
+        if (IsSkipped()) return;
+        request.bytes = 64 * mib;
+        request.timeout_s = 60;  // a test that waits so long has failed
+        request.open = [](gpu::Lease lease) { return std::make_unique<ContextAlone>(std::move(lease)); };
+        request.log = [this](const std::string& what) { log += what + '\n'; };
+    }
+    static std::uint64_t free_bytes() { return gpu::inventory().devices.at(0).free_bytes; }
+
+    DeviceRequest request;
+    DeviceRun run;
+    std::string log;
+};
+
+TEST_F(GpuPool, each_gpu_does_a_part_and_all_are_given_back) {
+    const std::uint64_t before = free_bytes();
+    {
+        DevicePool pool;
+        Parts parts(gpu_count());
+        std::mutex mutex;
+        std::map<std::string, int> times;
+        request.threads = request.most = pool.usable();
+        request.work = [&](Device& device, bool& useful) {
+            {
+                const std::lock_guard lock(mutex);
+                ++times[device.uuid];
+            }
+            parts.done();
+            parts.wait_for_end(60);  // so that each part needs a device of its own
+            useful = true;
+        };
+        run_on_devices(pool, request, parts, run);
+        EXPECT_TRUE(run.finished);
+        EXPECT_EQ(run.retries, 0);
+        EXPECT_TRUE(run.opened);
+        EXPECT_EQ(int(times.size()), gpu_count());
+        EXPECT_EQ(pool.held(), gpu_count()) << "they stay open for what comes";
+
+        run = {};
+        Parts more(1);
+        request.work = [&](Device&, bool&) { more.done(); };
+        run_on_devices(pool, request, more, run);
+        EXPECT_TRUE(run.finished);
+        EXPECT_FALSE(run.opened);
+    }
+    EXPECT_EQ(free_bytes(), before);
+}
+
+TEST_F(GpuPool, a_failure_costs_the_lease_and_is_tried_again) {
+    DevicePool pool;
+    Parts parts(2);
+    int calls = 0;
+    request.work = [&](Device&, bool& useful) {
+        useful = true;
+        parts.done();
+        if (++calls == 1) throw gpu::GpuError(1, "it failed for once");
+    };
+    run_on_devices(pool, request, parts, run);
+    EXPECT_TRUE(run.finished);
+    EXPECT_EQ(run.retries, 1);
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(log, "it failed for once\n");
+}
+
+// What is left is for the CPU, and the pool says why.
+TEST_F(GpuPool, what_achieves_nothing_for_too_long_is_given_up) {
+    const std::uint64_t before = free_bytes();
+    DevicePool pool;
+    Parts parts(1);
+    int calls = 0;
+    request.timeout_s = 0.3;
+    request.work = [&](Device&, bool&) {
+        ++calls;
+        throw gpu::GpuError(1, "it always fails");
+    };
+    run_on_devices(pool, request, parts, run);
+    EXPECT_FALSE(run.finished);
+    EXPECT_EQ(run.retries, calls - 1);
+    EXPECT_TRUE(pool.why_none());
+    EXPECT_EQ(pool.held(), 0);
+    EXPECT_EQ(free_bytes(), before);
+
+    request.strict = true;
+    test::expect_error<gpu::GpuError>([&] { run_on_devices(pool, request, parts, run); }, {"it always fails"});
+}
+
+TEST_F(GpuPool, a_stop_and_any_other_exception_end_it) {
+    DevicePool pool;
+    StopFlag stop{true};
+    Parts parts(1);
+    request.stop = &stop;
+    EXPECT_THROW(run_on_devices(pool, request, parts, run), Cancelled);
+    stop = false;
+    Parts others(1);
+    request.work = [](Device&, bool&) { throw OptionError("nothing to do with a GPU"); };
+    EXPECT_THROW(run_on_devices(pool, request, others, run), OptionError);
+    EXPECT_EQ(pool.held(), 1) << "which is no reason to give the GPU back";
+}
+
+TEST_F(GpuPool, one_is_opened_for_nothing_only_when_that_is_asked_for) {
+    DevicePool pool;
+    Parts nothing(0);
+    request.work = [](Device&, bool&) {};
+    request.open_for_nothing = true;
+    run_on_devices(pool, request, nothing, run);
+    EXPECT_TRUE(run.finished);
+    EXPECT_TRUE(run.opened);
+    EXPECT_EQ(pool.held(), 1);
+}
+
+}  // namespace
+}  // namespace glint::offload
