@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), and that no layer
-may include what none of its files does."""
+"""Checks that every source file includes only from its own layer and those below it (ARCHITECTURE.md), that no layer
+may include what none of its files does, and that no two headers define a type of the same full name: the linker would take one's
+functions for the other's."""
 import pathlib
 import re
 import sys
@@ -36,6 +37,8 @@ HEADERS = {
 }
 SOURCES = {".cpp", ".hpp", ".cu", ".inc", ".in"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;]*)? \{", re.M)
 
 
 def layer_of_include(include):
@@ -71,6 +74,16 @@ def problems(root):
                 yield f"{name}: \"{include}\" is of no layer listed in tools/check_layers.py"
             elif target != layer and target not in BELOW[layer]:
                 yield f"{name}: layer {layer} must not include \"{include}\" of layer {target}"
+    defined = {}
+    for path, _ in files:
+        if path.suffix != ".hpp":
+            continue
+        text = path.read_text()
+        for namespace in NAMESPACE.findall(text)[:1]:
+            for name in TYPE.findall(text):
+                first = defined.setdefault(f"{namespace}::{name}", path)
+                if first != path:
+                    yield f"{path.relative_to(root)}: {namespace}::{name} is another one in {first.relative_to(root)}"
     for layer, below in BELOW.items():
         for target in set(below) - used[layer]:
             yield f"tools/check_layers.py: layer {layer} may include {target}, and no file of it does"

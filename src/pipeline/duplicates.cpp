@@ -31,7 +31,7 @@ void mark(const Localizations& rows, float radius_px, std::span<std::size_t> kee
     const auto best_first = ordered(by_x.size(), [&](std::size_t i, std::size_t k) {
         return rows.detection_score[by_x[i]] > rows.detection_score[by_x[k]];
     });
-    std::vector<Point> points;
+    std::vector<GridPoint> points;
     for (std::size_t row : by_x) points.push_back({rows.x_px[row], rows.y_px[row]});
     const double box = 1.001 * radius_px;  // more than the radius, whatever is rounded
     const SpotGrid grid(points, 2 * box);

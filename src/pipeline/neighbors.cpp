@@ -104,7 +104,7 @@ std::vector<std::size_t> first_rows(std::size_t windows, const Fits& fits) {
 void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits,
                     const std::vector<std::size_t>& first_row, std::size_t begin, std::size_t end,
                     NeighborsFound& found) {
-    std::vector<Point> corners;
+    std::vector<GridPoint> corners;
     for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
     const SpotGrid grid(corners, rois.size);
     for (std::size_t q = first_row[begin]; q < first_row[end]; ++q) {

@@ -13,10 +13,10 @@ int place(double cells, int count) { return cells > 0 ? int(std::min(cells, doub
 
 }  // namespace
 
-SpotGrid::SpotGrid(const std::vector<Point>& points, double edge_px) {
+SpotGrid::SpotGrid(const std::vector<GridPoint>& points, double edge_px) {
     if (!points.empty()) origin_ = points.front();
-    Point last = origin_;
-    for (const Point& p : points) {
+    GridPoint last = origin_;
+    for (const GridPoint& p : points) {
         origin_ = {std::min(origin_.x, p.x), std::min(origin_.y, p.y)};
         last = {std::max(last.x, p.x), std::max(last.y, p.y)};
     }
@@ -25,19 +25,19 @@ SpotGrid::SpotGrid(const std::vector<Point>& points, double edge_px) {
     edge_ = std::max({edge_px, std::sqrt(width * height / count), width / count, height / count});
     columns_ = place(width / edge_, int(count) + 1) + 1;
     rows_ = place(height / edge_, int(count) + 1) + 1;
-    const auto number = [&](const Point& p) {
+    const auto number = [&](const GridPoint& p) {
         const Cell cell = cell_of(p);
         return std::size_t(cell.row) * std::size_t(columns_) + std::size_t(cell.column);
     };
     begin_.assign(std::size_t(columns_) * std::size_t(rows_) + 1, 0);
-    for (const Point& p : points) ++begin_[number(p) + 1];
+    for (const GridPoint& p : points) ++begin_[number(p) + 1];
     for (std::size_t cell = 1; cell < begin_.size(); ++cell) begin_[cell] += begin_[cell - 1];
     members_.resize(points.size());
     std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
     for (std::size_t k = 0; k < points.size(); ++k) members_[next[number(points[k])]++] = k;
 }
 
-SpotGrid::Cell SpotGrid::cell_of(Point point) const {
+SpotGrid::Cell SpotGrid::cell_of(GridPoint point) const {
     return {place((point.x - origin_.x) / edge_, columns_), place((point.y - origin_.y) / edge_, rows_)};
 }
 

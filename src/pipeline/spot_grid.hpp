@@ -7,18 +7,18 @@
 
 namespace glint {
 
-struct Point {
+struct GridPoint {
     double x, y;
 };
 
 class SpotGrid {
   public:
     /// `edge_px` > 0: about that of the boxes which will be asked for.
-    SpotGrid(const std::vector<Point>& points, double edge_px);
+    SpotGrid(const std::vector<GridPoint>& points, double edge_px);
 
     /// Calls visit(k) for all points in the box from `low` to `high`, and for some beside it.
     template <class Visit>
-    void visit(Point low, Point high, const Visit& visit) const {
+    void visit(GridPoint low, GridPoint high, const Visit& visit) const {
         const Cell from = cell_of(low), to = cell_of(high);
         for (int row = from.row; row <= to.row; ++row) {
             const std::size_t at = std::size_t(row) * std::size_t(columns_);
@@ -31,9 +31,9 @@ class SpotGrid {
     struct Cell {
         int column, row;
     };
-    Cell cell_of(Point point) const;
+    Cell cell_of(GridPoint point) const;
 
-    Point origin_{0, 0};
+    GridPoint origin_{0, 0};
     double edge_ = 1;
     int columns_ = 1, rows_ = 1;
     std::vector<std::size_t> begin_;    // of each cell's members, row by row; then the end

@@ -13,7 +13,7 @@ using namespace glint;
 
 namespace {
 
-std::vector<std::size_t> visited(const SpotGrid& grid, Point low, Point high) {
+std::vector<std::size_t> visited(const SpotGrid& grid, GridPoint low, GridPoint high) {
     std::vector<std::size_t> all;
     grid.visit(low, high, [&](std::size_t k) { all.push_back(k); });
     std::sort(all.begin(), all.end());
@@ -24,11 +24,11 @@ std::vector<std::size_t> visited(const SpotGrid& grid, Point low, Point high) {
 std::size_t check(double width, double height, std::size_t count, double box) {
     std::mt19937 random(3);
     std::uniform_real_distribution<double> x(-width / 2, width / 2), y(5, 5 + height);
-    std::vector<Point> points;
+    std::vector<GridPoint> points;
     for (std::size_t k = 0; k < count; ++k) points.push_back({x(random), y(random)});
     const SpotGrid grid(points, 2 * box);
     std::size_t visits = 0;
-    for (const Point& p : points) {
+    for (const GridPoint& p : points) {
         const auto seen = visited(grid, {p.x - box, p.y - box}, {p.x + box, p.y + box});
         EXPECT_EQ(std::adjacent_find(seen.begin(), seen.end()), seen.end()) << "twice";
         visits += seen.size();
