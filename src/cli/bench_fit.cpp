@@ -220,6 +220,7 @@ int run(const BenchFitFlags& flags) {
 Command add_bench_fit(CLI::App& bench) {
     const auto flags = std::make_shared<BenchFitFlags>();
     CLI::App* app = bench.add_subcommand("fit", "Fits per second and std/CRLB, by model, camera and ROI size");
+    for (const PsfModel model : psf_models()) flags->models.emplace_back(name_of(model));
     app->add_option("--model", flags->models, "PSF models")->capture_default_str();
     app->add_option("--camera", flags->cameras, "Cameras: ideal, sCMOS, EMCCD")->capture_default_str();
     app->add_option("--camera-file", flags->camera_file, "camera.toml with the maps to use as the sCMOS camera");
