@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cli/localize.hpp"
+#include "cli/commands/localize.hpp"
 #include "mpi/world.hpp"
 
 namespace glint::mpi {

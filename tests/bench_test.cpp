@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/gpu_fit.hpp"
-#include "io/hdf5_writing.hpp"
+#include "io/hdf5/writing.hpp"
 #include "tests/run_program.hpp"
 
 namespace glint::test {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "sharing/context_costs.hpp"
-#include "sharing/random_numbers.hpp"
-#include "sharing/simulation.hpp"
+#include "bench/sharing/context_costs.hpp"
+#include "bench/sharing/random_numbers.hpp"
+#include "bench/sharing/simulation.hpp"
 
 namespace glint::sharing::test {
 

@@ -20,10 +20,12 @@ BELOW = {
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "io", "detect", "fit", "gpu", "offload"],
-    "sharing": ["base", "gpu", "io"],
     "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
-            "gpu", "offload", "arrays", "sharing"],
+            "gpu", "offload", "arrays"],
+    "bench": ["base", "psf", "data", "io", "fit", "simulate", "pipeline", "gpu", "offload", "arrays",
+              "cli"],  # the folder bench/
     "mpi": ["base", "data", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
+    "program": ["base", "cli", "bench"],  # src/main.cpp
 }
 # The layer that each public header belongs to.
 HEADERS = {
@@ -56,7 +58,8 @@ def sources_below(folder):
 
 def problems(root):
     files = [(p, p.relative_to(root / "src").parts[0]) for p in sources_below(root / "src")]
-    files += [(p, "mpi") for p in sources_below(root / "mpi")]
+    files = [(p, "program" if p.parent == root / "src" else layer) for p, layer in files]
+    files += [(p, folder) for folder in ("bench", "mpi") for p in sources_below(root / folder)]
     files += [(p, HEADERS.get(p.stem)) for p in sorted((root / "include/glint").glob("*.hpp"))]
     files += [(p, p.parent.name) for p in sorted((root / "include/glint").glob("*/*.hpp"))]
     used = {layer: set() for layer in BELOW}

@@ -20,10 +20,10 @@ def layer_of(name):
     if parts[0] == "include":
         return check_layers.layer_of_include("/".join(parts[1:]))
     if parts[0] == "src":
-        return parts[1] if parts[1] in check_layers.BELOW else "base"
+        return parts[1] if parts[1] in check_layers.BELOW else "program" if parts[1] == "main.cpp" else "base"
     if parts[0] in ("CMakeLists.txt", "CMakePresets.json", "cmake"):
         return "base"
-    return "mpi" if parts[0] == "mpi" else None
+    return parts[0] if parts[0] in ("bench", "mpi") else None
 
 
 def above(layers):
@@ -37,8 +37,8 @@ def suites(file):
 def chosen(names):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
-    files = [f for layer in affected for f in (ROOT / "src" / layer).rglob("*_test.cpp")]
-    if "cli" in changed:
+    files = [f for layer in affected for f in (ROOT / ("." if layer == "bench" else "src") / layer).rglob("*_test.cpp")]
+    if changed & {"cli", "program"}:
         files += (ROOT / "tests").glob("*_test.cpp")
     names_of_suites = ALWAYS | set().union(*map(suites, files)) - SLOW
     edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not

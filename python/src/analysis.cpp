@@ -11,7 +11,7 @@
 #include "glint/camera_io.hpp"
 #include "glint/render.hpp"
 #include "glint/score.hpp"
-#include "io/check_outputs.hpp"
+#include "io/files/check_outputs.hpp"
 #include "movie.hpp"
 #include "picture.hpp"
 #include "running.hpp"

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "bindings.hpp"
-#include "cli/doctor_report.hpp"
+#include "cli/commands/doctor_report.hpp"
 #include "glint/gpu/advice.hpp"
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu_fit.hpp"

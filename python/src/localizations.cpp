@@ -12,9 +12,9 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
-#include "io/check_outputs.hpp"
-#include "io/picasso_metadata.hpp"
-#include "io/picasso_order.hpp"
+#include "io/files/check_outputs.hpp"
+#include "io/picasso/metadata.hpp"
+#include "io/picasso/order.hpp"
 #include "running.hpp"
 
 namespace glint::python {

@@ -16,7 +16,7 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/check_outputs.hpp"
+#include "io/files/check_outputs.hpp"
 #include "running.hpp"
 
 namespace glint::python {

@@ -10,7 +10,7 @@
 #include "columns.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
-#include "io/check_outputs.hpp"
+#include "io/files/check_outputs.hpp"
 #include "picture.hpp"
 #include "running.hpp"
 

@@ -29,7 +29,6 @@ Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);
 Command add_top(CLI::App& program);
 Command add_doctor(CLI::App& program);
-Command add_bench(CLI::App& program);
 
 /// docs/command_line.md, "Exit codes".
 enum ExitCode : int {

@@ -10,8 +10,8 @@
 
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
-#include "io/input_file.hpp"
-#include "io/tiff_handle.hpp"
+#include "io/files/input_file.hpp"
+#include "io/tiff/handle.hpp"
 
 namespace glint {
 namespace {

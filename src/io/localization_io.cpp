@@ -11,8 +11,8 @@
 #include <set>
 
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "io/localization_formats.hpp"
 
 namespace glint {

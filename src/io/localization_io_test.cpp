@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "glint/error.hpp"
-#include "io/hdf5_writing.hpp"
+#include "io/hdf5/writing.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "glint/movie.hpp"
-#include "io/ome_xml.hpp"
+#include "io/tiff/ome_xml.hpp"
 
 namespace glint {
 

@@ -10,8 +10,8 @@
 
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
-#include "io/atomic_file.hpp"
-#include "io/write_into.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/write_into.hpp"
 
 namespace glint {
 namespace {

@@ -10,7 +10,7 @@
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/movie_readers.hpp"
 
 namespace glint {

@@ -7,10 +7,10 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/input_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/movie_readers.hpp"
-#include "io/ome_set.hpp"
 #include "io/roi_readers.hpp"
+#include "io/tiff/ome_set.hpp"
 
 namespace glint {
 namespace {

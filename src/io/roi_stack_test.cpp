@@ -7,7 +7,7 @@
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
-#include "io/hdf5_writing.hpp"
+#include "io/hdf5/writing.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"

@@ -4,9 +4,9 @@
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
-#include "io/atomic_file.hpp"
-#include "io/csv_text.hpp"
-#include "io/write_into.hpp"
+#include "io/csv/text.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/write_into.hpp"
 
 namespace glint {
 

@@ -10,7 +10,7 @@
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 #include "glint/localization_io.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 #include "pipeline/outcome.hpp"
 #include "pipeline/parts_run.hpp"
 #include "pipeline/run_blocks.hpp"

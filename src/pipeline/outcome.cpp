@@ -8,7 +8,7 @@
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
-#include "io/check_outputs.hpp"
+#include "io/files/check_outputs.hpp"
 #include "pipeline/settings.hpp"
 
 namespace glint {

@@ -10,7 +10,7 @@
 
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 
 namespace glint {
 namespace {

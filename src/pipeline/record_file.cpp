@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
-#include "io/file_lock.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/file_lock.hpp"
 #include "pipeline/hash.hpp"
 
 namespace glint {

@@ -14,7 +14,7 @@
 
 #include "base/start_threads.hpp"
 #include "glint/error.hpp"
-#include "io/atomic_file.hpp"
+#include "io/files/atomic_file.hpp"
 
 namespace glint {
 namespace {

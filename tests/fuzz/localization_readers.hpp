@@ -8,7 +8,7 @@
 
 #include "glint/camera_io.hpp"
 #include "glint/localization_io.hpp"
-#include "io/hdf5_writing.hpp"
+#include "io/hdf5/writing.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace glint::fuzz {

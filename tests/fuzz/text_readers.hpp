@@ -6,9 +6,9 @@
 
 #include <cstring>
 
-#include "io/ome_set.hpp"
-#include "io/picasso_metadata.hpp"
-#include "io/tiff_metadata.hpp"
+#include "io/picasso/metadata.hpp"
+#include "io/tiff/metadata.hpp"
+#include "io/tiff/ome_set.hpp"
 #include "pipeline/hash.hpp"
 #include "pipeline/parts.hpp"
 #include "tests/fuzz/readers.hpp"

@@ -1,0 +1,53 @@
+// What the CPU's and the GPU's rows of `glint bench fit` share.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "cli/flags/backend_flags.hpp"
+#include "glint/camera.hpp"
+#include "glint/fit.hpp"
+#include "glint/psf.hpp"
+#include "glint/simulate.hpp"
+
+namespace glint::cli {
+
+constexpr double bench_pixel_um = 0.1;
+
+struct BenchFitFlags {
+    std::vector<std::string> models;  ///< all there are, unless told
+    std::vector<std::string> cameras{"ideal", "sCMOS", "EMCCD"};
+    std::vector<int> sizes{7, 11, 15};
+    std::string camera_file;
+    std::size_t count = 100000, gpu_bytes = std::size_t(1) << 30, gpus_bytes = 19'600'000'000;
+    int threads = 0, repeats = 3;
+    double background = 10;
+    BackendFlags backend;
+    ConsoleFlags console;
+};
+
+struct Conditions {
+    PsfModel model;
+    std::string camera_name;
+    Camera camera;
+    int size;
+};
+
+Psf bench_psf(PsfModel model);
+RoiSimulation bench_spots(const Conditions& c, const BenchFitFlags& flags);
+
+using Truth = std::array<std::vector<float>, max_parameters>;
+
+struct Accuracy {
+    nlohmann::ordered_json std_over_crlb, bias_over_crlb;
+    std::size_t outliers = 0;
+};
+
+/// Errors in units of the CRLB at the truth, which a fit that starts there and stops at once reports.
+Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Truth& truth);
+
+}  // namespace glint::cli

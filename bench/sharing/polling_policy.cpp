@@ -1,0 +1,73 @@
+// The way of the reference, GaussMLE.jl, as its documentation has it: everybody polls and nobody reserves.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <functional>
+
+#include "bench/sharing/sharing_policy.hpp"
+
+namespace glint::sharing {
+namespace {
+
+constexpr double polls_every_s = 0.5, room_beside_others = 1.5;
+
+class Polling final : public SharingPolicy {
+  public:
+    Polling(Stage& stage, int most_busy_percent) : stage_(stage), most_busy_percent_(most_busy_percent) {}
+
+    void arrived(int job) override { poll(job); }
+    void lost(int job) override { poll(job); }
+    void woken(int job) override { poll(job); }
+    void computed(int) override { rouse(); }
+    void released(int) override { rouse(); }
+    void strangers_changed() override { rouse(); }
+
+  private:
+    /// The largest request that would be let in.
+    double room(const SharedGpu& gpu) const {
+        if (gpu.contexts == 0) return double(gpu.free_bytes);
+        if ((gpu.is_busy() ? 100 : 0) > most_busy_percent_) return 0;
+        return double(gpu.free_bytes) / room_beside_others;
+    }
+
+    void poll(int job) {
+        const Job& wants = stage_.job(job);
+        GpuSet on = 0;
+        int count = 0;
+        for (std::size_t g = 0; g < stage_.gpus().size() && count < wants.gpus; ++g)
+            if (room(stage_.gpus()[g]) >= double(wants.bytes)) on |= GpuSet(1) << g, ++count;
+        if (count == wants.gpus) return stage_.start(job, on);
+        asleep_.push_back({job, stage_.now_s() + interval_s()});
+    }
+
+    /// Polls that would find nothing are left out: whoever found nothing sleeps until there is something to be found.
+    void rouse() {
+        std::vector<double> rooms;
+        for (const SharedGpu& gpu : stage_.gpus()) rooms.push_back(room(gpu));
+        std::sort(rooms.begin(), rooms.end(), std::greater<>());
+        std::erase_if(asleep_, [&](const Sleeper& s) {
+            const Job& wants = stage_.job(s.job);
+            if (rooms[std::size_t(wants.gpus - 1)] < double(wants.bytes)) return false;
+            const double now_s = stage_.now_s();
+            stage_.wake_at(s.polls_at_s > now_s ? s.polls_at_s : now_s + stage_.random() * interval_s(), s.job);
+            return true;
+        });
+    }
+
+    double interval_s() { return polls_every_s * (0.75 + 0.5 * stage_.random()); }
+
+    struct Sleeper {
+        int job;
+        double polls_at_s;
+    };
+    Stage& stage_;
+    int most_busy_percent_;
+    std::vector<Sleeper> asleep_;
+};
+
+}  // namespace
+
+std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int most_busy_percent) {
+    return std::make_unique<Polling>(stage, most_busy_percent);
+}
+
+}  // namespace glint::sharing

@@ -1,0 +1,150 @@
+// `glint calibrate astigmatism`: a stack of beads to the widths over z.
+// SPDX-License-Identifier: MIT
+#include "glint/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/picture_io.hpp"
+#include "glint/render.hpp"
+#include "glint/units.hpp"
+#include "io/files/file_pair.hpp"
+#include "io/files/write_into.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint calibrate astigmatism beads.tif -o cal.toml --z-step 10nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm --camera camera.toml
+
+BEADS: one slice a frame, in equal steps of z. The widths of every bead are fitted freely slice by slice, and the curve
+of Huang et al. (2008) is fitted to their medians. A stack that cannot give z is refused with the reason: no
+beads, widths that do not cross, or a lens whose axes lie aslant to the pixels.
+Use the result with `glint localize --calibration cal.toml`. Widths, and so z, depend on the window that is fitted: localize
+takes the one of the calibration, which --roi sets here. In crowded movies take a smaller one, such as --roi 9.)";
+
+struct CalibrateFlags {
+    std::string beads, out, plot, z_step, z_center, sigma;
+    bool descending = false, overwrite = false;
+    int roi_size = 0;
+    CameraFlags camera;
+    ConsoleFlags console;
+};
+
+/// A length that may be negative or zero: "-50nm", "0".
+double signed_nm(const std::string& text, const char* what, double pixel_size_nm) {
+    if (text.empty() || text == "0" || text == "0nm") return 0;
+    const bool minus = text.front() == '-';
+    const double nm = to_nm(parse_length(std::string_view(text).substr(minus ? 1 : 0), what), pixel_size_nm);
+    return minus ? -nm : nm;
+}
+
+CalibrateOptions options_of(const CalibrateFlags& flags, double pixel_size_nm) {
+    CalibrateOptions options;
+    options.pixel_size_nm = pixel_size_nm;
+    options.z_step_nm = to_nm(parse_length(flags.z_step, "--z-step"), pixel_size_nm) * (flags.descending ? -1 : 1);
+    options.z_center_nm = signed_nm(flags.z_center, "--z-center", pixel_size_nm);
+    if (!flags.sigma.empty()) options.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
+    options.roi_size = flags.roi_size;
+    return options;
+}
+
+void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
+    const AstigmaticCurve& c = calibration.curve;
+    if (flags.console.json)
+        return print_json({{"output", flags.out},
+                           {"beads", calibration.beads},
+                           {"rms_residual_um", calibration.rms_residual_um},
+                           {"z_middle_um", calibration.z_middle_um},
+                           {"sx0_um", c.sx0_um},
+                           {"sy0_um", c.sy0_um},
+                           {"gamma_um", c.gamma_um},
+                           {"d_um", c.d_um},
+                           {"ax", c.ax},
+                           {"bx", c.bx},
+                           {"ay", c.ay},
+                           {"by", c.by},
+                           {"z_min_um", c.z_min_um},
+                           {"z_max_um", c.z_max_um},
+                           {"roi_px", c.roi_size},
+                           {"pixel_size_um", c.pixel_size_um}});
+    Summary()
+        .add("beads", with_commas(calibration.beads))
+        .add("widths in focus", fmt::format("x {:.4f}, y {:.4f} um", c.sx0_um, c.sy0_um))
+        .add("foci at", fmt::format("x {:.4f}, y {:.4f} um; depth {:.4f} um", c.gamma_um, -c.gamma_um, c.d_um))
+        .add("z range", fmt::format("{:.3f} to {:.3f} um", c.z_min_um, c.z_max_um))
+        .add("its zero at", fmt::format("{:.3f} um of the stage", calibration.z_middle_um))
+        .add("window", fmt::format("{} px; `localize` will take the same", c.roi_size))
+        .add("curve misses by", fmt::format("{:.4f} um rms", calibration.rms_residual_um))
+        .add("written", flags.out)
+        .print();
+}
+
+/// Never a new curve beside the plot of an old one.
+void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags, IfExists if_exists) {
+    repair_pair(without_link(flags.plot), without_link(flags.out));
+    AtomicFile picture(flags.plot, if_exists), curve(flags.out, if_exists);
+    write_png(picture, plot(calibration));
+    write_astigmatic_curve(curve, calibration.curve);
+    commit_together(picture, curve);
+}
+
+int run(const CalibrateFlags& flags) {
+    const std::unique_ptr<Movie> stack = open_movie(flags.beads);
+    const std::string example =
+        fmt::format("glint calibrate astigmatism {} -o {} --z-step {}", flags.beads, flags.out, flags.z_step);
+    const CameraFacts facts = camera_facts(flags.camera, stack->info(), example);
+    Paths inputs = stack->info().files, outputs{flags.out};
+    inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
+    if (!flags.plot.empty()) outputs.push_back(flags.plot);
+    const IfExists existing = if_exists(flags.overwrite);
+    check_outputs(outputs, existing, inputs);
+    Console console(flags.console);
+    for (const std::string& warning : stack->info().warnings) console.warn(warning);
+    console.notice(fmt::format("{}: {} slices; {}", flags.beads, stack->info().frames, facts.sources));
+    const Calibration calibration = calibrate_astigmatism(*stack, facts.camera, options_of(flags, facts.pixel_size_nm));
+    if (flags.plot.empty())
+        write_astigmatic_curve(flags.out, calibration.curve, existing);
+    else
+        write_with_plot(calibration, flags, existing);
+    print_result(calibration, flags);
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_calibrate(CLI::App& program) {
+    const auto flags = std::make_shared<CalibrateFlags>();
+    CLI::App* group = program.add_subcommand("calibrate", "Calibrations: astigmatism (3D)");
+    group->require_subcommand(1);
+    CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
+    app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required();
+    app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required();
+    app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG");
+    app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();
+    app->add_flag("--descending", flags->descending, "z falls from slice to slice");
+    app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");
+    app->add_option("--sigma", flags->sigma, "Rough width, for finding the beads (default: 1.3px)");
+    app->add_option("--roi", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
+        ->check(CLI::Range(min_roi_size, max_roi_size));
+    add_camera_flags(*app, flags->camera);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(help_footer);
+    return {group, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

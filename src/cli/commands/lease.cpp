@@ -1,0 +1,143 @@
+// `glint lease -- CMD`: runs any program on leased GPUs, and gives them back when it ends.
+// SPDX-License-Identifier: MIT
+#include "glint/gpu/lease.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "cli/commands/run_command.hpp"
+#include "cli/console.hpp"
+#include "cli/print.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/limit.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint lease -- python train.py --epochs 10
+  glint lease --memory 20GiB --gpus 2 --timeout 10min -- ./fitter movie.tif
+  glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm; done'
+
+Waits until GPUs have so much memory that is neither taken nor promised, and keeps others that use glint off it for as long
+as the program runs, however it ends. The program finds the UUIDs of its GPUs in CUDA_VISIBLE_DEVICES and the amount, in
+bytes, in GLINT_GPU_MEMORY_LIMIT; nothing makes it keep to that but itself. A glint that it starts uses this same lease.
+Signals go on to the program; the exit code is its own, 128 + signal when it was killed, 126 or 127 when it could not be
+run, 5 when there was no GPU in time. If this process is killed, the lease stays with the program.)";
+
+struct LeaseFlags {
+    std::string memory = "8GiB", timeout = "inf";
+    int gpus = 1;
+    ConsoleFlags console;
+};
+
+constexpr double gib = 1024.0 * 1024 * 1024;
+
+std::uint64_t bytes_of(const std::string& memory) {
+    if (memory.find('%') != memory.npos)
+        throw OptionError("--memory=" + memory + ": which GPU it will be is not known yet; give bytes, as in 8GiB");
+    return gpu::parse_limit(memory, 0, "--memory");
+}
+
+void require_executable(const std::vector<std::string>& command) {
+    if (command.empty())
+        throw OptionError("which program shall run? write it behind two dashes: glint lease -- python train.py");
+}
+
+std::string describe(const gpu::Lease& lease) {
+    std::string names;
+    for (const gpu::LeasedDevice& device : lease.devices())
+        names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", device.name, device.uuid);
+    return fmt::format("leased {:.1f} GiB beyond the context on {}{}", double(lease.bytes()) / gib, names,
+                       lease.waited_s() < 1 ? "" : ", after " + clock_text(lease.waited_s()));
+}
+
+/// Waiting for GPUs, during which signals are this process's own.
+class Queueing {
+  public:
+    Queueing(const LeaseFlags& flags, const HeldSignals& signals, Console& console)
+        : signals_(signals), console_(console) {
+        request_.bytes = bytes_of(flags.memory);
+        request_.gpus = flags.gpus;
+        request_.timeout_s = parse_seconds(flags.timeout, "--timeout");
+        request_.for_child = true;
+        request_.stop = &stop_;
+        request_.log = [this](const std::string& words) { console_.notice("glint: " + words); };
+        request_.on_wait = [this, show = console.waiter()](double elapsed_s, std::uint64_t available,
+                                                           std::uint64_t required) {
+            look_for_signals();
+            if (show) show(elapsed_s, available, required);
+        };
+    }
+
+    gpu::Lease acquire() const {
+        gpu::Lease lease = gpu::acquire(request_);
+        console_.end_progress();
+        return lease;
+    }
+
+    /// The one that asks to end; 0: none so far.
+    int look_for_signals() {
+        if (!stop_) stop_ = (stopped_by_ = signals_.to_end()) != 0;
+        return stopped_by_;
+    }
+
+  private:
+    const HeldSignals& signals_;
+    Console& console_;
+    gpu::LeaseRequest request_;
+    StopFlag stop_{false};
+    int stopped_by_ = 0;
+};
+
+int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const HeldSignals& signals, Queueing& queue) {
+    lease.keep_for_child();
+    const Variables variables = lease.child_environment();
+    if (const int signal = queue.look_for_signals()) return 128 + signal;
+    const pid_t child = start_command(command, variables, signals);
+    // Two who look at one GPU in step might take each other's memory for their own.
+    const double period_s = 0.9 + 0.2 * double(::getpid() % 64) / 64;
+    return wait_for_command(child, signals, period_s, [&] { lease.publish_held_by_child(child); });
+}
+
+int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
+    require_executable(command);
+    if (const int code = why_not_executable(command[0])) {  // rather now than after an hour in the queue
+        tell("glint: {}: {}\n", command[0], code == 127 ? "no such command" : "it may not be executed");
+        return code;
+    }
+    const HeldSignals signals;
+    Console console(flags.console);
+    Queueing queue(flags, signals, console);
+    try {
+        gpu::Lease lease = queue.acquire();
+        console.notice("glint: " + describe(lease));
+        if (!lease.visible())
+            console.warn("others do not see this lease and may fill the GPU; `glint doctor` says what to do");
+        return run_under(lease, command, signals, queue);
+    } catch (const Cancelled&) {
+        console.end_progress();
+        tell("glint: stopped while waiting for a GPU\n");
+        return 128 + queue.look_for_signals();
+    }
+}
+
+}  // namespace
+
+Command add_lease(CLI::App& program) {
+    const auto flags = std::make_shared<LeaseFlags>();
+    const auto command = std::make_shared<std::vector<std::string>>();
+    CLI::App* app = program.add_subcommand("lease", "Run any program on leased GPUs: glint lease -- CMD ...");
+    app->add_option("--memory", flags->memory, "On each GPU, beyond the context")->capture_default_str();
+    app->add_option("--gpus", flags->gpus, "Different ones, all at once")->check(CLI::Range(1, 32));
+    app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: now or not at all")
+        ->capture_default_str();
+    app->add_flag("-q,--quiet", flags->console.quiet, "No notices; warnings and errors remain");
+    app->footer(help_footer);
+    return {app, [flags, command] { return run(*flags, *command); }, command};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,141 @@
+// Who has and wants GPUs, as a table and as JSON.
+// SPDX-License-Identifier: MIT
+#include "cli/commands/lease_table.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <pwd.h>
+
+#include <chrono>
+
+#include "cli/console.hpp"
+#include "gpu/process.hpp"
+
+namespace glint::cli {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+std::string user_name(std::uint32_t uid) {
+    const passwd* entry = ::getpwuid(uid);
+    return entry && entry->pw_name ? printable(entry->pw_name) : fmt::format("{}", uid);
+}
+
+std::string amount(std::uint64_t bytes) { return fmt::format("{:.1f} GiB", double(bytes) / (1024.0 * 1024 * 1024)); }
+
+std::string since(double seconds) {
+    const auto now = std::chrono::system_clock::now();
+    const auto then = now - std::chrono::duration_cast<std::chrono::seconds>(std::chrono::duration<double>(seconds));
+    const std::tm local = fmt::localtime(std::chrono::system_clock::to_time_t(then));
+    return fmt::format("since {:%d %b %H:%M:%S} ({})", local, clock_text(seconds));
+}
+
+void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
+    const std::string taken = holder.contexts == 0 ? "not begun"
+                              : holder.contexts == 1
+                                  ? amount(holder.held_bytes) + " held"
+                                  : fmt::format("{} held by {} processes", amount(holder.held_bytes), holder.contexts);
+    lines.push_back(fmt::format("  {:<12} pid {:<8} {} reserved, {}, {}{}", user_name(holder.uid), holder.pid,
+                                amount(holder.reserved_bytes), taken, since(holder.since_s),
+                                holder.stopped ? ", stopped" : ""));
+}
+
+void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
+    for (const gpu::DeviceProcess& process : gpu.stranger_processes) {
+        const auto info = gpu::process_info(process.pid);
+        const std::string name = info ? printable(info->name) : "of another container, or gone";
+        lines.push_back(fmt::format("  {:<12} pid {:<8} {} taken, a stranger: {}",
+                                    info ? user_name(info->uid) : std::string("?"), process.pid,
+                                    process.used_bytes ? amount(process.used_bytes) : "? GiB", name));
+    }
+    if (const int more = gpu.strangers - int(gpu.stranger_processes.size()); more > 0)
+        lines.push_back(fmt::format("  {} more strangers", more));
+}
+
+void add_gpu(const gpu::LeaseGpu& gpu, Lines& lines) {
+    lines.push_back(gpu.uuid + "  " + gpu.name);
+    lines.push_back(
+        fmt::format("  {} available of {}: {} free, {} of that promised{}{}", amount(gpu.available_bytes),
+                    amount(gpu.total_bytes), amount(gpu.free_bytes), amount(gpu.free_bytes - gpu.available_bytes),
+                    gpu.utilization_percent < 0 ? "" : fmt::format(", {} % busy", gpu.utilization_percent),
+                    gpu.processes ? fmt::format(", {} process{}", gpu.processes, gpu.processes > 1 ? "es" : "") : ""));
+    for (const gpu::LeaseHolder& holder : gpu.holders) add_holder(holder, lines);
+    add_strangers(gpu, lines);
+}
+
+void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t gpus, Lines& lines) {
+    std::string where;
+    if (waiter.candidates.size() < gpus)
+        for (const std::string& uuid : waiter.candidates) where += (where.empty() ? ", of " : " ") + uuid;
+    lines.push_back(
+        fmt::format("  {:>2}. {:<12} pid {:<8} {}{}, {}{}{}{}", place, user_name(waiter.uid), waiter.pid,
+                    amount(waiter.bytes), waiter.gpus > 1 ? fmt::format(" on each of {} GPUs", waiter.gpus) : "",
+                    since(waiter.since_s), waiter.passes ? fmt::format(", passed {} times", waiter.passes) : "",
+                    waiter.awake ? "" : ", asleep (stopped?): it is passed over", where));
+}
+
+nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
+    nlohmann::ordered_json holders = nlohmann::ordered_json::array(), strangers = nlohmann::ordered_json::array();
+    for (const gpu::LeaseHolder& h : gpu.holders)
+        holders.push_back({{"user", user_name(h.uid)},
+                           {"uid", h.uid},
+                           {"pid", h.pid},
+                           {"reserved_bytes", h.reserved_bytes},
+                           {"held_bytes", h.held_bytes},
+                           {"contexts", h.contexts},
+                           {"since_s", h.since_s}});
+    for (const gpu::DeviceProcess& p : gpu.stranger_processes) {
+        const auto info = gpu::process_info(p.pid);
+        strangers.push_back({{"pid", p.pid},
+                             {"name", info ? info->name : ""},
+                             {"user", info ? user_name(info->uid) : ""},
+                             {"used_bytes", p.used_bytes}});
+    }
+    return {{"uuid", gpu.uuid},
+            {"name", gpu.name},
+            {"total_bytes", gpu.total_bytes},
+            {"free_bytes", gpu.free_bytes},
+            {"available_bytes", gpu.available_bytes},
+            {"utilization_percent", gpu.utilization_percent},
+            {"processes", gpu.processes},
+            {"holders", holders},
+            {"strangers", gpu.strangers},
+            {"stranger_processes", strangers}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json lease_json(const gpu::LeaseSnapshot& seen) {
+    nlohmann::ordered_json gpus = nlohmann::ordered_json::array(), waiters = nlohmann::ordered_json::array();
+    for (const gpu::LeaseGpu& gpu : seen.gpus) gpus.push_back(as_json(gpu));
+    for (const gpu::LeaseWaiter& w : seen.waiters)
+        waiters.push_back({{"user", user_name(w.uid)},
+                           {"uid", w.uid},
+                           {"pid", w.pid},
+                           {"bytes", w.bytes},
+                           {"gpus", w.gpus},
+                           {"candidates", w.candidates},
+                           {"since_s", w.since_s},
+                           {"passes", w.passes},
+                           {"awake", w.awake}});
+    return {{"directory", seen.directory},
+            {"why_no_directory", seen.why_no_directory},
+            {"why_no_gpu", seen.why_no_gpu},
+            {"gpus", gpus},
+            {"waiters", waiters}};
+}
+
+std::vector<std::string> lease_table(const gpu::LeaseSnapshot& seen) {
+    Lines lines;
+    if (!seen.why_no_directory.empty())
+        lines.push_back(seen.why_no_directory + "; leases cannot be seen");
+    else
+        lines.push_back("leases in " + seen.directory);
+    if (!seen.why_no_gpu.empty()) lines.push_back("no GPU can be used by this process: " + seen.why_no_gpu);
+    for (const gpu::LeaseGpu& gpu : seen.gpus) add_gpu(gpu, lines);
+    if (!seen.waiters.empty()) lines.push_back("waiting");
+    for (std::size_t k = 0; k < seen.waiters.size(); ++k) add_waiter(k + 1, seen.waiters[k], seen.gpus.size(), lines);
+    return lines;
+}
+
+}  // namespace glint::cli

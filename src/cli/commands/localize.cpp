@@ -1,0 +1,320 @@
+// `glint localize`: movies to localizations.
+// SPDX-License-Identifier: MIT
+#include "cli/commands/localize.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cli/command.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "cli/print.hpp"
+#include "cli/report.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/movie_io.hpp"
+#include "io/continuation.hpp"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint localize movie.tif -o spots.png --preview 0 --sigma 1.3px --offset 100 --gain 0.5
+  glint localize day1/*.tif -o results --sigma 130nm --camera camera.toml --resume
+  glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
+
+Movies: TIFF (ImageJ, OME, BigTIFF, MicroManager), Picasso .raw. Output by its name: .hdf5 Picasso, .csv
+ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
+--resume continues to the same bytes as a run that was never stopped.
+ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
+right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
+Exit codes: 0 done, 2 wrong options, 3 bad input, 4 output failed, 130 interrupted.)";
+
+bool names_a_file(const fs::path& out) {
+    const std::string extension = out.extension();
+    return extension == ".hdf5" || extension == ".h5" || extension == ".csv";
+}
+
+fs::path output_in(const fs::path& folder, const std::string& movie) {
+    std::string stem = fs::path(movie).stem();
+    if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
+    return folder / (stem + ".hdf5");
+}
+
+std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
+    std::map<fs::path, std::string> taken;
+    std::vector<LocalizeTask> tasks;
+    for (const fs::path& first : without_continuations({flags.movies.begin(), flags.movies.end()})) {
+        const std::string movie = first.string();
+        const fs::path out = output_in(flags.out, movie);
+        const auto [entry, is_new] = taken.emplace(out, movie);
+        if (!is_new)
+            throw OptionError(fmt::format("{} and {} would both become {}: localize them into different folders",
+                                          entry->second, movie, out.string()));
+        tasks.push_back({{movie}, out});
+    }
+    std::error_code failed;
+    fs::create_directories(flags.out, failed);
+    if (failed)
+        throw OutputError(
+            fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
+    return tasks;
+}
+
+std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
+    if (flags.out.empty())
+        throw OptionError("-o says where the localizations go: -o locs.hdf5, or a folder for several movies");
+    std::error_code ignored;
+    const bool folder = fs::is_directory(flags.out, ignored) || flags.out.ends_with('/');
+    const bool several = flags.movies.size() > 1 && !flags.concat;
+    if (several && !folder && names_a_file(flags.out))
+        throw OptionError(
+            fmt::format("{} movies cannot go into one file {}: -o takes a folder then, or --concat makes "
+                        "them one movie",
+                        flags.movies.size(), flags.out));
+    if (several || (folder && !flags.concat)) return tasks_in_folder(flags);
+    return {{flags.movies, folder ? output_in(flags.out, flags.movies.front()) : fs::path(flags.out)}};
+}
+
+/// All outputs before the first frame of the first movie.
+void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
+    const Paths movies(flags.movies.begin(), flags.movies.end());  // of other tasks too
+    // With --resume some are finished: whether an output may exist is seen in its turn.
+    const bool may_exist = flags.options.overwrite || flags.options.resume;
+    for (const LocalizeTask& task : tasks) {
+        check_localizations_output(task.out, if_exists(may_exist), movies);
+        check_localizations_output(partial_path(task.out), IfExists::replace, movies);
+    }
+}
+
+void tell_of_continuations(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks, Console& console) {
+    std::set<std::string> firsts;
+    for (const LocalizeTask& task : tasks) firsts.insert(task.movies.begin(), task.movies.end());
+    for (const std::string& movie : flags.movies)
+        if (!firsts.contains(movie))
+            console.notice(fmt::format("{} continues another of the movies, and is localized with it", movie));
+}
+
+nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
+    const double computed = double(result.frames - result.resumed_frames);
+    return {{"movies", task.movies},
+            {"output", result.written.string()},
+            {"complete", result.complete},
+            {"frames", result.frames},
+            {"resumed_frames", result.resumed_frames},
+            {"localizations", result.localizations},
+            {"spots", result.spots},
+            {"not_converged", result.not_converged},
+            {"wandered", result.wandered},
+            {"duplicates", result.duplicates},
+            {"bad_pixels", result.bad_pixels},
+            {"hidden_rows", result.hidden_rows},
+            {"empty_score_spread", result.empty_score_spread},
+            {"seconds", result.seconds},
+            {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
+            {"pixel_size_nm", options.pixel_size_nm},
+            {"psf", std::string(name_of(options.psf.model))},
+            {"roi_size", options.roi_size},
+            {"fit", fit_json(result.fit)}};
+}
+
+void print_summary(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
+    const std::int64_t computed = result.frames - result.resumed_frames;
+    const char* fate = options.keep_failed ? "kept" : "left out";
+    Summary summary;
+    summary.add("movie", task.movies.front() +
+                             (task.movies.size() > 1 ? fmt::format(" and {} more", task.movies.size() - 1) : ""));
+    summary.add("frames", with_commas(result.frames) +
+                              (result.resumed_frames > 0
+                                   ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
+                                   : ""));
+    summary.add("spots", with_commas(result.spots));
+    summary.add("not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
+    summary.add("wandered off", fmt::format("{} ({})", with_commas(result.wandered), fate));
+    summary.add("duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
+    summary.add("localizations", with_commas(result.localizations));
+    summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
+    summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
+                                    with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
+                                    result.fit.threads, result.fit.device));
+    add_gpu_lines(summary, result.fit);
+    add_hidden_rows(summary, result.hidden_rows);
+    summary.add(result.complete ? "written" : "partial", result.written.string());
+    summary.print();
+}
+
+LocalizeResult localize_here(const LocalizeTask& task, OpenedTask& opened, Console&, nlohmann::ordered_json&) {
+    return localize(*opened.movie, opened.facts.camera, task.out, opened.options);
+}
+
+/// Works on a task. What there is to say with --json; `complete` is false after a stop.
+nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& flags,
+                                const LocalizeTaskBy& localize_task, Console& console, bool& complete) {
+    OpenedTask opened = open_task(task, flags, console);
+    const MovieInfo& info = opened.movie->info();
+    if (finished_before(*opened.movie, opened.facts.camera, task.out, opened.options)) {
+        console.notice(fmt::format("{} is finished already: nothing to resume", task.out.string()));
+        return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}};
+    }
+    opened.options.stop = &stop_on_signals();
+    console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
+                               with_commas(info.frames), opened.facts.sources, opened.options.roi_size));
+    opened.options.progress = console.progress(info.name, "frames");
+    nlohmann::ordered_json more;
+    const LocalizeResult result = localize_task(task, opened, console, more);
+    tell_backend(flags.backend, result.fit, console);
+    nlohmann::ordered_json json = as_json(result, task, opened.options);
+    if (!more.is_null()) json.update(more);
+    if (!flags.console.json) print_summary(result, task, opened.options);
+    complete = result.complete;
+    return json;
+}
+
+/// One of several: the others are worked on all the same.
+nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure, Console& console) {
+    console.say("glint: " + failure.message);
+    return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", false}, {"error", as_json(failure)}};
+}
+
+int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, std::size_t failed,
+           const LocalizeFlags& flags) {
+    if (flags.console.json) print_json(several ? nlohmann::ordered_json(results) : results.front());
+    if (failed > 0) tell("glint: {} of {} movies failed\n", failed, results.size());
+    if (code == exit_interrupted)
+        tell("glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
+    return code;
+}
+
+void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
+    LocalizeOptions& options = flags.options;
+    app.add_option("--roi", options.roi_size,
+                   "Edge of the fitted window, px, 3 to 31 (default: from the PSF, see below)")
+        ->check(CLI::Range(min_roi_size, max_roi_size))
+        ->group("Spots");
+    app.add_option("--threshold", options.threshold,
+                   "Detection threshold, standard deviations of the noise (default: 5; EMCCD 6)")
+        ->check(CLI::Range(1.0, 1000.0))
+        ->group("Spots");
+    app.add_option("--neighbors", options.neighbor_rounds,
+                   "Rounds in which spots that overlap are fitted again with their neighbours known; 0: none")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_flag("--keep-failed", options.keep_failed,
+                 "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")
+        ->group("Fit");
+    app.add_option("--frames", flags.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
+    app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
+        ->check(CLI::Range(1, 4096))
+        ->group("Run");
+    app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");
+    app.add_flag("--overwrite", options.overwrite, "Replace existing output; drop an unfinished run's journal")
+        ->group("Run");
+    app.add_option("--preview", flags.preview_frame,
+                   "Only draw this frame (from 0) with the spots found circled, into the PNG of -o")
+        ->group("Run");
+}
+
+}  // namespace
+
+nlohmann::ordered_json fit_json(const FitInfo& info) {
+    return {{"backend", info.backend},        {"device", info.device},
+            {"threads", info.threads},        {"fits", info.fits},
+            {"batches", info.batches},        {"batch_size", info.batch_size},
+            {"thread_seconds", info.seconds}, {"note", info.note},
+            {"gpu", gpu_json(info)}};
+}
+
+OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
+    OpenedTask opened{open_movies(task.movies), {}, flags.options};
+    const MovieInfo& info = opened.movie->info();
+    opened.facts = camera_facts(flags.camera, info, example_of(flags));
+    Paths inputs = opened.facts.files;  // the movie's own are `localize`'s to look at
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    for (const fs::path& out : {task.out, partial_path(task.out)})
+        check_localizations_output(out, IfExists::replace, inputs);
+    LocalizeOptions& options = opened.options;
+    options.pixel_size_nm = opened.facts.pixel_size_nm;
+    options.psf = psf_of(flags.psf, options.pixel_size_nm);
+    if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
+    options.frames = parse_frame_range(flags.frames, info.frames);
+    options.warn = console.warner();
+    use_backend(flags.backend, options.fit, console);
+    return opened;
+}
+
+int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
+    stop_on_signals();  // from here on, also while movies are opened
+    if (flags.preview_frame) return preview(flags);
+    const std::vector<LocalizeTask> tasks = plan(flags);
+    check_outputs_of(tasks, flags);
+    Console console(flags.console);
+    tell_of_continuations(flags, tasks, console);
+    std::vector<nlohmann::ordered_json> results;
+    std::size_t failed = 0;
+    int code = exit_ok;
+    for (const LocalizeTask& task : tasks) {
+        bool complete = true;
+        try {
+            results.push_back(run_task(task, flags, localize_task, console, complete));
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const std::exception&) {
+            if (tasks.size() == 1) throw;
+            const Failure failure = failure_of(std::current_exception());
+            results.push_back(failed_task(task, failure, console));
+            ++failed;
+            if (code == exit_ok) code = failure.exit_code;
+        }
+        if (!complete) code = exit_interrupted;
+        if (!complete) break;
+    }
+    return finish(results, tasks.size() > 1, code, failed, flags);
+}
+
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {
+    return open_joined_movie({paths.begin(), paths.end()});
+}
+
+std::string example_of(const LocalizeFlags& flags) {
+    std::string text = "glint localize";
+    for (const std::string& movie : flags.movies) text += " " + movie;
+    text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
+    if (flags.concat) text += " --concat";
+    if (!flags.psf.sigma.empty()) text += " --sigma " + flags.psf.sigma;
+    if (!flags.psf.calibration.empty()) text += " --calibration " + flags.psf.calibration;
+    if (!flags.camera.pixel_size.empty()) text += " --pixel-size " + flags.camera.pixel_size;
+    if (flags.camera.offset) text += fmt::format(" --offset {}", *flags.camera.offset);
+    if (flags.camera.gain) text += fmt::format(" --gain {}", *flags.camera.gain);
+    return text;
+}
+
+CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
+    CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
+    app->add_option("movies", flags.movies, "Movies")->required();
+    app->add_option("-o,--output", flags.out, "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies");
+    app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
+    add_psf_flags(*app, flags.psf);
+    add_camera_flags(*app, flags.camera);
+    add_fit_flags(*app, flags.options.fit);
+    add_backend_flags(*app, flags.backend);
+    add_run_flags(*app, flags);
+    add_console_flags(*app, flags.console);
+    return app;
+}
+
+Command add_localize(CLI::App& program) {
+    const auto flags = std::make_shared<LocalizeFlags>();
+    CLI::App* app = add_localize_flags(program, *flags);
+    app->footer(help_footer);
+    return {app, [flags] { return localize_all(*flags, localize_here); }};
+}
+
+}  // namespace glint::cli

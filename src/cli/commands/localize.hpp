@@ -1,0 +1,65 @@
+// What `glint localize` was asked, for the files that do it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "cli/flags/backend_flags.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/psf_flags.hpp"
+#include "glint/localize.hpp"
+
+namespace glint::cli {
+
+struct LocalizeFlags {
+    std::vector<std::string> movies;
+    std::string out, frames;
+    bool concat = false;
+    std::optional<std::int64_t> preview_frame;
+    CameraFlags camera;
+    PsfFlags psf;
+    BackendFlags backend;
+    LocalizeOptions options;  ///< roi_size, threshold, fit, threads, keep_failed, resume, overwrite
+    ConsoleFlags console;
+};
+
+/// One output and the movies (more than one with --concat) that go into it.
+struct LocalizeTask {
+    std::vector<std::string> movies;
+    std::filesystem::path out;
+};
+
+/// A task whose movie is open and whose camera and options are complete, but for `stop` and `progress`.
+struct OpenedTask {
+    std::unique_ptr<Movie> movie;
+    CameraFacts facts;
+    LocalizeOptions options;
+};
+OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console);
+
+/// How an opened task becomes a file; what it puts into `more` is printed with --json.
+using LocalizeTaskBy = std::function<LocalizeResult(const LocalizeTask& task, OpenedTask& opened, Console& console,
+                                                    nlohmann::ordered_json& more)>;
+
+/// How the fits were run.
+nlohmann::ordered_json fit_json(const FitInfo& info);
+
+/// The subcommand, with all flags but no footer. `flags` must outlive it.
+CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags);
+/// All that the command line names, one task after the other. Returns the exit code.
+int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task);
+
+/// The movies as one, and a command line that localizes them (completed in error messages).
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths);
+std::string example_of(const LocalizeFlags& flags);
+
+/// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled.
+int preview(const LocalizeFlags& flags);
+
+}  // namespace glint::cli

@@ -1,0 +1,203 @@
+// `glint simulate`: a movie with known truth.
+// SPDX-License-Identifier: MIT
+#include "glint/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "cli/flags/psf_flags.hpp"
+#include "cli/stop.hpp"
+#include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/units.hpp"
+#include "io/files/file_pair.hpp"
+#include "pipeline/in_order.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint simulate -o movie.tif --frames 2000 --seed 7
+  glint simulate -o dense.tif --structure random --size 256x256 --spots 100 --photons 300:3000 --background 20
+  glint simulate -o emccd.tif --em-gain 300 --gain 15.6 --offset 200 --readnoise 74
+  glint simulate -o movie3d.tif --calibration cal.toml --z-range 400nm
+
+Writes MOVIE.tif and MOVIE_truth.csv. The same flags and seed give the same movie on any machine. Unlike a real
+camera's, values not given have a default here: pixel 100 nm, sigma 130 nm, offset 100 ADU, gain 1 e-/ADU.)";
+
+constexpr int most_block_frames = 64;
+constexpr std::int64_t block_pixels = 1 << 20;
+
+struct SimulateFlags {
+    std::string out, structure = "microtubules", size = "128x128", photons = "500:2000", z_range = "400nm";
+    int threads = 0;
+    bool overwrite = false;
+    CameraFlags camera;
+    PsfFlags psf;
+    SimulateOptions options;
+    ConsoleFlags console;
+};
+
+/// Two numbers with `separator` between, as in 128x128 or 500:2000.
+std::pair<double, double> two_numbers(const std::string& text, char separator, const char* flag, const char* example) {
+    double first = 0, second = 0;
+    char between = 0, rest = 0;
+    if (std::sscanf(text.c_str(), "%lf%c%lf%c", &first, &between, &second, &rest) != 3 || between != separator)
+        throw OptionError(fmt::format("{} {}: expected as in {} {}", flag, text, flag, example));
+    return {first, second};
+}
+
+/// "128x96", or "128" for a square.
+void set_size(const std::string& text, SimulateOptions& options) {
+    const bool square = text.find('x') == std::string::npos;
+    const auto [width, height] = two_numbers(square ? text + "x" + text : text, 'x', "--size", "128x128");
+    if (!(width >= 1 && width <= 65536 && height >= 1 && height <= 65536))
+        throw OptionError(fmt::format("--size {}: width and height are 1 to 65536 px", text));
+    options.width = int(width), options.height = int(height);
+}
+
+Structure structure_of(const std::string& name) {
+    return name == "rings" ? Structure::rings : name == "random" ? Structure::random : Structure::microtubules;
+}
+
+/// A simulated camera may be taken as it comes: fills in what a real one would have to be asked for.
+void take_defaults(SimulateFlags& flags) {
+    if (flags.camera.camera_file.empty()) {
+        if (flags.camera.pixel_size.empty()) flags.camera.pixel_size = "100nm";
+        if (!flags.camera.offset) flags.camera.offset = 100;
+        if (!flags.camera.gain) flags.camera.gain = 1;
+    }
+    if (flags.psf.sigma.empty() && flags.psf.calibration.empty()) flags.psf.sigma = "130nm";
+}
+
+/// Blocks are made by all threads and written in order.
+void write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
+                 const Localizations& truth, const Progress& progress) {
+    const MovieInfo info = simulation.info();
+    const StopFlag& stop = stop_on_signals();
+    repair_pair(without_link(truth_file), without_link(flags.out));
+    TiffMovieWriter writer(flags.out, info, if_exists(flags.overwrite));
+    const std::int64_t pixels = std::int64_t(info.width) * info.height;
+    const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
+    std::int64_t next = 0, written = 0;
+    struct Block {
+        std::int64_t first = 0;
+        FrameBlock frames;
+    };
+    const int threads = flags.threads > 0 ? flags.threads : environment::threads();
+    in_order(
+        threads, std::vector<Block>(std::size_t(2 * threads)),
+        [&](Block& block) {
+            block.first = std::exchange(next, next + step);
+            return block.first < info.frames && !stop.load();
+        },
+        [&](Block& block) {
+            simulation.read(block.first, int(std::min(step, info.frames - block.first)), block.frames);
+        },
+        [&](const Block& block) {
+            writer.append(block.frames);
+            written += block.frames.count;
+            if (progress) progress(written, info.frames, 0);
+        });
+    if (written < info.frames) throw Cancelled(fmt::format("stopped: {} was not written", flags.out));
+    writer.close_with_truth(truth_file, truth);
+}
+
+std::string localize_command(const SimulateFlags& flags, const CameraFacts& facts) {
+    std::string text =
+        fmt::format("glint localize {} -o locs.hdf5 --pixel-size {:g}nm", flags.out, facts.pixel_size_nm);
+    if (!flags.camera.camera_file.empty()) text += " --camera " + flags.camera.camera_file;
+    if (flags.camera.offset) text += fmt::format(" --offset {:g}", *flags.camera.offset);
+    if (flags.camera.gain) text += fmt::format(" --gain {:g}", *flags.camera.gain);
+    if (flags.camera.readnoise) text += fmt::format(" --readnoise {:g}", *flags.camera.readnoise);
+    if (flags.camera.em_gain) text += fmt::format(" --em-gain {:g}", *flags.camera.em_gain);
+    return text + (flags.psf.sigma.empty() ? " --calibration " + flags.psf.calibration : " --sigma " + flags.psf.sigma);
+}
+
+std::filesystem::path truth_path(const std::filesystem::path& movie) {
+    return std::filesystem::path(movie).replace_filename(movie.stem().string() + "_truth.csv");
+}
+
+int run(SimulateFlags& flags) {
+    const std::filesystem::path truth_file = truth_path(flags.out);
+    take_defaults(flags);
+    SimulateOptions& options = flags.options;
+    MovieInfo movie;
+    movie.name = flags.out;
+    const CameraFacts facts = camera_facts(flags.camera, movie, "glint simulate -o " + flags.out);
+    Paths inputs = facts.files;
+    if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
+    check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);
+    options.pixel_size_nm = facts.pixel_size_nm;
+    options.psf = psf_of(flags.psf, facts.pixel_size_nm);
+    options.structure = structure_of(flags.structure);
+    set_size(flags.size, options);
+    std::tie(options.photons_min, options.photons_max) = two_numbers(flags.photons, ':', "--photons", "500:2000");
+    options.z_range_um = to_nm(parse_length(flags.z_range, "--z-range"), facts.pixel_size_nm) / 1000;
+
+    Console console(flags.console);
+    const Simulation simulation(options, facts.camera);
+    const Localizations truth = simulation.truth(0, options.frames);
+    write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"));
+    console.end_progress();
+    if (flags.console.json)
+        print_json({{"output", flags.out},
+                    {"truth", truth_file.string()},
+                    {"frames", options.frames},
+                    {"molecules", truth.size()},
+                    {"localize", localize_command(flags, facts)}});
+    else
+        Summary()
+            .add("frames", with_commas(options.frames))
+            .add("spots", with_commas(std::int64_t(truth.size())))
+            .add("written", flags.out)
+            .add("truth", truth_file.string())
+            .add("localize it", localize_command(flags, facts))
+            .print();
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_simulate(CLI::App& program) {
+    const auto flags = std::make_shared<SimulateFlags>();
+    SimulateOptions& options = flags->options;
+    CLI::App* app = program.add_subcommand("simulate", "A movie with known truth");
+    app->add_option("-o,--output", flags->out, "Movie to write, .tif; the truth goes to NAME_truth.csv beside it")
+        ->required();
+    app->add_option("--structure", flags->structure, "microtubules, rings or random")
+        ->check(CLI::IsMember({"microtubules", "rings", "random"}))
+        ->capture_default_str();
+    app->add_option("--size", flags->size, "WIDTHxHEIGHT, or one number for a square, px")->capture_default_str();
+    app->add_option("--frames", options.frames, "Number of frames")->capture_default_str()->check(CLI::PositiveNumber);
+    app->add_option("--spots", options.spots_per_frame, "Mean number of molecules that are on in a frame")
+        ->capture_default_str();
+    app->add_option("--photons", flags->photons, "MIN:MAX photons of a molecule in a frame, uniform")
+        ->capture_default_str();
+    app->add_option("--background", options.background, "Photoelectrons per pixel and frame")->capture_default_str();
+    app->add_option("--on-frames", options.on_frames, "Mean time that a molecule is on, frames")->capture_default_str();
+    app->add_option("--z-range", flags->z_range, "z is uniform within plus and minus this (AstigmaticXYZNB)")
+        ->capture_default_str();
+    app->add_option("--seed", options.seed, "Random seed")->capture_default_str();
+    app->add_option("--threads", flags->threads, "Threads (default: GLINT_THREADS, or all that may be used)")
+        ->check(CLI::Range(1, 4096));
+    add_psf_flags(*app, flags->psf);
+    add_camera_flags(*app, flags->camera);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(help_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,86 @@
+// `glint top`: who holds, reserves and waits on this machine's GPUs, and who is a stranger there.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "cli/commands/lease_table.hpp"
+#include "cli/console.hpp"
+#include "cli/print.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint top
+  glint top --once
+  glint top --json | jq '.waiters'
+
+On a terminal the table is drawn anew every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
+Nothing is put on any GPU. "available" is what is free once all leases have what they reserved. A stranger is a process with a
+context that no lease explains. Process numbers are those of the process itself: in a container they are others.)";
+
+struct TopFlags {
+    bool once = false;
+    ConsoleFlags console;
+};
+
+/// Draws over what it drew before. The screen keeps its state from frame to frame, so Ctrl-C, or whatever else ends the
+/// program, leaves the last table and a usable terminal.
+class Screen {
+  public:
+    void draw(std::vector<std::string> lines) {
+        winsize size{};
+        if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80, size.ws_row = 24;
+        const std::size_t columns = size.ws_col, rows = std::max<std::size_t>(size.ws_row, 4) - 1;
+        if (lines.size() > rows) {
+            const std::size_t hidden = lines.size() - rows + 1;
+            lines.resize(rows - 1);
+            lines.push_back(fmt::format("... {} more lines: --once prints all", hidden));
+        }
+        std::string frame = above(columns);
+        for (std::string& line : lines) frame += (line = line.substr(0, columns)) + '\n';
+        put_text(frame);
+        require_results();  // or it would draw for ever for a terminal that is gone
+        drawn_ = std::move(lines);
+    }
+
+  private:
+    /// Back to where the last table began; a terminal that became narrower has broken its lines.
+    std::string above(std::size_t columns) const {
+        std::size_t rows = 0;
+        for (const std::string& line : drawn_) rows += std::max<std::size_t>(1, (line.size() + columns - 1) / columns);
+        return rows ? fmt::format("\r\033[{}A\033[J", rows) : "";
+    }
+
+    std::vector<std::string> drawn_;
+};
+
+int run(const TopFlags& flags) {
+    if (flags.console.json) return print_json(lease_json(gpu::snapshot_leases())), exit_ok;
+    if (flags.once || ::isatty(STDOUT_FILENO) != 1) {
+        for (const std::string& line : lease_table(gpu::snapshot_leases())) put("{}\n", line);
+        return exit_ok;
+    }
+    for (Screen screen;; std::this_thread::sleep_for(std::chrono::seconds(1)))
+        screen.draw(lease_table(gpu::snapshot_leases()));
+}
+
+}  // namespace
+
+Command add_top(CLI::App& program) {
+    const auto flags = std::make_shared<TopFlags>();
+    CLI::App* app = program.add_subcommand("top", "Who holds, reserves and waits for GPUs on this machine");
+    app->add_flag("--once", flags->once, "Print the table once, also on a terminal");
+    add_console_flags(*app, flags->console);
+    app->footer(help_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

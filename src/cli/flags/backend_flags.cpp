@@ -1,0 +1,143 @@
+// CPU or GPUs from the command line.
+// SPDX-License-Identifier: MIT
+#include "cli/flags/backend_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/stop.hpp"
+#include "glint/environment.hpp"
+#include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/limit.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+
+void add_backend_flags(CLI::App& app, BackendFlags& flags) {
+    app.add_option("--backend", flags.backend,
+                   "Where to fit: auto does what GLINT_BACKEND says, else it takes what is done sooner")
+        ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--gpu-memory", flags.gpu_memory, "Most to take of each GPU, beyond its context: 1GiB, 500MB, 25%")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--auto-timeout", flags.auto_timeout,
+                   "How long auto goes without a GPU, waiting or failing, before it takes the CPU: 30s, 5min, inf")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--gpu-timeout", flags.gpu_timeout, "The same of gpu, before it fails")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--gpus", flags.gpus,
+                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_flag("--always-gpu", flags.always_gpu,
+                 "auto takes a GPU wherever there is one, and waits for it, even where the CPU would be done sooner")
+        ->group("Fit");
+    app.add_flag("--explain", flags.explain, "Tell which side auto takes, and what it expects of both")->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
+}
+
+void add_stack_flags(CLI::App& app, BackendFlags& flags) {
+    app.add_option("--batch-size", flags.batch_size, "ROIs sent to the GPU at once (default: what the link needs)")
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
+        ->group("Fit");
+    app.add_flag("--restart-batches", flags.restart_batches,
+                 "After a failure on the GPU fit everything anew, not only what has no result")
+        ->group("Fit");
+}
+
+Backend backend_of(const BackendFlags& flags) {
+    return environment::backend(flags.backend == "cpu"   ? Backend::cpu
+                                : flags.backend == "gpu" ? Backend::gpu
+                                                         : Backend::automatic);
+}
+
+void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
+    options.backend = backend_of(flags);
+    options.gpus = gpu_count(flags);
+    options.gpu_memory_bytes = gpu_memory_bytes(flags);
+    options.gpu_batch_size = flags.batch_size;
+    options.auto_timeout_s = parse_seconds(flags.auto_timeout, "--auto-timeout");
+    options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
+    options.restart_batches = flags.restart_batches;
+    options.on_wait = console.waiter();
+    options.weigh = !flags.always_gpu;
+    if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
+    if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
+}
+
+int gpu_count(const BackendFlags& flags) {
+    if (flags.gpus == "all") return all_gpus;
+    int count = 0;
+    const char* end = flags.gpus.data() + flags.gpus.size();
+    const auto [rest, error] = std::from_chars(flags.gpus.data(), end, count);
+    if (error != std::errc() || rest != end || count < 1)
+        throw OptionError(fmt::format("--gpus {}: give a number from 1 on, or all", flags.gpus));
+    return count;
+}
+
+gpu::LeaseRequest lease_request(const BackendFlags& flags) {
+    const bool strict = backend_of(flags) == Backend::gpu;
+    return {.bytes = gpu_memory_bytes(flags),
+            .timeout_s = strict ? parse_seconds(flags.gpu_timeout, "--gpu-timeout")
+                                : parse_seconds(flags.auto_timeout, "--auto-timeout"),
+            .stop = &stop_on_signals()};
+}
+
+void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console) {
+    console.end_progress();
+    if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
+    const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
+    tried ? console.warn(info.note) : console.notice(info.note);
+}
+
+void add_gpu_lines(Summary& summary, const FitInfo& info) {
+    const bool with_cpu = info.cpu_fits > 0 && !info.gpus.empty();
+    if (info.gpus.size() + with_cpu < 2) return;
+    double shares = 0;
+    for (const GpuPart& part : info.gpus) {
+        summary.add("GPU", fmt::format("{} fits, {:.1f} %, in {:.3f} s by {} ({})", with_commas(part.fits),
+                                       100 * part.share, part.seconds, part.name, part.uuid));
+        shares += part.share;
+    }
+    if (with_cpu) summary.add("CPU", fmt::format("{} fits, {:.1f} %", with_commas(info.cpu_fits), 100 * (1 - shares)));
+}
+
+nlohmann::ordered_json gpu_json(const FitInfo& info) {
+    auto gpus = nlohmann::ordered_json::array();
+    for (const GpuPart& part : info.gpus)
+        gpus.push_back({{"name", part.name},
+                        {"uuid", part.uuid},
+                        {"fits", part.fits},
+                        {"seconds", part.seconds},
+                        {"share", part.share}});
+    auto events = nlohmann::ordered_json::array();
+    for (const FitEvent& event : info.events) events.push_back({{"seconds", event.seconds}, {"what", event.what}});
+    return {{"bytes_up", info.bytes_up},
+            {"bytes_down", info.bytes_down},
+            {"transfer_s", info.transfer_seconds},
+            {"kernel_s", info.kernel_seconds},
+            {"waited_s", info.waited_seconds},
+            {"retries", info.retries},
+            {"gpus", gpus},
+            {"cpu_fits", info.cpu_fits},
+            {"events", events}};
+}
+
+std::uint64_t gpu_memory_bytes(const BackendFlags& flags) {
+    std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
+    if (flags.gpu_memory.find('%') != std::string::npos)
+        for (const gpu::Device& device : gpu::inventory().devices)
+            if (device.why_not.empty()) {
+                total = device.total_bytes;
+                break;
+            }
+    return gpu::parse_limit(flags.gpu_memory, total, "--gpu-memory");
+}
+
+}  // namespace glint::cli

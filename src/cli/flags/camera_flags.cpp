@@ -1,0 +1,171 @@
+// Putting the camera together from command line, file and metadata.
+// SPDX-License-Identifier: MIT
+#include "cli/flags/camera_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* from_command = "command line";
+constexpr const char* from_metadata = "movie's metadata";
+
+/// Collects "gain 0.6 e-/ADU (command line)" and the flags of what nobody gave.
+struct Report {
+    std::string sources, missing, example_flags;
+
+    void found(const std::string& what, const std::string& who) {
+        sources += fmt::format("{}{} ({})", sources.empty() ? "" : ", ", what, who);
+    }
+    void lacks(const char* what, const char* flag) {
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
+        example_flags += fmt::format(" {}", flag);
+    }
+};
+
+std::string text_of(const SensorField& field, const char* unit) {
+    return field.is_map() ? "map" : fmt::format("{:g}{}", field.scalar, unit);
+}
+
+void set_corner(const std::string& text, Camera& camera) {
+    const char* end = text.data() + text.size();
+    const auto x = std::from_chars(text.data(), end, camera.roi_x);
+    const bool comma = x.ec == std::errc() && x.ptr != end && *x.ptr == ',';
+    const auto y = comma ? std::from_chars(x.ptr + 1, end, camera.roi_y) : x;
+    if (!comma || y.ec != std::errc() || y.ptr != end || camera.roi_x < 0 || camera.roi_y < 0)
+        throw OptionError(
+            fmt::format("--sensor-roi {}: expected X,Y, the sensor's pixel at which the movie begins, as in "
+                        "--sensor-roi 512,256",
+                        text));
+    if (!camera.has_maps())
+        throw OptionError(fmt::format(
+            "--sensor-roi {} says where on the maps of the sensor the movie begins, and this camera has none: "
+            "give --camera with a camera.toml that names maps, or leave --sensor-roi out",
+            text));
+}
+
+void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
+                Report& report) {
+    std::string who = flags.camera_file;
+    if (flags.offset)
+        camera.offset_adu = {float(*flags.offset), {}}, who = from_command;
+    else if (!file.has_offset && movie.offset_adu)
+        camera.offset_adu = {float(*movie.offset_adu), {}}, who = from_metadata;
+    else if (!file.has_offset)
+        return report.lacks("offset", "--offset 100");
+    report.found("offset " + text_of(camera.offset_adu, " ADU"), who);
+}
+
+void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
+              Report& report) {
+    std::string who = flags.camera_file;
+    if (flags.gain)
+        camera.gain_e_per_adu = {float(*flags.gain), {}}, who = from_command;
+    else if (!file.has_gain && movie.gain_e_per_adu)
+        camera.gain_e_per_adu = {float(*movie.gain_e_per_adu), {}}, who = from_metadata;
+    else if (!file.has_gain)
+        return report.lacks("gain", "--gain 0.5");
+    report.found("gain " + text_of(camera.gain_e_per_adu, " e-/ADU"), who);
+}
+
+void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, Camera& camera, Report& report) {
+    std::string who = flags.camera_file;
+    const bool in_file = camera.kind == CameraKind::EMCCD || camera.em_gain != 1;
+    if (flags.em_gain)
+        camera.em_gain = *flags.em_gain, who = from_command;
+    else if (!in_file && movie.em_gain)
+        camera.em_gain = *movie.em_gain, who = from_metadata;
+    else if (!in_file)
+        return;
+    if (camera.em_gain != 1) camera.kind = CameraKind::EMCCD;
+    if (flags.em_gain && camera.em_gain == 1 && camera.kind == CameraKind::EMCCD) camera.kind = CameraKind::Ideal;
+    report.found(fmt::format("EM gain {:g}", camera.em_gain), who);
+}
+
+void set_readnoise(const CameraFlags& flags, Camera& camera, Report& report) {
+    if (flags.readnoise) camera.readnoise_e = {float(*flags.readnoise), {}};
+    const bool given = flags.readnoise || camera.readnoise_e.is_map() || camera.readnoise_e.scalar > 0;
+    if (!given) return;
+    if (camera.kind == CameraKind::Ideal) camera.kind = CameraKind::SCMOS;
+    report.found("read noise " + text_of(camera.readnoise_e, " e-"),
+                 flags.readnoise ? from_command : flags.camera_file);
+}
+
+double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, bool needed,
+                       Report& report) {
+    double nm = 0;
+    std::string who = flags.camera_file;
+    if (!flags.pixel_size.empty())
+        nm = pixel_size_nm(flags.pixel_size), who = from_command;
+    else if (file.pixel_size_nm)
+        nm = *file.pixel_size_nm;
+    else if (movie.pixel_size_nm)
+        nm = *movie.pixel_size_nm, who = from_metadata;
+    if (nm > 0)
+        report.found(fmt::format("pixel size {:g} nm", nm), who);
+    else if (needed)
+        report.lacks("pixel size", "--pixel-size 100nm");
+    return nm;
+}
+
+[[noreturn]] void throw_missing(const Report& report, const MovieInfo& movie, const std::string& example) {
+    throw OptionError(fmt::format(
+        "{}: {} not known: neither the command line, nor a --camera file, nor the movie's metadata say. Give what is "
+        "true of your camera, for example:\n  {}{}\n(--pixel-size: edge of a pixel in the sample; --offset: ADU of a "
+        "dark pixel; --gain: photoelectrons per ADU. The camera's data sheet or software tells, and they can be "
+        "kept in a file for --camera.)",
+        movie.name, report.missing, example, report.example_flags));
+}
+
+}  // namespace
+
+void add_camera_flags(CLI::App& app, CameraFlags& flags) {
+    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+    app.add_option("--pixel-size", flags.pixel_size, "Edge of a camera pixel in the sample, with unit: 100nm, 0.1um")
+        ->group(group);
+    app.add_option("--offset", flags.offset, "Counts of a dark pixel (baseline), ADU")->group(group);
+    app.add_option("--gain", flags.gain, "Photoelectrons per ADU, before EM gain (not its inverse, ADU per e-)")
+        ->group(group);
+    app.add_option("--readnoise", flags.readnoise, "Read noise, photoelectrons rms")->group(group);
+    app.add_option("--em-gain", flags.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise")
+        ->group(group);
+    app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
+        ->group(group);
+    app.add_option("--sensor-roi", flags.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)")
+        ->group(group);
+}
+
+CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
+                         bool pixel_size_needed) {
+    const CameraFile file =
+        flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
+    CameraFacts facts{file.camera, 0, file.files, {}};
+    Report report;
+    facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
+    set_offset(flags, movie, file, facts.camera, report);
+    set_gain(flags, movie, file, facts.camera, report);
+    set_em_gain(flags, movie, facts.camera, report);
+    set_readnoise(flags, facts.camera, report);
+    if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
+        report.found("relative QE " + text_of(qe, ""), flags.camera_file);
+    if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
+    if (!report.missing.empty()) throw_missing(report, movie, example);
+    facts.sources = report.sources;
+    return facts;
+}
+
+double pixel_size_nm(const std::string& text) {
+    if (text.empty()) return 0;
+    const Length length = parse_length(text, "--pixel-size");
+    if (length.unit == Length::Unit::pixel)
+        throw OptionError(fmt::format("--pixel-size {}: give it in nm or um, as in 100nm", text));
+    return length.value;
+}
+
+}  // namespace glint::cli

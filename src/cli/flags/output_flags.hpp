@@ -1,0 +1,19 @@
+// Output files on the command line: whether they may replace others, and what a summary says of them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+#include "cli/console.hpp"
+#include "io/files/check_outputs.hpp"
+
+namespace glint::cli {
+
+void add_overwrite_flag(CLI::App& app, bool& overwrite);
+inline IfExists if_exists(bool overwrite) { return overwrite ? IfExists::replace : IfExists::refuse; }
+
+/// A line on the rows that Picasso leaves out, where there are some.
+void add_hidden_rows(Summary& summary, std::int64_t hidden);
+
+}  // namespace glint::cli

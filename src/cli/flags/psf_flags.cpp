@@ -1,0 +1,118 @@
+// The PSF from the command line.
+// SPDX-License-Identifier: MIT
+#include "cli/flags/psf_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+PsfModel model_of(const PsfFlags& flags) {
+    if (!flags.model.empty()) return parse_psf_model(flags.model);
+    return flags.calibration.empty() ? PsfModel::GaussianXYNB : PsfModel::AstigmaticXYZNB;
+}
+
+/// "GaussianXYNB (width fixed; the default), GaussianXYNBS (one free width), ..."
+std::string all_models() {
+    std::string text;
+    for (const PsfModel model : psf_models()) {
+        const char* when = model == PsfModel::GaussianXYNB      ? "; the default"
+                           : model == PsfModel::AstigmaticXYZNB ? "; the default with --calibration"
+                                                                : "";
+        text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", name_of(model), describe(model).about, when);
+    }
+    return text;
+}
+
+/// "ratio=1.2", ... to the model's own numbers, in their order.
+std::vector<double> numbers_of(const std::vector<std::string>& given, const PsfDescription& model) {
+    std::vector<double> numbers;
+    std::string known;
+    for (const PsfNumber& number : model.numbers) {
+        numbers.push_back(number.usual);
+        known += fmt::format("{}{} ({}; {:g} unless given)", known.empty() ? "" : ", ", number.name, number.meaning,
+                             number.usual);
+    }
+    for (const std::string& text : given) {
+        const std::size_t equals = text.find('=');
+        std::size_t k = 0;
+        while (k < numbers.size() && model.numbers[k].name != text.substr(0, equals)) ++k;
+        if (k == numbers.size())
+            throw OptionError(
+                fmt::format("--psf-number {}: {} has {}", text, model.name, known.empty() ? "none" : known));
+        const char* from = text.c_str() + (equals == text.npos ? text.size() : equals + 1);
+        char* end = nullptr;
+        numbers[k] = std::strtod(from, &end);
+        if (end == from || *end != '\0')
+            throw OptionError(fmt::format("--psf-number {}: expected as in {}={:g}", text, model.numbers[k].name,
+                                          model.numbers[k].usual));
+    }
+    return numbers;
+}
+
+void add_calibration(const PsfFlags& flags, Psf& psf) {
+    if (flags.calibration.empty())
+        throw OptionError(
+            fmt::format("{} needs the widths over z: --calibration CAL.toml, made by `glint calibrate "
+                        "astigmatism BEADS.tif -o CAL.toml`",
+                        name_of(psf.model)));
+    if (!flags.sigma.empty())
+        throw OptionError(
+            fmt::format("--sigma has no use with {}: the widths come from --calibration", name_of(psf.model)));
+    psf.curve = read_astigmatic_curve(flags.calibration);
+}
+
+void add_sigma(const PsfFlags& flags, double pixel_size_nm, Psf& psf) {
+    if (!flags.calibration.empty())
+        throw OptionError(
+            fmt::format("--calibration has no use with {}: take --psf AstigmaticXYZNB", name_of(psf.model)));
+    if (flags.sigma.empty())
+        throw OptionError(fmt::format("{} needs the {}: --sigma 130nm or --sigma 1.3px (about 0.21 wavelength / NA)",
+                                      name_of(psf.model),
+                                      parameter_count(psf.model) == 4 ? "PSF's width" : "width to start from"));
+    psf.sigma_um = to_nm(parse_length(flags.sigma, "--sigma"), pixel_size_nm) / 1000;
+}
+
+}  // namespace
+
+void add_psf_flags(CLI::App& app, PsfFlags& flags) {
+    const std::string group = "Spots";
+    app.add_option("--psf", flags.model, all_models())->group(group);
+    app.add_option("--sigma", flags.sigma,
+                   "Standard deviation of the PSF, with unit: 130nm, 0.13um, 1.3px (free widths: where they start). No "
+                   "default; about 0.21 wavelength / NA")
+        ->group(group);
+    app.add_option("--calibration", flags.calibration, "Widths over z, from `glint calibrate astigmatism`")
+        ->group(group);
+    if (std::any_of(psf_models().begin(), psf_models().end(), [](PsfModel m) { return !describe(m).numbers.empty(); }))
+        app.add_option("--psf-number", flags.numbers, "NAME=VALUE, a number of the PSF model's own; again for more")
+            ->group(group);
+}
+
+Psf psf_of(const PsfFlags& flags, double pixel_size_nm) {
+    Psf psf;
+    psf.model = model_of(flags);
+    const PsfDescription& model = describe(psf.model);
+    model.calibrated ? add_calibration(flags, psf) : add_sigma(flags, pixel_size_nm, psf);
+    psf.numbers = numbers_of(flags.numbers, model);
+    return psf;
+}
+
+void add_fit_flags(CLI::App& app, FitOptions& options) {
+    app.add_option("--max-iterations", options.max_iterations, "Iterations before a fit is given up, 1 to 255")
+        ->capture_default_str()
+        ->group("Fit");
+    app.add_option("--tolerance", options.tolerance, "Converged when a step is below this fraction of the CRLB")
+        ->capture_default_str()
+        ->group("Fit");
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,212 @@
+// Camera maps: names, units, and the refusal of maps that cannot be.
+// SPDX-License-Identifier: MIT
+#include "io/camera/maps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "glint/camera_io.hpp"
+#include "glint/error.hpp"
+#include "io/hdf5/file.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr hsize_t largest_edge_px = 32768;
+// More than any camera has; a small file of compressed zeros may claim any number.
+constexpr hsize_t most_pixels = hsize_t(1) << 26;
+
+std::string replaced(const std::string& text, std::string_view word, std::string_view by) {
+    std::string out;
+    std::size_t from = 0;
+    for (std::size_t at; (at = text.find(word, from)) != std::string::npos; from = at + word.size()) {
+        out.append(text, from, at - from);
+        out.append(by);
+    }
+    return out.append(text, from);
+}
+
+/// Lower case without blanks, with the field's many words for two things made one: # for electrons, @ for counts.
+std::string canonical(std::string_view text) {
+    std::string out;
+    for (char c : text)
+        if (c != ' ' && c != '_' && c != '-') out += char(std::tolower(static_cast<unsigned char>(c)));
+    for (const char* word : {"photoelectrons", "photoelectron", "electrons", "electron", "photons", "photon"})
+        out = replaced(out, word, "#");
+    for (const char* word : {"adus", "adu", "counts", "count", "dn"}) out = replaced(out, word, "@");
+    out = replaced(replaced(replaced(replaced(out, "per", "/"), "²", "^2"), "**2", "^2"), "rms", "");
+    if (out == "e" || out.rfind("e/", 0) == 0 || out.rfind("e^", 0) == 0) out[0] = '#';
+    if (out.size() > 2 && out.compare(out.size() - 2, 2, "/e") == 0) out.back() = '#';
+    return out;
+}
+
+struct Map {
+    std::string dataset, unit;  ///< unit in canonical form, empty when the file does not tell
+    std::vector<float> values;
+};
+
+class MapsFile {
+  public:
+    explicit MapsFile(const fs::path& path) : path_(path), file_(hdf5::open_file(path)) {}
+
+    /// The first of these datasets that there is.
+    std::optional<Map> find(std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            if (hdf5::has(file_, name)) return read(name);
+        return {};
+    }
+    int width() const { return int(width_); }
+    int height() const { return int(height_); }
+
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw InputError(fmt::format("{}: {}", path_.string(), why));
+    }
+    [[noreturn]] void refuse_unit(const Map& map, const char* understood) const {
+        refuse(fmt::format("the unit of {} is not understood: use {}", map.dataset, understood));
+    }
+
+    void require(const Map& map, bool (*good)(float), const char* what) const {
+        const auto bad = std::find_if_not(map.values.begin(), map.values.end(), good);
+        if (bad == map.values.end()) return;
+        const auto k = std::size_t(bad - map.values.begin());
+        refuse(
+            fmt::format("{} is {} at pixel ({}, {}) and must be {}; {} of {} pixels are wrong: mend the map (the "
+                        "median of the neighbours for a dead pixel)",
+                        map.dataset, *bad, k % width_, k / width_, what,
+                        std::count_if(map.values.begin(), map.values.end(), [good](float v) { return !good(v); }),
+                        map.values.size()));
+    }
+
+  private:
+    Map read(const char* name) {
+        const hdf5::Handle dataset = hdf5::open_dataset(file_, name, path_);
+        const std::vector<hsize_t> shape = hdf5::shape_of(dataset);
+        if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > largest_edge_px ||
+            shape[1] > largest_edge_px)
+            refuse(
+                fmt::format("{} must have two dimensions, height and width, of 1 to {} pixels", name, largest_edge_px));
+        if (shape[0] * shape[1] > most_pixels)
+            refuse(
+                fmt::format("{} has {}x{} pixels, more than the limit of {}", name, shape[1], shape[0], most_pixels));
+        if (width_ > 0 && (shape[0] != height_ || shape[1] != width_))
+            refuse(fmt::format("{} is {}x{} pixels, the map before it {}x{}: they must be of the same sensor", name,
+                               shape[1], shape[0], width_, height_));
+        height_ = shape[0], width_ = shape[1];
+        Map map{name, "", {}};
+        for (const char* attribute : {"unit", "units"}) {
+            if (H5Aexists(dataset, attribute) <= 0) continue;
+            const auto unit = hdf5::read_string_attribute(dataset, attribute);
+            if (!unit)
+                refuse(fmt::format("the attribute {} of {} is no text or damaged: write it again", attribute, name));
+            map.unit = canonical(*unit);
+        }
+        map.values = hdf5::read_floats(dataset, name, path_);
+        return map;
+    }
+
+    fs::path path_;
+    hdf5::Handle file_;
+    hsize_t width_ = 0, height_ = 0;
+};
+
+bool is_finite(float value) { return std::isfinite(value); }
+bool is_positive(float value) { return std::isfinite(value) && value > 0; }
+bool is_not_negative(float value) { return std::isfinite(value) && value >= 0; }
+
+GainUnit unit_of(const Map& gain, std::optional<GainUnit> stated, const MapsFile& file) {
+    if (gain.unit.empty()) return stated.value_or(GainUnit::e_per_adu);
+    const auto told = parse_gain_unit(gain.unit);
+    if (!told) file.refuse_unit(gain, "e-/ADU or ADU/e-");
+    if (stated && *stated != *told)
+        file.refuse(fmt::format("the unit attribute of {} contradicts the gain_unit that was given", gain.dataset));
+    return *told;
+}
+
+void take_gain(Map gain, std::optional<GainUnit> stated, const MapsFile& file, Camera& camera) {
+    file.require(gain, is_positive, "greater than 0");
+    if (unit_of(gain, stated, file) == GainUnit::adu_per_e)
+        for (float& value : gain.values) value = 1 / value;
+    camera.gain_e_per_adu.map = std::move(gain.values);
+}
+
+/// Noise in e- rms from a map in e- or ADU, of the noise or of its square.
+void take_noise(Map map, bool squared, bool in_adu, const MapsFile& file, bool gain_known, Camera& camera) {
+    file.require(map, is_not_negative, "0 or greater");
+    if (in_adu && !gain_known)
+        file.refuse(fmt::format("{} is in ADU, and without a gain it cannot become photoelectrons: give the gain",
+                                map.dataset));
+    const SensorField& gain = camera.gain_e_per_adu;
+    for (std::size_t k = 0; k < map.values.size(); ++k) {
+        const float noise = squared ? std::sqrt(map.values[k]) : map.values[k];
+        map.values[k] = in_adu ? noise * (gain.is_map() ? gain.map[k] : gain.scalar) : noise;
+    }
+    camera.readnoise_e.map = std::move(map.values);
+}
+
+bool take_any_noise(MapsFile& file, bool gain_known, Camera& camera) {
+    if (auto noise = file.find({"readnoise", "read_noise"})) {
+        if (!noise->unit.empty() && noise->unit != "#" && noise->unit != "@") file.refuse_unit(*noise, "e- or ADU");
+        const bool in_adu = noise->unit == "@";
+        take_noise(std::move(*noise), false, in_adu, file, gain_known, camera);
+        return true;
+    }
+    if (auto variance = file.find({"readvar", "variance"})) {
+        if (!variance->unit.empty() && variance->unit != "#^2" && variance->unit != "@^2")
+            file.refuse_unit(*variance, "e-^2 or ADU^2");
+        const bool in_adu = variance->unit != "#^2";
+        take_noise(std::move(*variance), true, in_adu, file, gain_known, camera);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<GainUnit> parse_gain_unit(std::string_view text) {
+    const std::string unit = canonical(text);
+    if (unit == "#/@") return GainUnit::e_per_adu;
+    if (unit == "@/#") return GainUnit::adu_per_e;
+    return {};
+}
+
+MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<GainUnit> stated, KnownGain known) {
+    const hdf5::Quiet quiet;
+    MapsFile file(path);
+    MapsInFile found;
+    if (auto offset = file.find({"offset"})) {
+        file.require(*offset, is_finite, "a number");
+        camera.offset_adu.map = std::move(offset->values);
+        found.offset = true;
+    }
+    if (auto gain = file.find({"gain"})) {
+        if (known != KnownGain::instead_of_file) take_gain(std::move(*gain), stated, file, camera);
+        found.gain = true;
+    }
+    found.readnoise = take_any_noise(file, known != KnownGain::none || found.gain, camera);
+    if (auto qe = file.find({"qe", "relative_qe"})) {
+        file.require(*qe, is_positive, "greater than 0");
+        camera.relative_qe.map = std::move(qe->values);
+        found.qe = true;
+    }
+    if (!found.offset && !found.gain && !found.readnoise && !found.qe)
+        file.refuse("has none of the maps offset, gain, readnoise (or readvar, variance), qe");
+    camera.kind = CameraKind::SCMOS;
+    camera.sensor_width = file.width(), camera.sensor_height = file.height();
+    return found;
+}
+
+void read_camera_maps(const fs::path& path, Camera& camera) {
+    const MapsInFile found = load_camera_maps(path, camera, {}, KnownGain::none);
+    for (const auto& [there, name] : {std::pair(found.offset, "offset"),
+                                      {found.gain, "gain"},
+                                      {found.readnoise, "readnoise (nor readvar, variance)"}})
+        if (!there)
+            throw InputError(fmt::format("{} has no dataset {}: give the value in a camera.toml that names the maps",
+                                         path.string(), name));
+}
+
+}  // namespace glint

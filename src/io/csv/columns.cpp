@@ -1,0 +1,177 @@
+// Column names, units and origins of the CSV files in use.
+// SPDX-License-Identifier: MIT
+#include "io/csv/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "glint/error.hpp"
+#include "io/csv/lines.hpp"
+#include "io/length_units.hpp"
+
+namespace glint {
+namespace {
+
+enum class Kind { ignored, plain, photons, position, length, depth };
+
+struct Known {
+    const char* spelling;  ///< in lower case, without the unit
+    Kind kind;
+    std::vector<std::string> names;
+};
+
+const std::vector<Known>& known_columns() {
+    static const std::vector<Known> known = {
+        {"id", Kind::ignored, {}},
+        {"no", Kind::ignored, {}},
+        {"ground-truth", Kind::ignored, {}},
+        {"frame", Kind::plain, {"frame"}},
+        {"x", Kind::position, {"x"}},
+        {"y", Kind::position, {"y"}},
+        {"z", Kind::depth, {"z"}},
+        {"xnano", Kind::position, {"x"}},
+        {"ynano", Kind::position, {"y"}},
+        {"znano", Kind::depth, {"z"}},
+        {"sigma", Kind::length, {"sx", "sy"}},
+        {"sigma1", Kind::length, {"sx"}},
+        {"sigma2", Kind::length, {"sy"}},
+        {"intensity", Kind::photons, {"photons"}},
+        {"photons", Kind::photons, {"photons"}},
+        {"offset", Kind::photons, {"bg"}},
+        {"bg", Kind::photons, {"bg"}},
+        {"bkgstd", Kind::photons, {"bkgstd"}},
+        {"chi2", Kind::plain, {"chi2"}},
+        {"uncertainty", Kind::length, {"lpx", "lpy"}},
+        {"uncertainty_xy", Kind::length, {"lpx", "lpy"}},
+        {"uncertainty_z", Kind::depth, {"lpz"}},
+    };
+    return known;
+}
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) c = char(std::tolower(static_cast<unsigned char>(c)));
+    return out;
+}
+
+struct NameAndUnit {
+    std::string name, unit;
+    bool suffixed = false;  ///< "x_nm": glint's own way
+};
+
+NameAndUnit split_unit(std::string_view header) {
+    const std::string text = lower(header);
+    const std::size_t open = text.find_last_of("[(");
+    if (open != std::string::npos && (text.back() == ']' || text.back() == ')')) {
+        std::string name = text.substr(0, open);
+        while (!name.empty() && name.back() == ' ') name.pop_back();
+        std::string unit = text.substr(open + 1, text.size() - open - 2);
+        while (!unit.empty() && unit.back() == ' ') unit.pop_back();
+        unit.erase(0, std::min(unit.find_first_not_of(' '), unit.size()));
+        return {name, unit, false};
+    }
+    for (const char* unit : {"_nm", "_px", "_um"})
+        if (text.size() > 3 && text.compare(text.size() - 3, 3, unit) == 0)
+            return {text.substr(0, text.size() - 3), unit + 1, true};
+    return {text, "", false};
+}
+
+bool is_pixels(const std::string& unit) { return unit == "px" || unit == "pixel" || unit == "pixels"; }
+
+bool is_photons(std::string unit) {
+    for (const char* per : {"/px", "/pixel", " per pixel"})
+        if (unit.ends_with(per)) unit.resize(unit.size() - std::string_view(per).size());
+    for (const char* known :
+         {"", "photon", "photons", "photoelectron", "photoelectrons", "electron", "electrons", "e", "e-"})
+        if (unit == known) return true;
+    return false;
+}
+
+/// Fills scale and shift; true when the pixel size had to be known. A column without a unit is in nm or photons.
+bool convert(CsvColumn& column, Kind kind, const NameAndUnit& header, double pixel_size_nm, const std::string& file) {
+    const auto refuse = [&](const char* what) {
+        throw InputError(fmt::format("{}: the unit of column \"{}\" is not understood: {}", file, column.header, what));
+    };
+    if (kind == Kind::photons && !is_photons(header.unit))
+        refuse(
+            "intensities are read in photons (photon, photoelectron, electron, e-); multiply counts by the gain, and "
+            "rename the column");
+    if (kind == Kind::ignored || kind == Kind::plain || kind == Kind::photons) return false;
+    const bool in_pixels = is_pixels(header.unit);
+    const auto nm = in_pixels ? pixel_size_nm : nm_of_unit(header.unit.empty() ? "nm" : header.unit);
+    if (!nm) refuse("lengths are read in nm, um, mm, cm, m, pm, A (angstrom) and px; convert and rename the column");
+    if (kind == Kind::position && !header.suffixed) column.shift = -0.5;  // from the outer edge to the centre
+    if (kind == Kind::depth) {
+        column.scale = *nm;
+        return in_pixels;
+    }
+    if (!in_pixels && pixel_size_nm > 0) column.scale = *nm / pixel_size_nm;
+    return !in_pixels;
+}
+
+CsvColumn describe(std::string_view cell, double pixel_size_nm, const std::string& file, CsvHeader& header) {
+    CsvColumn column;
+    column.header = std::string(cell);
+    const NameAndUnit parts = split_unit(cell);
+    for (const Known& known : known_columns()) {
+        if (parts.name != known.spelling) continue;
+        column.names = known.names;
+        column.known = known.kind != Kind::ignored;
+        header.needs_pixel_size |= convert(column, known.kind, parts, pixel_size_nm, file);
+        if (known.kind == Kind::position && parts.suffixed) header.frames_from_one = false;
+        return column;
+    }
+    column.names = {column.header};
+    return column;
+}
+
+bool all_numbers(const std::vector<std::string_view>& cells) {
+    double value;
+    return std::all_of(cells.begin(), cells.end(),
+                       [&](std::string_view cell) { return !cell.empty() && parse_cell(cell, value); });
+}
+
+/// Picasso's table exported as text: its names, its conventions.
+CsvHeader picasso_header(const std::vector<std::string_view>& cells) {
+    CsvHeader header;
+    header.frames_from_one = false;
+    for (std::string_view cell : cells)
+        header.columns.push_back(
+            {std::string(cell), {std::string(cell)}, cell == "frame" || cell == "x" || cell == "y"});
+    return header;
+}
+
+/// A more exact column makes a coarser one superfluous: sigma beside sigma1 and sigma2.
+void drop_sigma_beside_both(CsvHeader& header) {
+    const auto fills = [&](std::vector<std::string> names) {
+        return std::any_of(header.columns.begin(), header.columns.end(),
+                           [&](const CsvColumn& column) { return column.names == names; });
+    };
+    if (!fills({"sx"}) || !fills({"sy"})) return;
+    for (CsvColumn& column : header.columns)
+        if (column.names == std::vector<std::string>{"sx", "sy"}) column.names.clear();
+}
+
+}  // namespace
+
+CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file) {
+    if (std::find(cells.begin(), cells.end(), "lpx") != cells.end()) return picasso_header(cells);
+    CsvHeader header;
+    static const std::vector<std::string_view> by_position = {"id", "frame", "x", "y", "z", "photons"};
+    header.is_data = cells.size() >= 4 && all_numbers(cells);
+    for (std::size_t k = 0; k < cells.size(); ++k) {
+        // Five columns leave open whether the fifth is z or the photons.
+        const bool named = k < 4 || (cells.size() > 5 && k < 6);
+        const std::string other = "column " + std::to_string(k + 1);
+        header.columns.push_back(describe(!header.is_data ? cells[k]
+                                          : named         ? by_position[k]
+                                                          : std::string_view(other),
+                                          pixel_size_nm, file, header));
+    }
+    drop_sigma_beside_both(header);
+    return header;
+}
+
+}  // namespace glint

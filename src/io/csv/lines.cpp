@@ -1,0 +1,114 @@
+// Buffered lines, quoted cells, numbers.
+// SPDX-License-Identifier: MIT
+#include "io/csv/lines.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::size_t longest_line = std::size_t(1) << 20, bytes_at_once = std::size_t(1) << 16;
+
+std::string_view trimmed(std::string_view text) {
+    const auto blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+/// The cell that starts with the quote at `at`; moves `at` behind it.
+std::string quoted_cell(std::string_view line, std::size_t& at) {
+    std::string cell;
+    for (++at; at < line.size(); ++at) {
+        if (line[at] == '"') {
+            if (at + 1 >= line.size() || line[at + 1] != '"') break;
+            ++at;
+        }
+        cell += line[at];
+    }
+    at = std::min(line.find(',', at), line.size());
+    return cell;
+}
+
+}  // namespace
+
+CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
+    if (!file_) throw InputError(fmt::format("{} cannot be opened: {}", name_, std::strerror(errno)));
+}
+
+bool CsvLines::refill() {
+    buffer_.erase(0, begin_);
+    begin_ = 0;
+    const std::size_t kept = buffer_.size();
+    buffer_.resize(kept + bytes_at_once);
+    const std::size_t got = std::fread(buffer_.data() + kept, 1, bytes_at_once, file_.get());
+    if (got == 0 && std::ferror(file_.get()))
+        throw InputError(fmt::format("{} cannot be read: {}", name_, std::strerror(errno)));
+    buffer_.resize(kept + got);
+    at_end_ = got == 0;
+    return !at_end_;
+}
+
+bool CsvLines::next(std::string_view& line) {
+    std::size_t searched = begin_;
+    std::size_t end = buffer_.find('\n', searched);
+    while (end == std::string::npos && !at_end_) {
+        if (buffer_.size() - begin_ > longest_line)
+            throw InputError(fmt::format("{}: line {} is longer than {} bytes: this is no table of localizations",
+                                         name_, number_ + 1, longest_line));
+        searched = buffer_.size() - begin_;
+        refill();
+        end = buffer_.find('\n', searched);
+    }
+    if (begin_ >= buffer_.size()) return false;
+    terminated_ = end != std::string::npos;
+    if (!terminated_) end = buffer_.size();
+    line = std::string_view(buffer_).substr(begin_, end - begin_);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    begin_ = end + terminated_;
+    ++number_;
+    return true;
+}
+
+void split_csv(std::string_view line, std::vector<std::string_view>& cells, std::vector<std::string>& scratch) {
+    cells.clear();
+    scratch.clear();
+    if (line.find('"') == std::string_view::npos) {
+        for (std::size_t at = 0; at <= line.size();) {
+            const std::size_t end = std::min(line.find(',', at), line.size());
+            cells.push_back(trimmed(line.substr(at, end - at)));
+            at = end + 1;
+        }
+        return;
+    }
+    for (std::size_t at = 0; at <= line.size(); ++at) {
+        while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+        if (at < line.size() && line[at] == '"') {
+            scratch.push_back(quoted_cell(line, at));
+        } else {
+            const std::size_t end = std::min(line.find(',', at), line.size());
+            scratch.emplace_back(trimmed(line.substr(at, end - at)));
+            at = end;
+        }
+    }
+    for (const std::string& cell : scratch) cells.push_back(trimmed(cell));
+}
+
+bool parse_cell(std::string_view cell, double& value) {
+    if (cell.empty()) {
+        value = std::numeric_limits<double>::quiet_NaN();
+        return true;
+    }
+    if (cell.front() == '+') cell.remove_prefix(1);
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error == std::errc::result_out_of_range) value = std::numeric_limits<double>::infinity();
+    return (error == std::errc() || error == std::errc::result_out_of_range) && end == cell.data() + cell.size();
+}
+
+}  // namespace glint

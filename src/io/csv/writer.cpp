@@ -1,0 +1,138 @@
+// Writes ThunderSTORM's CSV: nanometres from the first pixel's outer edge, frames from 1.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "glint/error.hpp"
+#include "io/csv/text.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/localization_formats.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+using L = Localizations;
+
+struct TextColumn {
+    std::string header;
+    std::function<float(const L&, std::size_t row)> value;
+};
+
+/// ThunderSTORM's columns in its order, those that `like` can fill; then what an earlier file had besides.
+std::vector<TextColumn> columns_of(const L& like) {
+    const double pixel = like.pixel_size_nm;
+    std::vector<TextColumn> columns;
+    const auto add = [&](bool present, const char* header, auto value) {
+        if (present) columns.push_back({header, value});
+    };
+    const bool widths = !like.sx_px.empty() && !like.sy_px.empty(), in_3d = !like.z_nm.empty();
+    const auto sigma1 = [pixel](const L& t, std::size_t k) { return float(t.sx_px[k] * pixel); };
+    const auto sigma2 = [pixel](const L& t, std::size_t k) { return float(t.sy_px[k] * pixel); };
+    add(true, "x [nm]", [pixel](const L& t, std::size_t k) { return float((t.x_px[k] + 0.5) * pixel); });
+    add(true, "y [nm]", [pixel](const L& t, std::size_t k) { return float((t.y_px[k] + 0.5) * pixel); });
+    add(in_3d, "z [nm]", [](const L& t, std::size_t k) { return t.z_nm[k]; });
+    add(widths && !in_3d, "sigma [nm]", [pixel](const L& t, std::size_t k) {
+        const double sx = t.sx_px[k], sy = t.sy_px[k];
+        return float((sx == sy ? sx : std::sqrt(sx * sy)) * pixel);
+    });
+    add(widths && in_3d, "sigma1 [nm]", sigma1);
+    add(widths && in_3d, "sigma2 [nm]", sigma2);
+    add(!like.photons.empty(), "intensity [photon]", [](const L& t, std::size_t k) { return t.photons[k]; });
+    add(!like.bg.empty(), "offset [photon]", [](const L& t, std::size_t k) { return t.bg[k]; });
+    const bool read_bkgstd = like.extra.count("bkgstd"), read_chi2 = like.extra.count("chi2");
+    if (read_bkgstd)
+        add(true, "bkgstd [photon]", [](const L& t, std::size_t k) { return float(t.extra.at("bkgstd")[k]); });
+    else  // the shot noise of the background
+        add(!like.bg.empty(), "bkgstd [photon]",
+            [](const L& t, std::size_t k) { return std::sqrt(std::max(t.bg[k], 0.0f)); });
+    if (read_chi2)
+        add(true, "chi2", [](const L& t, std::size_t k) { return float(t.extra.at("chi2")[k]); });
+    else  // what is distributed like chi squared when the model is right
+        add(!like.log_likelihood.empty(), "chi2", [](const L& t, std::size_t k) { return -2 * t.log_likelihood[k]; });
+    add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
+        [pixel](const L& t, std::size_t k) { return float((double(t.lpx_px[k]) + t.lpy_px[k]) / 2 * pixel); });
+    add(!like.lpz_nm.empty(), "uncertainty_z [nm]", [](const L& t, std::size_t k) { return t.lpz_nm[k]; });
+    add(widths && !in_3d && like.sx_px != like.sy_px, "sigma1 [nm]", sigma1);
+    add(widths && !in_3d && like.sx_px != like.sy_px, "sigma2 [nm]", sigma2);
+    return columns;
+}
+
+std::vector<std::string> further_columns(const L& like) {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : like.extra)
+        if (name != "bkgstd" && name != "chi2") names.push_back(name);
+    return names;
+}
+
+class ThunderstormFile : public LocalizationWriter::Format {
+  public:
+    ThunderstormFile(const fs::path& path, const L& like, const Target& target) : file_(path, target.if_exists) {
+        if (!(like.pixel_size_nm > 0))
+            throw OptionError(
+                fmt::format("{} is in nanometres, so the pixel size must be known: give it, as in "
+                            "--pixel-size 100nm",
+                            path.string()));
+        columns_ = columns_of(like);
+        further_ = further_columns(like);
+        text_ = "\"id\",\"frame\"";
+        for (const TextColumn& column : columns_) append_quoted(column.header);
+        for (const std::string& name : further_) append_quoted(name);
+        text_ += '\n';
+    }
+
+    void append(const L& piece) override {
+        std::vector<const std::vector<double>*> further;
+        for (const std::string& name : further_) further.push_back(&piece.extra.at(name));
+        for (std::size_t row = 0; row < piece.size(); ++row) {
+            append_number(text_, ++id_);
+            text_ += ',';
+            append_number(text_, std::uint64_t(piece.frame[row]) + 1);
+            for (const TextColumn& column : columns_) {
+                text_ += ',';
+                append_number(text_, column.value(piece, row));
+            }
+            for (const std::vector<double>* values : further) {
+                text_ += ',';
+                append_number(text_, (*values)[row]);
+            }
+            text_ += '\n';
+            if (text_.size() > (1 << 20)) flush();
+        }
+    }
+
+    void close() override {
+        flush();
+        file_.commit();
+    }
+
+  private:
+    void append_quoted(const std::string& name) {
+        text_ += ",\"";
+        for (char c : name) {
+            if (c == '"') text_ += c;
+            text_ += c == '\n' || c == '\r' ? ' ' : c;
+        }
+        text_ += '"';
+    }
+
+    void flush() {
+        file_.write(text_);
+        text_.clear();
+    }
+
+    AtomicFile file_;
+    std::vector<TextColumn> columns_;
+    std::vector<std::string> further_;
+    std::string text_;
+    std::uint64_t id_ = 0;
+};
+
+}  // namespace
+
+FormatWriter write_thunderstorm(const fs::path& path, const Localizations& like, const Target& target) {
+    return std::make_unique<ThunderstormFile>(path, like, target);
+}
+
+}  // namespace glint

@@ -1,0 +1,72 @@
+// Opening files for reading, with errors that name them.
+// SPDX-License-Identifier: MIT
+#include "io/files/input_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+// Not opened before it is known to be a regular file: opening a pipe would wait for its writer.
+struct stat regular_file_facts(const std::string& name) {
+    struct stat facts {};
+    if (::stat(name.c_str(), &facts) != 0)
+        throw InputError(fmt::format("{}: cannot be opened ({})", name, std::strerror(errno)));
+    if (S_ISDIR(facts.st_mode)) throw InputError(fmt::format("{}: is a folder; give the file in it", name));
+    if (!S_ISREG(facts.st_mode))
+        throw InputError(fmt::format("{}: is not a regular file; copy the data to a file first", name));
+    if (facts.st_size == 0) throw InputError(fmt::format("{}: is empty (0 bytes)", name));
+    return facts;
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
+    size_ = std::uint64_t(regular_file_facts(name_).st_size);
+    descriptor_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor_ < 0) throw InputError(fmt::format("{}: cannot be opened ({})", name_, std::strerror(errno)));
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::size_t InputFile::read_at(std::uint64_t offset, std::byte* out, std::size_t n) const {
+    constexpr std::size_t most_per_call = std::size_t(1) << 30;  // Linux reads at most 2 GiB in one call
+    std::size_t done = 0;
+    while (done < n) {
+        const ssize_t got = ::pread(descriptor_, out + done, std::min(n - done, most_per_call), off_t(offset + done));
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            throw InputError(
+                fmt::format("{}: cannot be read at byte {} ({})", name_, offset + done, std::strerror(errno)));
+        done += std::size_t(got);
+    }
+    return done;
+}
+
+void InputFile::expect_sequential_reads() const {
+    // Advice only: a file system that ignores it still reads correctly.
+    (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+bool begins_with(const InputFile& file, std::string_view magic) {
+    std::string start(magic.size(), '\0');
+    return file.read_at(0, reinterpret_cast<std::byte*>(start.data()), start.size()) == magic.size() && start == magic;
+}
+
+bool begins_like_tiff(const InputFile& file) {
+    using namespace std::string_view_literals;
+    return begins_with(file, "II*\0"sv) || begins_with(file, "MM\0*"sv) || begins_with(file, "II+\0"sv) ||
+           begins_with(file, "MM\0+"sv);
+}
+
+}  // namespace glint

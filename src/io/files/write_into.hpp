@@ -1,0 +1,17 @@
+// Writers into files that are not committed yet, for outputs that get their names together (io/files/file_pair.hpp).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/camera_io.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/picture_io.hpp"
+#include "io/files/atomic_file.hpp"
+
+namespace glint {
+
+/// As the public functions of these names, without the commit. Throw as those do.
+void write_png(AtomicFile& file, const RgbPicture& picture);
+void write_truth(AtomicFile& file, const Localizations& truth);
+void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve);
+
+}  // namespace glint

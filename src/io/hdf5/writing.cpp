@@ -1,0 +1,162 @@
+// An HDF5 file driver that hands everything to an AtomicFile; datasets without times.
+// SPDX-License-Identifier: MIT
+#include "io/hdf5/writing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#if __has_include(<H5FDdevelop.h>)
+#include <H5FDdevelop.h>  // from HDF5 1.14 on the driver's declarations stand here
+#endif
+
+namespace glint::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// HDF5 sees the first member, as C's inheritance has it.
+struct OpenFile {
+    H5FD_t base{};
+    AtomicFile* file = nullptr;
+    haddr_t end_of_allocation = 0;  ///< set by HDF5
+};
+
+/// What the file access property list carries to `open`.
+struct Target {
+    AtomicFile* file;
+};
+
+OpenFile& opened(H5FD_t* file) { return *reinterpret_cast<OpenFile*>(file); }
+const OpenFile& opened(const H5FD_t* file) { return *reinterpret_cast<const OpenFile*>(file); }
+
+H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t) {
+    const auto target = static_cast<const Target*>(H5Pget_driver_info(access));
+    if (!target || !(flags & H5F_ACC_CREAT)) return nullptr;
+    const auto file = new (std::nothrow) OpenFile;
+    if (!file) return nullptr;
+    file->file = target->file;
+    return &file->base;
+}
+
+herr_t close(H5FD_t* file) {
+    delete &opened(file);
+    return 0;
+}
+
+// As HDF5's own driver says of ordinary files, for the same layout of the file.
+herr_t query(const H5FD_t*, unsigned long* flags) {
+    if (flags)
+        *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+                 H5FD_FEAT_AGGREGATE_SMALLDATA;
+    return 0;
+}
+
+haddr_t end_of_allocation(const H5FD_t* file, H5FD_mem_t) { return opened(file).end_of_allocation; }
+
+herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
+    opened(file).end_of_allocation = address;
+    return 0;
+}
+
+haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return opened(file).file->size(); }
+
+// What lies beyond the end, or cannot be read, is zeros; a failure stays in the AtomicFile.
+herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
+    const std::size_t got = opened(file).file->read_at(address, buffer, size);
+    std::memset(static_cast<char*>(buffer) + got, 0, size - got);
+    return 0;
+}
+
+herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, const void* buffer) {
+    opened(file).file->write_at(address, buffer, size);
+    return 0;
+}
+
+herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
+    opened(file).file->resize(opened(file).end_of_allocation);
+    return 0;
+}
+
+// Assigned by name: the order of the members differs between HDF5's versions.
+H5FD_class_t driver() {
+    H5FD_class_t driver{};
+#ifdef H5FD_CLASS_VERSION
+    driver.version = H5FD_CLASS_VERSION;
+    driver.value = H5FD_class_value_t(510);  // of the range for testing
+#endif
+    driver.name = "glint_writing";
+    driver.maxaddr = ~haddr_t(0) >> 1;
+    driver.fc_degree = H5F_CLOSE_WEAK;
+    driver.fapl_size = sizeof(Target);
+    driver.open = open;
+    driver.close = close;
+    driver.query = query;
+    driver.get_eoa = end_of_allocation;
+    driver.set_eoa = set_end_of_allocation;
+    driver.get_eof = end_of_file;
+    driver.read = read;
+    driver.write = write;
+    driver.truncate = truncate;
+    const H5FD_mem_t map[] = H5FD_FLMAP_DICHOTOMY;
+    std::copy(std::begin(map), std::end(map), driver.fl_map);
+    return driver;
+}
+
+}  // namespace
+
+Handle create_file(AtomicFile& to) {
+    const Quiet quiet;
+    static const H5FD_class_t writing_driver = driver();
+    static const hid_t driver_id = H5FDregister(&writing_driver);
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS));
+    const Target target{&to};
+    Handle file;
+    if (H5Pset_driver(access, driver_id, &target) >= 0)
+        file = Handle(H5Fcreate(to.target().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access));
+    to.check();
+    if (!file.valid()) throw_output_error(to.target(), 0);
+    return file;
+}
+
+Handle create_dataset(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape,
+                      const fs::path& target) {
+    const Quiet quiet;
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_obj_track_times(properties, false);
+    H5Pset_layout(properties, H5D_CONTIGUOUS);
+    H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER);  // every row is written once, by us
+    const Handle space(shape.empty() ? H5Screate(H5S_SCALAR)
+                                     : H5Screate_simple(int(shape.size()), shape.data(), nullptr));
+    Handle dataset(H5Dcreate2(place, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    if (!dataset.valid()) throw_output_error(target, 0);
+    return dataset;
+}
+
+void write_rows(hid_t dataset, hid_t memory_type, hsize_t first, hsize_t count, const void* values,
+                const fs::path& target) {
+    if (count == 0) return;
+    const Quiet quiet;
+    const Handle memory(H5Screate_simple(1, &count, nullptr)), file(H5Dget_space(dataset));
+    if (H5Sselect_hyperslab(file, H5S_SELECT_SET, &first, nullptr, &count, nullptr) < 0 ||
+        H5Dwrite(dataset, memory_type, memory, file, H5P_DEFAULT, values) < 0)
+        throw_output_error(target, 0);
+}
+
+void write_values(hid_t place, const char* name, hid_t type, std::span<const hsize_t> shape, const void* values,
+                  const fs::path& target) {
+    const Quiet quiet;
+    Handle dataset = create_dataset(place, name, type, shape, target);
+    for (hsize_t extent : shape)
+        if (extent == 0) return;
+    if (H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 || !dataset.close())
+        throw_output_error(target, 0);
+}
+
+void write_string(hid_t place, const char* name, const std::string& text, const fs::path& target) {
+    const Handle type(H5Tcopy(H5T_C_S1));
+    if (H5Tset_size(type, text.size() + 1) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0) throw_output_error(target, 0);
+    write_values(place, name, type, {}, text.c_str(), target);
+}
+
+}  // namespace glint::hdf5

@@ -1,0 +1,173 @@
+// Indexing a TIFF: one pass over its directories, stopping where the file breaks off.
+// SPDX-License-Identifier: MIT
+#include "io/tiff/index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "glint/error.hpp"
+#include "io/byte_order.hpp"
+#include "io/tiff/metadata.hpp"
+#include "io/tiff/page.hpp"
+
+namespace glint {
+namespace {
+
+/// The walk and what it has found.
+struct Walk {
+    const InputFile& file;
+    TiffIndex index;
+    TiffPage first;           ///< the first frame's page
+    std::int64_t pages = 0;   ///< pages seen, thumbnails too
+    std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
+    TiffPage broken;          ///< the first page that is not whole, with its number
+    std::int64_t broken_page = 0;
+    std::string complaint;          ///< libtiff's, where the chain of directories broke
+    std::uint64_t index_bytes = 0;  ///< of all directories and their lists of strips
+};
+
+std::string page_name(const Walk& walk, std::int64_t page) {
+    return fmt::format("{}: page {}", walk.file.name(), page);
+}
+
+void take_frame(Walk& walk, const TiffPage& page) {
+    const PixelType type = check_page(page, page_name(walk, walk.pages));
+    if (walk.frames == 0) {
+        walk.first = page;
+        walk.index.info.type = type;
+    } else if (page.width != walk.first.width || page.height != walk.first.height || type != walk.index.info.type) {
+        throw InputError(
+            fmt::format("{} is {}x{} pixels of {} bits, the first {}x{} of {} bits: the frames of a movie "
+                        "are alike; split the file",
+                        page_name(walk, walk.pages), page.width, page.height, page.bits, walk.first.width,
+                        walk.first.height, walk.first.bits));
+    }
+    ++walk.frames;
+    if (!walk.broken_page && page.truncated()) {
+        walk.broken = page;
+        walk.broken_page = walk.pages;
+    }
+    if (!walk.broken_page) walk.index.places.push_back({page.data_offset, page.directory_offset});
+}
+
+template <class T>
+std::uint64_t number_at(const InputFile& file, std::uint64_t offset, bool swapped) {
+    T value = 0;
+    const auto bytes = reinterpret_cast<std::byte*>(&value);
+    file.read_at(offset, bytes, sizeof value);
+    if (swapped) swap_bytes(bytes, sizeof value, sizeof value);
+    return value;
+}
+
+std::uint64_t directory_bytes(const TiffHandle& tiff, const InputFile& file, std::uint64_t offset) {
+    const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian;
+    if (TIFFIsBigTIFF(tiff.get())) return std::min(number_at<std::uint64_t>(file, offset, swapped), file.size()) * 20;
+    return number_at<std::uint16_t>(file, offset, swapped) * 12;
+}
+
+// Pages that share a long directory or list of strips would take the square of the file's size in time.
+void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+    walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file, page.directory_offset);
+    if (walk.index_bytes > walk.file.size())
+        throw InputError(fmt::format("{} claims a longer list of strips than the file holds: the file is damaged",
+                                     page_name(walk, walk.pages)));
+}
+
+void walk_directories(TiffHandle& tiff, Walk& walk) {
+    do {
+        const TiffPage page = read_page_facts(tiff, walk.file.size());
+        ++walk.pages;
+        count_index(tiff, page, walk);
+        (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains below
+        if (!page.reduced) take_frame(walk, page);
+    } while (TIFFReadDirectory(tiff.get()));
+    walk.complaint = tiff.take_complaint();
+    if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
+}
+
+// ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
+// that breaks off has the first alone. `images=N` and the first frame's place then say where the others are.
+bool is_stack_beyond_directories(const Walk& walk, std::int64_t images) {
+    if (images <= walk.frames || walk.first.data_offset == 0) return false;
+    const auto& places = walk.index.places;
+    for (std::size_t k = 0; k < places.size(); ++k)
+        if (places[k].data_offset != walk.first.data_offset + k * walk.first.frame_bytes()) return false;
+    return true;
+}
+
+std::string usable(std::int64_t frames) {
+    return frames == 1 ? "the first frame is usable" : fmt::format("the first {} frames are usable", frames);
+}
+
+std::string truncation(const std::string& name, std::int64_t page, std::int64_t pages, std::uint64_t expected,
+                       std::uint64_t found) {
+    return fmt::format("{}: page {}{} is truncated (expected {} bytes, found {})", name, page,
+                       pages > 0 ? fmt::format(" of {}", pages) : "", expected, found);
+}
+
+void accept_or_refuse(TiffIndex& index, const std::string& problem) {
+    MovieInfo& info = index.info;
+    if (info.frames == 0) throw InputError(problem + "; no frame is usable");
+    index.truncated = true;
+    info.warnings.push_back(problem + "; " + usable(info.frames));
+}
+
+void finish_stack(Walk& walk, std::int64_t images) {
+    const std::uint64_t frame_bytes = walk.first.frame_bytes();
+    const std::uint64_t stored = walk.file.size() - std::min(walk.file.size(), walk.first.data_offset);
+    MovieInfo& info = walk.index.info;
+    info.frames = std::int64_t(std::min(stored / frame_bytes, std::uint64_t(images)));
+    walk.index.places.assign(1, {walk.first.data_offset, 0});
+    if (info.frames < images)
+        accept_or_refuse(walk.index, truncation(info.name, info.frames + 1, images, frame_bytes,
+                                                stored - std::uint64_t(info.frames) * frame_bytes));
+}
+
+void finish_pages(Walk& walk) {
+    MovieInfo& info = walk.index.info;
+    info.frames = std::int64_t(walk.index.places.size());
+    const bool complete_chain = walk.complaint.empty();
+    if (walk.broken_page)
+        accept_or_refuse(walk.index, truncation(info.name, walk.broken_page, complete_chain ? walk.pages : 0,
+                                                walk.broken.stored_bytes, walk.broken.found_bytes));
+    else if (!complete_chain)
+        accept_or_refuse(walk.index, fmt::format("{}: the file breaks off or is damaged after page {} ({})", info.name,
+                                                 walk.pages, walk.complaint));
+    else if (info.frames == 0)
+        throw InputError(
+            fmt::format("{}: has no frames ({} pages, all of them thumbnails or masks)", walk.file.name(), walk.pages));
+}
+
+}  // namespace
+
+TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
+    if (places.size() > 1 || frame == 0) return places[std::size_t(frame)];
+    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * bytes_of(info.type);
+    return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
+}
+
+TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
+    Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}};
+    MovieInfo& info = walk.index.info;
+    info.name = std::filesystem::path(file.name()).filename().string();
+    TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
+    walk_directories(tiff, walk);
+    info.width = int(walk.first.width);
+    info.height = int(walk.first.height);
+    info.pixel_size_nm = metadata.pixel_size_nm;
+    walk.index.ome = std::move(metadata.ome);
+    for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
+    if (is_stack_beyond_directories(walk, metadata.images))
+        finish_stack(walk, metadata.images);
+    else
+        finish_pages(walk);
+    if (info.frames < metadata.images && !walk.index.truncated)
+        info.warnings.push_back(fmt::format("{}: the ImageJ description says {} images, {} are there", info.name,
+                                            metadata.images, info.frames));
+    walk.index.swapped = TIFFIsBigEndian(tiff.get()) == host_is_little_endian;
+    return std::move(walk.index);
+}
+
+}  // namespace glint

@@ -1,0 +1,165 @@
+// ImageJ, OME and MicroManager metadata: pixel size and number of images.
+// SPDX-License-Identifier: MIT
+#include "io/tiff/metadata.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "glint/error.hpp"
+#include "io/files/input_file.hpp"
+#include "io/length_units.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::uint32_t micromanager_tag = 51123;
+constexpr std::size_t largest_json_bytes = 16 << 20;  // of one page; parsed, it takes ten times as much
+constexpr std::uint64_t largest_xml_bytes = std::uint64_t(1) << 28;
+constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;
+
+std::optional<double> number(std::string_view text) {
+    double value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || rest != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+// One size for both axes, or nothing: glint's pixels are square.
+void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
+    const auto plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
+    if (!plausible(x_nm) || !plausible(y_nm)) return;
+    if (std::abs(x_nm - y_nm) > 0.001 * x_nm) {
+        metadata.warnings.push_back(fmt::format(
+            "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size", x_nm, y_nm));
+        return;
+    }
+    metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions come as floats of 7 digits
+}
+
+/// The value of `key=value` on a line of its own.
+std::optional<std::string_view> line_value(std::string_view text, std::string_view key) {
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::string_view line = text.substr(begin, end - begin);
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.starts_with(key) && line.substr(key.size()).starts_with('=')) return line.substr(key.size() + 1);
+        begin = end + 1;
+    }
+    return std::nullopt;
+}
+
+std::int64_t count_of(std::optional<std::string_view> text) {
+    const auto value = text ? number(*text) : std::nullopt;
+    return value && *value >= 1 && *value < 1e15 ? std::int64_t(*value) : 0;
+}
+
+std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
+    const auto value = number(xml_attribute(pixels, fmt::format("PhysicalSize{}", axis)));
+    const auto unit = xml_attribute(pixels, fmt::format("PhysicalSize{}Unit", axis));
+    const auto nm = nm_of_unit(unit.empty() ? "um" : unit);  // the schema's default
+    if (!value || !nm) return std::nullopt;
+    return *value * *nm;
+}
+
+std::string text_tag(TIFF* tiff, std::uint32_t tag) {
+    const char* text = nullptr;
+    return TIFFGetField(tiff, tag, &text) && text ? text : "";
+}
+
+// A tag that libtiff does not know: it gives a count and the bytes.
+std::string unknown_text_tag(TIFF* tiff, std::uint32_t tag) {
+    const TIFFField* field = TIFFFindField(tiff, tag, TIFF_ASCII);
+    std::uint32_t count = 0;
+    const char* text = nullptr;
+    if (!field || !TIFFFieldPassCount(field) || !TIFFGetField(tiff, tag, &count, &text) || !text) return {};
+    const std::string_view bytes(text, count);
+    return std::string(bytes.substr(0, bytes.find('\0')));
+}
+
+bool is_ome(const std::string& text) {
+    return text.find("<OME") != std::string::npos || text.find(":OME") != std::string::npos;
+}
+
+/// The text of a set that one of its files holds, or a file of its own.
+std::string text_beside(const std::filesystem::path& path) {
+    try {
+        const InputFile file(path);
+        if (begins_like_tiff(file)) return text_tag(TiffHandle(path).get(), TIFFTAG_IMAGEDESCRIPTION);
+        std::string text(std::size_t(std::min(file.size(), largest_xml_bytes)), '\0');
+        text.resize(file.read_at(0, reinterpret_cast<std::byte*>(text.data()), text.size()));
+        return text;
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+TiffMetadata read_ome(const std::string& text, const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    TiffMetadata metadata = read_ome_description(text, name);
+    const std::string other = metadata.ome.metadata_file;
+    if (other.empty() || other == name) return metadata;
+    const std::string complete = text_beside(path.parent_path() / other);
+    if (is_ome(complete)) return read_ome_description(complete, name, metadata.ome.uuid);
+    metadata.warnings.push_back(fmt::format(
+        "its OME metadata are in {}, which cannot be read: whether frames are missing is not known", other));
+    return metadata;
+}
+
+}  // namespace
+
+TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution) {
+    TiffMetadata metadata;
+    metadata.images = count_of(line_value(text, "images"));
+    const auto channels = count_of(line_value(text, "channels"));
+    if (channels > 1 && channels != metadata.images)  // else the one axis of frames, by a name that does not matter
+        metadata.warnings.push_back(fmt::format(
+            "the ImageJ description says {} channels; all their pages are read as one sequence of frames", channels));
+    const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");
+    const auto nm = unit ? nm_of_unit(*unit) : std::nullopt;
+    const auto y_nm = y_unit ? nm_of_unit(*y_unit) : nm;
+    if (nm && y_nm && x_resolution > 0 && y_resolution > 0)
+        take_pixel_size(*nm / x_resolution, *y_nm / y_resolution, metadata);
+    return metadata;
+}
+
+TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid) {
+    TiffMetadata metadata;
+    OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
+    const bool other_axis = ome.images * ome.times * ome.slices > 1;
+    if (ome.channels > 1 && other_axis && !ome.holds_one_channel(file_name))
+        metadata.warnings.push_back(fmt::format(
+            "the OME metadata say {:.0f} channels; all their pages are read as one sequence of frames", ome.channels));
+    const auto x_nm = ome_size_nm(ome.pixels, "X");
+    if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
+    return metadata;
+}
+
+std::optional<double> pixel_size_nm_from_micromanager(const std::string& json) {
+    if (json.size() > largest_json_bytes) return std::nullopt;
+    const auto parsed = nlohmann::json::parse(json, nullptr, false);
+    if (!parsed.is_object()) return std::nullopt;
+    const auto found = parsed.find("PixelSizeUm");
+    if (found == parsed.end() || !found->is_number()) return std::nullopt;
+    TiffMetadata metadata;
+    take_pixel_size(found->get<double>() * 1e3, found->get<double>() * 1e3, metadata);
+    return metadata.pixel_size_nm;
+}
+
+TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path) {
+    const std::string description = text_tag(tiff.get(), TIFFTAG_IMAGEDESCRIPTION);
+    TiffMetadata metadata;
+    if (description.starts_with("ImageJ="))
+        metadata = read_imagej_description(description, tiff.tag<float>(TIFFTAG_XRESOLUTION, 0),
+                                           tiff.tag<float>(TIFFTAG_YRESOLUTION, 0));
+    else if (is_ome(description))
+        metadata = read_ome(description, path);
+    if (!metadata.pixel_size_nm)
+        metadata.pixel_size_nm = pixel_size_nm_from_micromanager(unknown_text_tag(tiff.get(), micromanager_tag));
+    return metadata;
+}
+
+}  // namespace glint

@@ -1,0 +1,35 @@
+// What programs write about a movie in a TIFF's first page: ImageJ, OME, MicroManager.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/tiff/handle.hpp"
+#include "io/tiff/ome_xml.hpp"
+
+namespace glint {
+
+struct TiffMetadata {
+    std::int64_t images = 0;  ///< ImageJ's `images=N`: pages of the stack, whatever the directories say; 0: not said
+    std::optional<double> pixel_size_nm;
+    std::vector<std::string> warnings;  ///< without the file's name: "the ImageJ description says 2 channels ..."
+    OmeMovie ome;                       ///< of OME files
+};
+
+/// Reads the handle's first page. Only what the metadata really say: a unit that is a length, a size that a
+/// camera pixel can have on the sample (1 nm to 100 um), the same along x and y. `path` is the handle's.
+TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path);
+
+/// The parts, apart for tests. Resolutions are the page's XResolution and YResolution, pixels per unit. `uuid`: see
+/// parse_ome_xml.
+TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution);
+TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid = {});
+
+/// MicroManager's JSON of the first page (tag 51123): `PixelSizeUm`, 0 where it was not calibrated.
+std::optional<double> pixel_size_nm_from_micromanager(const std::string& json);
+
+}  // namespace glint

@@ -1,0 +1,86 @@
+// Metadata of ImageJ, OME and MicroManager: what really says a pixel size, and what does not.
+// SPDX-License-Identifier: MIT
+#include "io/tiff/metadata.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace glint;
+
+namespace {
+
+std::optional<double> imagej_nm(const std::string& lines, double x = 10, double y = 10) {
+    return read_imagej_description("ImageJ=1.54\nimages=3\n" + lines, x, y).pixel_size_nm;
+}
+
+TiffMetadata ome(const std::string& attributes) {
+    return read_ome_description("<?xml version=\"1.0\"?><OME xmlns=\"x\"><Image><Pixels ID=\"a\" " + attributes +
+                                    " SizeX=\"4\"><TiffData/></Pixels></Image></OME>",
+                                "a.tif");
+}
+
+}  // namespace
+
+TEST(TiffMetadata, imagej_units) {
+    for (const char* unit : {"um", "micron", "microns", "\xc2\xb5m", "\xce\xbcm", "\xb5m", "\\u00B5m"})
+        EXPECT_EQ(imagej_nm(std::string("unit=") + unit + "\nloop=false"), 100) << unit;
+    EXPECT_EQ(imagej_nm("unit=nm\r\n", 1 / 65.0, 1 / 65.0), 65);
+    EXPECT_EQ(imagej_nm("unit=mm\n", 1e4, 1e4), 100);
+    for (const char* unit : {"cm", "inch", "pixel", "", "sec", "\\u03BC"})
+        EXPECT_FALSE(imagej_nm(std::string("unit=") + unit)) << unit;
+    EXPECT_FALSE(imagej_nm("", 10, 10)) << "a resolution without a unit";
+}
+
+TEST(TiffMetadata, imagej_sizes_that_no_camera_pixel_has) {
+    EXPECT_FALSE(imagej_nm("unit=um", 0, 0));
+    EXPECT_FALSE(imagej_nm("unit=um", -10, -10));
+    EXPECT_FALSE(imagej_nm("unit=um", 1e9, 1e9));
+    EXPECT_FALSE(imagej_nm("unit=mm", 1, 1));
+    EXPECT_FALSE(imagej_nm("unit=um\nyunit=pixel"));
+    const auto oblong = read_imagej_description("unit=um\n", 10, 5);
+    EXPECT_FALSE(oblong.pixel_size_nm);
+    ASSERT_EQ(oblong.warnings.size(), 1u);
+    EXPECT_NE(oblong.warnings[0].find("100 by 200 nm"), std::string::npos);
+}
+
+TEST(TiffMetadata, imagej_images_and_channels) {
+    EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=400\n", 0, 0).images, 400);
+    EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=-4\n", 0, 0).images, 0);
+    EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=1e300\n", 0, 0).images, 0);
+    EXPECT_EQ(read_imagej_description("images=7\nchannels=7", 0, 0).warnings.size(), 0u);
+    const auto two = read_imagej_description("images=8\nchannels=2\nframes=4", 0, 0);
+    ASSERT_EQ(two.warnings.size(), 1u);
+    EXPECT_NE(two.warnings[0].find("2 channels"), std::string::npos);
+}
+
+TEST(TiffMetadata, ome_sizes) {
+    EXPECT_EQ(ome("PhysicalSizeX=\"0.1\" PhysicalSizeY=\"0.1\"").pixel_size_nm, 100);
+    EXPECT_EQ(ome("PhysicalSizeX='65' PhysicalSizeXUnit='nm'").pixel_size_nm, 65);
+    EXPECT_EQ(ome("PhysicalSizeX=\"0.1\" PhysicalSizeXUnit=\"\xc2\xb5m\"").pixel_size_nm, 100);
+    EXPECT_FALSE(ome("PhysicalSizeX=\"0.1\" PhysicalSizeXUnit=\"pixel\"").pixel_size_nm);
+    EXPECT_FALSE(ome("PhysicalSizeX=\"0.0\"").pixel_size_nm);
+    EXPECT_FALSE(ome("PhysicalSizeZ=\"0.1\"").pixel_size_nm);
+    EXPECT_FALSE(ome("PhysicalSizeX=\"0.1").pixel_size_nm);
+    EXPECT_EQ(ome("SizeC=\"2\" SizeT=\"9\"").warnings.size(), 1u);
+    EXPECT_EQ(ome("SizeC=\"9\" SizeT=\"1\" SizeZ=\"1\"").warnings.size(), 0u);
+    EXPECT_EQ(read_ome_description("<ome:OME><ome:Pixels PhysicalSizeX=\"0.2\"/></ome:OME>", "a.tif").pixel_size_nm,
+              200);
+    EXPECT_EQ(ome("PhysicalSizeX='1e-7' PhysicalSizeXUnit='m'").pixel_size_nm, 100);
+    EXPECT_EQ(ome("PhysicalSizeX='1000' PhysicalSizeXUnit='\xc3\x85'").pixel_size_nm, 100);
+}
+
+TEST(TiffMetadata, micromanager_json) {
+    EXPECT_EQ(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0.108, \"Camera\": \"x\"}"), 108);
+    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0}"));
+    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": \"0.1\"}"));
+    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0.1"));
+    EXPECT_FALSE(pixel_size_nm_from_micromanager(""));
+}
+
+// Each byte is looked at once: by its square this text would take days.
+TEST(TiffMetadata, a_text_of_nothing_but_tags) {
+    for (const char* piece : {"<", "<a", "<:", "<Pixels", "<UUID FileName=\"a\">", "<Pixels a=\"", "&amp"}) {
+        std::string text = "<OME ";
+        while (text.size() < 10'000'000) text += piece;
+        EXPECT_FALSE(read_ome_description(text, "a.tif").pixel_size_nm) << piece;
+    }
+}

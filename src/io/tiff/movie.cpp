@@ -1,0 +1,136 @@
+// A TIFF movie: plain frames go straight from the file to the block, others through libtiff's decoders, a frame a
+// thread.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/arena.hpp"
+#include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
+#include "glint/error.hpp"
+#include "io/byte_order.hpp"
+#include "io/movie_readers.hpp"
+#include "io/tiff/decoder.hpp"
+#include "io/tiff/index.hpp"
+
+namespace glint {
+namespace {
+
+TiffIndex index_of(const std::filesystem::path& path, const InputFile& file) {
+    TiffHandle tiff(path);
+    return index_tiff(tiff, file);
+}
+
+class TiffMovie : public Movie {
+  public:
+    TiffMovie(const std::filesystem::path& path, const std::filesystem::path& next)
+        : file_(path),
+          index_(index_of(path, file_)),
+          decoders_([path] { return std::make_unique<TiffDecoder>(path); }) {
+        file_.expect_sequential_reads();
+        index_.info.files = {path};
+        if (!index_.truncated || next.empty()) return;
+        index_.info.warnings.push_back(
+            fmt::format("{}: continues a truncated file and is left out, as its frames would get wrong numbers",
+                        next.filename().string()));
+    }
+    bool truncated() const { return index_.truncated; }
+    const OmeMovie& ome() const { return index_.ome; }
+    const MovieInfo& info() const override { return index_.info; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(index_.info, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* to) override;
+
+  private:
+    int plain_run(std::int64_t first, int count, std::size_t frame_bytes) const;
+    void read_plain(std::int64_t first, std::byte* out, std::size_t n_bytes);
+    int encoded_run(std::int64_t first, int count) const;
+    void decode(std::int64_t first, int count, std::byte* out, std::size_t frame_bytes);
+    [[noreturn]] void fail(std::int64_t frame, const std::string& reason) const;
+
+    InputFile file_;
+    TiffIndex index_;
+    tbb::enumerable_thread_specific<std::unique_ptr<TiffDecoder>> decoders_;  ///< opened by the threads that decode
+};
+
+void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
+    throw UnreadableFrame(file_.name(), frame, reason);
+}
+
+void TiffMovie::read_to(std::int64_t first, int count, std::byte* to) {
+    check_frames(index_.info, first, count);
+    const MovieInfo& movie = index_.info;
+    const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
+    for (int done = 0; done < count;) {
+        std::byte* out = to + std::size_t(done) * frame_bytes;
+        int run = plain_run(first + done, count - done, frame_bytes);
+        if (run > 0)
+            read_plain(first + done, out, std::size_t(run) * frame_bytes);
+        else
+            decode(first + done, run = encoded_run(first + done, count - done), out, frame_bytes);
+        done += run;
+    }
+}
+
+// How many frames from `first` lie plain and without gaps, to be read by one call. Frames to be swapped are
+// read one by one, so that they are swapped while the cache still holds them.
+int TiffMovie::plain_run(std::int64_t first, int count, std::size_t frame_bytes) const {
+    const std::uint64_t start = index_.place(first).data_offset;
+    if (start == 0) return 0;
+    const int most = index_.swapped && bytes_of(index_.info.type) > 1 ? 1 : count;
+    int run = 1;
+    while (run < most && index_.place(first + run).data_offset == start + std::uint64_t(run) * frame_bytes) ++run;
+    return run;
+}
+
+void TiffMovie::read_plain(std::int64_t first, std::byte* out, std::size_t n_bytes) {
+    const std::size_t got = file_.read_at(index_.place(first).data_offset, out, n_bytes);
+    if (got != n_bytes)
+        fail(first,
+             fmt::format("expected {} bytes, found {}: the file became shorter after it was opened", n_bytes, got));
+    if (index_.swapped) swap_bytes(out, n_bytes, bytes_of(index_.info.type));
+}
+
+int TiffMovie::encoded_run(std::int64_t first, int count) const {
+    int run = 1;
+    while (run < count && index_.place(first + run).data_offset == 0) ++run;
+    return run;
+}
+
+// Frames are decoded in any order; of those that fail, the first is told, so that the advice it gives is true.
+void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_t frame_bytes) {
+    std::mutex mutex;
+    int failed = count;
+    std::string reason;
+    const auto decode_one = [&](int k) {
+        try {
+            const auto place = index_.place(first + k);
+            decoders_.local()->decode(place.directory_offset, index_.info, out + std::size_t(k) * frame_bytes);
+        } catch (const std::runtime_error& error) {
+            const std::lock_guard lock(mutex);
+            if (k < failed) failed = k, reason = error.what();
+        }
+    };
+    tbb_threads();
+    // Isolated: a caller's thread that waits here must not take up another of the caller's tasks meanwhile.
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, count, decode_one); });
+    if (failed < count) fail(first + failed, reason);
+}
+
+}  // namespace
+
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::filesystem::path& next) {
+    auto movie = std::make_unique<TiffMovie>(path, next);
+    const bool truncated = movie->truncated();
+    OmeMovie ome = movie->ome();
+    return {std::move(movie), truncated, std::move(ome)};
+}
+
+}  // namespace glint

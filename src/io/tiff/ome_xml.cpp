@@ -1,0 +1,195 @@
+// Walking through the tags of OME-XML.
+// SPDX-License-Identifier: MIT
+#include "io/tiff/ome_xml.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+namespace glint {
+namespace {
+
+constexpr std::string_view blanks = " \t\r\n";
+
+/// The tags of a text, one after the other.
+class Tags {
+  public:
+    explicit Tags(std::string_view xml) : rest_(xml) {}
+
+    bool next() {
+        const auto open = rest_.find('<');
+        if (open == rest_.npos) return false;
+        rest_.remove_prefix(open + 1);
+        const auto end = std::min(rest_.find_first_of("<>"), rest_.size());
+        tag_ = rest_.substr(0, end);
+        rest_.remove_prefix(end);
+        if (rest_.starts_with('>')) rest_.remove_prefix(1);
+        name_ = tag_.substr(0, tag_.find_first_of(" \t\r\n/"));
+        if (const auto colon = name_.find(':'); colon != name_.npos) name_.remove_prefix(colon + 1);  // <ome:Pixels
+        return true;
+    }
+    std::string_view name() const { return name_; }  ///< without the namespace; empty for </...>
+    std::string_view tag() const { return tag_; }
+    std::string_view text() const { return rest_.substr(0, rest_.find('<')); }  ///< up to the next tag
+
+  private:
+    std::string_view rest_, tag_, name_;
+};
+
+/// A whole number of 1 or more, or `otherwise`.
+double count_in(std::string_view tag, std::string_view key, double otherwise) {
+    const std::string_view text = xml_attribute(tag, key);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size() && value == std::floor(value);
+    return whole && value >= 1 && value < 1e15 ? value : otherwise;
+}
+
+std::string unescaped(std::string_view text) {
+    static const std::map<std::string_view, char> entities = {
+        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
+    std::string out;
+    while (!text.empty()) {
+        const auto entity = entities.find(text.substr(0, std::min<std::size_t>(text.find(';'), 5) + 1));
+        const bool known = text.front() == '&' && entity != entities.end();
+        out += known ? entity->second : text.front();
+        text.remove_prefix(known ? entity->first.size() : 1);
+    }
+    return out;
+}
+
+/// One <Image>, while it is read.
+struct Image {
+    OmeMovie movie;
+    std::map<std::string, std::size_t> file_of_name;
+    bool names_this_file = false;
+    std::string order;
+
+    /// Whose planes a <TiffData> places.
+    std::int64_t channel_of(std::string_view tiff_data) const {
+        const double all = movie.times * movie.slices * movie.channels;
+        const bool one = !xml_attribute(tiff_data, "IFD").empty();
+        const double planes = count_in(tiff_data, "PlaneCount", one ? 1 : all);
+        const bool of_one_channel = planes <= 1 || (order.ends_with('C') && planes <= movie.times * movie.slices);
+        return of_one_channel ? std::int64_t(count_in(tiff_data, "FirstC", 0)) : -1;
+    }
+    void add(const OmeFile& file) {
+        const auto [entry, is_new] = file_of_name.emplace(file.name, movie.files.size());
+        if (is_new) movie.files.push_back({file.name, file.uuid, {}});
+        movie.files[entry->second].channels.insert(file.channels.begin(), file.channels.end());
+    }
+};
+
+class Reader {
+  public:
+    Reader(const std::string& file_name, std::string uuid) : file_name_(file_name), uuid_(std::move(uuid)) {}
+
+    OmeMovie read(std::string_view xml) {
+        for (Tags tags(xml); tags.next();) take(tags);
+        finish_image();
+        if (all_.movie.images == 0 && images_ == 1) join_renamed();
+        all_.movie.uuid = uuid_;
+        return std::move(all_.movie);
+    }
+
+  private:
+    void take(const Tags& tags) {
+        if (tags.name() == "OME" && uuid_.empty()) uuid_ = xml_attribute(tags.tag(), "UUID");
+        if (tags.name() == "BinaryOnly")
+            all_.movie.metadata_file = unescaped(xml_attribute(tags.tag(), "MetadataFile"));
+        if (tags.name() == "Pixels") begin_image(tags.tag());
+        if (images_ == 0) return;
+        if (tags.name() == "TiffData") channel_ = image_.channel_of(tags.tag());
+        if (tags.name() == "UUID") take_file(tags);
+    }
+
+    void begin_image(std::string_view tag) {
+        finish_image();
+        ++images_;
+        image_ = {};
+        image_.order = xml_attribute(tag, "DimensionOrder");
+        const bool said = !xml_attribute(tag, "SizeT").empty() || !xml_attribute(tag, "SizeZ").empty();
+        image_.movie.times = count_in(tag, "SizeT", said);
+        image_.movie.slices = count_in(tag, "SizeZ", said);
+        image_.movie.channels = count_in(tag, "SizeC", said);
+        image_.movie.images = 1;
+        image_.movie.pixels = tag;
+    }
+
+    void take_file(const Tags& tags) {
+        const std::string name = unescaped(xml_attribute(tags.tag(), "FileName"));
+        if (name.empty()) return;
+        const bool this_file = name == file_name_ || (!uuid_.empty() && tags.text() == uuid_);
+        image_.names_this_file |= this_file;
+        image_.add({this_file ? file_name_ : name, std::string(tags.text()), {channel_}});
+    }
+
+    void finish_image() {
+        if (images_ == 0) return;
+        if (image_.names_this_file || image_.movie.files.empty()) return join(image_);
+        if (images_ == 1) other_ = std::move(image_);
+    }
+
+    /// The only image names other files: this one has got another name since.
+    void join_renamed() {
+        if (other_.movie.files.size() == 1) other_.movie.files.clear();
+        join(other_);
+    }
+
+    /// Several images in one file are one sequence of pages, as its channels are.
+    void join(const Image& image) {
+        OmeMovie& to = all_.movie;
+        for (const OmeFile& file : image.movie.files) all_.add(file);
+        const double images = to.images + 1;
+        if (to.images == 0) {
+            to.times = image.movie.times, to.slices = image.movie.slices, to.channels = image.movie.channels;
+            to.pixels = image.movie.pixels;
+        } else if (image.movie.times != to.times || image.movie.slices != to.slices ||
+                   image.movie.channels != to.channels) {
+            to.times = to.slices = to.channels = 0;  // of different sizes: no one number of frames
+        }
+        to.images = images;
+    }
+
+    const std::string& file_name_;
+    std::string uuid_;
+    std::size_t images_ = 0;
+    std::int64_t channel_ = -1;
+    Image image_, other_, all_;
+};
+
+}  // namespace
+
+bool OmeFile::shares_a_channel_with(const std::set<std::int64_t>& others) const {
+    return channels.contains(-1) || others.contains(-1) ||
+           std::any_of(channels.begin(), channels.end(),
+                       [&](std::int64_t channel) { return others.contains(channel); });
+}
+
+bool OmeMovie::holds_one_channel(const std::string& file_name) const {
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&](const OmeFile& one) { return one.name == file_name; });
+    return file != files.end() && file->channels.size() == 1 && !file->channels.contains(-1);
+}
+
+OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid) {
+    return Reader(file_name, std::move(uuid)).read(xml);
+}
+
+std::string_view xml_attribute(std::string_view tag, std::string_view key) {
+    for (auto at = tag.find_first_of(blanks); at != tag.npos; at = tag.find_first_of(blanks)) {
+        tag.remove_prefix(std::min(tag.find_first_not_of(blanks, at), tag.size()));
+        const auto equals = tag.find('=');
+        if (equals == tag.npos || equals + 1 >= tag.size()) return {};
+        const std::string_view name = tag.substr(0, equals);
+        const char quote = tag[equals + 1];
+        const auto end = quote == '"' || quote == '\'' ? tag.find(quote, equals + 2) : tag.npos;
+        if (end == tag.npos) return {};
+        if (name == key) return tag.substr(equals + 2, end - equals - 2);
+        tag.remove_prefix(end + 1);
+    }
+    return {};
+}
+
+}  // namespace glint

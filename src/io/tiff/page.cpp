@@ -1,0 +1,102 @@
+// Reading and checking what a TIFF page's directory says.
+// SPDX-License-Identifier: MIT
+#include "io/tiff/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::uint32_t largest_edge_px = 65535;
+// Deflate packs at most 1032:1 and LZW about 2000:1. A page that claims more than this is hostile or broken.
+constexpr std::uint64_t largest_compression_ratio = 4096;
+constexpr std::uint64_t smallest_strip_entry_bytes = 4;  // two SHORTs: place and length
+
+std::uint64_t bytes_inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t file_bytes) {
+    return offset >= file_bytes ? 0 : std::min(bytes, file_bytes - offset);
+}
+
+// True where strip after strip of raw pixels follows the first without a gap. The byte counts that the file
+// gives are not trusted here: some programs write them wrong where nobody needs them.
+bool is_one_piece(TIFF* tiff, const TiffPage& page, std::uint32_t strips) {
+    if (page.compression != COMPRESSION_NONE || TIFFIsTiled(tiff)) return false;
+    if (page.samples != 1 || page.bits % 8 != 0) return false;
+    std::uint16_t fill_order = FILLORDER_MSB2LSB;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &fill_order);
+    if (fill_order != FILLORDER_MSB2LSB) return false;
+    std::uint32_t rows = page.height;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &rows);
+    const std::uint64_t step = page.frame_bytes() / std::max(page.height, 1u) * std::min(rows, page.height);
+    const std::uint64_t start = TIFFGetStrileOffset(tiff, 0);
+    for (std::uint32_t k = 1; k < strips; ++k)
+        if (TIFFGetStrileOffset(tiff, k) != start + k * step) return false;
+    return start >= 8;
+}
+
+void add_strip_bytes(TIFF* tiff, std::uint32_t strips, std::uint64_t file_bytes, TiffPage& page) {
+    for (std::uint32_t k = 0; k < strips; ++k) {
+        const std::uint64_t bytes = TIFFGetStrileByteCount(tiff, k);
+        page.stored_bytes += std::min(bytes, std::uint64_t(1) << 48);
+        page.found_bytes += bytes_inside(TIFFGetStrileOffset(tiff, k), bytes, file_bytes);
+    }
+}
+
+}  // namespace
+
+TiffPage read_page_facts(const TiffHandle& handle, std::uint64_t file_bytes) {
+    TIFF* tiff = handle.get();
+    TiffPage page;
+    page.width = handle.tag<std::uint32_t>(TIFFTAG_IMAGEWIDTH, 0);
+    page.height = handle.tag<std::uint32_t>(TIFFTAG_IMAGELENGTH, 0);
+    page.bits = handle.tag<std::uint16_t>(TIFFTAG_BITSPERSAMPLE, 1);
+    page.samples = handle.tag<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL, 1);
+    page.format = handle.tag<std::uint16_t>(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+    page.photometric = handle.tag<std::uint16_t>(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    page.compression = handle.tag<std::uint16_t>(TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    page.reduced = handle.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE, 0) & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
+    page.directory_offset = TIFFCurrentDirOffset(tiff);
+    if (TIFFIsTiled(tiff)) page.tile_bytes = TIFFTileSize64(tiff);
+    const std::uint32_t strips = TIFFIsTiled(tiff) ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+    if (strips > 1) page.index_bytes = std::uint64_t(strips) * smallest_strip_entry_bytes;
+    if (page.index_bytes > file_bytes) return page;
+    if (is_one_piece(tiff, page, strips)) {
+        page.data_offset = TIFFGetStrileOffset(tiff, 0);
+        page.stored_bytes = page.frame_bytes();
+        page.found_bytes = bytes_inside(page.data_offset, page.stored_bytes, file_bytes);
+    } else {
+        add_strip_bytes(tiff, strips, file_bytes, page);
+    }
+    return page;
+}
+
+PixelType check_page(const TiffPage& page, const std::string& where) {
+    if (page.samples != 1 || page.photometric == PHOTOMETRIC_RGB || page.photometric == PHOTOMETRIC_YCBCR)
+        throw InputError(
+            fmt::format("{} has {} values a pixel: a colour image is no camera frame; save one channel "
+                        "as a grey movie",
+                        where, page.samples));
+    if (page.width < 1 || page.height < 1 || page.width > largest_edge_px || page.height > largest_edge_px)
+        throw InputError(
+            fmt::format("{} is {}x{} pixels, outside 1 to {}", where, page.width, page.height, largest_edge_px));
+    if (std::max(page.frame_bytes(), page.tile_bytes) / largest_compression_ratio > page.stored_bytes)
+        throw InputError(fmt::format("{} claims {}x{} pixels ({} bytes) in {} stored bytes: the file is damaged", where,
+                                     page.width, page.height, page.frame_bytes(), page.stored_bytes));
+    const bool is_unsigned = page.format == SAMPLEFORMAT_UINT || page.format == SAMPLEFORMAT_VOID;
+    if (is_unsigned && page.bits == 8) return PixelType::uint8;
+    if (is_unsigned && page.bits == 16) return PixelType::uint16;
+    if (page.format == SAMPLEFORMAT_IEEEFP && page.bits == 32) return PixelType::float32;
+    const char* kind = is_unsigned                          ? "unsigned"
+                       : page.format == SAMPLEFORMAT_INT    ? "signed"
+                       : page.format == SAMPLEFORMAT_IEEEFP ? "floating-point"
+                                                            : "complex";
+    throw InputError(
+        fmt::format("{} has {}-bit {} pixels; movies of 8 or 16-bit unsigned or 32-bit floating-point "
+                    "pixels are read: convert it to one of these",
+                    where, page.bits, kind));
+}
+
+}  // namespace glint

@@ -1,0 +1,36 @@
+// One page of a TIFF: what its directory says, checked.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "glint/movie.hpp"
+#include "io/tiff/handle.hpp"
+
+namespace glint {
+
+/// Facts of the handle's current page.
+struct TiffPage {
+    std::uint32_t width = 0, height = 0;
+    std::uint16_t bits = 0, samples = 0, format = 0, photometric = 0, compression = 0;
+    bool reduced = false;                ///< a thumbnail or a mask, no frame of the movie
+    std::uint64_t directory_offset = 0;  ///< where TIFFSetSubDirectory finds the page again
+    std::uint64_t index_bytes = 0;       ///< the least that its list of strips takes in the file
+    std::uint64_t tile_bytes = 0;        ///< of one decoded tile; 0: strips
+    std::uint64_t data_offset = 0;       ///< first pixel if the frame lies uncompressed in one piece, else 0
+    std::uint64_t stored_bytes = 0;      ///< what the pixels take in the file
+    std::uint64_t found_bytes = 0;       ///< how much of that the file has
+
+    std::uint64_t frame_bytes() const { return std::uint64_t(width) * height * (bits / 8); }
+    bool truncated() const { return found_bytes < stored_bytes; }
+};
+
+/// Reads the current page's facts. `file_bytes` is the file's size; a list of strips that cannot be in it is not read.
+TiffPage read_page_facts(const TiffHandle& tiff, std::uint64_t file_bytes);
+
+/// The page's pixel type. Throws InputError for pages that are no camera frame (`where` begins the message):
+/// colour, signed or packed pixels, a size that no camera has or that the file cannot hold.
+PixelType check_page(const TiffPage& page, const std::string& where);
+
+}  // namespace glint

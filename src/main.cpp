@@ -1,0 +1,82 @@
+// The command line: lists the subcommands, runs the one that was named, and turns errors into exit codes.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "bench/bench.hpp"
+#include "cli/command.hpp"
+#include "cli/print.hpp"
+#include "cli/report.hpp"
+#include "glint/version.hpp"
+
+namespace glint::cli {
+namespace {
+
+/// Every subcommand, in the order of `glint --help`.
+constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       add_render,  add_simulate,
+                                                  add_score,    add_calibrate, add_devices, add_lease,
+                                                  add_top,      add_doctor,    add_bench};
+
+constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
+Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
+            5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
+            130 interrupted (Ctrl-C, SIGTERM, or the terminal was closed), what was finished is kept.
+`glint COMMAND --help` explains a command and its flags, with examples.)";
+
+/// What is wrong with the command line, and where help is.
+std::string explain(const CLI::ParseError& error, const CLI::App& program) {
+    if (!program.get_subcommands().empty())
+        return fmt::format("{} (glint {} --help explains)", error.what(),
+                           program.get_subcommands().front()->get_name());
+    std::string names;
+    for (const CLI::App* command : program.get_subcommands({})) names += " " + command->get_name();
+    return fmt::format("{}; commands are:{} (glint --help explains)", error.what(), names);
+}
+
+/// Takes another program's command line away from ours; how many words are left.
+int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv) {
+    for (const Command& command : commands) {
+        if (!command.program || argc < 2 || command.app->get_name() != argv[1]) continue;
+        char** dashes = std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
+        if (dashes == argv + argc) continue;
+        command.program->assign(dashes + 1, argv + argc);
+        return int(dashes - argv);
+    }
+    return argc;
+}
+
+int parse_and_run(CLI::App& program, int argc, char** argv) {
+    std::vector<Command> commands;
+    for (const auto add : all_commands) commands.push_back(add(program));
+    argc = split_at_dashes(commands, argc, argv);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+        return print_help(program, success);
+    } catch (const CLI::ParseError& error) {
+        const std::string message = explain(error, program);
+        return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
+    }
+    for (const Command& command : commands)
+        if (command.app->parsed()) return command.run();
+    put_text(program.help());
+    return exit_options;
+}
+
+int run(int argc, char** argv) {
+    CLI::App program("glint fits single molecules in microscope movies by maximum likelihood.", "glint");
+    program.set_version_flag("--version", "glint " + version());
+    program.footer(help_footer);
+    return report_errors([&] { return parse_and_run(program, argc, argv); }, wants_json(argc, argv));
+}
+
+}  // namespace
+}  // namespace glint::cli
+
+int main(int argc, char** argv) {
+    glint::cli::prepare_streams();
+    return glint::cli::run(argc, argv);
+}
