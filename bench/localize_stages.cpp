@@ -16,8 +16,8 @@
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "pipeline/gpu_worker.hpp"
-#include "pipeline/journal.hpp"
 #include "pipeline/worker.hpp"
+#include "run/finished_frames.hpp"
 
 namespace glint::cli {
 namespace {
@@ -107,23 +107,29 @@ std::vector<StageRate> cpu_stages(const std::filesystem::path& movie_path, const
     add("CPU: neighbours, select", sample.frames, by_all(n, [&](std::size_t k) { sample.select(k); }), all_threads);
 
     const auto out = folder / "stages.hdf5";
-    Journal journal(journal_path(out), {{"bench", "stages"}}, TableLayout(sample.job.like), 0, JournalStart::fresh,
-                    [](const BlockResult&) {});
+    RecordFile journal(journal_path(out), TableLayout(sample.job.like));
+    FinishedFrames finished({}, TableLayout(sample.job.like), sample.job.frames);
+    journal.open_locked();
+    journal.start({});
     add("journal", sample.frames, seconds_of([&] {
-            for (const BlockResult& result : sample.results) journal.append(result);
+            for (const BlockResult& result : sample.results) {
+                const std::uint64_t offset = journal.end();
+                journal.append(result);
+                finished.add_last(journal, offset, result);
+            }
         }),
         "one thread");
     std::size_t rows = 0;
     for (const BlockResult& result : sample.results) rows += result.rows.size();
     add("final file", sample.frames, seconds_of([&] {
             LocalizationWriter writer(out, sample.job.like, rows, {});
-            journal.for_each([&](const BlockResult& block) {
+            finished.for_each([&](const BlockResult& block) {
                 if (block.rows.size() > 0) writer.append(block.rows);
             });
             writer.close();
         }),
         "one thread");
-    journal.remove({});
+    journal.remove();
     return rates;
 }
 

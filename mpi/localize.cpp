@@ -13,11 +13,14 @@
 
 #include "base/start_threads.hpp"
 #include "cli/command.hpp"
+#include "cli/info_json.hpp"
 #include "cli/report.hpp"
 #include "glint/error.hpp"
 #include "mpi/rank_report.hpp"
 #include "mpi/team.hpp"
-#include "pipeline/parts_run.hpp"
+#include "run/run.hpp"
+#include "run/run_files.hpp"
+#include "run/settings.hpp"
 
 namespace glint::mpi {
 namespace {
@@ -43,7 +46,7 @@ struct Part {
     Job job;
     Fingerprint fingerprint;
     fs::path path;
-    std::unique_ptr<PartJournal> journal;
+    std::unique_ptr<RecordFile> records;
 };
 
 /// With this rank's share of its node's cores, unless somebody said how many threads.
@@ -53,9 +56,9 @@ Job job_of(const World& world, const cli::OpenedTask& opened) {
     return make_job(opened.movie->info(), opened.facts.camera, options);
 }
 
-void open_journal(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
+void open_part(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {
     part.path = part_path(task.out, run, world.rank());
-    part.journal = std::make_unique<PartJournal>(part.path, part.fingerprint, TableLayout(part.job.like));
+    part.records = new_part(part.path, part.fingerprint, TableLayout(part.job.like));
 }
 
 /// How a rank says whether it can.
@@ -90,13 +93,26 @@ std::vector<Json> unpacked(const std::vector<std::string>& words) {
 /// This rank's part, in a thread of its own, while this thread talks to the others.
 Json work(const World& world, Part& part, Team& team, const std::function<void()>& talk) {
     PartDone done;
+    std::int64_t frames = 0, rows = 0;
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the most that this rank may get
     part.job.options.stop = &team.stop();
     std::jthread worker;
+    const auto sink = [&](const BlockResult& block) {
+        part.records->append(block);
+        frames += block.frames(), rows += std::int64_t(block.rows.size());
+        team.done(block.frames(), std::int64_t(block.rows.size()));
+    };
+    const auto next_after_sync = [&] {  // what was finished is on the disk before more is asked for
+        part.records->sync();
+        return team.next();
+    };
     const auto run = [&] {
-        done = run_part(
-            *part.opened.movie, part.job, all, [&] { return team.next(); }, *part.journal,
-            [&](std::int64_t frames, std::int64_t rows) { team.done(frames, rows); });
+        done = run_part(*part.opened.movie, part.job, all, next_after_sync, sink);
+        try {
+            part.records->sync();
+        } catch (const Error&) {
+            if (!done.error) done.error = std::current_exception();
+        }
         team.end(done.error != nullptr);
     };
     try {
@@ -115,12 +131,12 @@ Json work(const World& world, Part& part, Team& team, const std::function<void()
         world.abort(cli::exit_internal);
     }
     if (worker.joinable()) worker.join();
-    const bool wrote = part.journal->holds_records();
-    part.journal.reset();
+    const bool wrote = part.records->holds_records();
+    part.records.reset();
     return {{"rank", world.rank()},
             {"host", world.host()},
-            {"frames", done.frames},
-            {"localizations", done.rows},
+            {"frames", frames},
+            {"localizations", rows},
             {"part", wrote ? part.path.string() : ""},
             {"error", to_json(done.error, world.rank(), world.host())},
             {"fit", cli::fit_json(done.fit)}};
@@ -132,7 +148,7 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
     world.broadcast(word);
     std::exception_ptr error;
     try {
-        open_journal(world, task, run, part);
+        open_part(world, task, run, part);
     } catch (const std::exception&) {
         error = std::current_exception();
     }
@@ -145,7 +161,7 @@ std::string gather_team(const World& world, const cli::LocalizeTask& task, const
     std::string verdict = error ? "no" : "go";
     world.broadcast(verdict);
     if (error) {
-        part.journal.reset();
+        part.records.reset();
         std::rethrow_exception(error);
     }
     std::set<std::string> hosts;
@@ -171,14 +187,14 @@ struct Reports {
         for (Json rank : ranks) {
             if (!error) error = error_of(rank.at("error"));
             if (const std::string path = rank.at("part"); !path.empty()) written.push_back(path);
-            fits.push_back(fit_of(rank.at("fit")));
+            fits.push_back(cli::fit_of(rank.at("fit")));
             rank.erase("part"), rank.erase("error");
             figures.push_back(std::move(rank));
         }
     }
 };
 
-void lead_team(Team& team, const Part& part, const PartsRun& run) {
+void lead_team(Team& team, const Part& part, const Run& run) {
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;
     const auto report = [&](std::int64_t frames, std::int64_t rows) {
         if (part.opened.options.progress)
@@ -190,8 +206,8 @@ void lead_team(Team& team, const Part& part, const PartsRun& run) {
 
 LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const cli::LocalizeTask& task,
                          cli::OpenedTask& opened, cli::Console& console, Json& more) {
-    const Job job = job_of(world, opened);
-    PartsRun run(*opened.movie, opened.facts.camera, task.out, job);
+    Job job = job_of(world, opened);
+    Run run(*opened.movie, opened.facts.camera, task.out, job, Writers::several);
     if (run.to_do().empty()) return run.finish({}, nullptr);
     Part part{opened, job, run.fingerprint(), {}, nullptr};
     console.notice(gather_team(world, task, run.name(), part));
@@ -216,7 +232,7 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
         const Job job = job_of(world, *opened);
         const Fingerprint fingerprint = fingerprint_of(*opened->movie, opened->facts.camera, job);
         part.emplace(Part{*opened, job, fingerprint, {}, nullptr});
-        open_journal(world, task, word.at("run"), *part);
+        open_part(world, task, word.at("run"), *part);
     } catch (const std::exception&) {
         error = std::current_exception();
     }

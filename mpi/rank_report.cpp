@@ -8,6 +8,7 @@
 #include <new>
 #include <set>
 
+#include "fit/fit_info.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
 
@@ -53,26 +54,6 @@ std::exception_ptr error_of(const nlohmann::ordered_json& json) {
     return std::make_exception_ptr(Error(message));
 }
 
-FitInfo fit_of(const nlohmann::ordered_json& json) {
-    const nlohmann::ordered_json& gpu = json.at("gpu");
-    FitInfo info;
-    info.backend = json.at("backend");
-    info.device = json.at("device");
-    info.note = json.at("note");
-    info.threads = json.at("threads");
-    info.fits = json.at("fits");
-    info.batches = json.at("batches");
-    info.batch_size = json.at("batch_size");
-    info.seconds = json.at("thread_seconds");
-    info.bytes_up = gpu.at("bytes_up");
-    info.bytes_down = gpu.at("bytes_down");
-    info.transfer_seconds = gpu.at("transfer_s");
-    info.kernel_seconds = gpu.at("kernel_s");
-    info.waited_seconds = gpu.at("waited_s");
-    info.retries = gpu.at("retries");
-    return info;
-}
-
 FitInfo sum_of(const std::vector<FitInfo>& fits) {
     FitInfo sum;
     sum.threads = 0;
@@ -82,17 +63,7 @@ FitInfo sum_of(const std::vector<FitInfo>& fits) {
         if (info.fits == 0) continue;
         backends.insert(info.backend);
         devices.insert(info.device);
-        if (sum.note.empty()) sum.note = info.note;
-        sum.fits += info.fits;
-        sum.batches += info.batches;
-        sum.batch_size = std::max(sum.batch_size, info.batch_size);
-        sum.seconds += info.seconds;
-        sum.bytes_up += info.bytes_up;
-        sum.bytes_down += info.bytes_down;
-        sum.transfer_seconds += info.transfer_seconds;
-        sum.kernel_seconds += info.kernel_seconds;
-        sum.waited_seconds += info.waited_seconds;
-        sum.retries += info.retries;
+        add(sum, info);
     }
     sum.backend = fmt::format("{}", fmt::join(backends, ", "));
     sum.device = fmt::format("{}", fmt::join(devices, ", "));

@@ -15,8 +15,6 @@ nlohmann::ordered_json to_json(std::exception_ptr error, int rank, const std::st
 /// The exception that it was; null where it was none.
 std::exception_ptr error_of(const nlohmann::ordered_json& json);
 
-/// From what cli::fit_json made: what adds up over ranks.
-FitInfo fit_of(const nlohmann::ordered_json& json);
 /// Of all ranks: sums, and the devices that took part.
 FitInfo sum_of(const std::vector<FitInfo>& fits);
 

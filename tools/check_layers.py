@@ -19,12 +19,13 @@ BELOW = {
     "simulate": ["base", "psf", "data"],
     "analysis": ["base", "psf", "data", "detect", "fit"],
     "render": ["base", "data"],
-    "pipeline": ["base", "psf", "data", "io", "detect", "fit", "gpu", "offload"],
+    "pipeline": ["base", "psf", "data", "detect", "fit", "offload"],
+    "run": ["base", "data", "io", "gpu", "pipeline"],
     "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
             "gpu", "offload", "arrays"],
-    "bench": ["base", "psf", "data", "io", "fit", "simulate", "pipeline", "gpu", "offload", "arrays",
+    "bench": ["base", "psf", "data", "io", "fit", "simulate", "pipeline", "run", "gpu", "offload", "arrays",
               "cli"],  # the folder bench/
-    "mpi": ["base", "data", "fit", "pipeline", "cli", "gpu"],  # the folder mpi/
+    "mpi": ["base", "data", "fit", "run", "cli", "gpu"],  # the folder mpi/
     "program": ["base", "cli", "bench"],  # src/main.cpp
 }
 # The layer that each public header belongs to.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,12 +18,15 @@ enum class PixelType { uint8, uint16, float32 };
 /// Bytes of one pixel.
 constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : type == PixelType::uint16 ? 2 : 4; }
 
+/// MovieInfo::frames and the end of a FrameRange that nobody knows yet.
+constexpr std::int64_t unknown_frames = -1, unknown_end = std::numeric_limits<std::int64_t>::max();
+
 /// What is known about a movie before a pixel is read.
 struct MovieInfo {
-    std::string name;  ///< file name, for messages
-    int width = 0;     ///< px, along x (columns)
-    int height = 0;    ///< px, along y (rows)
-    std::int64_t frames = 0;
+    std::string name;         ///< file name, for messages
+    int width = 0;            ///< px, along x (columns)
+    int height = 0;           ///< px, along y (rows)
+    std::int64_t frames = 0;  ///< unknown_frames of one that is still being written
     PixelType type = PixelType::uint16;
     std::optional<double> pixel_size_nm;       ///< from the file's metadata, if it says
     std::optional<double> offset_adu;          ///< camera offset (baseline), if the metadata say

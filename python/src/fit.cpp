@@ -13,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "fit/fit_info.hpp"
 #include "fit_info.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -168,20 +169,27 @@ nb::dict columns_of(Fits&& fits) {
     return columns.take();
 }
 
+/// As Python shows them: (seconds, what), and (name, uuid, fits, seconds).
+static nb::object shown(const std::vector<FitEvent>& events) {
+    nb::list all;
+    for (const FitEvent& event : events) all.append(nb::make_tuple(event.seconds, event.what));
+    return nb::tuple(all);
+}
+
+static nb::object shown(const std::vector<GpuPart>& gpus) {
+    nb::list all;
+    for (const GpuPart& part : gpus) all.append(nb::make_tuple(part.name, part.uuid, part.fits, part.seconds));
+    return nb::tuple(all);
+}
+
+template <class Value>
+nb::object shown(const Value& value) {
+    return nb::cast(value);
+}
+
 nb::dict dict_of(const FitInfo& info) {
     nb::dict dict;
-    dict["backend"] = info.backend, dict["device"] = info.device, dict["note"] = info.note;
-    dict["decision"] = info.decision, dict["threads"] = info.threads, dict["fits"] = info.fits;
-    dict["seconds"] = info.seconds, dict["batches"] = info.batches, dict["batch_size"] = info.batch_size;
-    dict["bytes_up"] = info.bytes_up, dict["bytes_down"] = info.bytes_down;
-    dict["transfer_seconds"] = info.transfer_seconds, dict["kernel_seconds"] = info.kernel_seconds;
-    dict["waited_seconds"] = info.waited_seconds, dict["retries"] = info.retries;
-    nb::list events;
-    for (const FitEvent& event : info.events) events.append(nb::make_tuple(event.seconds, event.what));
-    dict["events"] = nb::tuple(events);
-    nb::list gpus;
-    for (const GpuPart& part : info.gpus) gpus.append(nb::make_tuple(part.name, part.uuid, part.fits, part.seconds));
-    dict["gpus"] = nb::tuple(gpus), dict["cpu_fits"] = info.cpu_fits;
+    for_each_info_field([&](const auto& field) { dict[field.name] = shown(info.*field.value); });
     return dict;
 }
 

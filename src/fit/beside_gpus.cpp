@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "fit/fit_info.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
 

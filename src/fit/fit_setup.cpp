@@ -106,39 +106,6 @@ Starts starts_of(const RoiView& rois, const FitOptions& options) {
     return starts;
 }
 
-/// "4x NVIDIA H200 + NVIDIA L4"
-static std::string names_of(const std::vector<GpuPart>& gpus) {
-    std::vector<std::pair<std::string, int>> counts;
-    for (const GpuPart& part : gpus) {
-        const auto same = std::find_if(counts.begin(), counts.end(), [&](auto& c) { return c.first == part.name; });
-        same == counts.end() ? void(counts.emplace_back(part.name, 1)) : void(++same->second);
-    }
-    std::string text;
-    for (const auto& [name, count] : counts)
-        text += fmt::format("{}{}{}", text.empty() ? "" : " + ", count > 1 ? fmt::format("{}x ", count) : "", name);
-    return text;
-}
-
-void add_gpu_part(FitInfo& sum, const FitInfo& more) {
-    sum.bytes_up += more.bytes_up, sum.bytes_down += more.bytes_down;
-    sum.transfer_seconds += more.transfer_seconds, sum.kernel_seconds += more.kernel_seconds;
-    sum.waited_seconds += more.waited_seconds, sum.retries += more.retries;
-    sum.events.insert(sum.events.end(), more.events.begin(), more.events.end());
-    sum.cpu_fits += more.cpu_fits;
-    for (const GpuPart& part : more.gpus) {
-        const auto same = std::find_if(sum.gpus.begin(), sum.gpus.end(),
-                                       [&](const GpuPart& known) { return known.uuid == part.uuid; });
-        if (same == sum.gpus.end())
-            sum.gpus.push_back(part);
-        else
-            same->fits += part.fits, same->seconds += part.seconds;
-    }
-    std::int64_t all = sum.cpu_fits;
-    for (const GpuPart& part : sum.gpus) all += part.fits;
-    for (GpuPart& part : sum.gpus) part.share = all > 0 ? double(part.fits) / double(all) : 0;
-    if (!more.gpus.empty() && sum.gpus.size() > 1) sum.device = names_of(sum.gpus);
-}
-
 RoiView view(const Rois& rois) {
     RoiView v;
     v.size = rois.size, v.count = rois.count();

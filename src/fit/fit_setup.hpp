@@ -34,7 +34,4 @@ Starts starts_of(const RoiView& rois, const FitOptions& options);
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t count)>& finished = {});
 
-/// Adds what GPUs did and what befell them, and what the CPU did.
-void add_gpu_part(FitInfo& sum, const FitInfo& more);
-
 }  // namespace glint

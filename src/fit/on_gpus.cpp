@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "fit/fit_info.hpp"
 #include "fit/fit_setup.hpp"
 #include "glint/environment.hpp"
 

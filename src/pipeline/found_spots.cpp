@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fit/fit_setup.hpp"
 #include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/neighbors.hpp"
@@ -66,18 +65,6 @@ void FoundSpots::append(const FoundSpots& more) {
     for_columns(fits, more.fits, extend);
     for (std::size_t row = from; row < fits.window.size(); ++row) fits.window[row] += std::uint32_t(windows);
     extend(scores, more.scores);
-}
-
-void add(FitInfo& sum, const FitInfo& more) {
-    if (more.fits == 0) return;
-    sum.backend = more.backend;
-    sum.device = more.device;
-    sum.fits += more.fits;
-    sum.batches += more.batches;
-    sum.batch_size = std::max(sum.batch_size, more.batch_size);
-    sum.seconds += more.seconds;
-    if (sum.note.empty()) sum.note = more.note;
-    add_gpu_part(sum, more);
 }
 
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {

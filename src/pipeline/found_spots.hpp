@@ -21,9 +21,6 @@ struct FoundSpots {
     void append(const FoundSpots& more);
 };
 
-/// Adds up how fits were run.
-void add(FitInfo& sum, const FitInfo& more);
-
 /// Fits a stack on the thread that calls.
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);
 

@@ -28,6 +28,13 @@ double width_um(const Psf& psf) {
 }
 
 FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
+    if (movie.frames == unknown_frames) {
+        if (range.begin < 0 || range.end >= 0)
+            throw OptionError(fmt::format(
+                "frames {}:{} of {}, whose end is not known yet: give a first frame alone, or wait for its end",
+                range.begin, range.end, movie.name));
+        return {range.begin, unknown_end};
+    }
     if (movie.frames > std::numeric_limits<std::uint32_t>::max())
         throw InputError(fmt::format("{}: {} frames are more than a frame number can count", movie.name, movie.frames));
     if (range.end < 0) range.end = movie.frames;
@@ -81,8 +88,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
-    like.width = movie.width, like.height = movie.height, like.frames = movie.frames;
-    like.history = {history_of(movie, job.options, job.frames)};
+    like.width = movie.width, like.height = movie.height;
     return like;
 }
 
@@ -114,7 +120,14 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         throw OptionError("start values cannot be given: the pipeline finds the spots itself");
     Detector(job.camera, detect_options(job));
     job.like = template_row(job, movie);
+    if (movie.frames != unknown_frames) set_end(job, movie, job.frames.end);
     return job;
+}
+
+void set_end(Job& job, const MovieInfo& movie, std::int64_t end) {
+    job.frames = checked_range(movie, {job.frames.begin, end});
+    job.like.frames = movie.frames;
+    job.like.history = {history_of(movie, job.options, job.frames)};
 }
 
 }  // namespace glint

@@ -5,7 +5,6 @@
 #include "glint/camera.hpp"
 #include "glint/detect.hpp"
 #include "glint/localize.hpp"
-#include "pipeline/journal.hpp"
 
 namespace glint {
 
@@ -13,7 +12,7 @@ namespace glint {
 struct Job {
     CameraView camera;
     LocalizeOptions options;
-    FrameRange frames;
+    FrameRange frames;   ///< to unknown_end as long as the movie's frames are unknown
     Localizations like;  ///< one row: which columns the output has; and its metadata
     double pixel_size_um = 0;
     double duplicate_radius_px = 0;
@@ -27,7 +26,7 @@ DetectOptions detect_options(const Job& job);
 /// Throws OptionError for every option that the work would refuse later.
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);
 
-/// What the result depends on (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie.
-Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
+/// Of a job whose end was not known when it was made. `movie` knows it by now.
+void set_end(Job& job, const MovieInfo& movie, std::int64_t end);
 
 }  // namespace glint

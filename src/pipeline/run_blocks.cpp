@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "fit/fit_setup.hpp"
+#include "fit/fit_info.hpp"
 #include "fit/on_gpus.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -29,6 +29,8 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     const std::size_t frame_bytes = std::size_t(movie.width) * movie.height * bytes_of(movie.type);
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
+
+constexpr std::int64_t long_movie = 10000;  // frames; what one whose end is not known is taken for
 
 struct CpuBlock : Block {
     FrameBlock frames;
@@ -57,7 +59,7 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
 /// How fast the CPU is with this movie, from a few of its frames, which count for nothing else.
 void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::int64_t frames = 2 * job.threads;
-    if (job.frames.end - job.frames.begin < 10 * frames) return;
+    if (job.frames.end == unknown_end || job.frames.end - job.frames.begin < 10 * frames) return;
     FrameRange few{job.frames.begin, job.frames.begin + frames};
     const NextFrames next = [&] { return std::exchange(few, {}); };
     const std::function<void(BlockResult)> drop = [](BlockResult) {};
@@ -74,7 +76,7 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
                                        FitInfo& info) {
     const FitOptions& options = job.options.fit;
     if (environment::backend(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
-    const offload::Work work = movie_work(movie.info(), job, frames);
+    const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
     const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, false);
     info.decision = decision.reason();
@@ -105,7 +107,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
             advisor.opened(device.uuid, seconds, device.context());
         };
     const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
-    info.fits = frames;  // what is told of, where the GPU does not get to the end
+    info.fits = frames == unknown_end ? long_movie : frames;  // what is told of, where the GPU does not get to the end
     try {
         const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
         if (!done) info.note = why_cpu(pool, blocks.finished(), info);
@@ -118,12 +120,6 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
 }
 
 }  // namespace
-
-BlocksDone run_blocks(Movie& movie, const Job& job, std::int64_t begin, const std::function<void(BlockResult)>& sink) {
-    FrameRange all{begin, job.frames.end};
-    return run_blocks(
-        movie, job, all.end - all.begin, [&] { return std::exchange(all, {}); }, sink);
-}
 
 std::int64_t frames_at_once(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     return plan_of(movie, job, frames).frames * std::int64_t(job.threads);

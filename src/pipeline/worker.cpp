@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/worker.hpp"
 
+#include "fit/fit_info.hpp"
+
 namespace glint {
 namespace {
 

@@ -9,8 +9,8 @@
 #include "io/picasso/metadata.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/ome_set.hpp"
-#include "pipeline/hash.hpp"
-#include "pipeline/parts.hpp"
+#include "run/finished_frames.hpp"
+#include "run/hash.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace glint::fuzz {
@@ -48,20 +48,20 @@ inline void records(Bytes bytes) {
     const Fingerprint fingerprint = {{"movie", "m"}};
     const auto read = [&](const std::filesystem::path& path) {
         try {
-            Parts parts(fingerprint, layout, {0, 1000});
-            parts.add(path, [](const BlockResult& block) {
+            FinishedFrames finished(fingerprint, layout, {0, 1000});
+            finished.add(path, [](const BlockResult& block) {
                 if (block.rows.x_px.size() != block.rows.size() || block.frames() < 1) std::abort();
             });
-            for (const FrameRange& gap : parts.gaps())
+            for (const FrameRange& gap : finished.gaps())
                 if (gap.begin < 0 || gap.begin >= gap.end || gap.end > 1000) std::abort();
-            parts.for_each([](const BlockResult&) {});
+            finished.for_each([](const BlockResult&) {});
         } catch (const Error&) {
         }
     };
     read(written(bytes, "any.part"));
     RecordFile file(scratch_folder() / "one.part", layout);
     file.open(O_RDWR | O_CREAT | O_TRUNC);
-    file.start_anew(fingerprint);
+    file.start(fingerprint);
     std::string record(bytes.begin(), bytes.end());
     const std::uint64_t hash = hash_of(record.data(), record.size());
     record.append(reinterpret_cast<const char*>(&hash), sizeof hash);

@@ -14,6 +14,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
+#include "cli/info_json.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -73,14 +74,13 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
                   std::int64_t hidden) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
     if (flags.console.json) {
-        nlohmann::ordered_json result{{"output", flags.out},      {"fits", info.fits},
-                                      {"localizations", written}, {"not_converged", not_converged},
-                                      {"hidden_rows", hidden},    {"fits_per_s", rate},
-                                      {"seconds", info.seconds},  {"backend", info.backend},
-                                      {"device", info.device},    {"threads", info.threads},
-                                      {"batches", info.batches},  {"batch_size", info.batch_size},
-                                      {"note", info.note}};
-        result.update(gpu_json(info));
+        nlohmann::ordered_json result{{"output", flags.out},
+                                      {"localizations", written},
+                                      {"not_converged", not_converged},
+                                      {"hidden_rows", hidden},
+                                      {"fits_per_s", rate}};
+        result.update(info_json(info, InfoGroup::fit));
+        result.update(info_json(info, InfoGroup::gpu));
         return print_json(result);
     }
     Summary summary;

@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/info_json.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
@@ -223,14 +224,6 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json fit_json(const FitInfo& info) {
-    return {{"backend", info.backend},        {"device", info.device},
-            {"threads", info.threads},        {"fits", info.fits},
-            {"batches", info.batches},        {"batch_size", info.batch_size},
-            {"thread_seconds", info.seconds}, {"note", info.note},
-            {"gpu", gpu_json(info)}};
-}
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
     OpenedTask opened{open_movies(task.movies), {}, flags.options};

@@ -47,9 +47,6 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
 using LocalizeTaskBy = std::function<LocalizeResult(const LocalizeTask& task, OpenedTask& opened, Console& console,
                                                     nlohmann::ordered_json& more)>;
 
-/// How the fits were run.
-nlohmann::ordered_json fit_json(const FitInfo& info);
-
 /// The subcommand, with all flags but no footer. `flags` must outlive it.
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags);
 /// All that the command line names, one task after the other. Returns the exit code.

@@ -108,27 +108,6 @@ void add_gpu_lines(Summary& summary, const FitInfo& info) {
     if (with_cpu) summary.add("CPU", fmt::format("{} fits, {:.1f} %", with_commas(info.cpu_fits), 100 * (1 - shares)));
 }
 
-nlohmann::ordered_json gpu_json(const FitInfo& info) {
-    auto gpus = nlohmann::ordered_json::array();
-    for (const GpuPart& part : info.gpus)
-        gpus.push_back({{"name", part.name},
-                        {"uuid", part.uuid},
-                        {"fits", part.fits},
-                        {"seconds", part.seconds},
-                        {"share", part.share}});
-    auto events = nlohmann::ordered_json::array();
-    for (const FitEvent& event : info.events) events.push_back({{"seconds", event.seconds}, {"what", event.what}});
-    return {{"bytes_up", info.bytes_up},
-            {"bytes_down", info.bytes_down},
-            {"transfer_s", info.transfer_seconds},
-            {"kernel_s", info.kernel_seconds},
-            {"waited_s", info.waited_seconds},
-            {"retries", info.retries},
-            {"gpus", gpus},
-            {"cpu_fits", info.cpu_fits},
-            {"events", events}};
-}
-
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags) {
     std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
     if (flags.gpu_memory.find('%') != std::string::npos)

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/console.hpp"
@@ -38,8 +37,6 @@ gpu::LeaseRequest lease_request(const BackendFlags& flags);
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
 /// What each GPU did, where it was more than one, or one and the CPU.
 void add_gpu_lines(Summary& summary, const FitInfo& info);
-/// FitInfo::events and the figures of the GPUs.
-nlohmann::ordered_json gpu_json(const FitInfo& info);
 /// Of --gpu-memory; a share is that of the first GPU that can be used.
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags);
 

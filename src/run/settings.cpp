@@ -1,17 +1,26 @@
-// What a result depends on, in words and hashes.
+// A job's settings: as text and hashes, and in a file as one JSON object on a line, which YAML reads too.
 // SPDX-License-Identifier: MIT
+#include "run/settings.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
+#include "glint/localization_io.hpp"
 #include "glint/version.hpp"
-#include "pipeline/hash.hpp"
-#include "pipeline/job.hpp"
+#include "run/hash.hpp"
+#include "run/table_bytes.hpp"
 
 namespace glint {
 namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::string_view key = "Settings: ";
+
+bool is_setting(const std::string& name) { return name != "glint version" && name != "instruction set"; }
 
 const char* name_of(PixelType type) {
     return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
@@ -35,12 +44,12 @@ std::string psf_text(const Psf& psf) {
 
 /// A few frames, first and last among them: enough to tell movies apart, and read in no time.
 std::string content_text(Movie& movie) {
-    constexpr std::int64_t samples = 16;
+    const bool ends = movie.info().frames != unknown_frames;
+    const std::int64_t samples = ends ? 16 : 1, last = ends ? movie.info().frames - 1 : 0;
     Hash hash;
     FrameBlock block;
-    const std::int64_t last = movie.info().frames - 1;
     for (std::int64_t k = 0; k < samples; ++k) try {
-            movie.read(last * k / (samples - 1), 1, block);
+            movie.read(last * k / std::max<std::int64_t>(samples - 1, 1), 1, block);
             hash.add(block.bytes.data(), block.frame_bytes());
         } catch (const InputError&) {
             hash.add("unreadable", 10);  // the run will come to it, and keep the frames before
@@ -59,6 +68,11 @@ std::string camera_text(const Camera& camera) {
                        camera.roi_y);
 }
 
+/// "500", or "?" of one that is still being written.
+std::string count_text(std::int64_t frames) {
+    return frames == unknown_frames || frames == unknown_end ? "?" : std::to_string(frames);
+}
+
 }  // namespace
 
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
@@ -69,9 +83,10 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"glint version", version()},
         {"instruction set", active_isa()},
         {"movie", as_utf8(info.name)},
-        {"movie size", fmt::format("{}x{}, {} frames, {}", info.width, info.height, info.frames, name_of(info.type))},
+        {"movie size",
+         fmt::format("{}x{}, {} frames, {}", info.width, info.height, count_text(info.frames), name_of(info.type))},
         {"movie content", content_text(movie)},
-        {"frames", fmt::format("{}:{}", job.frames.begin, job.frames.end)},
+        {"frames", fmt::format("{}:{}", job.frames.begin, count_text(job.frames.end))},
         {"PSF", psf_text(options.psf)},
         {"pixel size", fmt::format("{} nm", options.pixel_size_nm)},
         {"ROI size", fmt::format("{} px", options.roi_size)},
@@ -87,6 +102,29 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"camera QE", field_text(camera.relative_qe)},
         {"columns", TableLayout(job.like).names()},
     };
+}
+
+std::string settings_text(const Fingerprint& fingerprint) {
+    Json settings;
+    for (const auto& [name, value] : fingerprint)
+        if (is_setting(name)) settings[name] = value;
+    return std::string(key) + settings.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Fingerprint> settings_of(const std::filesystem::path& file) {
+    const std::vector<std::string> history = read_history(file);
+    for (auto step = history.rbegin(); step != history.rend(); ++step) {
+        const std::size_t begin = step->starts_with(key) ? 0 : step->find("\n" + std::string(key));
+        if (begin == step->npos) continue;
+        const std::size_t value = step->find(key, begin) + key.size();
+        const Json settings = Json::parse(step->substr(value, step->find('\n', value) - value), nullptr, false);
+        if (!settings.is_object()) return {};
+        Fingerprint fingerprint;
+        for (const auto& [name, text] : settings.items())
+            if (text.is_string()) fingerprint.emplace_back(name, text);
+        return fingerprint;
+    }
+    return {};
 }
 
 }  // namespace glint

@@ -8,6 +8,9 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/localize.hpp"
+#include "run/run.hpp"
+#include "run/run_files.hpp"
+#include "run/settings.hpp"
 #include "tests/noise_frames.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -82,6 +85,19 @@ class TroubledMovie : public Movie {
     std::unique_ptr<Movie> movie_ = movie();
     std::int64_t frame_;
     StopFlag* stop_;
+};
+
+/// Still being written: how many frames there are becomes known at the end.
+class GrowingMovie : public Movie {
+  public:
+    GrowingMovie() : info_(movie_->info()) { info_.frames = unknown_frames; }
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override { movie_->read(first, count, block); }
+    void end() { info_.frames = frames; }
+
+  private:
+    std::unique_ptr<Movie> movie_ = movie();
+    MovieInfo info_;
 };
 
 class Pipeline : public ::testing::Test {
@@ -217,6 +233,93 @@ TEST_F(Pipeline, resumes_from_a_journal_cut_anywhere_to_the_same_bytes) {
         localize(*movie(), camera(), out, how);
         EXPECT_EQ(read_bytes(out), expected) << "cut at " << cut;
     }
+}
+
+// Frames come a few at a time, the run is interrupted twice, and nobody knows the end until it is there.
+TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
+    localize(*movie(), camera(), folder_ / "known.hdf5", options());
+    const auto out = folder_ / "grown.hdf5";
+    const Camera of = camera();
+    std::int64_t there = 0;
+    for (const std::int64_t until : {17, 30, frames}) {
+        GrowingMovie growing;
+        LocalizeOptions how = options();
+        how.resume = there > 0;
+        Job job = make_job(growing.info(), of, how);
+        Run run(growing, of, out, job, Writers::this_process);
+        ASSERT_EQ(run.finished_frames(), there);
+        ASSERT_EQ(run.to_do().size(), 1u);
+        EXPECT_EQ(run.to_do().front().begin, there);
+        EXPECT_EQ(run.to_do().front().end, unknown_end);
+        const auto next = [&] {
+            const FrameRange some{there, std::min<std::int64_t>(there + 7, until)};
+            there = some.end;
+            return some;
+        };
+        const PartDone done =
+            run_part(growing, job, unknown_end, next, [&](const BlockResult& block) { run.append(block); });
+        if (until == frames) growing.end(), run.end_at(frames);
+        const LocalizeResult result = run.finish({}, done.error);
+        EXPECT_EQ(result.complete, until == frames);
+        EXPECT_EQ(result.written, until == frames ? out : partial_path(out));
+        EXPECT_EQ(result.frames, until);
+    }
+    EXPECT_EQ(read_bytes(out), read_bytes(folder_ / "known.hdf5"));
+    EXPECT_EQ(read_bytes(folder_ / "grown.yaml"), read_bytes(folder_ / "known.yaml"));
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{"grown.hdf5", "grown.yaml", "known.hdf5", "known.yaml"}));
+}
+
+// A run of one process that is finished by one of several, and the other way round; killed at the end, when the output has
+// its name and the journal has joined the parts, it is taken for finished.
+TEST_F(Pipeline, goes_on_with_records_in_a_journal_and_in_parts) {
+    const std::string expected = reference();
+    const auto out = folder_ / "out.csv";
+    const LocalizeResult first = stopped_at(20, out);
+    LocalizeOptions how = options();
+    how.resume = true;
+    const Camera of = camera();
+    const auto whole = movie();
+    Job job = make_job(whole->info(), of, how);
+    {
+        Run run(*whole, of, out, job, Writers::several);
+        const auto part = part_path(out, run.name(), 3);
+        const auto records = new_part(part, run.fingerprint(), TableLayout(job.like));
+        FrameRange some{first.frames, frames - 10};
+        const PartDone done = run_part(
+            *whole, job, frames, [&] { return std::exchange(some, {}); },
+            [&](const BlockResult& block) { records->append(block); });
+        const LocalizeResult result = run.finish({part}, done.error);
+        EXPECT_FALSE(result.complete);
+        EXPECT_EQ(result.frames, frames - 10);
+    }
+    const LocalizeResult rest = localize(*movie(), camera(), out, how);
+    EXPECT_EQ(rest.resumed_frames, frames - 10);
+    EXPECT_EQ(read_bytes(out), expected);
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.csv", "reference.csv"}));
+
+    const LocalizeResult again = stopped_at(20, folder_ / "other.csv");
+    std::filesystem::create_directory(parts_path(out));
+    std::filesystem::rename(journal_path(folder_ / "other.csv"), part_path(out, "run", 99999));
+    {
+        const auto records = new_part(part_path(out, "run", 0), fingerprint_of(*whole, of, job), TableLayout(job.like));
+        FrameRange some{again.frames, frames};
+        run_part(
+            *whole, job, frames, [&] { return std::exchange(some, {}); },
+            [&](const BlockResult& block) { records->append(block); });
+    }
+    EXPECT_TRUE(localize(*movie(), camera(), out, how).complete) << "the output is there already, and is its own";
+    EXPECT_EQ(read_bytes(out), expected);
+}
+
+TEST_F(Pipeline, a_journal_that_is_none_is_left_alone) {
+    folder_.write("out.csv.journal", "my notes, not yours");
+    for (const bool resume : {false, true})
+        for (const bool overwrite : {false, true}) {
+            LocalizeOptions how = options();
+            how.resume = resume, how.overwrite = overwrite;
+            EXPECT_NE(message_of(how, "out.csv").find("no journal"), std::string::npos);
+        }
+    EXPECT_EQ(read_bytes(folder_ / "out.csv.journal"), "my notes, not yours");
 }
 
 TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {

@@ -1,4 +1,4 @@
-// A file of finished blocks: what it was made for, then one record a block, each with its checksum.
+// A file of finished blocks: the fingerprint of their run, then one record a block, each with its checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,18 +10,14 @@
 #include <vector>
 
 #include "pipeline/block_result.hpp"
-#include "pipeline/table_bytes.hpp"
+#include "run/fingerprint.hpp"
+#include "run/table_bytes.hpp"
 
 namespace glint {
 
-/// Everything that a result depends on, by name: a journal may be continued only where all of it is the same.
-using Fingerprint = std::vector<std::pair<std::string, std::string>>;
-
-/// What differs, for a person: "threshold (5 then, 6 now); ...".
-std::string differences(const Fingerprint& then, const Fingerprint& now);
-
 /// Append-only, little-endian: magic, fingerprint as JSON, records. Whatever stops the process that writes it, it is
-/// valid up to its last whole record. Not thread-safe. All throw OutputError and InputError that name the file.
+/// valid up to its last whole record. One that this object made or locked, and that holds no record, is removed when it is closed. Not
+/// thread-safe. All functions throw OutputError and InputError that name the file.
 class RecordFile {
   public:
     using Visit = std::function<void(BlockResult)>;
@@ -39,14 +35,12 @@ class RecordFile {
     void close();
     /// Removes the file, unless another one stands under its name by now. False where it cannot be removed.
     bool remove();
-    bool is_open() const { return descriptor_ >= 0; }
-    int descriptor() const { return descriptor_; }
     const std::filesystem::path& path() const { return path_; }
 
     /// False for a new file (empty, or torn before its header was whole). InputError: it is something else.
     bool read_header(Fingerprint& fingerprint);
     /// Drops what is there, and writes the header.
-    void start_anew(const Fingerprint& fingerprint);
+    void start(const Fingerprint& fingerprint);
     /// Whether there is anything behind the header.
     bool holds_records() const { return file_size() > records_begin_; }
     std::uint64_t records_begin() const { return records_begin_; }
@@ -62,12 +56,14 @@ class RecordFile {
     void sync();
 
   private:
+    bool is_empty() const;
     void read_at(std::uint64_t offset, void* to, std::size_t count) const;
     void write_at_end(const std::vector<char>& bytes);
 
     std::filesystem::path path_;
     TableLayout layout_;
     int descriptor_ = -1;
+    bool ours_ = false;  ///< made or locked by this object
     std::uint64_t records_begin_ = 0, end_ = 0;
     std::vector<char> bytes_;
 };

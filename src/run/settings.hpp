@@ -1,4 +1,4 @@
-// The settings of a run, kept in the file that it wrote.
+// The settings of a run: its fingerprint, and how the file that it wrote tells it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,9 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "pipeline/record_file.hpp"
+#include "glint/camera.hpp"
+#include "glint/movie.hpp"
+#include "pipeline/job.hpp"
+#include "run/fingerprint.hpp"
 
 namespace glint {
+
+/// Of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; of one whose end is not
+/// known, the first.
+Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
 
 /// A line of YAML for the history of the result. Without what says how the result was computed and not which one was
 /// asked for (version, instruction set).

@@ -1,6 +1,6 @@
 // One line, "HOST PROCESS START RUN BEAT", opened and closed at each look: that is what network file systems keep in step.
 // SPDX-License-Identifier: MIT
-#include "pipeline/run_owner.hpp"
+#include "run/run_owner.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Totals, warnings, the file.
 // SPDX-License-Identifier: MIT
-#include "pipeline/outcome.hpp"
+#include "run/output.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
-#include "pipeline/settings.hpp"
+#include "run/settings.hpp"
 
 namespace glint {
 
@@ -51,10 +51,6 @@ void check_output(const fs::path& out, const LocalizeOptions& options, const Mov
 
 void check_partial(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {
     check_localizations_output(partial_path(out), if_partial_exists(options), movie.files);
-}
-
-JournalStart start_of(const LocalizeOptions& options) {
-    return options.resume ? JournalStart::resume : options.overwrite ? JournalStart::overwrite : JournalStart::fresh;
 }
 
 void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint) {

@@ -1,6 +1,6 @@
 // Columns to bytes and back.
 // SPDX-License-Identifier: MIT
-#include "pipeline/table_bytes.hpp"
+#include "run/table_bytes.hpp"
 
 #include <cstring>
 

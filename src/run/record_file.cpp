@@ -1,6 +1,6 @@
 // Writing, checking and reading records.
 // SPDX-License-Identifier: MIT
-#include "pipeline/record_file.hpp"
+#include "run/record_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_lock.hpp"
-#include "pipeline/hash.hpp"
+#include "run/hash.hpp"
 
 namespace glint {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the journal is little-endian");
 static_assert(sizeof(float) == 4);
 
-constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '1'};
+constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '2'};
 constexpr std::uint32_t record_tag = 0x314b4c42;  // "BLK1"
 constexpr std::uint64_t longest_header = 1 << 20;
 
@@ -44,20 +44,10 @@ static_assert(sizeof(RecordHead) == 64);
 
 }  // namespace
 
-std::string differences(const Fingerprint& then, const Fingerprint& now) {
-    std::string text;
-    for (const auto& [name, value] : now) {
-        std::string old = "unknown";
-        for (const auto& [old_name, old_value] : then)
-            if (old_name == name) old = old_value;
-        if (old != value) text += fmt::format("{}{} ({} then, {} now)", text.empty() ? "" : "; ", name, old, value);
-    }
-    return text;
-}
-
 void RecordFile::open(int flags) {
     close();
     descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
+    ours_ = descriptor_ >= 0 && (flags & O_EXCL);
     if (descriptor_ >= 0) return;
     if (flags & O_CREAT) throw_output_error(path_, errno);
     throw InputError(fmt::format("{}: cannot be opened: {}", path_.string(), std::strerror(errno)));
@@ -72,13 +62,23 @@ void RecordFile::open_locked() {
                 fmt::format("{} is in use: another glint writes this output now; wait for it, or give "
                             "another output",
                             path_.string()));
-        if (still_names(path_, descriptor_)) return;
+        ours_ = still_names(path_, descriptor_);
+        if (ours_) return;
     }
     throw OutputError(fmt::format("{}: other processes make and remove it all the time", path_.string()));
 }
 
 void RecordFile::close() {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+    if (descriptor_ < 0) return;
+    if (ours_ && is_empty() && still_names(path_, descriptor_)) ::unlink(path_.c_str());
+    ::close(std::exchange(descriptor_, -1));
+}
+
+/// Nothing, or a header of this format alone. Somebody else's file, whose header was not read, is not.
+bool RecordFile::is_empty() const {
+    struct stat status {};
+    if (::fstat(descriptor_, &status) != 0) return false;
+    return status.st_size == 0 || (records_begin_ > 0 && std::uint64_t(status.st_size) <= records_begin_);
 }
 
 bool RecordFile::remove() {
@@ -99,10 +99,8 @@ void RecordFile::read_at(std::uint64_t offset, void* to, std::size_t count) cons
         const ssize_t got = ::pread(descriptor_, next, count, off_t(offset));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
-            throw InputError(fmt::format("{}: cannot be read: {}", path_.string(),
-                                         got < 0 ? std::strerror(errno)
-                                                 : "it "
-                                                   "shrank"));
+            throw InputError(
+                fmt::format("{}: cannot be read: {}", path_.string(), got < 0 ? std::strerror(errno) : "it shrank"));
         next += got, offset += std::uint64_t(got), count -= std::size_t(got);
     }
 }
@@ -143,7 +141,7 @@ bool RecordFile::read_header(Fingerprint& fingerprint) {
     return true;
 }
 
-void RecordFile::start_anew(const Fingerprint& fingerprint) {
+void RecordFile::start(const Fingerprint& fingerprint) {
     const std::string text = nlohmann::json(fingerprint).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     Header header{};
     std::memcpy(header.magic, magic, sizeof magic);

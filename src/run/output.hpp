@@ -1,4 +1,4 @@
-// What the ways of localizing a movie into a file have in common: totals, warnings, the file itself.
+// What comes out of a run: totals, warnings, the file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,6 +9,7 @@
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
+#include "run/fingerprint.hpp"
 
 namespace glint {
 
@@ -33,7 +34,6 @@ void check_output(const std::filesystem::path& out, const LocalizeOptions& optio
 /// The same for the partial file, which a stop writes and a complete run removes. One without a journal may be all that is
 /// left of an earlier run, and is refused unless `options` say resume or overwrite.
 void check_partial(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
-JournalStart start_of(const LocalizeOptions& options);
 
 /// Hands each finished block on, in the order of frames.
 using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;

@@ -1,0 +1,110 @@
+"""Options and figures of a fit are declared in C++ and named again in Python, in docstrings and on the command line. This holds
+them together: a field that one of these lacks, or gives another default, fails here."""
+import dataclasses
+import inspect
+import pathlib
+import re
+import subprocess
+
+import glint
+import pytest
+from glint import _core
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(glint.__file__).resolve().parents[2] / "bin" / "glint"
+
+# A field of the C++ struct: the keyword in Python, and the flag. None: it has none there.
+FIT = {
+    "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
+    "gpu_batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
+    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "weigh": ("weigh", "--always-gpu"),
+    "restart_batches": (None, "--restart-batches"), "max_iterations": ("max_iterations", "--max-iterations"),
+    "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
+    "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
+    "on_wait": ("on_wait", None), "log": ("log", "--gpu-log"), "on_decision": (None, "--explain"), "start": ("start", None),
+    "stop": (None, None), "progress": ("progress", "--quiet"),
+}
+LOCALIZE = {
+    "psf": ("psf", "--psf"), "pixel_size_nm": ("camera", "--pixel-size"), "roi_size": ("roi_size", "--roi"),
+    "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "fit": (None, None),
+    "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "threads": ("threads", "--threads"),
+    "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "resume": ("resume", "--resume"),
+    "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
+}
+# localize() bounds positions and widths by itself, cuts batches as it reads, and finds the starts.
+FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start"}
+NOT_GIVEN = {None, 0, 0.0, -1}  # each stands for "chosen by the library" where it is a field's default
+BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
+
+COMMANDS = [("fit", glint.fit, FIT, "FitOptions", "fit.hpp"), ("localize", glint.localize, LOCALIZE, "LocalizeOptions", "localize.hpp"),
+            ("localize", glint.localize, {k: v for k, v in FIT.items() if k not in FIT_ALONE}, "FitOptions", None)]
+
+
+def fields_of(struct, header):
+    """The names of a struct's fields, from the public header."""
+    path = SOURCE / "include/glint" / header
+    if not path.exists():
+        pytest.skip(f"{path} is not here: the package is installed without its sources")
+    body = re.search(rf"^struct {struct} \{{\n(.*?)^\}};", path.read_text(), re.M | re.S)[1]
+    body = re.sub(r"//.*", "", body)
+    names = []
+    for statement in body.split(";"):
+        statement = re.sub(r"\{[^}]*\}", "", statement)
+        first, *more = re.sub(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>", "", statement).split(",")
+        if found := re.search(r"(\w+)\s*(?:=.*)?$", first.strip(), re.S):
+            names += [found[1]] + [m.split("=")[0].strip() for m in more]
+    return names
+
+
+def test_fields_are_found_in_the_header():
+    assert fields_of("FitEvent", "fit.hpp") == ["seconds", "what"]
+
+
+@pytest.mark.parametrize("table, struct, header", [(FIT, "FitOptions", "fit.hpp"), (LOCALIZE, "LocalizeOptions", "localize.hpp")])
+def test_every_option_of_the_library_is_known_here(table, struct, header):
+    assert sorted(fields_of(struct, header)) == sorted(table)
+    bound = {name for name in dir(getattr(_core, struct)) if not name.startswith("_")}
+    assert bound <= set(table)
+
+
+@pytest.mark.parametrize("command, function, table, struct, _", COMMANDS)
+def test_options_have_one_default_and_are_explained(command, function, table, struct, _):
+    parameters = inspect.signature(function).parameters
+    core = getattr(_core, struct)()
+    explained = function.__doc__ + (glint.fit.__doc__ if command == "localize" else "")
+    for field, (keyword, _flag) in table.items():
+        if keyword is None:
+            continue
+        assert keyword in parameters, f"glint.{command} does not take {keyword}"
+        assert re.search(rf"\b{keyword}\b", explained), f"the docstring of glint.{command} does not explain {keyword}"
+        if not hasattr(core, field) or field in BY_CALL:
+            continue
+        default, given = parameters[keyword].default, getattr(core, field)
+        if isinstance(default, str):
+            continue  # of the choice, which is "auto" where the library's own is the CPU
+        if default is None:
+            assert given in NOT_GIVEN, f"{keyword}: None in Python, {given} in C++"
+        else:
+            assert default == pytest.approx(given), f"{keyword}: {default} in Python, {given} in C++"
+
+
+@pytest.mark.parametrize("command, _function, table, struct, _", COMMANDS)
+def test_options_are_flags_of_the_command_with_the_same_default(command, _function, table, struct, _):
+    if not PROGRAM.exists():
+        pytest.skip(f"{PROGRAM} is not here: the package is installed without the program")
+    text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
+    core = getattr(_core, struct)()
+    for field, (_keyword, flag) in table.items():
+        if flag is None or (command == "localize" and field in ("gpu_batch_size", "restart_batches")):
+            continue
+        line = re.search(rf"^ .*{flag}\b.*$", text, re.M)
+        assert line, f"glint {command} has no {flag}"
+        shown = re.search(rf"{flag} \w+ \[([\d.]+)\]", line[0])
+        if shown and hasattr(core, field):
+            assert float(shown[1]) == pytest.approx(getattr(core, field)), f"{flag}"
+
+
+def test_figures_of_a_fit_are_those_of_the_library(psf, camera):
+    rois, _ = glint.simulate_rois(10, psf, camera, seed=1)
+    names = [field.name for field in dataclasses.fields(glint.fit(rois, psf, camera).info)]
+    assert sorted(names) == sorted(fields_of("FitInfo", "fit.hpp"))

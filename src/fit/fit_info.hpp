@@ -1,0 +1,60 @@
+// The record of a fit (FitInfo), described once: all that sums, prints, sends or shows a record goes through this list.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/fit.hpp"
+
+namespace glint {
+
+/// How the figures of several parts of one fit become one.
+enum class Combined {
+    total,  ///< added
+    largest,
+    first,  ///< the first that says something
+    apart   ///< by what adds them up (fit_info.cpp)
+};
+
+/// Whose figure it is: of every fit, or of what GPUs did and what befell them.
+enum class InfoGroup { fit, gpu };
+
+template <class Value>
+struct InfoField {
+    const char* name;  ///< in C++ and Python
+    const char* json;  ///< in --json, and between the ranks of glint-mpi
+    Value FitInfo::*value;
+    InfoGroup group;
+    Combined combined;
+};
+
+/// Calls visit(InfoField) for each field, in the order in which they are printed.
+template <class Visit>
+void for_each_info_field(const Visit& visit) {
+    using enum InfoGroup;
+    using enum Combined;
+    visit(InfoField{"backend", "backend", &FitInfo::backend, fit, apart});
+    visit(InfoField{"device", "device", &FitInfo::device, fit, apart});
+    visit(InfoField{"threads", "threads", &FitInfo::threads, fit, apart});
+    visit(InfoField{"fits", "fits", &FitInfo::fits, fit, total});
+    visit(InfoField{"batches", "batches", &FitInfo::batches, fit, total});
+    visit(InfoField{"batch_size", "batch_size", &FitInfo::batch_size, fit, largest});
+    visit(InfoField{"seconds", "seconds", &FitInfo::seconds, fit, total});
+    visit(InfoField{"note", "note", &FitInfo::note, fit, first});
+    visit(InfoField{"decision", "decision", &FitInfo::decision, fit, first});
+    visit(InfoField{"bytes_up", "bytes_up", &FitInfo::bytes_up, gpu, total});
+    visit(InfoField{"bytes_down", "bytes_down", &FitInfo::bytes_down, gpu, total});
+    visit(InfoField{"transfer_seconds", "transfer_s", &FitInfo::transfer_seconds, gpu, total});
+    visit(InfoField{"kernel_seconds", "kernel_s", &FitInfo::kernel_seconds, gpu, total});
+    visit(InfoField{"waited_seconds", "waited_s", &FitInfo::waited_seconds, gpu, total});
+    visit(InfoField{"retries", "retries", &FitInfo::retries, gpu, total});
+    visit(InfoField{"gpus", "gpus", &FitInfo::gpus, gpu, apart});
+    visit(InfoField{"cpu_fits", "cpu_fits", &FitInfo::cpu_fits, gpu, total});
+    visit(InfoField{"events", "events", &FitInfo::events, gpu, apart});
+}
+
+/// Adds what GPUs did and what befell them, and what the CPU did beside them.
+void add_gpu_part(FitInfo& sum, const FitInfo& more);
+
+/// Adds a part of one process: all but its threads, which are the same. One without fits adds nothing.
+void add(FitInfo& sum, const FitInfo& more);
+
+}  // namespace glint

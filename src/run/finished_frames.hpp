@@ -1,0 +1,50 @@
+// Which frames of a run are finished: an index of the whole records in its journal and in the files of its processes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/movie.hpp"
+#include "run/record_file.hpp"
+
+namespace glint {
+
+/// Frames that no record covers are gaps; of records that overlap the first one counts. Not thread-safe.
+class FinishedFrames {
+  public:
+    FinishedFrames(const Fingerprint& fingerprint, const TableLayout& layout, FrameRange frames)
+        : fingerprint_(fingerprint), layout_(layout), frames_(frames) {}
+
+    /// Takes the records of a file; `taken` hears of each one that counts. Returns where the last whole record ends, 0 when
+    /// there is none. Throws InputError, and OptionError for a file that was begun with another fingerprint.
+    std::uint64_t add(const std::filesystem::path& path, const RecordFile::Visit& taken);
+    /// Takes the last record of a file that is being written, and which this index does not own; it began at `offset`.
+    void add_last(const RecordFile& file, std::uint64_t offset, const BlockResult& block);
+    /// Of a run whose end was not known.
+    void end_at(std::int64_t end) { frames_.end = end; }
+
+    /// In order.
+    std::vector<FrameRange> gaps() const;
+    /// Each record, in the order of frames, one in memory at a time.
+    void for_each(const RecordFile::Visit& visit) const;
+
+  private:
+    struct Place {
+        const RecordFile* file = nullptr;
+        std::uint64_t offset = 0, end = 0;
+        std::int64_t end_frame = 0;
+    };
+    bool is_free(const BlockResult& block) const;
+
+    Fingerprint fingerprint_;
+    TableLayout layout_;
+    FrameRange frames_;
+    std::vector<std::unique_ptr<RecordFile>> files_;
+    std::map<std::int64_t, Place> records_;  ///< by first frame
+};
+
+}  // namespace glint

@@ -1,0 +1,225 @@
+// Beginning, filling and finishing a run.
+// SPDX-License-Identifier: MIT
+#include "run/run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "glint/error.hpp"
+#include "glint/gpu/error.hpp"
+#include "io/files/atomic_file.hpp"
+#include "run/run_files.hpp"
+#include "run/settings.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Also throws InputError where `path` is no file of ours, which is not to be written over.
+bool holds_records(const fs::path& path, const TableLayout& layout) {
+    RecordFile file(path, layout);
+    Fingerprint ignored;
+    file.open(O_RDONLY);
+    return file.read_header(ignored) && file.holds_records();
+}
+
+void make_folder(const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directory(folder, failed);
+    if (failed) throw_output_error(folder, failed.value());
+}
+
+void remove_file(const fs::path& path) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed) throw_output_error(path, failed.value());
+}
+
+/// The same kind of error, with more to say.
+[[noreturn]] void rethrow_with(std::exception_ptr error, const std::string& more) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const gpu::GpuError& cause) {
+        throw gpu::GpuError(cause.code, cause.what() + more);
+    } catch (const OptionError& cause) {
+        throw OptionError(cause.what() + more);
+    } catch (const InputError& cause) {
+        throw InputError(cause.what() + more);
+    } catch (const OutputError& cause) {
+        throw OutputError(cause.what() + more);
+    }
+}
+
+}  // namespace
+
+PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+                  const std::function<void(BlockResult)>& sink) {
+    PartDone done;
+    try {
+        const BlocksDone blocks = run_blocks(movie, job, frames, next, sink);
+        done.fit = blocks.fit;
+        done.error = blocks.read_error;
+    } catch (...) {
+        done.error = std::current_exception();
+    }
+    return done;
+}
+
+std::unique_ptr<RecordFile> new_part(const fs::path& path, const Fingerprint& fingerprint, const TableLayout& layout) {
+    auto part = std::make_unique<RecordFile>(path, layout);
+    part->open(O_RDWR | O_CREAT | O_EXCL);
+    part->start(fingerprint);
+    return part;
+}
+
+Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers writers)
+    : movie_(movie),
+      camera_(camera),
+      job_(job),
+      out_(without_link(out)),
+      name_(new_run_name()),
+      fingerprint_(fingerprint_of(movie, camera, job)),
+      journal_(journal_path(out_), TableLayout(job.like)),
+      finished_(fingerprint_, TableLayout(job.like), job.frames) {
+    // What a run left that was killed after the output had its name, is no reason to refuse: take_up looks once more.
+    if (!job.options.resume) check_output(out_, job.options, movie.info());
+    warn_before(movie.info(), camera, job.options.warn);
+    journal_.open_locked();
+    remove_finished_parts(out_);
+    std::error_code none;
+    in_parts_ = writers == Writers::several || fs::exists(parts_path(out_), none);
+    try {
+        if (in_parts_) {
+            make_folder(parts_path(out_));
+            owner_ = std::make_unique<RunOwner>(parts_path(out_), name_, job.options.warn, job.options.stop);
+        }
+        take_up();
+        if (writers == Writers::this_process) open_records();
+    } catch (...) {
+        owner_.reset();
+        if (in_parts_) fs::remove(parts_path(out_), none);  // unless it holds something
+        throw;
+    }
+}
+
+Run::~Run() {
+    part_.reset();
+    owner_.reset();
+    std::error_code not_empty;
+    if (in_parts_) fs::remove(parts_path(out_), not_empty);
+}
+
+void Run::take_up() {
+    const LocalizeOptions& options = job_.options;
+    std::vector<fs::path> earlier = part_files(parts_path(out_));
+    if (journal_.file_size() > 0) earlier.push_back(journal_.path());
+    for (const fs::path& path : earlier) {
+        const bool is_journal = path == journal_.path(), of_use = holds_records(path, TableLayout(job_.like));
+        if (options.resume) {
+            const std::uint64_t end = finished_.add(path, [this](const BlockResult& block) { totals_.add(block); });
+            if (is_journal) journal_end_ = end;
+        } else if (options.overwrite || !of_use) {
+            is_journal ? journal_.end_at(0) : remove_file(path);
+        } else {
+            throw OptionError(
+                fmt::format("{} holds finished frames of a stopped run: continue it with --resume, or start over with "
+                            "--overwrite",
+                            path.string()));
+        }
+    }
+    resumed_frames_ = totals_.frames;
+    check_partial(out_, options, movie_.info());
+    // With all frames finished the output may stand there already: the run was killed before its records were gone. Then
+    // it has the very bytes that are written now.
+    if (options.resume && !finished_.gaps().empty()) check_output(out_, options, movie_.info());
+}
+
+/// Where this process writes: behind what the journal holds, a torn record at its end cut off, or into a part.
+void Run::open_records() {
+    Fingerprint ours;
+    if (in_parts_)
+        part_ = new_part(part_path(out_, name_, 0), fingerprint_, TableLayout(job_.like));
+    else if (journal_end_ > 0 && journal_.read_header(ours))
+        journal_.end_at(journal_end_);
+    else
+        journal_.start(fingerprint_);
+}
+
+void Run::append(const BlockResult& block) {
+    RecordFile& records = part_ ? *part_ : journal_;
+    const std::uint64_t offset = records.end();
+    records.append(block);
+    finished_.add_last(records, offset, block);
+    totals_.add(block);
+}
+
+void Run::end_at(std::int64_t frames) {
+    set_end(job_, movie_.info(), frames);
+    finished_.end_at(frames);
+    fingerprint_ = fingerprint_of(movie_, camera_, job_);
+}
+
+fs::path Run::kept_in() const { return in_parts_ ? parts_path(out_) : journal_.path(); }
+
+LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
+    LocalizeResult result;
+    const auto kept = [&] {
+        return totals_.frames == 0 ? ""
+                                   : fmt::format("; the {} frames finished are kept in {}: go on with --resume",
+                                                 totals_.frames, kept_in().string());
+    };
+    try {
+        if (owner_) owner_->check();
+        for (const fs::path& path : written)
+            finished_.add(path, [this](const BlockResult& block) { totals_.add(block); });
+        write(result);
+        if (!result.complete) (part_ ? *part_ : journal_).sync();
+    } catch (const Error&) {
+        rethrow_with(error ? error : std::current_exception(), kept());
+    }
+    warn_about(totals_, movie_.info(), job_.options.warn);
+    if (result.complete)
+        remove_records();
+    else if (error)
+        rethrow_with(error,
+                     result.written.empty() ? "" : kept() + fmt::format("; {} has them too", result.written.string()));
+    result.resumed_frames = resumed_frames_;
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    return result;
+}
+
+void Run::write(LocalizeResult& result) {
+    fill_result(result, totals_);
+    result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
+    if (!result.complete && totals_.frames == 0) return;
+    result.written = result.complete ? out_ : partial_path(out_);
+    write_rows(
+        result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_);
+}
+
+/// Whatever moment a kill comes at, the next --resume finds all records, or none: those of a journal join the parts, which
+/// go under another name at once, for there may be thousands of files to be removed.
+void Run::remove_records() {
+    const Warn& warn = job_.options.warn;
+    remove_partial(out_, job_.options);
+    std::error_code failed;
+    if (in_parts_) {
+        const fs::path folder = parts_path(out_), done = finished_parts_path(out_, name_);
+        if (journal_end_ > 0) fs::rename(journal_.path(), part_path(out_, name_, 99999), failed);
+        fs::rename(folder, done, failed);
+        const fs::path& left = failed ? folder : done;
+        part_.reset();
+        owner_.reset();
+        fs::remove_all(left, failed);
+        if (failed && warn)
+            warn(fmt::format("{} is no longer needed and cannot be removed ({}): remove it by hand", left.string(),
+                             failed.message()));
+    }
+    if (!journal_.remove() && warn)
+        warn(fmt::format("{} is no longer needed and cannot be removed: remove it by hand", journal_.path().string()));
+}
+
+}  // namespace glint

@@ -1,0 +1,93 @@
+// A run: one movie into one output file, by one process or several, in one go or after interruptions.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/localize.hpp"
+#include "pipeline/run_blocks.hpp"
+#include "run/finished_frames.hpp"
+#include "run/output.hpp"
+#include "run/run_owner.hpp"
+
+namespace glint {
+
+/// What one process did of a run.
+struct PartDone {
+    FitInfo fit;
+    std::exception_ptr error;  ///< what ended it early
+};
+
+/// Localizes what `next` names, at most `frames` in all (unknown_end: nobody knows). `sink` takes each finished block, in
+/// that order. What this, `next` or `sink` throws is kept in the result.
+PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
+                  const std::function<void(BlockResult)>& sink);
+
+/// A new file for the records of one process. Throws OutputError, also where it exists.
+std::unique_ptr<RecordFile> new_part(const std::filesystem::path& path, const Fingerprint& fingerprint,
+                                     const TableLayout& layout);
+
+enum class Writers {
+    this_process,  ///< records go to OUT.journal, or to a part where parts of an earlier run are to be finished
+    several        ///< each process has a part of its own (new_part)
+};
+
+/// What the one process has that begins and ends a run: it owns the output, knows what is finished, and writes the result.
+/// Finished blocks are records on disk, so that a run which was stopped or killed can be gone on with.
+class Run {
+  public:
+    /// Takes up what earlier runs finished, or refuses or drops it, as the options say. Movie, camera and job must outlive
+    /// it. Throws as `localize` does before its first frame.
+    Run(Movie& movie, const Camera& camera, std::filesystem::path out, Job& job, Writers writers);
+    ~Run();
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    const std::string& name() const { return name_; }
+    const Fingerprint& fingerprint() const { return fingerprint_; }
+    /// Frames that are not finished. The last range goes to unknown_end as long as no end is known.
+    std::vector<FrameRange> to_do() const { return finished_.gaps(); }
+    std::int64_t finished_frames() const { return totals_.frames; }
+    std::int64_t finished_rows() const { return totals_.rows; }
+
+    /// Writers::this_process: a finished block. Throws OutputError.
+    void append(const BlockResult& block);
+    /// The movie, whose end was not known when the run began, ends here; its info says so by now.
+    void end_at(std::int64_t frames);
+
+    /// Ends the run. `written`: the parts of all processes; `error`: what ended the work early, if it did. With all frames
+    /// there the output appears, and the records go; otherwise the partial file appears, the records stay, and `error` is
+    /// thrown with a word on what was kept.
+    LocalizeResult finish(const std::vector<std::filesystem::path>& written, std::exception_ptr error);
+
+  private:
+    void take_up();
+    void open_records();
+    void write(LocalizeResult& result);
+    void remove_records();
+    std::filesystem::path kept_in() const;
+
+    Movie& movie_;
+    const Camera& camera_;
+    Job& job_;
+    std::filesystem::path out_;
+    std::string name_;
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    Fingerprint fingerprint_;
+    bool in_parts_ = false;
+    RecordFile journal_;                ///< its lock is the output's; empty where all records are in parts
+    std::uint64_t journal_end_ = 0;     ///< of what was taken up
+    std::unique_ptr<RunOwner> owner_;   ///< of the folder of parts
+    std::unique_ptr<RecordFile> part_;  ///< of this process, where it writes one
+    FinishedFrames finished_;
+    Totals totals_;
+    std::int64_t resumed_frames_ = 0;
+};
+
+}  // namespace glint
