@@ -246,7 +246,7 @@ TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
         LocalizeOptions how = options();
         how.resume = there > 0;
         Job job = make_job(growing.info(), of, how);
-        Run run(growing, of, out, job, Writers::this_process);
+        glint::Run run(growing, of, out, job, Writers::this_process);
         ASSERT_EQ(run.finished_frames(), there);
         ASSERT_EQ(run.to_do().size(), 1u);
         EXPECT_EQ(run.to_do().front().begin, there);
@@ -281,7 +281,7 @@ TEST_F(Pipeline, goes_on_with_records_in_a_journal_and_in_parts) {
     const auto whole = movie();
     Job job = make_job(whole->info(), of, how);
     {
-        Run run(*whole, of, out, job, Writers::several);
+        glint::Run run(*whole, of, out, job, Writers::several);
         const auto part = part_path(out, run.name(), 3);
         const auto records = new_part(part, run.fingerprint(), TableLayout(job.like));
         FrameRange some{first.frames, frames - 10};
