@@ -24,7 +24,7 @@ Examples:
 Flags, results and exit codes are those of glint localize (glint-mpi localize --help), byte for byte. All ranks
 need the movies and the output on a shared file system. Frames are balanced dynamically; each rank leases
 its GPU. Finished frames are kept in OUT.journal.parts: whatever is killed, the same command with --resume continues,
-with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 keep what is finished.)";
+with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 keep them, too.)";
 
 /// Raises the limit of open files: every rank of this run and of earlier ones has written a part, and all parts are
 /// open while they are merged.
