@@ -102,8 +102,8 @@ Fits at_truth(const Fitted& r, const Psf& psf) {
     return fit(r.rois, psf, pixel_um, options);
 }
 
-/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly the
-/// same for all.
+/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly
+/// the same for all.
 Parameters likelihood_bias(const Fitted& r, const Psf& psf) {
     constexpr std::size_t spots = 100;
     const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;

@@ -167,7 +167,8 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         EXPECT_GT(alone.held_bytes, 0u);
         EXPECT_LT(alone.held_bytes, alone.reserved_bytes);
 
-        // Somebody else asks for as much, on every GPU: there is room once this one has given back what it does not use.
+        // Somebody else asks for as much, on every GPU: there is room once this one has given back what it does not
+        // use.
         auto other = std::async(std::launch::async, [&] {
             return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
         });
@@ -380,8 +381,8 @@ TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
 }
 
 TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
-    // GPUs are looked at once 0.1 s are forgone, which is the time that the fits take the CPU in truth: after some hundred
-    // calls, or more where the CPU is fast.
+    // GPUs are looked at once 0.1 s are forgone, which is the time that the fits take the CPU in truth: after some
+    // hundred calls, or more where the CPU is fast.
     constexpr double cpu_s = 5e-4, gpu_s = 1e-6, context_s = 2e-3;
     know(cpu_s, gpu_s, context_s);
     Fitter fitter;

@@ -29,7 +29,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::sum_goodness(Goodness&
     const int s = size();
     const Widths w = psf_.widths(theta_ + 4);
     Lane a[capacity], unused;
-    AxisWalk<false> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
+    AxisProfile<false> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
     GLINT_UNROLL
     for (int i = 0; i < s; ++i) along_x.next(i, a[i], unused, unused);
     GLINT_UNROLL_BY(1)

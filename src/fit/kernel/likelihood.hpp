@@ -18,7 +18,7 @@ template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::far_end(Lane center_px, Lane sigma_px) const {
     const Lane end = select(center_px > 0.5f * (size() - 1), splat(0.0f), splat(size() - 1.0f));
     Lane value, unused;
-    AxisWalk<false>(center_px, sigma_px, end).next_at(end, value, unused, unused);
+    AxisProfile<false>(center_px, sigma_px, end).next_at(end, value, unused, unused);
     return value;
 }
 
@@ -30,7 +30,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
     const int s = size();
     const Widths w = psf_.widths(theta_ + 4);
     Lane a[capacity], b[capacity], g[shapes ? capacity : 1], unused;
-    AxisWalk<(shapes > 0)> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
+    AxisProfile<(shapes > 0)> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
     GLINT_UNROLL
     for (int i = 0; i < s; ++i) along_x.next(i, a[i], b[i], shapes ? g[i] : unused);
     // SIMD: all factors along y are computed before the pixels, as independent instructions that overlap. A GPU thread

@@ -76,7 +76,7 @@ GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::linear_start(Lane* the
     const int s = size();
     const Widths w = psf_.widths(theta + 4);
     Lane ax[capacity], bx[capacity], unused;
-    AxisWalk<false> along_x(theta[0], w.x), along_y(theta[1], w.y);
+    AxisProfile<false> along_x(theta[0], w.x), along_y(theta[1], w.y);
     Lane a1 = Lane{}, a2 = Lane{}, b2 = Lane{};
     GLINT_UNROLL
     for (int i = 0; i < s; ++i) {
