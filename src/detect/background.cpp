@@ -1,4 +1,4 @@
-// Clipped means of tiles, and their interpolation.
+// Clipped means of tiles, and their bilinear interpolation (docs/theory.md, section 5, Background).
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 
@@ -62,6 +62,7 @@ void Background::interpolate(const std::vector<float>& nodes, int y, float* out)
     for (int k = 0; k < grid_.columns; ++k) blended_[k] = blend(above[k], below[k], down.fraction);
 
     const int width = camera_->width(), half = grid_.tile_px / 2;
+    // Constant before the centre of the first tile and after that of the last one, linear in between.
     int x = 0;
     for (; x < std::min(half, width); ++x) out[x] = blended_[0];
     for (int k = 0; k + 1 < grid_.columns; ++k) {

@@ -49,9 +49,9 @@ double fitted_score(const std::vector<float>& e, const std::vector<double>& w, i
 struct Spread {
     double mean, deviation;
     std::size_t count;
-    /// Scores at a distance d are correlated by exp(-d^2 / 4 sigma^2), so that of 4 pi sigma^2 = 21 pixels one counts; of half
-    /// as many for the squares, whose correlation is that squared. The weights of a score sum to zero, so that all scores of
-    /// a frame do, but for the `edge` share whose window is clipped.
+    /// Scores at a distance d are correlated by exp(-d^2 / 4 sigma^2), so that of 4 pi sigma^2 = 21 pixels one counts;
+    /// of half as many for the squares, whose correlation is that squared. The weights of a score sum to zero, so that
+    /// all scores of a frame do, but for the `edge` share whose window is clipped.
     double mean_error(double edge) const { return std::sqrt(21 * edge / double(count)); }
     double deviation_error() const { return std::sqrt(10.5 / (2 * double(count))); }
 };
