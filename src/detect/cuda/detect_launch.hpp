@@ -22,7 +22,7 @@ struct FrameLaunch {
 struct TileLaunch {
     TileGrid grid;
     unsigned tiles_per_block;
-    int staged_stride;  // floats between tiles in shared memory, odd against bank conflicts; 0: tiles are read from global memory
+    int staged_stride;  // floats between tiles in shared memory, odd; 0: tiles are read from global memory
 };
 
 /// The filter's taps (detect/filter.hpp); as kernel parameters they are read from constant memory.
