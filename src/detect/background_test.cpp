@@ -1,4 +1,4 @@
-// The background: right in the presence of spots, however bright, and along slopes.
+// Tests of the background: correct with spots of any brightness, and along slopes.
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 

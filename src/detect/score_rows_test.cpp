@@ -1,4 +1,4 @@
-// The score: against a weighted least-squares fit done slowly, and its spread on empty frames.
+// Tests of the score: against a direct weighted least-squares fit, and its variance on empty frames.
 // SPDX-License-Identifier: MIT
 #include "detect/score_rows.hpp"
 
