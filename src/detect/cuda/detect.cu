@@ -60,6 +60,7 @@ struct ToPhotoelectrons {
             const unsigned k = first + i * index.block_dim + index.thread;
             if (k >= n) continue;
             const float e = value(f, offset, factor, offsets, factors, counts[k], k);
+            // Integer counts are always finite; only float32 frames need the test.
             photoelectrons[k] = sizeof(Count) < 4 || good(e) ? e : 0.0f;
         }
     }
@@ -91,6 +92,7 @@ struct CountBadPixels {
 /// clipping iterates over the same few pixels; they are staged in shared memory first, where they fit.
 struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
+    /// A tile's place; the last tiles of a row or column include the remainder of the frame.
     struct Tile {
         unsigned frame, first;  // first: its first pixel in the frame
         int width, height;
@@ -111,7 +113,7 @@ struct TileBackground {
     /// Copies the block's tiles to shared memory. Adjacent threads read adjacent pixels of a row: coalesced.
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
                                    const float* photoelectrons, const float*, float*, float*) {
-        if (t.staged_stride == 0) return;
+        if (t.staged_stride == 0) return;  // tiles for large spots exceed shared memory
         const Share mine = tiles_of(index, f, t);
         constexpr unsigned together = 16;  // adjacent threads; the smallest edge of a tile
         const unsigned lane = index.thread % together, groups = index.block_dim / together;
@@ -134,6 +136,7 @@ struct TileBackground {
         int kept = 0;
         for (int y = 0; y < tile.height; ++y) {
             float row[4] = {};
+            // Four accumulators break the dependency between additions.
             for (int x = 0; x < tile.width; x += 4) {
                 GLINT_UNROLL
                 for (int i = 0; i < 4; ++i) {
@@ -167,6 +170,7 @@ struct TileBackground {
         const float* map = variance ? variance + here.first : nullptr;
         const float* qe = f.has_qe ? map + pixels_of(f) : nullptr;
         double sum, count;
+        // Plain mean first, then clipping until the mean no longer changes (eq. 5.8).
         sum_kept(here, pixels, stride, nullptr, nullptr, 0, KeepAll{}, &sum, &count);
         const float mean = clipped_mean(
             sum / count, f.shot_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
@@ -233,6 +237,8 @@ struct NoiseMedian {
         unsigned below = 0, used = 0;
         for (unsigned q = 0; q < samples; ++q) {
             const float other = all[q];
+            // Ties are ordered by index, so that exactly one sample is the median. Unused samples are NaN: all
+            // comparisons with them are false.
             below += (other < mine) | ((other == mine) & (q < k));
             used += other == other;
         }
@@ -249,6 +255,7 @@ struct NoiseSpread {
     };
     static GLINT_DEVICE void stage(Index index, Scratch scratch, unsigned samples, float, const float* observed,
                                    const float* expected, const float* median, float*, float*) {
+        // Each thread sums its samples in double precision; outliers above the limit are counted but not summed.
         const double limit = noise_limit(median[index.block]);
         Sums sums{0, 0, 0};
         for (unsigned k = index.thread; k < samples; k += index.block_dim) {
@@ -344,6 +351,7 @@ struct UniformScore {
             Block::sums(scratch, kinds, row, 2)[t] = sums.third;
         };
         if constexpr (R > 0) {
+            // A known radius: the window stays in registers, and each pixel is read once for all rows of the block.
             float window[rows + 2 * R];
             GLINT_UNROLL
             for (int k = 0; k < rows + 2 * R; ++k) window[k] = pixel(block.y - R + k);
@@ -369,6 +377,7 @@ struct UniformScore {
         for (int row = 0; row < rows; ++row) {
             const int y = block.y + row;
             if (y >= f.height) return;
+            // As on the CPU, some rows share the interpolated noise: the same rounding, hence the same spots.
             if (row % noise_rows == 0) noise = tiles.at(s.grid, nodes, y + noise_rows / 2);
             const float signal = across<R>(Block::sums(scratch, kinds, row, 0) + at, s.wide, block.radius);
             const float flat = box_across<R>(Block::sums(scratch, kinds, row, 1) + at, block.radius);
@@ -405,6 +414,7 @@ struct WeightedScore {
             if (!is_inside || y < 0 || y >= f.height) return;
             const unsigned pixel = unsigned(y) * unsigned(f.width) + unsigned(column);
             const float light = tiles.at(s.grid, nodes, y);
+            // Eq. 5.2. The map of q follows that of v. Outside the frame the weight is 0, which clips the window.
             w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, variance[pixel], least_variance);
             signal = w * from[pixel];
         };
@@ -452,6 +462,7 @@ struct WeightedScore {
             const int y = block.y + row;
             if (y >= f.height) return;
             const auto sums = [&](int n) { return Block::sums(scratch, kinds, row, n) + at; };
+            // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
             const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
             const float c = across<R>(sums(2), s.squared, radius);
             const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
@@ -515,6 +526,7 @@ struct MarkMaxima {
         const unsigned word = unsigned(at.x) / 32 + index.thread % (search_columns / 32),
                        row_words = mark_words(f.width);
         if (y >= f.height || word >= row_words) return;
+        // One word per thread from the bytes of the first phase: no atomics on shared words.
         unsigned bits = 0;
         for (unsigned i = 0; i < 32; ++i) bits |= unsigned(scratch.as<unsigned char>()[index.thread * 32 + i]) << i;
         marks[(std::size_t(at.frame) * unsigned(f.height) + unsigned(y)) * row_words + word] = bits;
@@ -544,6 +556,7 @@ struct ListMaxima {
     }
     static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, unsigned capacity,
                                      const unsigned* marks, unsigned* list, unsigned* found) {
+        // The maxima of all preceding threads: this thread's first place in the list.
         unsigned before = 0;
         for (unsigned t = 0; t < index.thread; ++t) before += scratch.as<unsigned>()[t];
         const Share mine = share_of(index, words_of(f));
@@ -567,7 +580,7 @@ struct DropPlateaus {
         const int x = int(pixel % width), y = int(pixel / width);
         for (unsigned q = k; q-- > 0;) {
             const int dx = int(list[q] % width) - x;
-            if (y - int(list[q] / width) > reach) return false;
+            if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
             if (narrow[list[q]] == narrow[pixel] && dx <= reach && -dx <= reach) return true;
         }
         return false;

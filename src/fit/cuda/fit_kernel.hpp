@@ -126,11 +126,13 @@ struct FitKernel {
         if (mapped && maps) mark_outside_maps(index, launch, corners, results);
         const SharedRois to = shared(scratch, index, s, additive != nullptr);
         const unsigned first = index.block * index.block_dim;
+        // The last block may have fewer ROIs than threads.
         const unsigned left = launch.count - first, pixels = s * s;
         const unsigned total = (left < index.block_dim ? left : index.block_dim) * pixels;
         const GpuPixel type = launch.pixel;
         const unsigned bytes = type == GpuPixel::f32 ? 4 : type == GpuPixel::u16 ? 2 : 1;
         const unsigned char* from = counts + std::size_t(first) * pixels * bytes;
+        // 16 bytes per load, whatever the pixel type; the remainder is read one by one below.
         const unsigned many = 16 / bytes, whole = total / many;
         const Bytes16* wide = reinterpret_cast<const Bytes16*>(from);
         const auto store_all = [&](unsigned q, Bytes16 b, int n, GpuPixel as) {
@@ -140,6 +142,8 @@ struct FitKernel {
         };
         for (unsigned q = index.thread; q < whole; q += index.block_dim) {
             const Bytes16 b = wide[q];
+            // The type is the same for all threads, so these branches do not diverge; as constants they let the loops
+            // unroll.
             if (type == GpuPixel::f32)
                 store_all(q, b, 4, GpuPixel::f32);
             else if (type == GpuPixel::u16)
@@ -176,6 +180,7 @@ struct FitKernel {
         const SharedRois rois = shared(scratch, index, s, additive != nullptr);
         const unsigned mine = index.thread * shared_stride(s);
         const float scale = 1.0f / launch.options.shot_noise;
+        // A lane of one: the ROI in shared memory is a group as it is, without a transpose.
         GroupPixels roi{rois.data + mine,
                         mapped ? rois.known + mine : nullptr,
                         mapped ? rois.variance + mine : nullptr,
@@ -240,7 +245,7 @@ struct FitKernel {
         float check = 0, least = 3e38f;
         GLINT_UNROLL
         for (int p = 0; p < pixels; ++p) {
-            check += rois.data[mine + p] * 0.0f;
+            check += rois.data[mine + p] * 0.0f;  // 0, or NaN if any pixel is
             if (mapped) least = min(least, rois.known[mine + p]);
         }
         if (mapped) roi.known_least = least;

@@ -21,6 +21,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::run(GroupResult<Psf>& 
     for (int iteration = 0; iteration < options_.max_iterations && !all(done); ++iteration) {
         const Mask idle = lane_width > 1 ? done : all_false();  // a lane of one leaves the loop as soon as it is done
         evaluate(score);
+        // I step = g (eq. 3.1 and 3.2) for the parameters that are not at a bound.
         const Mask fixed_now = hold_bounded(score);
         const Cholesky<P> factor(score.fisher);
         Lane step[P];
@@ -39,6 +40,8 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::run(GroupResult<Psf>& 
         for (int k = 0; k < P; ++k)
             small &= previous[k] * previous[k] * score.fisher[packed(k, k)] < options_.tolerance * options_.tolerance;
         previous_slope = slope;
+        // The Fisher matrix of a lane's last step gives its CRLB; that of later iterations of other lanes must not
+        // replace it.
         for (int k = 0; k < P * (P + 1) / 2; ++k)
             last.fisher[k] = iteration == 0 ? score.fisher[k] : select(idle, last.fisher[k], score.fisher[k]);
         out.iterations += select(idle, Lane{}, splat(1.0f));
@@ -73,6 +76,8 @@ GLINT_INLINE Mask GroupFit<Psf, fixed, mapped, weighted>::hold_bounded(Derivativ
         any_held |= held[k];
     }
     if (!any(any_held)) return any_held;
+    // Zero gradient and zero off-diagonal elements: the step of the parameter is 0, and the others' do not depend on
+    // it.
     for (int k = 0; k < P; ++k) {
         score.gradient[k] = select(held[k], Lane{}, score.gradient[k]);
         for (int q = 0; q < P; ++q)
@@ -104,6 +109,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::take_step(const Lane* 
                                                                     Lane* moved) const {
     GLINT_UNROLL
     for (int k = 0; k < P; ++k) {
+        // The Fisher matrix is a good model of the likelihood near the maximum only (section 3, Steps).
         const Lane longest = k < 2    ? splat(1.0f)
                              : k == 2 ? 0.7f * theta_[2] + 10.0f
                              : k == 3 ? splat(1e8f)

@@ -37,11 +37,14 @@ struct PixelSums {
 template <class Psf>
 struct RowSums {
     static constexpr int shapes = shape_parameters<Psf>;
+    // Names are pairs of parameters, with n = N and b = bg. With the widths: g gradient, s x, e y, n N, b bg, s1 to s3
+    // each other.
     Lane x, y, n, bg;                                         // gradient
     Lane xx, xy, yy, xn, yn, nn, xb, yb, nb, bb;              // Fisher matrix
     Lane gx, gy, sx, sy, nx, ny, bx, by, s1, s2, s3, ex, ey;  // with the widths
 
     GLINT_INLINE void add(const PixelSums<shapes>& p, Lane c, Lane e, Lane t) {
+        // A product of two derivatives is a product of the row's sum and two factors along y, e.g. I_xx: c^2 sum w b^2.
         const Lane cc = c * c, ce = c * e, ca = c * p.waa, cb = c * p.wab;
         x += c * p.rb, y += e * p.ra, n += c * p.ra, bg += p.r;
         xx += cc * p.wbb, xy += ce * p.wab, yy += e * e * p.waa;
@@ -58,6 +61,7 @@ struct RowSums {
     }
 
     GLINT_INLINE void finish(Lane photons, const Widths& w, Derivatives<Psf>& out) const {
+        // The derivatives by position and widths are proportional to N, those by N and bg are not.
         const Lane n2 = photons * photons;
         Lane* g = out.gradient;
         Lane* f = out.fisher;
@@ -72,7 +76,7 @@ struct RowSums {
             f[packed(4, 2)] = photons * nx, f[packed(5, 2)] = photons * ny;
             f[packed(4, 3)] = photons * bx, f[packed(5, 3)] = photons * by;
             f[packed(4, 4)] = n2 * s1, f[packed(5, 4)] = n2 * s2, f[packed(5, 5)] = n2 * s3;
-        } else if constexpr (shapes == 1) {
+        } else if constexpr (shapes == 1) {  // d/ds = (dsx/ds) d/dsx + (dsy/ds) d/dsy
             const Lane u = w.x_slope, v = w.y_slope;
             g[4] = photons * (u * gx + v * gy);
             f[packed(4, 0)] = n2 * (u * sx + v * sy);
