@@ -1,4 +1,4 @@
-// Masks of CPUs, counted.
+// Affinity masks, and each rank's share of the CPUs in them.
 // SPDX-License-Identifier: MIT
 #include "mpi/cores.hpp"
 

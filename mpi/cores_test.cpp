@@ -1,4 +1,4 @@
-// A node's cores among its ranks.
+// Tests of how a node's ranks share its cores.
 // SPDX-License-Identifier: MIT
 #include "mpi/cores.hpp"
 
@@ -25,7 +25,7 @@ TEST(Cores, ranks_that_are_not_bound_share_them) {
 TEST(Cores, a_rank_that_is_bound_has_its_own) {
     EXPECT_EQ(share_of_threads({cpus(0, 8), cpus(8, 10)}, 0, 8), 8);
     EXPECT_EQ(share_of_threads({cpus(0, 8), cpus(8, 10)}, 1, 2), 2);
-    EXPECT_EQ(share_of_threads({cpus(0, 8), cpus(0, 8), cpus(8, 16)}, 1, 8), 4) << "bound in twos";
+    EXPECT_EQ(share_of_threads({cpus(0, 8), cpus(0, 8), cpus(8, 16)}, 1, 8), 4) << "bound in pairs";
 }
 
 TEST(Cores, a_quota_is_shared_too) { EXPECT_EQ(share_of_threads({cpus(0, 64), cpus(0, 64)}, 0, 10), 5); }

@@ -16,8 +16,8 @@
 #include "cli/info_json.hpp"
 #include "cli/report.hpp"
 #include "glint/error.hpp"
+#include "mpi/coordinator.hpp"
 #include "mpi/rank_report.hpp"
-#include "mpi/team.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"
@@ -91,7 +91,7 @@ std::vector<Json> unpacked(const std::vector<std::string>& words) {
 }
 
 /// This rank's part, in a thread of its own, while this thread talks to the others.
-Json work(const World& world, Part& part, Team& team, const std::function<void()>& talk) {
+Json work(const World& world, Part& part, Coordinator& team, const std::function<void()>& talk) {
     PartDone done;
     std::int64_t frames = 0, rows = 0;
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;  // the most that this rank may get
@@ -194,7 +194,7 @@ struct Reports {
     }
 };
 
-void lead_team(Team& team, const Part& part, const Run& run) {
+void lead_team(Coordinator& team, const Part& part, const Run& run) {
     const std::int64_t all = part.job.frames.end - part.job.frames.begin;
     const auto report = [&](std::int64_t frames, std::int64_t rows) {
         if (part.opened.options.progress)
@@ -211,7 +211,7 @@ LocalizeResult lead_task(const World& world, const StopFlag& interrupted, const 
     if (run.to_do().empty()) return run.finish({}, nullptr);
     Part part{opened, job, run.fingerprint(), {}, nullptr};
     console.notice(gather_team(world, task, run.name(), part));
-    Team team(world, interrupted, frames_at_once(part.opened.movie->info(), job, share_of(job, world)));
+    Coordinator team(world, interrupted, frames_at_once(part.opened.movie->info(), job, share_of(job, world)));
     const Json mine = work(world, part, team, [&] { lead_team(team, part, run); });
     const Reports reports(unpacked(world.gather(packed(mine))));
     LocalizeResult result = run.finish(reports.written, reports.error);
@@ -240,7 +240,8 @@ void join_task(const World& world, const cli::LocalizeFlags& flags, const StopFl
     std::string verdict;
     world.broadcast(verdict);
     if (verdict != "go") return;
-    Team team(world, interrupted, frames_at_once(part->opened.movie->info(), part->job, share_of(part->job, world)));
+    Coordinator team(world, interrupted,
+                     frames_at_once(part->opened.movie->info(), part->job, share_of(part->job, world)));
     world.gather(packed(work(world, *part, team, [&] { team.follow(); })));
 }
 

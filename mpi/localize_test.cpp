@@ -1,4 +1,4 @@
-// glint-mpi as a user runs it: the same bytes as one process, whatever is killed, stopped or refused on the way.
+// Tests of glint-mpi as a user runs it: the same bytes as one process, whatever is killed, stopped or refused.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,8 +21,9 @@ fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
 const std::string given = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1";
 const std::string on_cpu = given + " --psf GaussianXYNBSXSY --roi 11 --backend cpu";
-/// With one thread a rank that has written three records has asked for frames five times, as three blocks are in flight.
-/// The dealer gives a sixteenth of 400 at first, later an eighth of what is left: 4 ranks leave some of them.
+/// With one thread a rank that has written three records has asked for frames five times, as three blocks are in
+/// flight. FrameScheduler assigns a sixteenth of 400 frames at first, later an eighth of the rest: when 4 ranks stop,
+/// some are left.
 const std::string stoppable = on_cpu + " --threads 1";
 constexpr int most_records = 3;
 
@@ -150,7 +151,7 @@ TEST_F(GlintMpi, json_tells_what_each_rank_did) {
     EXPECT_EQ(occurrences(end.err, "\n"), occurrences(end.err, "glint: warning: ")) << "quiet: " << end.err;
 }
 
-// A rank is killed, and with it mpirun ends all others; whoever it is and whenever, what was finished comes back.
+// When a rank is killed, mpirun ends all others. Whichever rank and whenever: finished frames are found by --resume.
 TEST_F(GlintMpi, a_killed_rank_costs_unfinished_frames_only_whoever_goes_on) {
     std::mt19937 random(11);
     const std::string again = movie() + " -o o.hdf5 --resume --json -q" + on_cpu;
@@ -183,7 +184,7 @@ TEST_F(GlintMpi, stopped_by_ctrl_c_or_the_batch_system_it_keeps_what_is_finished
         const Ended end = stop_after(2, signal, folder_, whole_movie());
         ASSERT_FALSE(exists("o.hdf5")) << end.err;
         EXPECT_EQ(occurrences(end.err, "glint: stopping"), 1) << end.err;
-        if (signal == SIGUSR1) {  // after Ctrl-C mpirun may kill before the partial file is written
+        if (signal == SIGUSR1) {  // after Ctrl-C mpirun may kill the ranks before the partial file is written
             EXPECT_EQ(end.exit_code, 130) << end.err;
             ASSERT_TRUE(exists("o.partial.hdf5")) << end.err;
             EXPECT_GT(read_localizations(folder_ / "o.partial.hdf5").size(), 0u);
@@ -213,7 +214,7 @@ TEST_F(GlintMpi, other_options_on_resume_are_refused_and_named_once) {
 }
 
 TEST_F(GlintMpi, a_full_disk_is_said_once_and_costs_nothing_finished) {
-    // No file of a rank may become larger than 100 kB, but for mpirun's own: so no shared memory either.
+    // RLIMIT_FSIZE of 100 kB for the ranks, not for mpirun. It applies to shared memory as well, so none is used.
     const std::string program = (bin() / "glint-mpi").string();
     const Ended end = run(folder_, GLINT_MPIRUN " --mca btl tcp,self -n 4 sh -c 'ulimit -f 200; exec " + program +
                                        " localize " + movie() + " -o o.hdf5 -q" + on_cpu + "'");
@@ -282,7 +283,7 @@ TEST_F(GlintMpi, help_shows_how_to_start_it) {
     EXPECT_NE(end.out.find("srun "), std::string::npos);
 }
 
-// 4 ranks on 2 GPUs that each hold two of them: they lease, and wait for, what there is.
+// 4 ranks on 2 GPUs with room for two each: ranks lease what is free and wait for the rest.
 TEST_F(GlintMpi, on_shared_gpus_the_file_is_that_of_one_process) {
     const std::string server = (bin().parent_path() / "simgpu").string();
     if (!fs::exists(server + "/libsimgpu_all_kernels.so")) GTEST_SKIP() << "no simulated server in " << server;

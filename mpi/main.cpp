@@ -1,4 +1,5 @@
-// glint-mpi: `glint localize` on several nodes. Rank 0 parses, prints and leads; the others follow.
+// glint-mpi: `glint localize` on several nodes. Rank 0 parses the flags, prints and coordinates; the others compute
+// only.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -21,11 +22,12 @@ Examples:
       --sigma 130nm --camera camera.toml --resume
 
 Flags, results and exit codes are those of glint localize (glint-mpi localize --help), byte for byte. All ranks
-need the movies and the output on a file system that they share. Frames go to whoever is free; each rank leases
-its GPU. What is finished lies in OUT.journal.parts: whatever is killed, the same command with --resume goes on,
-with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 keep what is finished.)";
+need the movies and the output on a shared file system. Frames are balanced dynamically; each rank leases
+its GPU. Finished frames are kept in OUT.journal.parts: whatever is killed, the same command with --resume continues,
+with any number of ranks, and so does glint localize --resume. Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 keep them, too.)";
 
-/// Each rank's part is a file, and so are those of earlier ranks: all are open while they are put together.
+/// Raises the limit of open files: every rank of this run and of earlier ones has written a part, and all parts are
+/// open while they are merged.
 void allow_many_files() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -1,4 +1,4 @@
-// Collective calls that sleep while they wait.
+// MPI's initialisation, and collective calls that sleep while they wait.
 // SPDX-License-Identifier: MIT
 #include "mpi/world.hpp"
 
@@ -44,7 +44,7 @@ World::World(int& argc, char**& argv) {
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     if (provided < MPI_THREAD_FUNNELED)
-        throw Error("this MPI knows no threads: glint-mpi needs one with MPI_THREAD_FUNNELED");
+        throw Error("this MPI does not support threads: glint-mpi needs MPI_THREAD_FUNNELED");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {};

@@ -1,4 +1,4 @@
-// MPI, begun and ended, and what ranks say to all at once.
+// Initialises and finalises MPI; collective calls on texts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace glint::mpi {
 
-/// All ranks of the program. Those that wait sleep, where MPI's own waits would take a core each: ranks share their
-/// nodes' cores with the threads that fit. Used by the thread that made it.
+/// All ranks of the program (MPI_COMM_WORLD). Collective calls sleep while they wait: MPI's own busy-wait would occupy
+/// a core per rank, which the threads that fit need. Only the thread that constructed it may use it.
 class World {
   public:
     World(int& argc, char**& argv);
@@ -20,12 +20,12 @@ class World {
     int size() const { return size_; }
     const std::string& host() const { return host_; }
 
-    /// Rank 0's text, to all.
+    /// Sends rank 0's text to all ranks.
     void broadcast(std::string& text) const;
-    /// All ranks' texts, in their order, to rank 0; nothing to others.
+    /// Collects all ranks' texts on rank 0, in the order of ranks; empty on the others.
     std::vector<std::string> gather(const std::string& text) const;
-    /// Threads for this rank: GLINT_THREADS, else its share of each core that it may run on, and of the quota of its
-    /// control group.
+    /// Number of threads for this rank: GLINT_THREADS, else its share of the cores it may run on and of its cgroup's
+    /// quota.
     int threads() const { return threads_; }
     /// Ends all ranks at once.
     [[noreturn]] void abort(int exit_code) const;

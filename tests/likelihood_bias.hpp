@@ -1,4 +1,4 @@
-// The bias that maximum likelihood itself has to first order, for tests that compare fits with the truth.
+// The first-order bias of maximum likelihood, for tests that compare fits with the truth (docs/theory.md, section 3).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint::test {
 
-/// Of a spot of known parameters. mu' = mean / F^2 + v / F^4 are its pixels (docs/theory.md, section 2).
+/// The bias for a spot with known parameters. Its pixels are mu' = mean / F^2 + v / F^4 (docs/theory.md, eq. 2.2).
 class LikelihoodBias {
   public:
     LikelihoodBias(const ReferenceRoi& roi, const Psf& psf, double pixel_size_um, const Parameters& truth)
@@ -18,8 +18,8 @@ class LikelihoodBias {
         crlb_ = reference_crlb(roi, psf, pixel_size_um, truth);
     }
 
-    /// Over the CRLB. Cox & Snell, J. R. Stat. Soc. B 30, 248 (1968): -1/2 I^-1 sum_k (dmu_k / mu_k) tr(I^-1 d2mu_k),
-    /// which holds for whatever noise has the variance mu, since the likelihood is linear in the data.
+    /// The bias divided by the CRLB. Cox & Snell, J. R. Stat. Soc. B 30, 248 (1968): -1/2 I^-1 sum_k (dmu_k / mu_k)
+    /// tr(I^-1 d2mu_k), which is valid for any noise with the variance mu, since the likelihood is linear in the data.
     Parameters in_crlb() const {
         const std::vector<double> mu = pixels({});
         std::array<std::vector<double>, max_parameters> slope;
@@ -51,7 +51,7 @@ class LikelihoodBias {
     using Matrix = std::array<Parameters, max_parameters>;
     static constexpr double step = 0.1;  // CRLB
 
-    /// mu' with parameters moved by so many CRLB.
+    /// mu' with the parameters shifted by multiples of their CRLB.
     std::vector<double> pixels(const std::vector<std::pair<int, double>>& moves) const {
         Parameters theta = truth_;
         for (const auto& [k, by] : moves) theta[k] += by * crlb_[k];
@@ -65,7 +65,7 @@ class LikelihoodBias {
         for (std::size_t k = 0; k < a.size(); ++k) a[k] = (a[k] - b[k]) / width;
         return a;
     }
-    /// Of a positive definite matrix near a unit diagonal, by Gauss-Jordan.
+    /// Inverse of a positive definite matrix with a diagonal near 1, by Gauss-Jordan elimination.
     Matrix inverse_of(Matrix a) const {
         Matrix inverse{};
         for (int k = 0; k < n_; ++k) inverse[k][k] = 1;

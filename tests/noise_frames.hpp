@@ -1,4 +1,4 @@
-// Frames of known noise, with spots where a test wants them.
+// Simulated frames with known noise and given spots, for tests of detection.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,7 +33,7 @@ struct Scene {
     }
 };
 
-/// One exposure: Poisson, multiplied by an EM register where the camera has one, and normal read noise.
+/// One exposure: Poisson noise, EM multiplication if the camera has a register, and normal read noise.
 inline std::vector<float> expose(const Scene& scene, double read_variance, std::uint64_t seed,
                                  CameraKind kind = CameraKind::Ideal) {
     Random random(seed, Stream::frame_noise, 0);
@@ -54,9 +54,9 @@ inline Camera camera_of(double read_variance, CameraKind kind = CameraKind::Idea
     return camera;
 }
 
-/// Standard error of the noise check, a median over frames, where each of their pixels is a sample: all but those within 4 px
-/// of a spot (of 1.3 px) and 2 px of the edge. The second differences of neighbours are correlated: of (70/36)^2 one counts,
-/// the sum of the squares of their correlations.
+/// Standard error of the noise check (a median over frames) if every pixel is a sample, except those within 4 px of a
+/// spot (of 1.3 px) and 2 px of the edge. Second differences of adjacent pixels are correlated: the effective number of
+/// samples is smaller by (70/36)^2, the sum of the squared correlations.
 inline double noise_check_error(int width, int height, int spots, int frames) {
     const double samples = (width - 4.0) * (height - 4) - 81.0 * spots, correlated = 70 * 70 / (36.0 * 36);
     const double of_a_median = std::sqrt(std::numbers::pi / 2);

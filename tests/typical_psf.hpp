@@ -1,4 +1,4 @@
-// The PSFs that tests of fits use: 130 nm wide, and the astigmatic one that the CRLB is attained with.
+// The PSFs of the fit's tests: 130 nm wide, or an astigmatic calibration with which fits attain the CRLB.
 // SPDX-License-Identifier: MIT
 #pragma once
 

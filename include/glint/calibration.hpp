@@ -1,4 +1,4 @@
-// What a z-stack of beads tells about an astigmatic PSF.
+// The result of calibrating an astigmatic PSF: measured widths over z, and the fitted curve.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,14 +8,15 @@
 
 namespace glint {
 
-/// Widths over z, and the curve through them. z is 0 midway between the two foci, as the curve wants it.
+/// Widths over z, one value per slice, and the curve fitted to them. z is 0 midway between the two foci, as in the
+/// curve.
 struct Calibration {
     AstigmaticCurve curve;
-    double z_middle_um = 0;  ///< z of the curve's 0 on the scale of the stage (CalibrateOptions::z_center_nm)
+    double z_middle_um = 0;  ///< stage position of the curve's z = 0 (see CalibrateOptions::z_center_nm)
     std::vector<double> z_um, sigma_x_um, sigma_y_um;    ///< medians over beads, per slice
     std::vector<double> sigma_x_unc_um, sigma_y_unc_um;  ///< their standard errors
     int beads = 0;
-    double rms_residual_um = 0;  ///< of the widths about the curve
+    double rms_residual_um = 0;  ///< of the measured widths from the curve
 };
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// The camera: what turns counts (ADU) into photoelectrons, and the noise it adds.
+// The camera: conversion of counts (ADU) to photoelectrons, and its noise (docs/theory.md, section 2).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,8 +24,9 @@ struct SensorField {
 
 enum class CameraKind { Ideal, SCMOS, EMCCD };
 
-/// Photoelectrons = (ADU - offset) * gain / em_gain / qe. The gain is in photoelectrons per ADU (as Picasso's
-/// `Sensitivity` and GaussMLE's `gain`), not its inverse. A pixel's light has the variance F^2 photoelectrons / qe.
+/// Photoelectrons = (ADU - offset) * gain / em_gain / qe (eq. 2.1). The gain is in photoelectrons per ADU (as Picasso's
+/// `Sensitivity` and GaussMLE's `gain`), not its inverse. The variance of a pixel's shot noise is F^2 photoelectrons /
+/// qe.
 struct Camera {
     CameraKind kind = CameraKind::Ideal;
     SensorField offset_adu;                   ///< ADU of a dark pixel (baseline)
@@ -33,68 +34,69 @@ struct Camera {
     SensorField readnoise_e;                  ///< read noise, e- rms before the EM register's gain is divided out; >= 0
     SensorField relative_qe{1.0f, {}};        ///< response relative to the sensor's mean (flat field); > 0
     double em_gain = 1;                       ///< electron multiplication gain; EMCCD only
-    int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 when there is none
-    int roi_x = 0, roi_y = 0;                 ///< sensor pixel that the movie's pixel (0, 0) is, px
+    int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 without maps
+    int roi_x = 0, roi_y = 0;                 ///< sensor coordinates of the movie's pixel (0, 0), px
 
     bool has_maps() const {
         return offset_adu.is_map() || gain_e_per_adu.is_map() || readnoise_e.is_map() || relative_qe.is_map();
     }
-    /// F^2, the factor by which the multiplication register multiplies the shot noise variance: 2 for an EMCCD.
+    /// The excess noise factor F^2 by which an EM register multiplies the shot noise variance: 2 for an EMCCD, else 1.
     float excess_noise() const { return kind == CameraKind::EMCCD ? 2.0f : 1.0f; }
 };
 
-/// The camera as seen by a movie of a given size: per pixel, all that the fit and the detection need. This is the
-/// one place where counts become photoelectrons. Immutable after construction; safe to share between threads.
+/// A camera restricted to the pixels of a movie, with everything per pixel that detection and fit need. The only place
+/// where counts are converted to photoelectrons. Immutable after construction; safe to share between threads. Copies
+/// share the maps.
 class CameraView {
   public:
-    /// Cuts the maps to the movie. Throws OptionError when a value is out of range or a map does not cover the
-    /// movie at (roi_x, roi_y); the message says how large the map is and what was asked.
+    /// Crops the maps to the movie. Throws OptionError if a value is out of range or a map does not cover the movie at
+    /// (roi_x, roi_y).
     CameraView(const Camera& camera, int width, int height);
 
     int width() const { return width_; }
     int height() const { return height_; }
     float excess_noise() const { return excess_noise_; }  ///< F^2
 
-    /// Relative quantum efficiency q: per pixel (height * width), or empty when it is the same for all.
+    /// Relative quantum efficiency q: per pixel (height * width), or empty if it is uniform.
     std::span<const float> qe_map() const {
         return maps_ ? std::span<const float>(maps_->qe) : std::span<const float>();
     }
-    float qe_scalar() const { return qe_scalar_; }  ///< 1 when there is a map
-    /// The variance of the light in photoelectrons over their mean, F^2 / q; with a map of q, to be divided by that.
+    float qe_scalar() const { return qe_scalar_; }  ///< 1 if there is a map
+    /// The shot noise factor f = F^2 / q of eq. 2.2: variance over mean of the photoelectrons. With a map of q, F^2.
     float shot_noise() const { return excess_noise_ / qe_scalar_; }
 
-    /// Converts one frame of raw counts to photoelectrons (height * width floats). Not-a-number and infinite counts
-    /// become 0 and are counted in the result.
+    /// Converts one frame of raw counts to photoelectrons (height * width floats). NaN and infinite counts become 0;
+    /// returns their number.
     int to_photoelectrons(const std::byte* counts, PixelType type, std::span<float> out) const;
 
-    /// Converts a window of counts, `width` x `height` px in C order, whose first pixel is the movie's (x, y). It must
-    /// lie inside the movie. Not-a-number stays, for the fit to refuse.
+    /// Converts a window of counts, `width` x `height` px in C order, whose first pixel is the movie's (x, y); it must
+    /// lie inside the movie. NaN is kept, so that the fit reports bad_input.
     void window_to_photoelectrons(const std::byte* counts, PixelType type, int x, int y, int width, int height,
                                   float* out) const;
     void window_to_photoelectrons(const float* counts, int x, int y, int width, int height, float* out) const;
 
-    /// What one pixel does: photoelectrons = (ADU - offset) * factor, with read variance v and relative quantum
+    /// The parameters of one pixel: photoelectrons = (ADU - offset) * factor, with read variance v and relative quantum
     /// efficiency q. `k`: row * width + column.
     struct Pixel {
         float offset_adu, factor_e_per_adu, variance_e2, qe;
     };
-    bool uniform() const { return !maps_; }  ///< all pixels do the same
+    bool uniform() const { return !maps_; }  ///< all pixels have the same parameters
     Pixel pixel(std::size_t k) const {
         if (uniform()) return {offset_, factor_, variance_scalar_, qe_scalar_};
         return {maps_->offset[k], maps_->factor[k], maps_->variance.empty() ? variance_scalar_ : maps_->variance[k],
                 maps_->qe.empty() ? qe_scalar_ : maps_->qe[k]};
     }
 
-    /// Read variance v in photoelectrons^2: per pixel (height * width), or empty when it is the same for all. There is
-    /// a map of it wherever there is one of q, by which it is divided twice.
+    /// Read variance v in photoelectrons^2: per pixel (height * width), or empty if it is uniform. With a map of q
+    /// there is always one of v, since v is divided by q^2.
     std::span<const float> variance_map() const {
         return maps_ ? std::span<const float>(maps_->variance) : std::span<const float>();
     }
-    float variance_scalar() const { return variance_scalar_; }  ///< mean variance when there is a map
+    float variance_scalar() const { return variance_scalar_; }  ///< the mean if there is a map
 
-    /// The movie's part of the maps, height * width values each in C order; shared by all copies of the view.
+    /// The maps cropped to the movie, height * width values each in C order; shared by all copies of the view.
     struct Maps {
-        std::vector<float> offset, factor, variance, qe;  ///< the last two may be empty: the same for all
+        std::vector<float> offset, factor, variance, qe;  ///< the last two may be empty: uniform
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 
@@ -104,9 +106,8 @@ class CameraView {
     std::shared_ptr<const Maps> maps_;
 };
 
-/// A pixel that the gain map says is upside down, and the like: sentences for a person, empty when all is well.
-/// (A gain map whose offset-corrected frames show less noise than Poisson statistics allow, a median gain map
-/// outside 0.01 to 100.)
+/// Plausibility checks, e.g. a gain map that appears to be inverted (ADU per photoelectron) or a median gain outside
+/// 0.01 to 100: one sentence for the user each; empty if nothing was found.
 std::vector<std::string> camera_warnings(const Camera& camera);
 
 }  // namespace glint

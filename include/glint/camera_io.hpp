@@ -1,4 +1,4 @@
-// The camera, its maps and the PSF calibration from and to files.
+// Reads and writes cameras, their maps and PSF calibrations (docs/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace glint {
 
-/// What a camera.toml says; everything optional. See docs/formats.md for an example.
+/// The contents of a camera.toml; every key is optional. docs/formats.md has an example.
 struct CameraFile {
-    Camera camera;  ///< with maps loaded when `maps = "file.hdf5"` is given
+    Camera camera;  ///< with its maps loaded, if `maps = "file.hdf5"` is given
     bool has_offset = false, has_gain = false;
     std::optional<double> pixel_size_nm;
-    std::vector<std::filesystem::path> files;  ///< read for it: itself and its maps
+    std::vector<std::filesystem::path> files;  ///< the files that were read: itself and its maps
 };
 
-/// A gain, photoelectrons per ADU, that somebody else gives: instead of the file's, or where the file has none. A noise
-/// in ADU becomes photoelectrons by the gain that counts.
+/// A gain in photoelectrons per ADU from another source: `instead` of the file's, or `otherwise`, if the file has none.
+/// Noise in ADU is converted to photoelectrons by the resulting gain.
 struct GivenGain {
     std::optional<double> instead, otherwise;
 };
 
-/// Reads camera.toml. Throws InputError with line and column for bad TOML, unknown keys (naming the near ones) and
+/// Reads camera.toml. Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and
 /// values out of range.
 CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {});
 
@@ -35,7 +35,8 @@ CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given
 /// or `variance` is accepted for `readnoise`. Throws InputError (no such dataset, different shapes, values <= 0).
 void read_camera_maps(const std::filesystem::path& path, Camera& camera);
 
-/// The astigmatism calibration that `glint calibrate astigmatism` writes (TOML): the curve of docs/theory.md.
+/// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of docs/theory.md,
+/// eq. 1.3. Throw InputError and OutputError.
 AstigmaticCurve read_astigmatic_curve(const std::filesystem::path& path);
 void write_astigmatic_curve(const std::filesystem::path& path, const AstigmaticCurve& curve,
                             IfExists if_exists = IfExists::replace);

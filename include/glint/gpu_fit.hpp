@@ -1,4 +1,4 @@
-// Maximum-likelihood fits on a GPU: the kernel of glint/fit.hpp, one ROI a thread.
+// Maximum-likelihood fits on one leased GPU: the same kernel as glint/fit.hpp, one ROI per thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,39 +15,41 @@ namespace glint {
 class FitKernels;
 class RowShare;
 
-/// Holds a lease of a GPU, its context, the kernels and some buffers from call to call; gives all of it back at its
-/// end. Use one from one thread at a time. What goes wrong on the GPU it throws: Fitter (glint/fit.hpp) tries again,
-/// finds another GPU, or takes the CPU.
+/// Owns a GPU's lease, context, kernels and buffers from call to call, and releases them when destroyed. Not
+/// thread-safe. Errors of the GPU are thrown; Fitter (glint/fit.hpp) is the layer that retries, finds another GPU, or
+/// uses the CPU.
 class GpuFitter {
   public:
-    /// On the lease's first GPU. Takes 0.2 s. `batch_size`: ROIs sent at once; 0: as few as reach the link's speed.
-    /// Throws gpu::NoGpu (no GPU, or a glint built without CUDA), gpu::OutOfMemory, gpu::GpuError.
+    /// Uses the lease's first GPU; takes 0.2 s. `batch_size`: ROIs per upload; 0: the smallest number that saturates
+    /// the link. Throws gpu::NoGpu (no GPU, or glint built without CUDA), gpu::OutOfMemory, gpu::GpuError.
     explicit GpuFitter(gpu::Lease lease, std::int64_t batch_size = 0);
-    /// Waits for a lease first; throws what gpu::acquire() does.
+    /// Waits for a lease first; also throws the exceptions of gpu::acquire().
     explicit GpuFitter(const gpu::LeaseRequest& request = {}, std::int64_t batch_size = 0);
     ~GpuFitter();
     GpuFitter(GpuFitter&&) noexcept;
 
-    /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB, but
-    /// where one more iteration was taken. Pixels are sent as they are and become photoelectrons on the GPU; uploads,
-    /// kernels and downloads overlap. From gpu::Pinned memory it runs at the link's speed; pixels on this GPU are
-    /// copied within it, those on another one pass through the host. Rows are final in order: from `finished`, when
-    /// given, it goes on, and there it says how many are, also when it throws. A lack of memory makes smaller batches,
-    /// and later larger ones again, before it throws gpu::OutOfMemory. Between batches others who wait for this GPU get
-    /// what of the lease is not needed. Else as fit(), and gpu::GpuError.
+    /// Fits every ROI, as fit() does on the CPU: x, y and z agree within 1e-6 um, all parameters within 1e-3 CRLB,
+    /// except where rounding leads to one more iteration. Blocks until the results are in `out`.
+    ///
+    /// Counts are uploaded as they are and converted on the GPU; uploads, kernels and downloads of different batches
+    /// overlap. From gpu::Pinned memory the link is the limit. Pixels on this GPU are copied on it; those on another
+    /// GPU are staged through the host. Rows are finished in order: with `finished`, the call starts at row *finished
+    /// and updates it, also when it throws. When memory runs out, batches are made smaller (and later larger again)
+    /// before gpu::OutOfMemory is thrown. Between batches, memory of the lease that is not needed is given to processes
+    /// that wait for this GPU. Throws as fit(), and gpu::GpuError.
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
              FitInfo* info = nullptr, std::int64_t* finished = nullptr);
-    /// The same for the rows that `share` gets out of a queue that others draw from too (Fitter, for several GPUs).
+    /// The same for the rows that `share` takes from a queue that other devices use, too (Fitter, for several GPUs).
     void fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, const FitsView& out,
              RowShare& share, FitInfo* info = nullptr);
 
     const gpu::Context& context() const;
-    /// For others who work on this GPU under the same lease (the movie pipeline).
+    /// The kernels, for other work on this GPU under the same lease (the movie pipeline).
     FitKernels& kernels();
-    /// Lets other processes see what of the lease is taken, and gives those who wait what is not needed.
+    /// Publishes the lease's memory in use, and gives unused memory to waiting processes.
     void share();
 
-    /// Runs the kernel alone, on ROIs that lie on the GPU already: seconds a call, the best of `repeats`.
+    /// Benchmark of the kernel alone, on ROIs in device memory: seconds per call, the best of `repeats`.
     double kernel_seconds(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                           int repeats);
 
@@ -56,9 +58,9 @@ class GpuFitter {
     std::unique_ptr<State> state_;
 };
 
-/// Whether this glint has kernels for GPUs in it.
+/// Whether glint was built with GPU kernels.
 bool has_gpu_kernels();
-/// Throws gpu::NoGpu where it has not, with the remedy.
+/// Throws gpu::NoGpu, with the remedy, if it was not.
 void require_gpu_kernels();
 
 }  // namespace glint

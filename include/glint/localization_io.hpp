@@ -1,4 +1,4 @@
-// Localizations from and to files: Picasso HDF5+YAML, ThunderSTORM CSV, SMLMAnalysis HDF5 (docs/formats.md).
+// Reads and writes localizations: Picasso HDF5+YAML, ThunderSTORM CSV, SMLMAnalysis HDF5 (docs/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,42 +18,41 @@ enum class LocalizationFormat { picasso_hdf5, thunderstorm_csv, smlm_hdf5 };
 /// `.h5` Picasso. Throws OptionError otherwise.
 LocalizationFormat localization_format(const std::filesystem::path& path);
 
-/// The part of the name that tells the format, as ".csv" or "_smlm.h5". Throws as `localization_format`.
+/// The part of the name that selects the format, e.g. ".csv" or "_smlm.h5". Throws as `localization_format`.
 std::string localization_ending(const std::filesystem::path& path);
 
-/// What writing a table to `path` makes: the file, and with Picasso's format its `.yaml`.
+/// The files that writing a table to `path` creates: the file itself and, in Picasso's format, its `.yaml`.
 std::vector<std::filesystem::path> files_of_localizations(const std::filesystem::path& path);
 
-/// Reads any of the three, told apart by content. Rows with NaN or infinity in a column of Localizations' own
-/// are left out and `warn` says how many (Picasso drops them too); unknown columns are kept in `extra`
-/// (numeric) or named to `warn`. `pixel_size_nm` is used where the file does not tell it: a ThunderSTORM CSV,
-/// in nanometres, cannot be read without (OptionError). Throws InputError.
+/// Reads any of the three formats, recognised by content. Rows with NaN or infinity in a column of Localizations are
+/// dropped and counted by `warn` (Picasso drops them, too). Unknown numeric columns are kept in `extra`; others are
+/// named by `warn`. `pixel_size_nm` is used if the file does not contain it; a ThunderSTORM CSV, in nanometres,
+/// requires it (OptionError). Throws InputError.
 Localizations read_localizations(const std::filesystem::path& path, const Warn& warn = {}, double pixel_size_nm = 0);
 
-/// The processing steps that a file of localizations tells (Localizations::history), without its rows; none where it tells
-/// none, as a .csv does. Throws InputError.
+/// Reads only the processing steps of a localization file (Localizations::history); empty if it has none, like a .csv.
+/// Throws InputError.
 std::vector<std::string> read_history(const std::filesystem::path& path);
 
-/// Writes a whole table. The file (and its `.yaml`) appear under their final names only when complete. Returns the
-/// writer's `hidden_rows`. Throws OutputError.
+/// Writes a whole table. The file (and its `.yaml`) appear under their final names only when complete. Returns
+/// LocalizationWriter::hidden_rows(). Throws OutputError.
 std::size_t write_localizations(const std::filesystem::path& path, const Localizations& localizations,
                                 const Warn& warn = {}, IfExists if_exists = IfExists::replace);
 
-/// Writes a table that comes in pieces, in memory that does not grow with it.
+/// Writes a table piece by piece, with constant memory.
 class LocalizationWriter {
   public:
-    /// `like`: the set of non-empty columns and the metadata of every piece (its rows are not written; the
-    /// first piece is fine); `rows`: how many will come in all. Throws OutputError when the file cannot be
-    /// made.
+    /// `like` has the non-empty columns and the metadata of every piece, e.g. the first piece; its rows are not
+    /// written. `rows`: total number of rows. Throws OutputError if the file cannot be created.
     LocalizationWriter(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                        const Warn& warn = {}, IfExists if_exists = IfExists::replace);
     ~LocalizationWriter();
     void append(const Localizations& piece);
-    /// Completes the file and gives it its final name. Throws OutputError; a writer not closed leaves
-    /// nothing.
+    /// Completes the file and gives it its final name. Throws OutputError. A writer that is destroyed without it leaves
+    /// no file.
     void close();
-    /// Rows so far that are in the file and that the format's own programs leave out when they read it: Picasso takes x or
-    /// y below 0 (the outer half of the first pixel) or beyond the movie for errors, and negative values.
+    /// Number of written rows that the format's own programs drop on reading: Picasso regards x or y below 0 (the outer
+    /// half of the first pixel) or beyond the movie as errors, and negative values.
     std::size_t hidden_rows() const;
 
     struct Format;
@@ -62,10 +61,9 @@ class LocalizationWriter {
     std::unique_ptr<Format> format_;
 };
 
-/// Ground truth for `score`: a truth file that `simulate` wrote (CSV with a header line naming frame, x_nm,
-/// y_nm, optionally z_nm, photons), or any CSV of id, frame (from 1), x, y in nm from the outer edge of the
-/// first pixel (as the SMLM challenge and its kin use), or a localization file. `pixel_size_nm` converts; 0
-/// takes the file's.
+/// Reads ground truth for `score`: a file of `simulate` (CSV with a header that names frame, x_nm, y_nm, optionally
+/// z_nm, photons), a CSV of id, frame (from 1), x, y in nm from the outer edge of the first pixel (as in the SMLM
+/// challenges), or a localization file. `pixel_size_nm` converts nm to px; 0: the file's own. Throws InputError.
 Localizations read_truth(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn = {});
 void write_truth(const std::filesystem::path& path, const Localizations& truth, IfExists if_exists = IfExists::replace);
 

@@ -1,4 +1,4 @@
-// A movie: a lazy stream of camera frames, never a whole file in memory.
+// Movies: camera frames that are read on demand, never a whole file at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,21 +18,21 @@ enum class PixelType { uint8, uint16, float32 };
 /// Bytes of one pixel.
 constexpr int bytes_of(PixelType type) { return type == PixelType::uint8 ? 1 : type == PixelType::uint16 ? 2 : 4; }
 
-/// MovieInfo::frames and the end of a FrameRange that nobody knows yet.
+/// MovieInfo::frames, and the end of a FrameRange, of a movie whose end is not known yet.
 constexpr std::int64_t unknown_frames = -1, unknown_end = std::numeric_limits<std::int64_t>::max();
 
-/// What is known about a movie before a pixel is read.
+/// The properties of a movie, known before any pixel is read.
 struct MovieInfo {
     std::string name;         ///< file name, for messages
     int width = 0;            ///< px, along x (columns)
     int height = 0;           ///< px, along y (rows)
     std::int64_t frames = 0;  ///< unknown_frames of one that is still being written
     PixelType type = PixelType::uint16;
-    std::optional<double> pixel_size_nm;       ///< from the file's metadata, if it says
-    std::optional<double> offset_adu;          ///< camera offset (baseline), if the metadata say
-    std::optional<double> gain_e_per_adu;      ///< photoelectrons per ADU, if the metadata say
-    std::optional<double> em_gain;             ///< electron multiplication gain, if the metadata say
-    std::vector<std::filesystem::path> files;  ///< all that the movie is read from; none for one in memory
+    std::optional<double> pixel_size_nm;       ///< if the file's metadata contain it
+    std::optional<double> offset_adu;          ///< camera offset (baseline), if the metadata contain it
+    std::optional<double> gain_e_per_adu;      ///< photoelectrons per ADU, if the metadata contain it
+    std::optional<double> em_gain;             ///< electron multiplication gain, if the metadata contain it
+    std::vector<std::filesystem::path> files;  ///< all files of the movie; none for one in memory
     std::vector<std::string> warnings;         ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
 };
 
@@ -50,30 +50,32 @@ struct FrameBlock {
     const std::byte* frame(int i) const { return bytes.data() + std::size_t(i) * frame_bytes(); }
 };
 
-/// An open movie. Several threads may read at once.
+/// An open movie. Thread-safe: several threads may read at once.
 class Movie {
   public:
     virtual ~Movie() = default;
     virtual const MovieInfo& info() const = 0;
-    /// Reads frames [first, first + count) into `block`, which is resized. Throws InputError when the file fails.
+    /// Reads frames [first, first + count) into `block`, which is resized. Throws InputError if the file cannot be
+    /// read.
     virtual void read(std::int64_t first, int count, FrameBlock& block) = 0;
-    /// The same into memory of the caller's, count * height * width pixels. By default through a block.
+    /// The same into the caller's memory, count * height * width pixels of the movie's type.
     virtual void read_to(std::int64_t first, int count, std::byte* out);
 };
 
-/// A movie that lies in memory (tests, simulation). `block` holds all frames.
+/// A movie in memory (tests, simulation). `block` holds all frames.
 std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name = "memory");
 
-/// Several movies of equal width, height and type as one, frames counted on. Throws InputError otherwise.
+/// Joins movies of equal width, height and type to one; frame numbers continue from one to the next. Throws InputError
+/// if they differ.
 std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies);
 
-/// Frames [begin, end). Frame numbers stay the movie's own whatever range is taken.
+/// Frames [begin, end). Frame numbers are those of the whole movie, in any range.
 struct FrameRange {
     std::int64_t begin = 0, end = 0;
 };
 
-/// Parses "0:1000", ":1000", "500:" or "" (all) for a movie of `frames` frames. Throws OptionError for anything
-/// else, a range beyond the movie or an empty one.
+/// Parses "0:1000", ":1000", "500:" or "" (all) for a movie of `frames` frames. Throws OptionError for any
+/// other text, a range beyond the movie or an empty one.
 FrameRange parse_frame_range(const std::string& text, std::int64_t frames);
 
 }  // namespace glint

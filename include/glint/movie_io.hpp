@@ -1,4 +1,4 @@
-// Movies and ROI stacks from and to files (docs/formats.md).
+// Reads and writes movies, and reads ROI stacks (docs/formats.md).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,20 +16,20 @@ namespace glint {
 
 struct Localizations;
 
-/// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, either byte
-/// order, strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), or Picasso .raw with its .yaml beside
-/// it. MicroManager/NDTiff continuation files (`_1`, `_2`) that stand beside a TIFF and continue it are joined. A
-/// truncated file gives its whole frames and a warning in MovieInfo::warnings, and so does a file of an OME-TIFF set whose
-/// others cannot be found; where they can, one alone is refused. Throws InputError: no such file, no
-/// movie, zero frames, frames of different sizes, colour images, headers that claim more than the file holds.
+/// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, either byte order,
+/// strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), or Picasso .raw with a .yaml of the same name.
+/// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
+/// complete frames and a warning in MovieInfo::warnings; so does a file of an OME-TIFF set whose other files are
+/// missing. If they exist, opening one alone is an error. Throws InputError: no such file, not a movie, zero frames,
+/// frames of different sizes, colour images, headers that claim more than the file contains.
 std::unique_ptr<Movie> open_movie(const std::filesystem::path& path);
 
-/// Several files that are one movie, frames counted on. A file that continues another one of them is read once, after that.
-/// Throws as above; OptionError for a file given twice.
+/// Joins several files to one movie; frame numbers continue. A file that is a continuation of another one in the list
+/// is read once, after it. Throws as above; OptionError for a file that is given twice.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths);
 
-/// Writes frames as they come, one uncompressed strip per page; BigTIFF when the movie may pass 4 GiB.
-/// The file appears under its name when `close` returns; a writer destroyed before leaves nothing.
+/// Writes frames one after another, one uncompressed strip per page; BigTIFF if the movie may exceed 4 GiB. The file
+/// appears under its name when `close` returns; a writer that is destroyed before leaves no file. Throws OutputError.
 class TiffMovieWriter {
   public:
     /// `info` gives width, height, type, frames (for the choice of BigTIFF) and, if known, the pixel size.
@@ -37,7 +37,7 @@ class TiffMovieWriter {
     ~TiffMovieWriter();
     void append(const FrameBlock& block);
     void close();
-    /// Writes the movie's ground truth too, as `write_truth` does; both appear under their names, or neither.
+    /// Also writes the movie's ground truth, as `write_truth` does; either both files appear or none.
     void close_with_truth(const std::filesystem::path& truth_path, const Localizations& truth);
 
   private:
@@ -46,10 +46,10 @@ class TiffMovieWriter {
     std::unique_ptr<State> state_;
 };
 
-/// Reads a stack of ROIs: `.npy` (n, S, S; uint8, uint16, int16, int32, float32, float64), TIFF (a page a ROI), or
-/// HDF5 (dataset `rois` or `data` of (n, S, S); optional `x_corner`, `y_corner`, `frame`, 0-based). Counts become
-/// photoelectrons by `camera`: scalar values for any stack, maps only where corners say which pixel is which.
-/// Throws InputError when the shape is not a stack of squares of 3 to 31 pixels.
+/// Reads a stack of ROIs: `.npy` (n, S, S; uint8, uint16, int16, int32, float32, float64), TIFF (one page per ROI), or
+/// HDF5 (dataset `rois` or `data` of (n, S, S); optional `x_corner`, `y_corner`, `frame`, 0-based). `camera` converts
+/// counts to photoelectrons; its maps apply only to stacks with corners. Throws InputError if the shape is not a stack
+/// of squares of 3 to 31 pixels.
 Rois read_rois(const std::filesystem::path& path, const Camera& camera);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Buffers of the GPU runtime in MPI calls: from GPU to GPU where the MPI can, staged through pinned memory where not.
+// MPI calls on GPU buffers: directly from GPU to GPU with a CUDA-aware MPI, else staged through pinned memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,22 +13,22 @@
 
 namespace glint::mpi {
 
-/// An MPI call failed. `code` is MPI's, `what()` names the call, the ranks and MPI's own words.
+/// An MPI call failed. `code` is MPI's error code; `what()` names the call and the ranks and quotes MPI's message.
 class MpiError : public Error {
   public:
     MpiError(int result, const std::string& message) : Error(message), code(result) {}
     const int code;
 };
 
-/// Whether this MPI says, as it runs, that it takes addresses of GPU memory (Open MPI's MPIX_Query_cuda_support; an MPI
-/// that cannot be asked does not).
+/// Whether this MPI is CUDA-aware, i.e. accepts addresses of GPU memory, by MPIX_Query_cuda_support of Open MPI. False
+/// for an MPI without this query.
 bool cuda_aware();
 
-/// How the bytes go. All ranks of a communicator must choose the same.
+/// How data are transferred. All ranks of a communicator must choose the same.
 enum class Way {
     automatic,  ///< direct where cuda_aware(), else staged
-    direct,     ///< MPI is given the GPU's addresses, or those of Managed::buffer()
-    staged      ///< through two pinned pieces of 4 MiB, copies beside messages
+    direct,     ///< MPI gets the addresses of the GPU memory, or of Managed::buffer()
+    staged      ///< through two pinned pieces of 4 MiB; copies and messages overlap
 };
 
 enum class Reduction { sum, min, max };
@@ -42,7 +42,7 @@ constexpr Number number_of() {
                   "allreduce takes float, double and int");
     return std::is_same_v<T, float> ? Number::float32 : std::is_same_v<T, double> ? Number::float64 : Number::int32;
 }
-/// Elements of a Buffer, without their type.
+/// A range of elements of a Buffer, without their type.
 struct Piece {
     gpu::detail::Allocation& memory;
     std::size_t offset, count, element_bytes;  // offset: bytes
@@ -53,8 +53,9 @@ Piece piece(const gpu::Buffer<T>& buffer) {
 }
 }  // namespace detail
 
-/// A duplicate of an MPI communicator: its messages meet no others, and its errors are thrown. Made, and destroyed, by all
-/// its ranks together, between MPI_Init and MPI_Finalize. Used by one thread at a time, as MPI allows.
+/// Owns a duplicate of an MPI communicator, so that its messages are not mixed with others; MPI errors are thrown.
+/// Construction and destruction are collective, between MPI_Init and MPI_Finalize. One thread at a time may use it, as
+/// far as MPI's thread level allows.
 class Communicator {
   public:
     /// Throws MpiError.
@@ -78,43 +79,44 @@ void allreduce(const gpu::Stream& stream, const Piece& data, Number number, Redu
 void gather(const gpu::Stream& stream, const Piece& from, const Piece* to, int root, const Communicator& communicator);
 }  // namespace detail
 
-// Each takes its place in the stream: what was put into it before is done before MPI reads or writes, what is put into it
-// later finds the result. The host waits, for the stream and then for MPI, as in MPI's own blocking calls. Ranks may use
-// different GPUs, or one. All throw MpiError, and what a Stream and a Buffer throw; OptionError for a rank that is none.
+// The following calls are ordered in the stream: work enqueued before is complete before MPI reads or writes, and work
+// enqueued later sees the result. They block the host until the stream and MPI are done, as MPI's own blocking calls
+// do. Ranks may use different GPUs or the same one. All throw MpiError, the exceptions of Stream and Buffer, and
+// OptionError for a rank outside the communicator.
 //
 //     glint::mpi::Communicator all(MPI_COMM_WORLD);
 //     glint::mpi::allreduce(stream, counts, glint::mpi::Reduction::sum, all);
 
-/// To one other rank, once it receives. Where it receives another number of elements, nothing is sent, and both get an
-/// MpiError.
+/// Sends to one rank; blocks until that receives. If it receives another number of elements, nothing is sent and both
+/// sides throw MpiError.
 template <class T>
 void send(const gpu::Stream& stream, const gpu::Buffer<T>& from, int to_rank, const Communicator& communicator,
           int tag = 0) {
     detail::send(stream, detail::piece(from), to_rank, tag, communicator);
 }
 
-/// Fills the buffer.
+/// Receives exactly `to.size()` elements from one rank.
 template <class T>
 void receive(const gpu::Stream& stream, gpu::Buffer<T>& to, int from_rank, const Communicator& communicator,
              int tag = 0) {
     detail::receive(stream, detail::piece(to), from_rank, tag, communicator);
 }
 
-/// The root's elements, to all. Equally many on all ranks.
+/// Copies the root's elements to all ranks. Collective; the number of elements must be the same on all ranks.
 template <class T>
 void broadcast(const gpu::Stream& stream, gpu::Buffer<T>& data, int root, const Communicator& communicator) {
     detail::broadcast(stream, detail::piece(data), root, communicator);
 }
 
-/// Element by element over all ranks, in place: float, double or int. Equally many on all ranks. Sums of floating-point
-/// numbers depend on the order in which MPI takes the ranks, which is MPI's affair.
+/// Reduces element by element over all ranks, in place: float, double or int. Collective; the number of elements must
+/// be the same on all ranks. MPI chooses the order of summation, on which floating-point sums depend.
 template <class T>
 void allreduce(const gpu::Stream& stream, gpu::Buffer<T>& data, Reduction reduction, const Communicator& communicator) {
     detail::allreduce(stream, detail::piece(data), detail::number_of<T>(), reduction, communicator);
 }
 
-/// All ranks' elements, one rank after the other, to the root; equally many from each. `to`, used on the root alone, has
-/// room for all, else OptionError.
+/// Collects all ranks' elements on the root, in the order of ranks. Collective; the number of elements must be the same
+/// on all ranks. `to` is used on the root only; throws OptionError if it has no room for all.
 template <class T>
 void gather(const gpu::Stream& stream, const gpu::Buffer<T>& from, gpu::Buffer<T>& to, int root,
             const Communicator& communicator) {

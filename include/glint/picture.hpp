@@ -1,4 +1,4 @@
-// Pictures: a float image, and the 8-bit RGB one that people look at.
+// Images: a float density, and an 8-bit RGB image for display.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,11 +11,11 @@ namespace glint {
 /// A float image in C order.
 struct Picture {
     int width = 0, height = 0;  ///< px
-    double pixel_size_nm = 0;   ///< of one picture pixel; 0 when unknown
+    double pixel_size_nm = 0;   ///< of one picture pixel; 0 if unknown
     std::vector<float> values;  ///< height * width
 };
 
-/// An RGB image, 3 bytes a pixel, C order.
+/// An RGB image, 3 bytes per pixel, C order.
 struct RgbPicture {
     int width = 0, height = 0;
     double pixel_size_nm = 0;

@@ -1,4 +1,4 @@
-// Pictures to files.
+// Writes pictures to files; reads PNG.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,14 +9,16 @@
 
 namespace glint {
 
-/// 8-bit RGB PNG with the pixel size as its physical resolution. Atomic. Throws OutputError.
+/// Writes an 8-bit RGB PNG with the pixel size as physical resolution. The file appears only when complete. Throws
+/// OutputError.
 void write_png(const std::filesystem::path& path, const RgbPicture& picture, IfExists if_exists = IfExists::replace);
 
-/// 32-bit float grayscale TIFF with the pixel size as its resolution (ImageJ reads it). Atomic. Throws OutputError.
+/// Writes a 32-bit float grayscale TIFF with the pixel size as resolution (readable by ImageJ). The file appears only
+/// when complete. Throws OutputError.
 void write_float_tiff(const std::filesystem::path& path, const Picture& picture,
                       IfExists if_exists = IfExists::replace);
 
-/// Reads a PNG back (tests, and comparison). Throws InputError.
+/// Reads a PNG, e.g. for comparisons in tests. Throws InputError.
 RgbPicture read_png(const std::filesystem::path& path);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Super-resolved pictures of localizations.
+// Super-resolved pictures of localizations (docs/theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,37 +15,38 @@ namespace glint {
 
 enum class RenderMode {
     histogram,  ///< localizations per picture pixel
-    gaussian,   ///< each localization as a Gaussian of its own precision, integrated over pixels, area 1
+    gaussian,   ///< each localization as a Gaussian of its precision, integrated over pixels, with sum 1 (eq. 8.1)
 };
 
 struct RenderOptions {
     RenderMode mode = RenderMode::gaussian;
     double picture_pixel_nm = 0;        ///< nm per picture pixel; 0: from `zoom`
     double zoom = 10;                   ///< picture pixels per camera pixel, used when picture_pixel_nm is 0
-    double min_blur_px = 0;             ///< smallest Gaussian, picture pixels; 0: half a pixel
-    bool color_z = false;               ///< z as hue, density as brightness (needs z)
+    double min_blur_px = 0;             ///< minimum standard deviation, picture pixels; 0: half a pixel
+    bool color_z = false;               ///< z as hue, density as brightness; needs z
     double z_min_nm = 0, z_max_nm = 0;  ///< colour range; equal: 1st to 99th percentile
     std::string colormap =
         "";  ///< "inferno", "viridis", "magma", "cividis", "gray", "turbo" (z); "": inferno, or turbo for z
-    double saturate_percent = 0.5;  ///< the brightest share of non-empty pixels shown at full brightness
-    double scale_bar_nm = -1;       ///< length; 0: none; < 0: chosen (needs the pixel size)
-    int max_edge_px = 20000;        ///< refuse a larger picture (OptionError says the size and how to shrink it)
+    double saturate_percent = 0.5;  ///< share of the non-empty pixels that are shown at full brightness
+    double scale_bar_nm = -1;       ///< length; 0: none; < 0: automatic (needs the pixel size)
+    int max_edge_px = 20000;        ///< a larger picture is an OptionError, which says how to reduce it
 };
 
-/// Density per picture pixel. Rows with p or precision out of range are not judged here: filter before. Needs
-/// width and height (else the extent of the positions is taken). Throws OptionError for an unreasonable size.
+/// Density per picture pixel. Uses all rows: filter by p value or precision before. The extent is the table's width and
+/// height, or, if these are unknown, that of the positions. Throws OptionError for an unreasonable size. The result
+/// does not depend on the number of threads.
 Picture render(const Localizations& localizations, const RenderOptions& options);
 
-/// The density as people look at it: contrast by percentile, perceptual colours, a scale bar.
+/// Converts a density to colours: contrast by percentile, a perceptual colormap, a scale bar.
 RgbPicture colorize(const Picture& density, const RenderOptions& options);
 
-/// As render then colorize; with `color_z`, hue from the mean z of each pixel.
+/// As `render` followed by `colorize`; with `color_z`, the hue is the mean z of each pixel.
 RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options);
 
-/// The measured widths with their errors over z, and the curve through them; x red, y blue.
+/// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue.
 RgbPicture plot(const Calibration& calibration);
 
-/// Draws on a picture, for overlays: a one-pixel circle, and text in a built-in 5x7 font.
+/// Overlays: a circle one pixel wide, and text in a built-in 5x7 font.
 void draw_circle(RgbPicture& picture, double x, double y, double radius, const std::uint8_t (&rgb)[3]);
 void draw_text(RgbPicture& picture, int x, int y, std::string_view text, int scale, const std::uint8_t (&rgb)[3]);
 

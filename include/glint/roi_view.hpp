@@ -1,4 +1,4 @@
-// ROIs and results that lie elsewhere: what a fit reads and writes without owning it.
+// Non-owning views of ROIs and results: what a fit reads and writes in the caller's memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,26 +13,27 @@
 
 namespace glint {
 
-/// A stack of n ROIs of S x S px, as counts of a camera or as photoelectrons. Fields as in Rois; spans may be empty.
+/// A stack of n ROIs of S x S px, as camera counts or as photoelectrons. Fields as in Rois; spans may be empty. All
+/// memory is borrowed and must stay valid during the fit.
 struct RoiView {
     int size = 0;
     std::size_t count = 0;
     PixelType type = PixelType::float32;
     const std::byte* pixels = nullptr;                 ///< n * S * S values of `type`, C order
-    int gpu = -1;                                      ///< on which GPU `pixels` lie, complete; -1: on the host
-    const CameraView* camera = nullptr;                ///< what made the counts; null: they are photoelectrons
-    std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; a camera with maps needs them
+    int gpu = -1;                                      ///< GPU that holds `pixels` (all of them); -1: the host
+    const CameraView* camera = nullptr;                ///< converts the counts; null: they are photoelectrons
+    std::span<const std::int32_t> x_corner, y_corner;  ///< n, px of the movie; required by a camera with maps
     std::span<const float> x_start, y_start;           ///< n, px in the ROI
-    std::span<const float> variance, additive;         ///< n * S * S; the first only without a camera
+    std::span<const float> variance, additive;         ///< n * S * S; variance only without a camera
     std::span<const float> qe;                         ///< n * S * S, only without a camera
     float variance_scalar = 0, qe_scalar = 1;          ///< without a camera
     float excess_noise = 1;                            ///< without a camera
 
-    std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one
+    std::size_t roi_bytes() const { return std::size_t(size) * size * bytes_of(type); }  ///< pixels of one ROI
 };
 RoiView view(const Rois& rois);
 
-/// Where the results go: n values each, as in Fits.
+/// The destination of results: n values per column, as in Fits.
 struct FitsView {
     PsfModel model = PsfModel::GaussianXYNB;
     std::array<float*, max_parameters> theta{}, crlb{};  ///< the first parameter_count(model) of each

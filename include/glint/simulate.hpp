@@ -1,4 +1,4 @@
-// Movies with known truth.
+// Simulation of movies and ROIs with known truth (docs/theory.md, section 7).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,8 +33,8 @@ struct SimulateOptions {
     std::uint64_t seed = 1;
 };
 
-/// Generates a movie frame by frame; the same options and seed give the same movie on any machine and in whatever
-/// order or block size frames are asked for. The truth of each frame comes with it.
+/// Generates a movie frame by frame, with its ground truth. The same options and seed give the same movie on any
+/// machine, in any order and block size of reading.
 class Simulation {
   public:
     /// Throws OptionError for values out of range. Counts are uint16: (e- * em noise + read noise) / gain + offset.
@@ -51,8 +51,8 @@ class Simulation {
     std::unique_ptr<State> state_;
 };
 
-/// n ROIs of one model with independent noise for accuracy checks: positions uniform within +-`spread_px` of the
-/// centre, photons uniform in the range. `truth` receives the parameters in the order of Fits::theta.
+/// ROIs of one model with independent noise, for accuracy checks: positions uniform within +-`spread_px` of the centre,
+/// photons uniform in the range. `truth` receives the parameters in the order of Fits::theta.
 struct RoiSimulation {
     int size = 7;
     std::size_t count = 0;

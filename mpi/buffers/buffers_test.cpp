@@ -1,4 +1,4 @@
-// Buffers between ranks, staged and direct, with nothing in the way of a race: each rank runs all tests, under mpirun.
+// Tests of buffers in MPI calls, staged and direct; every rank runs all of them under mpirun.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using mpi::Way;
 
 namespace {
 
-/// More than two pinned pieces of 4 MiB, and no multiple of one.
+/// More than two pinned pieces of 4 MiB, and not a multiple of one.
 constexpr std::size_t many = (std::size_t(9) << 20) / sizeof(float) + 5;
 
 /// Value k of a rank: small integers, so that sums are exact in any order.
@@ -24,7 +24,7 @@ T value(int rank, std::size_t k) {
     return T((rank + 1) * (k % 1000 + 1));
 }
 
-/// Direct needs memory that this MPI can reach: Debian's knows no GPU, but unified memory is the host's too.
+/// Direct transfers need memory that this MPI can access. Debian's is not CUDA-aware, but can access unified memory.
 class Buffers : public ::testing::TestWithParam<Way> {
   protected:
     void SetUp() override {
@@ -40,7 +40,7 @@ class Buffers : public ::testing::TestWithParam<Way> {
     gpu::Buffer<T> make(std::size_t n) const {
         return direct() ? gpu::Managed<T>(*context_, n).buffer() : gpu::Buffer<T>(*stream_, n);
     }
-    /// Uploaded on another stream: the message has to be ordered behind it.
+    /// Uploads on another stream, which the message must wait for.
     template <class T>
     gpu::Buffer<T> of_rank(int rank, std::size_t n) const {
         gpu::Buffer<T> buffer = make<T>(n);
@@ -88,7 +88,7 @@ TEST_P(Buffers, go_round_in_a_ring) {
         const gpu::Buffer<float> mine = of_rank<float>(me, n);
         gpu::Buffer<float> theirs = make<float>(n);
         gpu::fill(*stream_, theirs, 0xff);
-        // Even ranks send first: MPI may keep a sender until the receiver comes.
+        // Even ranks send first: MPI_Send may block until the receiver receives.
         if (me % 2 == 0) mpi::send(*stream_, mine, right, *all_, 7);
         mpi::receive(*stream_, theirs, left, *all_, 7);
         if (me % 2 == 1) mpi::send(*stream_, mine, right, *all_, 7);
@@ -154,7 +154,7 @@ TEST_P(Buffers, errors_name_the_ranks_and_the_sizes) {
         const std::string words = error.what();
         EXPECT_NE(words.find("rank 0 sends 10 elements, where rank 1 receives 9"), std::string::npos) << words;
     }
-    // Nothing is left under way: the next message is itself.
+    // Nothing of the refused message is left in transit: the next one arrives unchanged.
     all_->rank() == 0 ? mpi::send(*stream_, data, 1, *all_) : mpi::receive(*stream_, data, 0, *all_);
     EXPECT_EQ(downloaded(data), downloaded(of_rank<float>(0, 10)));
 }
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     ::testing::InitGoogleTest(&argc, argv);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank > 0) {  // failures of others are said too, but not each test
+    if (rank > 0) {  // other ranks print their failures, but not every test
         auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
         class Failures : public ::testing::EmptyTestEventListener {
             void OnTestPartResult(const ::testing::TestPartResult& result) override {

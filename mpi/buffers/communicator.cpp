@@ -1,4 +1,4 @@
-// A duplicate whose errors come back; whether MPI takes addresses of GPUs.
+// A duplicated communicator with MPI_ERRORS_RETURN; the test for a CUDA-aware MPI.
 // SPDX-License-Identifier: MIT
 #include "mpi/buffers/communicator.hpp"
 
@@ -55,8 +55,7 @@ void CommunicatorState::check(int result, const char* call) const {
 
 void CommunicatorState::require_rank(int other, const char* role) const {
     if (other < 0 || other >= size)
-        throw OptionError(
-            text(role, " rank ", other, " is none of this communicator, whose ranks are 0 to ", size - 1));
+        throw OptionError(text(role, " rank ", other, " is not in this communicator, whose ranks are 0 to ", size - 1));
 }
 
 std::byte* CommunicatorState::pinned(const gpu::Context& context) {

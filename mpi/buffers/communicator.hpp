@@ -1,4 +1,4 @@
-// What a Communicator holds: MPI's own, and two pinned pieces that staged messages go through.
+// The state of a Communicator: two MPI communicators, and the pinned memory of staged messages.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +13,16 @@ struct CommunicatorState {
     CommunicatorState(MPI_Comm communicator, Way way);
     ~CommunicatorState();
 
-    /// Throws MpiError for another result than success.
+    /// Throws MpiError unless the result is MPI_SUCCESS.
     void check(int result, const char* call) const;
     void require_rank(int rank, const char* role) const;
-    /// Two pieces of page-locked memory, for copies of this context.
+    /// Two pieces of page-locked memory for copies of this context: one is copied while the other is sent.
     std::byte* pinned(const gpu::Context& context);
 
     static constexpr std::size_t piece_bytes = std::size_t(4) << 20;
 
-    MPI_Comm own = MPI_COMM_NULL, answers = MPI_COMM_NULL;  // of receivers, before a message
+    MPI_Comm own = MPI_COMM_NULL;      // for data and sizes
+    MPI_Comm answers = MPI_COMM_NULL;  // for the receivers' sizes, which must not be taken for data
     int rank = 0, size = 1;
     bool direct = false;
 

@@ -1,4 +1,4 @@
-// Messages of buffers: MPI given the GPU's address, or pinned pieces, of which one is copied while the other is sent.
+// Transfers of buffers: direct, with the GPU's address given to MPI, or staged through two pinned pieces in turn.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <climits>
@@ -13,14 +13,15 @@ namespace {
 
 using gpu::text;
 
+/// What MPI does with the memory: reads it, writes it, or both.
 enum class Flow { out, in, both };
 
-/// Tells MPI to send or receive `count` elements at an address.
+/// An MPI call that sends or receives `count` elements at an address.
 using Call = std::function<void(void* at, int count)>;
 
 void* as_pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
 
-/// The address for MPI, when all that the stream holds has been done.
+/// The address for MPI; waits first for all work in the stream, which MPI does not know.
 void* address_of(const gpu::Stream& stream, const Piece& piece, Flow flow) {
     const std::uint64_t address = gpu::detail::use(piece.memory, stream, flow != Flow::out) + piece.offset;
     stream.synchronize();
@@ -29,24 +30,25 @@ void* address_of(const gpu::Stream& stream, const Piece& piece, Flow flow) {
 
 void each_direct(const gpu::Stream& stream, const Piece& piece, Flow flow, const Call& call) {
     auto* const begin = static_cast<std::byte*>(address_of(stream, piece, flow));
-    const gpu::detail::Current current(stream.context().state());  // by which the MPI knows whose address it is
+    const gpu::detail::Current current(
+        stream.context().state());  // CUDA-aware MPI takes the address to be of the current context
     const std::size_t most = std::size_t(INT_MAX) / piece.element_bytes;
     for (std::size_t done = 0; done < piece.count || piece.count == 0;) {
         const std::size_t count = std::min(most, piece.count - done);
         call(begin + done * piece.element_bytes, int(count));
         done += count;
-        if (piece.count == 0) return;  // an empty message is one too
+        if (piece.count == 0) return;  // an empty message is sent, too
     }
 }
 
-/// Waits for the copies of a stream at the end, however it comes: the pinned pieces serve the next message.
-class Settled {
+/// Synchronises a stream when the scope ends, also by an exception: the next message reuses the pinned pieces.
+class SynchronizeAtExit {
   public:
-    explicit Settled(const gpu::Stream& stream) : stream_(stream) {}
-    ~Settled() {
+    explicit SynchronizeAtExit(const gpu::Stream& stream) : stream_(stream) {}
+    ~SynchronizeAtExit() {
         try {
             stream_.synchronize();
-        } catch (const Error&) {  // it is on its way already
+        } catch (const Error&) {  // the scope is being left by an exception already
         }
     }
 
@@ -60,7 +62,7 @@ void each_staged(const gpu::Stream& stream, CommunicatorState& state, const Piec
     const std::size_t pieces = std::max<std::size_t>((piece.count + most - 1) / most, 1);
     gpu::Event fetched[2] = {gpu::Event(stream.context()), gpu::Event(stream.context())};
     gpu::Event brought[2] = {gpu::Event(stream.context()), gpu::Event(stream.context())};
-    const Settled settled(stream);
+    const SynchronizeAtExit synchronize(stream);
     const auto count_of = [&](std::size_t k) { return std::min(most, piece.count - k * most); };
     const auto half = [&](std::size_t k) { return pinned + k % 2 * CommunicatorState::piece_bytes; };
     const auto offset = [&](std::size_t k) { return piece.offset + k * most * piece.element_bytes; };
@@ -87,7 +89,7 @@ void each(const gpu::Stream& stream, const Communicator& communicator, const Pie
     CommunicatorState& state = communicator.state();
     if (piece.element_bytes > CommunicatorState::piece_bytes)
         throw OptionError(text("elements of ", piece.element_bytes,
-                               " bytes are more than a message takes: ", CommunicatorState::piece_bytes));
+                               " bytes are larger than a staged piece: ", CommunicatorState::piece_bytes));
     state.direct ? each_direct(stream, piece, flow, call) : each_staged(stream, state, piece, flow, call);
 }
 
@@ -99,7 +101,7 @@ MPI_Op operation_of(Reduction reduction) {
     return reduction == Reduction::sum ? MPI_SUM : reduction == Reduction::min ? MPI_MIN : MPI_MAX;
 }
 
-/// MPI's own type of so many bytes, for as long as it lives.
+/// An MPI datatype of a given number of bytes; freed by the destructor.
 class Element {
   public:
     Element(const CommunicatorState& state, std::size_t bytes) {
@@ -115,7 +117,8 @@ class Element {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Before anything is sent, on both sides: MPI itself would tell the receiver alone, and of one piece of a message.
+/// Compares the sizes on both sides before any data is sent: MPI itself would report a mismatch to the receiver only,
+/// and for one piece of the message.
 void require_equal(const CommunicatorState& state, int from_rank, std::uint64_t sent, int to_rank,
                    std::uint64_t wanted) {
     if (sent == wanted) return;
@@ -181,7 +184,7 @@ void gather_direct(const gpu::Stream& stream, const Piece& from, const Piece* to
                 "MPI_Gather");
 }
 
-/// A share of each rank at a time, so that all of a share fit into one pinned piece.
+/// In rounds, each of which takes so many elements of every rank that all of them fit into one pinned piece.
 void gather_staged(const gpu::Stream& stream, const Piece& from, const Piece* to, int root, CommunicatorState& state) {
     std::byte* const sent = state.pinned(stream.context());
     std::byte* const all = sent + CommunicatorState::piece_bytes;
@@ -189,7 +192,7 @@ void gather_staged(const gpu::Stream& stream, const Piece& from, const Piece* to
     const std::size_t most = CommunicatorState::piece_bytes / (bytes * ranks);
     if (most == 0) throw OptionError(text("elements of ", bytes, " bytes cannot be gathered from ", ranks, " ranks"));
     const Element element(state, bytes);
-    const Settled settled(stream);
+    const SynchronizeAtExit synchronize(stream);
     for (std::size_t done = 0; done < from.count; done += most) {
         const std::size_t count = std::min(most, from.count - done);
         gpu::detail::download(stream, sent, from.memory, from.offset + done * bytes, count * bytes);
@@ -208,7 +211,7 @@ void gather(const gpu::Stream& stream, const Piece& from, const Piece* to, int r
     CommunicatorState& state = communicator.state();
     state.require_rank(root, "the root's");
     if (from.count > std::size_t(INT_MAX))
-        throw OptionError(text(from.count, " elements are more than MPI counts: gather ", INT_MAX, " at a time"));
+        throw OptionError(text(from.count, " elements exceed what MPI can count: gather ", INT_MAX, " at a time"));
     if (to && to->count / std::size_t(state.size) < from.count)
         throw OptionError(text("a buffer of ", to->count, " elements has no room for ", from.count, " from each of ",
                                state.size, " ranks"));

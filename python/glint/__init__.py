@@ -23,6 +23,6 @@ from .psf import AstigmaticXYZNB, GaussianXYNB, GaussianXYNBS, GaussianXYNBSXSY,
 from .simulation import RoiTruth, SimulatedMovie, SimulatedRois, simulate, simulate_rois
 from .table import Table
 
-globals().update(_models)  # with those that have no class in psf.py
+globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()

@@ -1,4 +1,4 @@
-"""Scores against truth, and calibrations."""
+"""Scores against ground truth, calibrations, and camera files."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .psf import AstigmaticXYZNB
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """How localizations compare with the truth; lengths in nm, z only where both tables have it."""
+    """The result of `score()`; lengths in nm, z only if both tables have it."""
 
     truths: int
     localizations: int
@@ -31,7 +31,7 @@ class Score:
     bias_x_nm: float
     bias_y_nm: float
     rmsmd_nm: float  #: root mean square minimum distance, both directions, per frame
-    std_over_crlb_x: float  #: 1 when the stated precision is right
+    std_over_crlb_x: float  #: standard deviation over stated precision: 1 if that is correct
     std_over_crlb_y: float
     rmse_z_nm: float | None = None
     bias_z_nm: float | None = None
@@ -40,9 +40,10 @@ class Score:
 
 def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0,
           axial_radius_nm: float | None = None) -> Score:
-    """One-to-one matching per frame: as many pairs within the radius as possible, at the smallest total distance.
+    """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
+    total distance.
 
-    Both tables need their pixel size. axial_radius_nm: None: no limit in z.
+    Both tables need their pixel size. axial_radius_nm: maximum distance in z; None: no limit.
 
     >>> score = glint.score(locs, truth)
     >>> score.recall > 0.8 and score.precision > 0.8
@@ -53,7 +54,7 @@ def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Calibration:
-    """Widths over z of beads, and the curve through them."""
+    """The widths of beads over z, and the curve fitted to them."""
 
     psf: AstigmaticXYZNB
     z_um: np.ndarray  #: of each slice; 0 midway between the foci
@@ -61,10 +62,10 @@ class Calibration:
     sigma_y_um: np.ndarray
     sigma_x_unc_um: np.ndarray  #: their standard errors
     sigma_y_unc_um: np.ndarray
-    z_middle_um: float  #: z of the curve's 0 on the scale of the stage
+    z_middle_um: float  #: stage position of the curve's z = 0
     beads: int
-    rms_residual_um: float  #: of the widths about the curve
-    plot: np.ndarray  #: (height, width, 3) uint8: data and curve
+    rms_residual_um: float  #: of the widths from the curve
+    plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
     def __repr__(self):
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
@@ -72,10 +73,10 @@ class Calibration:
 
 def calibrate_astigmatism(stack, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
                           sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
-    """The astigmatic PSF of a z-stack of beads, a slice a frame.
+    """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
 
-    z_step_um: distance of two slices, negative where z falls. z_center_um: z of the middle slice on the scale of the
-    stage. sigma_um: rough width, to find the beads. Raises InputError with the reason where the stack cannot give z.
+    z_step_um: distance between slices, negative if z decreases. z_center_um: stage position of the middle slice. sigma_um:
+    approximate width, to detect the beads. Raises InputError if the stack does not determine z.
     """
     stack = open_movie(stack)
     camera = stack.camera() if camera is None else camera
@@ -89,7 +90,7 @@ def calibrate_astigmatism(stack, camera: Camera | None = None, *, z_step_um: flo
 
 
 def load_calibration(path) -> AstigmaticXYZNB:
-    """Reads the calibration that `save_calibration()` or `glint calibrate astigmatism` wrote (TOML)."""
+    """Reads a calibration written by `save_calibration()` or `glint calibrate astigmatism` (TOML)."""
     return AstigmaticXYZNB._of_curve(_core.read_astigmatic_curve(os.fspath(path)))
 
 
@@ -99,8 +100,8 @@ def save_calibration(path, psf: AstigmaticXYZNB | Calibration, *, overwrite: boo
 
 
 def load_camera(path, *, pixel_size_um: float | None = None) -> Camera:
-    """Reads camera.toml, with the maps that it names. What it must say and does not is an OptionError: the offset, the
-    gain, and the pixel size, unless it is given here."""
+    """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
+    (unless that is given here)."""
     said = _core.read_camera(os.fspath(path))
     if pixel_size_um is None and said["pixel_size_nm"] is not None:
         pixel_size_um = said["pixel_size_nm"] / 1000

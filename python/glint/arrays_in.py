@@ -1,4 +1,4 @@
-"""Arrays of users as the library takes them, without a copy wherever that is possible."""
+"""Converts arrays of users to the library's types, without a copy where possible."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from . import _core
 from .errors import OptionError
 
 CUDA = 2  # DLPack's kDLCUDA
-_HOST_DEVICES = (1, 3, 11)  # and pinned memory of CUDA and ROCm, which the host reads as its own
+_HOST_DEVICES = (1, 3, 11)  # also pinned memory of CUDA and ROCm, which the host can read
 _DIRECT = ("uint8", "uint16", "float32")
 
 
 def pixels_of(rois):
-    """(n, S, S) of uint8, uint16 or float32 in C order: `rois` itself where it is that, on the host or on a GPU, else a
+    """An array (n, S, S) of uint8, uint16 or float32 in C order: `rois` itself if it is one, on the host or on a GPU, else a
     float32 copy on the host."""
     stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
     array = rois if stays else on_host(rois)
@@ -26,18 +26,18 @@ def pixels_of(rois):
 
 
 def on_gpu(array):
-    """Whether it lies on an NVIDIA GPU."""
+    """Whether the array is on an NVIDIA GPU."""
     device = getattr(array, "__dlpack_device__", None)
     return device is not None and not isinstance(array, np.ndarray) and device()[0] == CUDA
 
 
 def dtype_name(array):
-    """As NumPy says it, of any library's array."""
+    """NumPy's name of the dtype of any library's array."""
     return str(getattr(array, "dtype", "")).removeprefix("torch.")
 
 
 def without_gaps(array):
-    """Of PyTorch's and CuPy's: itself where it is in C order, else their copy of it."""
+    """An array of PyTorch or CuPy in C order: itself, or that library's copy."""
     if hasattr(array, "is_contiguous"):
         return array if array.is_contiguous() else array.contiguous()
     if hasattr(array, "flags") and not array.flags.c_contiguous:
@@ -46,7 +46,7 @@ def without_gaps(array):
 
 
 def capsule_of(array):
-    """DLPack's, of an array on a GPU. The default stream then waits for the producer's work."""
+    """The DLPack capsule of an array on a GPU. The default stream is ordered behind the producer's work."""
     try:
         return array.__dlpack__(stream=1, max_version=(1, 0))
     except TypeError:
@@ -59,7 +59,7 @@ def _in_order(array):
 
 
 def on_host(array):
-    """A NumPy array over the same memory; from a GPU, a copy."""
+    """A NumPy array over the same memory; a copy if the array is on a GPU."""
     if isinstance(array, np.ndarray):
         return array
     device = getattr(array, "__dlpack_device__", None)
@@ -67,14 +67,14 @@ def on_host(array):
         return np.asarray(array)
     if device()[0] in _HOST_DEVICES:
         return np.from_dlpack(array)
-    for method in ("get", "cpu"):  # CuPy, PyTorch: themselves from then on, on the host
+    for method in ("get", "cpu"):  # the methods of CuPy and PyTorch that copy to the host
         if hasattr(array, method):
             return on_host(getattr(array, method)())
     return np.from_dlpack(array, device="cpu", copy=True)
 
 
 def integers(name, values, shape, dtype=np.int32):
-    """Whole numbers of this shape; refuses what would not survive the conversion."""
+    """Integers of this shape; raises OptionError for values that the conversion would change."""
     array = on_host(values)
     if array.shape != shape:
         raise OptionError(f"{name} has the shape {array.shape}: give {shape}, one for each ROI")
@@ -89,7 +89,7 @@ def integers(name, values, shape, dtype=np.int32):
 
 
 def columns_of(name, values, n, widths):
-    """Columns of an array (n, k) with k among `widths`, each contiguous float32; none for None."""
+    """The columns of an array (n, k) with k in `widths`, each as contiguous float32; an empty list for None."""
     if values is None:
         return []
     array = on_host(values)
@@ -100,7 +100,7 @@ def columns_of(name, values, n, widths):
 
 
 def frames_of(frames):
-    """(frames, height, width) of uint8, uint16 or float32 in C order: the array itself where it is that, else a copy."""
+    """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a copy."""
     array = on_host(frames)
     if array.dtype.kind not in "uif" or array.ndim not in (2, 3) or 0 in array.shape[-2:]:
         raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no movie: give numbers of shape "

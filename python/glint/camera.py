@@ -1,4 +1,4 @@
-"""The camera: what turns counts (ADU) into photoelectrons, and the noise it adds.
+"""Cameras: conversion of counts (ADU) to photoelectrons, and noise.
 
 photoelectrons = (ADU - offset) * gain / em_gain / qe
 """
@@ -53,7 +53,7 @@ class _Camera:
 
 @dataclasses.dataclass(repr=False, eq=False)
 class IdealCamera(_Camera):
-    """A camera without noise of its own. With `offset` 0 and `gain` 1 its counts are photoelectrons.
+    """A camera without read noise. With `offset` 0 and `gain` 1 its counts are photoelectrons.
 
     pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
     per ADU, not its inverse. qe: response relative to the sensor's mean.
@@ -74,11 +74,11 @@ class IdealCamera(_Camera):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class SCMOSCamera(_Camera):
-    """An sCMOS camera: read noise, and values that may differ from pixel to pixel.
+    """An sCMOS camera: read noise, and values that may be maps.
 
     offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
-    mean) are numbers, or maps of the sensor of shape (height, width). `sensor_roi` is the sensor's (column, row) that is
-    the movie's first pixel. ROIs need corners where there are maps. `load_camera()` reads one from camera.toml.
+    mean) are numbers, or maps of the sensor of shape (height, width). `sensor_roi` is the (column, row) on the sensor
+    of the movie's first pixel. With maps, ROIs need corners. `load_camera()` reads one from camera.toml.
     """
 
     pixel_size_um: float
@@ -95,10 +95,10 @@ class SCMOSCamera(_Camera):
 
 @dataclasses.dataclass(repr=False, eq=False)
 class EMCCDCamera(_Camera):
-    """A camera with an electron-multiplying register, whose excess noise doubles the variance.
+    """An EMCCD camera: electron multiplication, whose excess noise doubles the variance.
 
     gain: photoelectrons per ADU before multiplication. readnoise: photoelectrons rms, before em_gain is divided out. The
-    others are as in SCMOSCamera, and each value may be a map too.
+    others are as in SCMOSCamera; each value may be a map, too.
     """
 
     pixel_size_um: float
@@ -118,7 +118,7 @@ Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 
 
 def core_camera(camera):
-    """`camera` as the library takes it."""
+    """The C++ object of a camera."""
     if not isinstance(camera, Camera):
         raise OptionError(f"camera={camera!r} is no camera: give one as in "
                           "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")

@@ -1,9 +1,9 @@
-"""The exceptions that glint raises: few, and each says what was asked, what was found and what to do."""
+"""The exceptions that glint raises. Messages state what was requested, what was found and what to do."""
 # SPDX-License-Identifier: MIT
 
 
 class Error(Exception):
-    """Base of everything that glint raises on purpose."""
+    """Base class of all exceptions of glint."""
 
 
 class OptionError(Error, ValueError):
@@ -11,21 +11,21 @@ class OptionError(Error, ValueError):
 
 
 class InputError(Error, OSError):
-    """A file that was given cannot be used: missing, no TIFF, truncated before the first frame, of a wrong shape."""
+    """An input file cannot be used: missing, not a TIFF, truncated before the first frame, of a wrong shape."""
 
 
 class OutputError(Error, OSError):
-    """A result could not be written: disk full, no permission. Nothing half-written stands under the final name."""
+    """A result could not be written: disk full, no permission. No incomplete file remains under the final name."""
 
 
 class GpuError(Error, RuntimeError):
-    """Something failed on a GPU. `code` is CUDA's error number (0: none)."""
+    """An operation on a GPU failed. `code` is CUDA's error number (0: none)."""
 
     code: int = 0
 
 
 class NoGpu(GpuError):
-    """There is no GPU that can be used; the message says why and what to do."""
+    """No GPU can be used; the message states the reason and the remedy."""
 
 
 class DeviceLost(GpuError):
@@ -33,7 +33,7 @@ class DeviceLost(GpuError):
 
 
 class OutOfMemory(GpuError, MemoryError):
-    """The GPU, or the limit set for it, has no room for `asked_bytes`; `free_bytes` were left (0: not known)."""
+    """The GPU, or the limit set for it, has no room for `asked_bytes`; `free_bytes` were free (0: unknown)."""
 
     asked_bytes: int = 0
     free_bytes: int = 0
@@ -41,11 +41,11 @@ class OutOfMemory(GpuError, MemoryError):
 
 
 class LeaseTimeout(GpuError, TimeoutError):
-    """No GPU had room in time: `required_bytes` with the context, and `available_bytes` where the most were free."""
+    """No GPU had room in time: `required_bytes` includes the context; `available_bytes` is that of the GPU with the most."""
 
     required_bytes: int = 0
     available_bytes: int = 0
 
 
 class LibraryMissing(GpuError):
-    """A library that an operation on arrays needs (cuBLAS, cuFFT, cuSOLVER) is not there."""
+    """A library that an array operation needs (cuBLAS, cuFFT, cuSOLVER) is missing."""

@@ -1,4 +1,4 @@
-"""`load()` and `save()` for every kind of file."""
+"""`load()` and `save()` for all kinds of files."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path, **options):
-    """Reads what a file holds, by its name: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.raw` a movie; `.npy` ROIs; `.png` a
-    picture; `.toml` a camera or a calibration. `options` are those of the function that is meant, as `load_localizations()`;
-    call that where the name does not tell, as for ROIs in `.h5`.
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.raw` a movie; `.npy` ROIs; `.png` a
+    picture; `.toml` a camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
+    call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
     path = pathlib.Path(path)
     match path.suffix.lower():
@@ -46,7 +46,7 @@ def _is_calibration(path):
 
 def save(path, what, **options):
     """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
-    calibration. `overwrite=True` replaces what is there; other `options` are those of the function that is meant."""
+    calibration. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
     suffix = pathlib.Path(path).suffix.lower()
     if isinstance(what, (Localizations, Fits)):
         return what.save(path, **options)

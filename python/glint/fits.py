@@ -23,12 +23,12 @@ Progress = Callable[[int, int], object]
 
 
 class FitStatus(enum.IntEnum):
-    """What became of a fit. Failure is data: every ROI has a row."""
+    """The outcome of a fit. A failed fit is not an exception: every ROI has a row."""
 
     CONVERGED = 0
-    ITERATION_LIMIT = 1  #: still moving at the last iteration
-    AT_BOUND = 2  #: stopped with a parameter at its bound: the CRLB does not hold
-    SINGULAR = 3  #: no position
+    ITERATION_LIMIT = 1  #: not converged after the last iteration
+    AT_BOUND = 2  #: converged with a parameter at its bound: the CRLB is not valid
+    SINGULAR = 3  #: the fit does not determine a position
     BAD_INPUT = 4  #: NaN or infinity among the pixels
 
 
@@ -38,8 +38,8 @@ class FitInfo:
 
     backend: str  #: "cpu", "gpu"
     device: str  #: "avx512", "avx2", "sse2", "neon", or the GPU's name
-    note: str  #: why it was not the GPU, or not to the end; empty when there is nothing to say
-    decision: str  #: of backend="auto", in words
+    note: str  #: why the GPU was not used, or not to the end; else empty
+    decision: str  #: reason for the choice of backend="auto"
     threads: int
     fits: int
     seconds: float
@@ -51,28 +51,28 @@ class FitInfo:
     kernel_seconds: float
     waited_seconds: float
     retries: int
-    events: tuple[tuple[float, str], ...]  #: what befell it on GPUs: seconds since the call, what
-    gpus: tuple[tuple[str, str, int, float], ...]  #: of each GPU: name, UUID, fits, seconds
-    cpu_fits: int  #: done by the CPU beside GPUs
+    events: tuple[tuple[float, str], ...]  #: waits, failures and retries on GPUs: seconds since the call, description
+    gpus: tuple[tuple[str, str, int, float], ...]  #: per GPU: name, UUID, fits, seconds
+    cpu_fits: int  #: fitted by the CPU beside GPUs
 
 
 class Rois(NamedTuple):
-    """A stack of ROIs and where it is from, as `fit()` takes it."""
+    """A stack of ROIs with their origin in the movie: input of `fit()`."""
 
     pixels: np.ndarray  #: (n, S, S) counts, or photoelectrons
-    corners: np.ndarray | None = None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: not known
+    corners: np.ndarray | None = None  #: (n, 2) px of the movie, (x, y) of the first pixel; None: unknown
     frames: np.ndarray | None = None  #: (n,) from 0; None: ROI k is from frame k
-    start: np.ndarray | None = None  #: (n, 2) where the spot was found, px in the ROI; None: not known
+    start: np.ndarray | None = None  #: (n, 2) pixel of detection, px in the ROI; None: unknown
 
 
 class Fits(Table):
-    """The results of `fit()`: a row for each ROI, in its order.
+    """The results of `fit()`: one row per ROI, in the same order.
 
     Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel), then
-    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_um`; for each the standard deviation by the Cramer-Rao lower bound, `x_unc_px`,
-    `photons_unc`, ...; `log_likelihood` (against the perfect model, at most 0), `p_value` (small where the model
-    does not describe the pixels), `iterations`, and `status` (FitStatus). The columns are the library's own memory; nothing
-    was copied.
+    `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_um`; for each the standard deviation from the Cramer-Rao lower bound, `x_unc_px`,
+    `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value` (small where the model
+    does not describe the pixels), `iterations`, and `status` (FitStatus). The columns share the library's memory, without
+    a copy.
     """
 
     def __init__(self, columns, psf, pixel_size_um, roi_size, info, x_corner=None, y_corner=None, frames=None):
@@ -87,12 +87,12 @@ class Fits(Table):
 
     @property
     def converged(self) -> np.ndarray:
-        """(n,) bool: fits whose numbers can be trusted. `fits[fits.converged]` are these alone."""
+        """(n,) bool: the valid fits. `fits[fits.converged]` selects them."""
         return self.status == FitStatus.CONVERGED
 
     def to_localizations(self, *, keep_failed: bool = False):
-        """The converged fits (all, with `keep_failed`) in frame coordinates, as Localizations: corners are added, ROI k is
-        from frame k where there are no frames. Needs a camera's pixel size."""
+        """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added; without frames,
+        ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_um:
             raise OptionError("localizations need the size of a pixel: fit with a camera, as in "
                               "camera=glint.IdealCamera(pixel_size_um=0.1)")
@@ -104,11 +104,11 @@ class Fits(Table):
         return Localizations._of_core(core)
 
     def to_picasso(self):
-        """As `Localizations.to_picasso()`, of the converged fits."""
+        """`Localizations.to_picasso()` of the converged fits."""
         return self.to_localizations().to_picasso()
 
     def save(self, path, *, keep_failed: bool = False, overwrite: bool = False):
-        """Writes them as localizations: `Localizations.save()`."""
+        """Writes the fits as localizations: `Localizations.save()`."""
         self.to_localizations(keep_failed=keep_failed).save(path, overwrite=overwrite)
 
     def _with_columns(self, columns, rows):
@@ -124,9 +124,9 @@ class Fits(Table):
 
 
 class Fitter:
-    """`fit()` for stack after stack: keeps its share of a GPU from one to the next, until it is closed.
+    """`fit()` for several stacks: keeps its GPU lease from one to the next, until it is closed.
 
-    Use it in a `with` statement, or call `close()`. From several threads at once calls wait for each other on a GPU.
+    Use it in a `with` statement, or call `close()`. Concurrent calls from several threads wait for each other on a GPU.
 
     >>> with glint.Fitter() as fitter:
     ...     for stack in stacks:
@@ -143,7 +143,7 @@ class Fitter:
         self.close()
 
     def close(self):
-        """Gives the GPU back. The next `fit()` would ask for one again."""
+        """Releases the GPU. The next `fit()` leases one again."""
         self._fitter = _core.Fitter()
 
     def fit(self, rois, psf: Psf, camera: Camera | None = None, **options) -> Fits:
@@ -160,36 +160,35 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         fitter: Fitter | None = None) -> Fits:
     """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
 
-    rois: (n, S, S), S from 3 to 31: counts, which `camera` turns into photoelectrons, or photoelectrons where there
-        is none. uint8, uint16 and float32 in C order are fitted where they lie; other integers and floats, other byte
-        orders and strides are copied to float32 first. NumPy, or anything that speaks DLPack (PyTorch, CuPy); from an
-        array on a GPU, that GPU fits them where they lie. Or Rois, as `cut_rois()` and `load_rois()` make them, with corners, frames, start.
-    psf: the model, as in GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
+    rois: (n, S, S), S from 3 to 31: counts, which `camera` converts to photoelectrons, or, without a camera,
+        photoelectrons. uint8, uint16 and float32 in C order are used without a copy; other integers and floats, other byte
+        orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy); an array
+        on a GPU is fitted on that GPU. Or Rois, as returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
+    psf: the model, e.g. GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
     camera: with `pixel_size_um`.
-    corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. A camera with maps needs them.
+    corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
     frames: (n,) frame of each ROI, from 0; by default ROI k is from frame k.
-    start: where fits begin: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
-        columns. By default from the pixels.
-    variance, excess_noise, qe: read noise, photoelectrons^2, F^2, and the relative quantum efficiency that was divided out,
-        of pixels that are photoelectrons; without a camera.
-    backend: "auto" does what the variable GLINT_BACKEND says, else what is done sooner; "cpu"; "gpu".
-    auto_timeout, gpu_timeout: seconds to go without a GPU, waiting or failing, until "auto" takes the CPU, and until "gpu"
-        raises.
-    gpus: most GPUs to use at once, or "all": it begins with those that are free, and others join in. With "auto" the CPU
-        joins in too where that saves a tenth of the time.
-    gpu_memory: bytes to ask for, and most to take of each, beyond the context: 2**30, "1GiB", "25%".
-    batch_size: ROIs sent to the GPU at once; None: what the link needs.
-    threads: of the CPU; None: GLINT_THREADS, or all that may be used.
-    weigh: False: "auto" takes a GPU wherever there is one, and waits for it for up to auto_timeout.
-    max_iterations, tolerance: a fit has converged when its step is below `tolerance` of the CRLB.
+    start: start values: (n, 2) positions in the ROI, px, or (n, p) values of all parameters in the order of the
+        columns. By default estimated from the pixels.
+    variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
+        which the pixels were divided.
+    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu".
+    auto_timeout, gpu_timeout: seconds of waiting or failing until "auto" uses the CPU, and until "gpu" raises.
+    gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With "auto"
+        the CPU fits, too, where that saves a tenth of the time.
+    gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
+    batch_size: ROIs per upload; None: what the link needs.
+    threads: CPU threads; None: GLINT_THREADS, or all that may be used.
+    weigh: False: "auto" uses a GPU if there is one, and waits for it up to auto_timeout.
+    max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
-    progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while a
-        GPU is waited for; log: with a sentence on each wait, failure and new attempt on a GPU. All from the calling
-        thread. An exception of theirs stops the fit.
-    fitter: whose GPU is used; `Fitter.fit()` gives itself.
+    progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while
+        waiting for a GPU; log: with a sentence on each wait, failure and retry on a GPU. All are called in the calling
+        thread. An exception in one of them stops the fit.
+    fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
     Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
-    Raises OptionError; where "gpu" cannot, gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
+    Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
     >>> fits = glint.fit(rois, psf, camera)
@@ -225,7 +224,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
 
 
 def gpu_count(gpus):
-    """As the library counts them: 0 is all."""
+    """The library's number of GPUs: 0 means all."""
     if gpus == "all":
         return 0
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
@@ -238,7 +237,7 @@ def _widths_of(psf):
 
 
 def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):
-    """What `fit()` and `localize()` have in common, as the library takes it."""
+    """The C++ options that `fit()` and `localize()` have in common."""
     if backend not in ("auto", "cpu", "gpu"):
         raise OptionError(f"backend={backend!r} is none: give 'auto', 'cpu' or 'gpu'")
     for name, value in [("auto_timeout", auto_timeout), ("gpu_timeout", gpu_timeout)]:
@@ -257,7 +256,7 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
 
 
 def column_names(model):
-    """Names of a model's parameters and of their uncertainties."""
+    """Column names of a model's parameters and of their uncertainties."""
     names = descriptions[model].parameters
     units = [f"_{unit}" if unit else "" for unit in descriptions[model].units]
     return [n + u for n, u in zip(names, units)], [f"{n}_unc{u}" for n, u in zip(names, units)]

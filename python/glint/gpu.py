@@ -1,11 +1,11 @@
-"""GPUs that others use too: what there is, what is wrong, who has what, and a share of it for oneself.
+"""Shared GPUs: inventory, diagnosis, leases, and memory of this process.
 
     >>> glint.gpu.is_available() == any(device.usable for device in glint.gpu.devices())
     True
     >>> with glint.gpu.lease_or_none(bytes="2GiB", timeout=0) as lease:
     ...     device = "cpu" if lease is None else f"cuda:{lease.devices[0].ordinal}"
 
-Nothing here puts anything on a GPU but `lease()` with what is then done on it, `to_device()`, and `diagnose(test=True)`.
+Only `to_device()`, `diagnose(test=True)` and what is done under a `lease()` allocate memory on a GPU.
 """
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _copied(cls, core, **more):
     return cls(**{f.name: getattr(core, f.name) for f in dataclasses.fields(cls) if f.name not in more}, **more)
 
 
-# ---- What there is
+# ---- Inventory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Device:
     pci_bus: str
     mig: bool
     total_bytes: int
-    free_bytes: int  #: 0 without NVML, which alone knows it
-    utilization_percent: int  #: -1: not known
+    free_bytes: int  #: 0 without NVML, which is needed to measure it
+    utilization_percent: int  #: -1: unknown
     compute_capability: str  #: "9.0"
-    pcie_generation: int  #: of the link now; 0: not known
+    pcie_generation: int  #: of the link at present; 0: unknown
     pcie_width: int
     compute_mode: str  #: "default", "exclusive-process", "prohibited"
-    processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of those that NVML shows
-    why_not: str  #: empty: it can be used
+    processes: tuple[tuple[int, int], ...]  #: (pid, bytes) of those visible to NVML
+    why_not: str  #: why it cannot be used; empty: usable
 
     @property
     def usable(self) -> bool:
@@ -65,7 +65,7 @@ def _device(core):
 
 
 def devices() -> list[Device]:
-    """All GPUs that can be seen, also those that cannot be used. Looks anew at every call; never raises for lack of one."""
+    """All visible GPUs, including unusable ones. Queried at every call; an empty list if there is none."""
     return [_device(device) for device in _core.inventory().devices]
 
 
@@ -75,28 +75,28 @@ def is_available() -> bool:
 
 
 def why_none() -> str:
-    """Why no GPU can be used, with the remedy; empty when one can."""
+    """Why no GPU can be used, with the remedy; empty if one can."""
     return _core.inventory().why_none
 
 
-# ---- What is wrong
+# ---- Diagnosis
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What one check found."""
+    """The result of one check."""
 
     health: str  #: "ok", "warning", "problem"
     check: str  #: "driver", "ecc"
-    gpu: str  #: the UUID; empty: of the whole machine
+    gpu: str  #: the UUID; empty: the whole machine
     found: str
-    remedy: str  #: empty where there is nothing to do
+    remedy: str  #: empty if none is needed
 
 
 class Diagnosis:
-    """What `diagnose()` found; `print()` shows it, `ok` sums it up.
+    """The result of `diagnose()`; printable. `ok` is the summary.
 
-    health: the worst of all, "ok", "warning" or "problem". overall: "ok, 1 warning". findings: in the order of the checks.
+    health: the worst finding, "ok", "warning" or "problem". overall: "ok, 1 warning". findings: in the order of the checks.
     """
 
     def __init__(self, core):
@@ -107,11 +107,11 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Nothing worse than warnings."""
+        """True if there are no problems, at most warnings."""
         return self.health != "problem"
 
     def text(self, verbose: bool = False) -> str:
-        """A line or two for each finding; `verbose`: also for each GPU with which all is well."""
+        """A line or two for each finding; `verbose`: also for each GPU without findings."""
         return f"{_core.report_text(self._core, verbose)}overall: {self.overall}"
 
     __str__ = text
@@ -125,10 +125,10 @@ class Diagnosis:
 
 
 def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
-    """Looks for what is wrong with this machine's GPUs and their sharing, with a remedy each, as `glint doctor`.
+    """Diagnoses this machine's GPUs and their sharing, with a remedy for each problem, as `glint doctor`.
 
-    test: also use each GPU for a moment, and compute on every backend and compare. calibrate: also measure CPU, GPU and the
-    link between, for decisions to come. Both take seconds.
+    test: also use each GPU briefly, and compare results of all backends. calibrate: also measure the speed of CPU, GPU and
+    link, for later decisions. Both take seconds.
 
     >>> report = glint.gpu.diagnose()
     >>> report.findings[0].check
@@ -138,13 +138,13 @@ def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
 
 
 def installation_guide() -> str:
-    """What is missing on this machine for glint to use all of it, and the commands that install it."""
+    """Software that is missing to use all of this machine, and the commands that install it."""
     return _core.installation_guide()
 
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """An error in words; unpacks as (message, suggestion)."""
+    """The explanation of an error; unpacks as (message, suggestion)."""
 
     message: str  #: what happened
     suggestion: str  #: what to do; never empty
@@ -154,7 +154,7 @@ class Explanation:
 
 
 def explain_error(error: BaseException | int) -> Explanation:
-    """What an exception means, and what to do: of glint, PyTorch, CuPy or any other; or a result of CUDA's.
+    """Explains an exception (of glint, PyTorch, CuPy or any other library) or a CUDA error code, and suggests a remedy.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
     >>> message
@@ -183,11 +183,11 @@ def _kind_of(error):
 
 
 class Lease:
-    """The right to use `bytes` and one context on each of `devices`; others that ask through glint keep off it.
+    """The right to use `bytes` and one context on each of `devices`; other users of glint do not take this memory.
 
-    Use it in a `with` statement, or call `give_back()`. Nothing enforces the amount. What lives on the GPUs should be gone
-    before the lease is: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, some 0.5 GiB, until the
-    process ends.
+    Use it in a `with` statement, or call `give_back()`. The amount is not enforced. Free all memory on the GPUs before the
+    lease ends: `del` the tensors, empty the caches. PyTorch and CuPy keep their context, about 0.5 GiB, until the process
+    ends.
     """
 
     def __init__(self, core):
@@ -211,12 +211,12 @@ class Lease:
 
     @property
     def devices(self) -> list:
-        """Of each GPU: `ordinal` (as in torch.device(f"cuda:{ordinal}")), `uuid`, `name`, `context_bytes`."""
+        """The GPUs, each with `ordinal` (as in torch.device(f"cuda:{ordinal}")), `uuid`, `name`, `context_bytes`."""
         return self._core.devices
 
     @property
     def bytes(self) -> int:
-        """On each GPU, beyond the context."""
+        """Bytes on each GPU, beyond the context."""
         return self._core.bytes
 
     @property
@@ -225,18 +225,18 @@ class Lease:
 
     @property
     def visible(self) -> bool:
-        """Whether others see it; False without a directory for leases."""
+        """Whether others see the lease; False without a lease directory."""
         return self._core.visible
 
     @property
     def others_wait(self) -> bool:
-        """Whether somebody waits who could use one of these GPUs: a good time to empty caches, and to `shrink()`."""
+        """Whether another process waits that could use one of these GPUs: a good time to empty caches, and to `shrink()`."""
         return self._core.others_wait
 
     @contextlib.contextmanager
     def turn_to_create(self, device: int = 0) -> Iterator[None]:
-        """Keeps others from creating a context on the GPU meanwhile: for the first call of PyTorch or CuPy there, of which it
-        then tells others."""
+        """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on it. Publishes
+        the new context at the end."""
         turn = self._core.turn_to_create(device)
         try:
             yield
@@ -245,12 +245,12 @@ class Lease:
             turn.end()
 
     def publish_held(self, bytes: int, device: int = 0):
-        """Tells others how much of the lease is already taken beyond the context, which must be there: they then do not count
-        it twice. After allocating and before freeing, as in lease.publish_held(torch.cuda.memory_reserved())."""
+        """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not count it twice.
+        Call it after allocating and before freeing, e.g. lease.publish_held(torch.cuda.memory_reserved())."""
         self._core.publish_held(bytes, device)
 
     def shrink(self, bytes: int | str):
-        """Makes it smaller, for good: `bytes` beyond the context on each GPU."""
+        """Reduces the lease permanently to `bytes` beyond the context on each GPU."""
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
     def give_back(self):
@@ -260,17 +260,17 @@ class Lease:
 def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.inf, avoid: tuple[str, ...] = (),
           on_wait: Callable[[float, int, int], object] | None = None,
           log: Callable[[str], object] | None = None) -> Lease:
-    """Waits in the queue of all who share the machine's GPUs, and takes those with the most room.
+    """Waits in the queue for the machine's GPUs, and leases those with the most free memory.
 
     bytes: on each GPU, beyond the context: 2**32, "4GiB".
-    gpus: different ones, all at once.
-    timeout: seconds; 0: now or not at all.
-    avoid: UUIDs of GPUs that will not do.
+    gpus: number of different GPUs, leased together.
+    timeout: seconds; 0: do not wait.
+    avoid: UUIDs of GPUs to exclude.
     on_wait: called about twice a second, as on_wait(elapsed_s, available_bytes, required_bytes); log: with a sentence on why it
-        waits. Both from the calling thread; what they raise ends the wait, as Ctrl-C does.
+        waits. Both are called in the calling thread; an exception in them ends the wait, as Ctrl-C does.
 
     Raises NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout, which is a TimeoutError; OptionError. Under `glint lease` it
-    is part of that one.
+    is part of that lease.
 
     >>> def train():
     ...     with glint.gpu.lease("8GiB", timeout=60) as lease:
@@ -285,7 +285,7 @@ def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.in
 
 @contextlib.contextmanager
 def lease_or_none(bytes: int | str = 1 << 30, **options) -> Iterator[Lease | None]:
-    """As `lease()`, for a `with` statement; None where there is no GPU, or none in time."""
+    """As `lease()`, for a `with` statement; None if there is no GPU, or none in time."""
     try:
         held = lease(bytes, **options)
     except (NoGpu, LeaseTimeout):
@@ -298,10 +298,10 @@ def lease_or_none(bytes: int | str = 1 << 30, **options) -> Iterator[Lease | Non
 @dataclasses.dataclass(frozen=True)
 class LeaseHolder:
     uid: int
-    pid: int  #: as the holder knows it: in a container it is another
+    pid: int  #: in the holder's namespace; differs in a container
     reserved_bytes: int
     held_bytes: int
-    contexts: int  #: processes with a context; 0: it has not begun
+    contexts: int  #: processes with a context; 0: not started yet
     since_s: float
     stopped: bool
 
@@ -312,10 +312,10 @@ class LeaseGpu:
     name: str
     total_bytes: int
     free_bytes: int
-    available_bytes: int  #: free once all holders have what they reserved
+    available_bytes: int  #: free after all reservations are subtracted
     utilization_percent: int
     processes: int
-    strangers: int  #: processes beyond those of holders
+    strangers: int  #: processes without a lease
     stranger_processes: tuple[tuple[int, int], ...]  #: (pid, bytes)
     holders: tuple[LeaseHolder, ...]
 
@@ -326,25 +326,25 @@ class LeaseWaiter:
     pid: int
     bytes: int
     gpus: int
-    candidates: tuple[str, ...]  #: UUIDs of GPUs that it can use
+    candidates: tuple[str, ...]  #: UUIDs of suitable GPUs
     since_s: float
-    passes: int  #: who came later and began earlier
-    awake: bool  #: False: no sign of life, it is passed over
+    passes: int  #: how many later requests were served first
+    awake: bool  #: False: it does not respond, and is skipped
 
 
 @dataclasses.dataclass(frozen=True)
 class Leases:
-    """Who has and wants what on this machine."""
+    """All leases and waiting requests on this machine."""
 
     directory: str
     why_no_directory: str
     why_no_gpu: str
     gpus: tuple[LeaseGpu, ...]
-    waiters: tuple[LeaseWaiter, ...]  #: in order
+    waiters: tuple[LeaseWaiter, ...]  #: in queue order
 
 
 def leases() -> Leases:
-    """Who holds and who waits now, as `glint top`. Takes part in nothing."""
+    """The current leases and queue, as `glint top`. Read-only."""
     seen = _core.snapshot_leases()
     gpus = tuple(_copied(LeaseGpu, gpu, stranger_processes=tuple((p.pid, p.used_bytes) for p in gpu.stranger_processes),
                          holders=tuple(_copied(LeaseHolder, holder) for holder in gpu.holders)) for gpu in seen.gpus)
@@ -352,40 +352,39 @@ def leases() -> Leases:
     return _copied(Leases, seen, gpus=gpus, waiters=waiters)
 
 
-# ---- What this process has
+# ---- Memory of this process
 
 
 @dataclasses.dataclass(frozen=True)
 class ContextMemory:
-    """Memory of one context of glint's in this process; bytes are those of the GPU unless they say otherwise."""
+    """Memory of one of glint's contexts in this process; device memory unless stated otherwise."""
 
     ordinal: int
     name: str
     live_bytes: int  #: in arrays and work areas
     peak_bytes: int
-    reserved_bytes: int  #: taken from the GPU by the pool
+    reserved_bytes: int  #: allocated from the GPU by the pool
     limit_bytes: int  #: hard limit of the pool
-    pinned_bytes: int  #: of host memory
+    pinned_bytes: int  #: page-locked host memory
     allocations: int
-    event_waits: int  #: uses that had to be ordered behind another stream
+    event_waits: int  #: uses that had to wait for another stream
     host_blocks: int  #: times the host waited for the GPU
-    early_reclaims: int  #: by pressure
+    early_reclaims: int  #: under memory pressure
     retries: int  #: of failed allocations
     trims: int  #: of the pool
 
 
 def memory() -> list[ContextMemory]:
-    """Of each context that glint has open in this process: of sessions, and of fits while they run. PyTorch's and CuPy's are
-    theirs to tell."""
+    """Memory of each open context of glint in this process: of sessions, and of running fits. Not of PyTorch and CuPy."""
     return [ContextMemory(**of) for of in _core.memory()]
 
 
 def stats() -> dict:
-    """All in numbers: memory of this process's contexts, and what ran where in the default session. For JSON."""
+    """Statistics for JSON: memory of this process's contexts, and operations of the default session."""
     return {"memory": [dataclasses.asdict(of) for of in memory()], "operations": sessions.statistics()}
 
 
 def clean_up():
-    """Gives back what glint's contexts hold unused, and what the default session's GPU does."""
+    """Releases unused memory of glint's contexts and of the default session's GPU."""
     sessions.clean_up()
     _core.trim_all()

@@ -1,4 +1,4 @@
-"""The table of molecules found in a movie."""
+"""The table of localizations of a movie."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .table import Table, structured
 
 
 class Localizations(Table):
-    """Molecules in frame coordinates: a row for each.
+    """Localizations in frame coordinates, one row per molecule.
 
-    Columns (n,), those that are known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
+    Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
     square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `p_value`,
-    `iterations`, `status`. A file's further columns keep their names.
+    `iterations`, `status`. Other columns of a file keep their names.
 
-    `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 when unknown; `history` has a YAML mapping for
-    each step of processing; `info` says how the rows came about, where `localize()` made them.
+    `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping
+    per processing step; `info` is the LocalizeInfo of `localize()`.
 
     >>> locs = glint.Localizations({"frame": [0, 1], "x_px": [3.5, 4.0], "y_px": [1.0, 2.0]}, pixel_size_nm=100)
     >>> locs
@@ -53,7 +53,7 @@ class Localizations(Table):
                              pixel_size_nm=self.pixel_size_nm, history=self.history, info=self.info)
 
     def to_picasso(self):
-        """(locs, info) as `picasso.io.save_locs(path, locs, info)` takes them: a pandas.DataFrame with Picasso's columns
+        """(locs, info) for `picasso.io.save_locs(path, locs, info)`: a pandas.DataFrame with Picasso's columns
         in its order, and a list of dictionaries."""
         import pandas
 
@@ -67,7 +67,7 @@ class Localizations(Table):
 
     @classmethod
     def from_picasso(cls, locs, info) -> Localizations:
-        """Of what `picasso.io.load_locs(path)` returns: a DataFrame or structured array, and a list of dictionaries."""
+        """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of dictionaries."""
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(locs.columns)
         facts = {}
@@ -81,7 +81,7 @@ class Localizations(Table):
 
     def save(self, path, *, overwrite: bool = False):
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
-        appears when it is complete. Raises OptionError where it exists already, OutputError."""
+        appears only when it is complete. Raises OptionError if it exists already, OutputError."""
         _core.write_localizations(os.fspath(path), self._core(), False, overwrite, warn)
 
     def __repr__(self):
@@ -92,11 +92,11 @@ class Localizations(Table):
 
 
 _INTEGERS = {"frame": np.uint32, "iterations": np.uint32, "status": np.uint8}
-_FLOATS = set(_core.float_columns())  # others are passed on in double precision
+_FLOATS = set(_core.float_columns())  # other columns are in double precision
 
 
 def _column(name, values):
-    """As the library holds it, without a copy where it is so already."""
+    """The column in the library's type, without a copy if it has that type."""
     array = np.asarray(values)
     if array.dtype.kind not in "uifb":
         raise OptionError(f"column {name!r} is of {array.dtype}: give numbers")
@@ -110,17 +110,17 @@ def _column(name, values):
 
 
 def load_localizations(path, *, pixel_size_nm: float = 0.0) -> Localizations:
-    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), told apart by content.
+    """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
 
-    pixel_size_nm: where the file does not tell it; a ThunderSTORM file, in nanometres, cannot be read without. Rows with
-    NaN or infinity are left out, with a warning. Raises InputError, OptionError.
+    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files, which are in nanometres. Rows with
+    NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
     return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, False, warn))
 
 
 def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
-    """Reads ground truth for `score()`: what `save_truth()` or `glint simulate` wrote, another CSV of positions in nm, or
-    any localizations."""
+    """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
+    any localization file."""
     return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, True, warn))
 
 
@@ -130,8 +130,8 @@ def save_truth(path, truth: Localizations, *, overwrite: bool = False):
 
 
 def warn(message):
-    """Warnings of the library, as Python's."""
+    """Issues a warning of the library as a Python warning."""
     try:
         warnings.warn(message, stacklevel=3)
     except (OSError, ValueError):
-        pass  # sys.stderr is closed: nobody is there to be warned, and the work goes on
+        pass  # sys.stderr is closed: the warning is lost, and the run continues

@@ -1,4 +1,4 @@
-"""Movies to localizations."""
+"""Localizes movies, and detects spots."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .table import Table
 
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """What became of a movie."""
+    """Statistics of a run of `localize()`."""
 
-    frames: int  #: done in all, with resumed ones
-    resumed_frames: int  #: taken over from the journal
+    frames: int  #: finished frames, including resumed ones
+    resumed_frames: int  #: read from the journal
     localizations: int
     spots: int  #: found by the detection
     not_converged: int  #: fits, dropped unless keep_failed
-    wandered: int  #: fits that left the spot they began at, dropped
-    duplicates: int  #: fits that ended on a molecule that a better fit has, dropped
-    bad_pixels: int  #: not a number or infinite; taken as 0 photoelectrons
-    hidden_rows: int  #: of the file, that Picasso leaves out when it reads it: x or y below 0 or beyond the movie
-    noise_check: float  #: noise on empty regions over what the camera's values predict: 1 when they are right
+    wandered: int  #: fits that moved away from their spot, dropped
+    duplicates: int  #: fits of a molecule with a better fit, dropped
+    bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
+    hidden_rows: int  #: rows of the file that Picasso drops on reading: x or y below 0 or beyond the movie
+    noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
@@ -42,25 +42,25 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
              on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
-    """Finds the molecules in a movie, fits each, and returns their table.
+    """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
-    movie: a file, a list of files that are one movie, an array (frames, height, width), or what `open_movie()` gave.
-    psf: the model, as in GaussianXYNB(sigma_um=0.13).
-    camera: None: what the movie's metadata say, OptionError where they do not.
+    movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
+    psf: the model, e.g. GaussianXYNB(sigma_um=0.13).
+    camera: None: from the movie's metadata; OptionError if they are incomplete.
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
-        Memory then does not grow with the movie until the table is read back. Ctrl-C, or a crash, leaves OUT.journal and
-        what is finished as a valid NAME.partial.EXT; `resume=True` goes on, and ends with the same bytes.
-        A run that is finished is read back as it is (`info` is then None), unless it was made with other settings: OptionError.
-        `overwrite=True` replaces a file or a journal that is there; nothing else that is there is written over.
+        Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
+        OUT.journal (also after a crash) and in a valid NAME.partial.EXT; `resume=True` continues, to the same bytes.
+        With `resume=True` a finished output is read back (`info` is None); OptionError if it was made with other settings.
+        `overwrite=True` replaces an existing file or journal; no other existing file is ever overwritten.
     roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
-        noise; None: 5, on an EMCCD 6.
-    frames: (begin, end) or slice(begin, end): only these; frame numbers stay the movie's.
-    neighbor_rounds: how often spots that overlap are fitted again with their neighbours as a known signal; 0: never.
+        noise; None: 5, or 6 for an EMCCD.
+    frames: (begin, end) or slice(begin, end): only these; frame numbers are those of the whole movie.
+    neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
     keep_failed: keep fits that did not converge, left their spot, or are duplicates.
-    memory: bytes for frames in flight.
-    The others are as in `fit()`; `progress` counts frames. Warnings come as Python's.
+    memory: bytes of frames in memory.
+    The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
 
-    Ctrl-C finishes the blocks at work. The result is the same, byte for byte, for any number of threads.
+    Ctrl-C finishes the blocks in progress. The result is the same, byte for byte, for any number of threads.
     Raises OptionError, InputError, OutputError.
 
     >>> locs = glint.localize(movie, psf, camera)
@@ -115,7 +115,7 @@ def _range_of(frames, count, name):
 
 
 class Spots(Table):
-    """Spots that `detect()` found, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the maximum),
+    """The spots found by `detect()`, ordered by frame, row and column: `frame`, `x_px`, `y_px` (the pixel of the maximum),
     `score` (standard deviations)."""
 
     def _with_columns(self, columns, rows):
@@ -129,8 +129,8 @@ def detect(movie, psf: Psf, camera: Camera | None = None, *, threshold: float | 
            progress: Progress | None = None) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
 
-    movie, psf, camera: as in `localize()`; one frame (height, width) will do. threshold: standard deviations of the noise;
-    None: 5, on an EMCCD 6. progress: called as progress(frames, all).
+    movie, psf, camera: as in `localize()`; also one frame (height, width). threshold: standard deviations of the noise;
+    None: 5, or 6 for an EMCCD. progress: called as progress(frames, all).
 
     >>> spots = glint.detect(movie, psf, camera)
     >>> spots.columns.keys()

@@ -14,10 +14,10 @@ from .localizations import warn
 
 
 class Movie:
-    """An open movie: frames are read when they are asked for, as `movie[k]`, `movie[100:200]`.
+    """An open movie: frames are read on access, as `movie[k]`, `movie[100:200]`.
 
-    `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. What the file's metadata say of the camera is in
-    `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU) and `em_gain`; None where they do not.
+    `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
+    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU) and `em_gain`; None if missing.
     """
 
     def __init__(self, core):
@@ -39,7 +39,7 @@ class Movie:
         return self._movie.read(k, 1)[0]
 
     def camera(self):
-        """The camera as far as the metadata tell; OptionError names what they lack."""
+        """The camera described by the metadata; OptionError names missing values."""
         facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
         missing = [name for name, value in facts.items() if value is None]
         if missing:
@@ -55,10 +55,10 @@ class Movie:
 
 
 def open_movie(movie) -> Movie:
-    """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that are one movie, or an array of shape
-    (frames, height, width). uint8, uint16 and float32 arrays in C order, np.memmap too, are read where they lie.
+    """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that form one movie, or an array of shape
+    (frames, height, width). uint8, uint16 and float32 arrays in C order, also np.memmap, are used without a copy.
 
-    Raises InputError for what is no movie; a truncated file gives its whole frames and a warning.
+    Raises InputError if it is not a movie; a truncated file gives its complete frames and a warning.
     """
     if isinstance(movie, Movie):
         return movie
@@ -73,8 +73,8 @@ def open_movie(movie) -> Movie:
 
 
 def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: bool = False):
-    """Writes (frames, height, width) as TIFF, which ImageJ reads; BigTIFF when it must be. uint8, uint16, float32."""
-    inputs = frames._movie.files if isinstance(frames, Movie) else []  # which are not written over
+    """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
+    inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
     _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um,
                       overwrite, inputs)
 
@@ -87,8 +87,8 @@ def load_rois(path) -> Rois:
 
 
 def cut_rois(movie, spots, size: int) -> Rois:
-    """ROIs of `size` x `size` px around spots that `detect()` found, shifted to lie inside the frame: counts, as they are
-    in the movie. Fits begin at the spots.
+    """ROIs of `size` x `size` px around the spots found by `detect()`, shifted to lie inside the frame; raw counts of
+    the movie. Fits start at the spots.
 
     >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
     >>> fits = glint.fit(rois, psf, camera)

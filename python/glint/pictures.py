@@ -1,4 +1,4 @@
-"""Localizations to pictures."""
+"""Renders localizations; reads and writes pictures."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
            saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
            overwrite: bool = False) -> np.ndarray:
-    """Draws `locs`: (height, width, 3) uint8 for the eye, or with `density` (height, width) float32, localizations
+    """Renders `locs`: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
     per picture pixel.
 
-    out: also write it: `.png` the colours, `.tif` the density.
-    mode: "gaussian", each by its own precision, or "histogram". zoom: picture pixels per camera pixel;
-    `picture_pixel_nm` instead of it. min_blur_px: smallest Gaussian, picture pixels; None: half of one. color_z: z as colour,
+    out: also write it to a file: `.png` colours, `.tif` density.
+    mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel;
+    `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. color_z: z as colour,
     within z_range_nm (None: 1st to 99th percentile). colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
-    saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: chosen.
-    A picture with an edge above max_edge_px is refused; overwrite=True replaces a file that is there.
+    saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
+    A picture with an edge above max_edge_px is an OptionError; overwrite=True replaces an existing file.
 
     >>> glint.render(locs, zoom=8).shape
     (384, 512, 3)
@@ -53,7 +53,7 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
 
 def save_picture(path, picture, *, pixel_size_nm: float = 0.0, overwrite: bool = False):
     """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
-    where it is known."""
+    if it is known."""
     array = on_host(picture)
     if array.ndim == 3 and array.shape[2] == 3 and array.dtype == np.uint8:
         _core.write_png(os.fspath(path), np.ascontiguousarray(array), pixel_size_nm, overwrite)

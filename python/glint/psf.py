@@ -1,6 +1,6 @@
-"""The point spread function (PSF): the shape of a single molecule's picture.
+"""The point spread function (PSF): the image of a single molecule.
 
-The models are Gaussians integrated over the pixels; a model's name lists what is fitted: X, Y, N (photons), B
+The models are Gaussians integrated over the pixels; a model's name lists the fitted parameters: X, Y, N (photons), B
 (background), S (one width), SXSY (two widths), Z.
 """
 # SPDX-License-Identifier: MIT
@@ -16,16 +16,16 @@ descriptions = {model.name: model for model in _core.psf_models()}
 
 
 class Psf:
-    """A point spread function (PSF) model with its numbers: one of the classes below."""
+    """A point spread function (PSF) model with its values; base of the classes below."""
 
     def _numbers(self):
-        """The model's own, in the library's order."""
+        """The model-specific numbers, in the library's order."""
         return [float(getattr(self, number.name)) for number in descriptions[type(self).__name__].numbers]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Sigma(Psf):
-    """A width in micrometres, or in camera pixels: exactly one of them."""
+    """A width in micrometres or in camera pixels: exactly one of them."""
 
     sigma_um: float | None = None
     _: dataclasses.KW_ONLY
@@ -71,25 +71,25 @@ class GaussianXYNB(_Sigma):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class GaussianXYNBS(_Sigma):
-    """A Gaussian with one free width, which begins at `sigma_um` (or `sigma_px`)."""
+    """A Gaussian with one free width, which starts at `sigma_um` (or `sigma_px`)."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class GaussianXYNBSXSY(_Sigma):
-    """A Gaussian with free widths along x and y, which begin at `sigma_um` (or `sigma_px`)."""
+    """A Gaussian with free widths along x and y, which start at `sigma_um` (or `sigma_px`)."""
 
 
 @dataclasses.dataclass(frozen=True)
 class AstigmaticXYZNB(Psf):
-    """A Gaussian whose two widths tell z, through a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
+    """A Gaussian whose two widths depend on z, by a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
 
-    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) alike with
+    sigma_x(z) = sx0 sqrt(1 + u^2 + ax u^3 + bx u^4) with u = (z - gamma) / d, and sigma_y(z) likewise with
     u = (z + gamma) / d; all in micrometres. z stays within [z_min_um, z_max_um]. `load_calibration()` and
-    `calibrate_astigmatism()` make one.
+    `calibrate_astigmatism()` return one.
 
-    roi_size, pixel_size_um: the window in which the widths were measured, px, and the edge of its pixels: the widths of a
-    real PSF depend on the window, so that z is right in this one only, which `localize()` takes. 0: they hold in any.
-    -1: nobody knows; `localize()` and `fit()` warn.
+    roi_size, pixel_size_um: the window in which the widths were measured, px, and the edge of its pixels. The widths of a
+    real PSF depend on the window, so z is correct in this one only, which is the default of `localize()`. 0: valid in any.
+    -1: unknown; `localize()` and `fit()` warn.
 
     >>> psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)
     >>> round(psf.sigma_x_um(0.2), 3)
@@ -136,7 +136,7 @@ class AstigmaticXYZNB(Psf):
 
 
 def _class_of(model):
-    """The class of a model that has none above: made of a width or of a calibration, and of the model's own numbers."""
+    """A class for a model without one above: with a width or a calibration, and the model-specific numbers."""
     fields = [(number.name, float, dataclasses.field(default=number.usual, kw_only=True)) for number in model.numbers]
     base = AstigmaticXYZNB if model.calibrated else _Sigma
     made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
@@ -151,13 +151,13 @@ models = {name: globals().get(name) or _class_of(model) for name, model in descr
 
 
 def description_of(psf):
-    """Of its model."""
+    """The description of a PSF's model."""
     if not isinstance(psf, Psf):
         raise OptionError(f"psf={psf!r} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
     return descriptions[type(psf).__name__]
 
 
 def core_psf(psf, pixel_size_um):
-    """`psf` as the library takes it; with no pixel size, a pixel is 1 um."""
+    """The C++ object of a PSF; without a pixel size, a pixel is 1 um."""
     description_of(psf)
     return psf._core(pixel_size_um)

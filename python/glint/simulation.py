@@ -1,4 +1,4 @@
-"""Movies and ROIs with known truth."""
+"""Simulates movies and ROIs with known truth."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
              structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
              background: float = 10, on_frames: float = 3, z_range_um: float = 0.4, seed: int = 1,
              threads: int | None = None, progress: Progress | None = None) -> SimulatedMovie:
-    """A movie of blinking molecules, with the truth of each frame.
+    """Simulates a movie of blinking molecules, with its ground truth.
 
     psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
-    photoelectrons per pixel and frame. on_frames: mean time that a molecule is on. z_range_um: z is uniform within plus and
+    photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. z_range_um: z is uniform within plus and
     minus this, with AstigmaticXYZNB. spots_per_frame: mean number of molecules that are on. seed: the same arguments give
     the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
 
@@ -52,7 +52,7 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
 
 
 class RoiTruth(Table):
-    """True parameters, in the units of Fits' columns; `corners` (n, 2) are where the ROIs lie on a camera with maps, else
+    """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps, else
     None."""
 
     def __init__(self, columns, corners=None):
@@ -73,7 +73,7 @@ class SimulatedRois(NamedTuple):
 def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photons: tuple[float, float] = (500, 2000),
                   background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
                   seed: int = 1) -> SimulatedRois:
-    """`count` ROIs of one molecule each, for checks of accuracy: positions uniform within plus and minus `spread_px` of the
+    """Simulates `count` ROIs of one molecule each, to check the accuracy of fits: positions uniform within plus and minus `spread_px` of the
     centre, z within plus and minus `z_range_um`.
 
     psf, camera: as in `fit()`. size: edge, px. photons: range, uniform. background: photoelectrons per pixel. seed: the

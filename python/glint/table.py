@@ -1,4 +1,4 @@
-"""A table of columns, which the results of glint are."""
+"""Table: the base class of glint's results."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .errors import OptionError
 
 
 class Table:
-    """Columns of equal length, by name: NumPy arrays.
+    """NumPy arrays of equal length, by column name.
 
     `table.x_px` and `table["x_px"]` are one column; `table[mask]`, `table[:100]` and `table[indices]` are rows, as a table of
     the same kind. `len(table)` is the number of rows.
@@ -44,7 +44,7 @@ class Table:
         return self._with_columns({name: values[key] for name, values in self.columns.items()}, key)
 
     def _with_columns(self, columns, rows):
-        """A table of the same kind with these columns, which are those of `rows`."""
+        """A table of the same kind with these columns; `rows` is the selection."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-// Scores against truth, calibration of an astigmatic lens, and files of cameras and calibrations.
+// Bindings: scores against ground truth, astigmatic calibration, files of cameras and calibrations (glint/analysis.py).
 // SPDX-License-Identifier: MIT
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>

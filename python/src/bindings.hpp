@@ -1,4 +1,4 @@
-// What each part of the compiled module adds to it, in the order in which module.cpp asks.
+// The functions that add each part of the compiled module, in the order in which module.cpp calls them.
 // SPDX-License-Identifier: MIT
 #pragma once
 

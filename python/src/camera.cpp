@@ -1,4 +1,4 @@
-// The camera as the library takes it; what users see is in glint/camera.py.
+// Bindings of the camera; users see glint/camera.py.
 // SPDX-License-Identifier: MIT
 #include "glint/camera.hpp"
 
@@ -14,7 +14,7 @@ namespace glint::python {
 namespace {
 
 using Map = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Property = std::variant<double, Map>;  ///< one number, or one for each pixel (height, width)
+using Property = std::variant<double, Map>;  ///< a number, or a map (height, width)
 
 CameraKind kind_of(const std::string& name) {
     if (name == "IdealCamera") return CameraKind::Ideal;

@@ -1,4 +1,4 @@
-// Columns of a table to and from NumPy arrays.
+// Conversion of table columns to and from NumPy arrays.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace glint::python {
 
-/// Arrays over the memory of a C++ table, whose owner lives as long as any of them: nothing is copied.
+/// Arrays over the memory of a C++ table, without a copy; they share the ownership of it.
 class Columns {
   public:
     explicit Columns(nanobind::handle owner) : owner_(owner) {}
@@ -27,7 +27,7 @@ class Columns {
     }
     template <class T>
     void add_as(const std::string& name, void* data, std::size_t count) {
-        static T none;  // an array of no elements wants an address too
+        static T none;  // an empty array needs an address, too
         T* begin = count ? static_cast<T*>(data) : &none;
         arrays_[name.c_str()] =
             nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(begin, {count}, owner_));
@@ -39,7 +39,7 @@ class Columns {
     nanobind::dict arrays_;
 };
 
-/// A value in memory that an owner for arrays keeps.
+/// Moves a value into a capsule that owns it for arrays.
 template <class T>
 std::pair<T*, nanobind::capsule> kept(T&& value) {
     auto memory = std::make_unique<T>(std::move(value));

@@ -1,4 +1,4 @@
-// Arrays on a GPU: made, moved, lent to other libraries and taken from them.
+// Bindings of arrays on a GPU: creation, copies, exchange with other libraries by DLPack.
 // SPDX-License-Identifier: MIT
 #include "device_array.hpp"
 
@@ -50,14 +50,14 @@ void to_host(OnDevice& array, nb::handle to) {
         array.elements);
 }
 
-/// The address, after which the memory stays until this object goes, and all work on it so far is done.
+/// The device address, after waiting for all work on the memory; the memory then stays valid as long as this object.
 std::uint64_t lend(OnDevice& array) {
     array.require_alive();
     return std::visit(
         [&]<class T>(const arrays::DeviceArray<T>& elements) {
             return array.session->with([&](Session& session) -> std::uint64_t {
                 if (!array.owner.is_valid() && !array.kept) {
-                    elements.buffer.read_on(session.stream());  // throws after the session's GPU was closed
+                    elements.buffer.read_on(session.stream());  // throws if the session's GPU has been closed
                     array.kept = session.context();
                 }
                 const std::uint64_t address = elements.buffer.read_on(session.stream());
@@ -68,7 +68,7 @@ std::uint64_t lend(OnDevice& array) {
         array.elements);
 }
 
-/// Lends it as DLPack does: an object with __dlpack__().
+/// Exports the array by DLPack: an object with __dlpack__().
 nb::object dlpack_view(nb::handle self) {
     OnDevice& array = nb::cast<OnDevice&>(self);
     void* address = reinterpret_cast<void*>(lend(array));
@@ -83,8 +83,8 @@ nb::object dlpack_view(nb::handle self) {
         array.elements);
 }
 
-/// Another library's memory, where it lies. `capsule`: DLPack's, whose producer has ordered the default stream behind
-/// its work.
+/// Imports another library's memory without a copy. `capsule`: from DLPack; the producer has ordered the default stream
+/// behind its work.
 OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle capsule, nb::object owner) {
     return with_dtype(dtype, [&]<class T>(T) {
         const auto array = nb::cast<nb::ndarray<nb::ro, const T, nb::c_contig, nb::device::cuda>>(capsule);

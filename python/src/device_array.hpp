@@ -1,4 +1,4 @@
-// Arrays on a session's GPU as Python holds them, and arguments of operations.
+// Arrays on a session's GPU, as Python objects and as arguments of operations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,7 +21,7 @@ namespace glint::python {
 
 namespace nb = nanobind;
 
-/// act(T{}) for the type of that name: "float32", "float64", "complex64", "complex128".
+/// Calls act(T{}) with the type of that name: "float32", "float64", "complex64", "complex128".
 template <class Act>
 auto with_dtype(const std::string& dtype, const Act& act) {
     if (dtype == "float32") return act(float());
@@ -31,7 +31,7 @@ auto with_dtype(const std::string& dtype, const Act& act) {
     throw OptionError("arrays of " + dtype + " are not computed with here: give float32 or float64");
 }
 
-/// act(T{}) for "float32" and "float64".
+/// Calls act(T{}) for "float32" or "float64".
 template <class Act>
 auto with_real(const std::string& dtype, const Act& act) {
     if (dtype == "float32") return act(float());
@@ -57,19 +57,18 @@ struct OnDevice {
         elements;
     SessionHandle session;
     int ordinal = 0;                   // of the GPU
-    nb::object owner;                  // of memory that is another library's
-    std::optional<gpu::Context> kept;  // while others use our memory: then it outlives the session's hold of the GPU
+    nb::object owner;                  // of memory that belongs to another library
+    std::optional<gpu::Context> kept;  // while other libraries use the memory, it outlives the session's GPU
 
     bool shared() const { return kept.has_value() || owner.is_valid(); }
-    /// Throws where the memory went with its session's GPU. To be called with the interpreter's lock.
+    /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {
         if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))
             throw gpu::GpuError(0, "this array was on a GPU that its session has given back: make it anew");
     }
 };
 
-/// What Python handed to an operation, as operands; holds it for as long as this lives. To be made and destroyed with
-/// the interpreter's lock.
+/// Python arguments of an operation as operands; keeps them alive. Must be constructed and destroyed with the GIL held.
 class Arguments {
   public:
     template <class T>
@@ -87,7 +86,7 @@ class Arguments {
         hold_.append(nb::borrow(argument));
         return view_of<T>(array);
     }
-    /// Whether other libraries use some of them too: then the host waits until they are complete.
+    /// Whether other libraries share any of them: then the host waits until they are complete.
     bool shared() const { return shared_; }
 
   private:

@@ -1,4 +1,4 @@
-// C++ exceptions become those of glint/errors.py, with their numbers as attributes.
+// Translates C++ exceptions to those of glint/errors.py, with their values as attributes.
 // SPDX-License-Identifier: MIT
 #include "glint/error.hpp"
 
@@ -24,7 +24,7 @@ void raise(const char* type, const Error& error, const Attributes&... attributes
     }
 }
 
-/// The most special types first.
+/// Derived types first.
 void translate(const std::exception_ptr& thrown, void*) {
     using std::pair;
     try {

@@ -1,4 +1,4 @@
-// Element-wise expressions: a name and operands make a step.
+// Bindings of element-wise expressions (glint/offload/expressions.py).
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/expression.hpp"
 
@@ -18,7 +18,7 @@ using Operands = std::vector<Expression>;
 using Unary = Expression (*)(const Expression&);
 using Binary = Expression (*)(const Expression&, const Expression&);
 
-// By NumPy's names of its ufuncs.
+// Steps by the names of NumPy's ufuncs.
 const std::map<std::string, Unary>& unary() {
     static const std::map<std::string, Unary> all{{
         "negative",

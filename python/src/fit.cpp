@@ -1,4 +1,4 @@
-// Fits of a stack of ROIs that lies in memory of Python's; what users call is in glint/fitting.py.
+// Bindings of fits, whose ROIs are in Python's memory; users see glint/fits.py.
 // SPDX-License-Identifier: MIT
 #include "glint/fit.hpp"
 
@@ -26,10 +26,10 @@
 namespace glint::python {
 namespace {
 
-/// (n, S, S), in the host's memory or a GPU's; read-only is good enough.
+/// (n, S, S), on the host or on a GPU; may be read-only.
 using Pixels = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig>;
 
-/// Of a GPU's memory, once what makes the pixels is done: the producer has ordered the default stream behind that.
+/// Waits for the pixels on a GPU: their producer has ordered the default stream behind its work.
 int gpu_of(const Pixels& pixels) {
     if (pixels.device_type() == nb::device::cpu::value) return -1;
     if (pixels.device_type() != nb::device::cuda::value) throw OptionError("ROIs lie on the host or on an NVIDIA GPU");
@@ -44,19 +44,19 @@ PixelType type_of(const Pixels& pixels) {
     throw OptionError("ROIs are uint8, uint16 or float32");
 }
 
-/// What a fit reads: views of Python's arrays, which the caller keeps.
+/// The input of a fit: views of Python's arrays, which the caller keeps alive.
 struct Stack {
     Pixels pixels;
     std::optional<Vector<std::int32_t>> x_corner, y_corner;
-    std::vector<Vector<float>> start;                 ///< none, x and y, or a column for each parameter
-    std::optional<Camera> camera;                     ///< none: the pixels are photoelectrons
+    std::vector<Vector<float>> start;                 ///< none, x and y, or one column per parameter
+    std::optional<Camera> camera;                     ///< without one the pixels are photoelectrons
     float variance_e2 = 0, excess_noise = 1, qe = 1;  ///< without a camera
-    int gpu = -1;                                     ///< that the pixels lie on; -1: on the host
+    int gpu = -1;                                     ///< GPU that holds the pixels; -1: the host
 };
 
-/// Bytes of "1GiB" or "25%", the latter of the first GPU that can be used.
+/// Bytes from "1GiB" or "25%"; the latter of the first usable GPU.
 std::uint64_t gpu_memory(const std::string& text) {
-    std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
+    std::uint64_t total = std::uint64_t(1) << 40;  // without a GPU the text is only parsed
     if (text.find('%') != std::string::npos)
         for (const gpu::Device& device : gpu::inventory().devices)
             if (device.why_not.empty()) {
@@ -71,7 +71,7 @@ std::span<const T> span_of(const Vector<T>& array) {
     return {array.data(), array.size()};
 }
 
-/// The sensor from the movie's first pixel on; its corner on the sensor is the camera's.
+/// The part of the sensor from the movie's first pixel on.
 std::optional<CameraView> view_of(const Stack& stack) {
     if (!stack.camera) return {};
     const int size = int(stack.pixels.shape(1));
@@ -109,7 +109,7 @@ nb::tuple fit_stack(Fitter& fitter, const Stack& stack, const Psf& psf, double p
     return nb::make_tuple(columns_of(std::move(fits)), dict_of(info));
 }
 
-/// What is known of the movie, and where the table comes from.
+/// The movie's properties and the table's history.
 void describe_fits(Localizations& table, const Rois& rois, const Psf& psf) {
     const auto extent = [&](const std::vector<std::int32_t>& corners) {
         return rois.size + (corners.empty() ? 0 : *std::max_element(corners.begin(), corners.end()));
@@ -125,7 +125,7 @@ void fill(std::vector<T>& to, const nb::dict& columns, const std::string& name) 
     to = vector_of(nb::cast<Vector<T>>(columns[name.c_str()]));
 }
 
-/// The reverse of columns_of().
+/// The inverse of columns_of().
 Fits fits_of(const nb::dict& columns, PsfModel model) {
     Fits fits;
     fits.model = model;

@@ -1,4 +1,4 @@
-// Results of fits as Python takes them.
+// Results of fits as Python objects.
 // SPDX-License-Identifier: MIT
 #pragma once
 

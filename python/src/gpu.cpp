@@ -1,4 +1,4 @@
-// What GPUs there are, what is wrong with them, who shares them, and what this process has on them.
+// Bindings of GPU inventory, diagnosis and memory (glint/gpu.py).
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -18,7 +18,7 @@ namespace {
 
 using gpu::doctor::Finding;
 using gpu::doctor::Findings;
-using Words = std::pair<std::string, std::string>;  // what happened, what to do
+using Words = std::pair<std::string, std::string>;  // message, suggestion
 
 Words words_of(const gpu::FriendlyError& error) { return {error.message, error.suggestion}; }
 
@@ -27,7 +27,7 @@ Words explained(Arguments... arguments) {
     return words_of(gpu::explain_error(Error(arguments...)));
 }
 
-/// Of an exception of glint/errors.py, by the name of its class.
+/// The explanation of an exception of glint/errors.py, by its class name.
 Words explain(const std::string& type, const std::string& message, int code, std::uint64_t asked, std::uint64_t free,
               bool beyond_limit) {
     if (type == "LeaseTimeout") return explained<gpu::LeaseTimeout>(message, asked, free);

@@ -1,4 +1,4 @@
-// Leases: asked for, held, given back; and who else has and wants GPUs.
+// Bindings of leases and of the view of all leases (glint/gpu.py).
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -14,7 +14,7 @@
 namespace glint::python {
 namespace {
 
-/// A lease until it is given back, which Python may do before the object goes.
+/// A lease that Python may give back before the object is destroyed.
 class HeldLease {
   public:
     explicit HeldLease(gpu::Lease lease) : lease_(std::move(lease)) {}
@@ -32,7 +32,7 @@ class HeldLease {
     std::optional<gpu::Lease> lease_;
 };
 
-/// A turn to create a context, which ends when Python says so.
+/// A turn to create a context, ended explicitly by Python.
 struct Turn {
     gpu::Lease::Turn hold;
 };

@@ -1,4 +1,4 @@
-// Tables of localizations: columns, files, and what Picasso calls them; users see glint/localizations.py.
+// Bindings of localization tables: columns, files, Picasso's names; users see glint/localizations.py.
 // SPDX-License-Identifier: MIT
 #include "glint/localizations.hpp"
 
@@ -20,7 +20,7 @@
 namespace glint::python {
 namespace {
 
-/// With the unit, as the members of Localizations are called.
+/// The column's name with its unit, as in struct Localizations.
 std::string name_of(const LocalizationColumn& column) {
     const bool suffix = column.unit == "px" || column.unit == "nm";
     return std::string(column.name) + (suffix ? "_" + std::string(column.unit) : "");
@@ -32,7 +32,7 @@ nb::dict columns_of(Localizations& table, nb::handle owner) {
     for (const LocalizationColumn& column : localization_columns())
         if (table.size() > 0)
             columns.add_if_known(name_of(column), table.*column.values);
-        else if (column.name == "x" || column.name == "y")  // a table without rows has these too
+        else if (column.name == "x" || column.name == "y")  // present also in a table without rows
             columns.add(name_of(column), table.*column.values);
     columns.add_if_known("iterations", table.iterations);
     columns.add_if_known("status", table.status);
@@ -40,7 +40,7 @@ nb::dict columns_of(Localizations& table, nb::handle owner) {
     return columns.take();
 }
 
-/// Converts to the column's own type; what cannot be is a TypeError that names the column.
+/// Converts to the column's type; raises TypeError, naming the column, if that is impossible.
 template <class T>
 std::vector<T> converted(nb::handle values, const std::string& name) {
     Vector<T> array;

@@ -1,4 +1,4 @@
-// Movies to localizations, and spots in frames; users see glint/localizing.py.
+// Bindings of localize() and detect(); users see glint/localizing.py.
 // SPDX-License-Identifier: MIT
 #include "glint/localize.hpp"
 
@@ -48,7 +48,7 @@ LocalizeOptions with_callbacks(LocalizeOptions options, const FitOptions& fit, c
     return options;
 }
 
-/// Into a file. What a stop leaves is there when this throws.
+/// Localizes into a file. After a stop, the partial file has been written when this throws.
 nb::dict to_file(SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
                  const FitOptions& fit, const Callbacks& callbacks) {
     Running running;
@@ -71,7 +71,7 @@ nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOpt
     return nb::make_tuple(nb::cast(std::move(rows)), dict_of_result(result));
 }
 
-/// Spots of all frames, as columns.
+/// The spots of all frames, as columns.
 struct FoundSpots {
     std::vector<std::uint32_t> frame;
     std::vector<std::int32_t> x, y;

@@ -1,4 +1,4 @@
-// glint._core: the compiled part of the Python package. What users call is in python/glint/*.py.
+// glint._core: the compiled part of the Python package. Users see python/glint/*.py.
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-// Movies from files and from arrays, movies to files, ROI stacks from files; users see glint/movies.py.
+// Bindings of movies from files and arrays, of writing movies, and of ROI stacks; users see glint/movies.py.
 // SPDX-License-Identifier: MIT
 #include "movie.hpp"
 
@@ -22,7 +22,7 @@
 namespace glint::python {
 namespace {
 
-/// (frames, height, width).
+/// An array (frames, height, width).
 using Frames = nb::ndarray<nb::ro, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 PixelType type_of(const Frames& frames) {
@@ -43,7 +43,7 @@ MovieInfo info_of(const Frames& frames, std::string name) {
     return info;
 }
 
-/// Frames that lie in an array, which whoever made this keeps: only the blocks at work are copied.
+/// A movie over an array, which the creator keeps alive; only the blocks in progress are copied.
 class ArrayMovie : public Movie {
   public:
     ArrayMovie(const Frames& frames, std::string name)
@@ -123,7 +123,7 @@ void write(const std::filesystem::path& path, const Frames& frames, std::optiona
     });
 }
 
-/// Pixels as they are in the file, as float32 (n, S, S); corners and frames where it has them.
+/// Pixels as in the file, as float32 (n, S, S), with corners and frames if the file has them.
 nb::tuple read_stack(const std::filesystem::path& path) {
     Running running;
     const auto [rois, owner] = kept(running.run([&] { return read_rois(path, Camera{}); }));

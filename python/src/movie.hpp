@@ -1,4 +1,4 @@
-// A movie that Python may use from any thread.
+// A movie that several Python threads may use.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,8 @@
 
 namespace glint::python {
 
-/// One reader at a time: whoever reads, or has localize() read, holds the mutex. Not while holding Python's lock.
+/// One reader at a time: a thread that reads, directly or by localize(), holds the mutex. It must not wait for it with
+/// the GIL held.
 struct SharedMovie {
     std::unique_ptr<Movie> movie;
     std::mutex mutex;

@@ -1,4 +1,4 @@
-// Sessions: deciding between CPU and GPU, functions of the caller's on either, and what became of them.
+// Bindings of sessions: decisions between CPU and GPU, user functions on either, statistics.
 // SPDX-License-Identifier: MIT
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -38,7 +38,7 @@ const char* name_of(Backend backend) {
     return backend == Backend::automatic ? "auto" : backend == Backend::cpu ? "cpu" : "gpu";
 }
 
-/// A function of Python's that C++ may call and drop from any thread.
+/// A Python function that C++ may call and release from any thread.
 std::function<void(const std::string&)> log_of(nb::object function) {
     if (function.is_none()) return {};
     const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), [](nb::object* object) {
@@ -55,8 +55,8 @@ std::function<void(const std::string&)> log_of(nb::object function) {
     };
 }
 
-/// Runs one of two functions of Python's where it is done sooner. Each returns None, or (class, message, asked, free)
-/// where the GPU failed, as accelerated.py tells; what else they raise goes to the caller.
+/// Runs one of two Python functions, for CPU and GPU, as the session decides. Each returns None, or (class, message,
+/// asked, free) after a failure of the GPU (out_of_memory.py); other exceptions are passed to the caller.
 std::string run_either(const SessionHandle& handle, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
     return handle->with([&](Session& session) {
         const auto call = [](const nb::callable& function) {

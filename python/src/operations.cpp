@@ -1,4 +1,4 @@
-// Operations on arrays of NumPy's and on GPUs; glint/offload/operations.py checks and prepares what comes here.
+// Bindings of array operations; glint/offload/operations.py checks and prepares the arguments.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/operations.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 using arrays::Operand;
 using offload::Session;
 
-/// act(session); complete when it returns, where other libraries see what it works on.
+/// Calls act(session); waits for completion if other libraries share the operands.
 template <class Act>
 void run(const SessionHandle& handle, const Arguments& arguments, const Act& act) {
     handle->with([&, shared = arguments.shared()](Session& session) {

@@ -1,4 +1,4 @@
-// Localizations to pictures, pictures to files; users see glint/pictures.py.
+// Bindings of rendering and of picture files; users see glint/pictures.py.
 // SPDX-License-Identifier: MIT
 #include "glint/picture.hpp"
 

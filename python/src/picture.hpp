@@ -1,4 +1,4 @@
-// Pictures as arrays.
+// Pictures as NumPy arrays.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace glint::python {
 
-/// (height, width, 3) of uint8 over the picture's memory, and its pixel size in nm.
+/// An array (height, width, 3) of uint8 over the picture's memory, and its pixel size in nm.
 nanobind::tuple array_of(RgbPicture&& picture);
 
 }  // namespace glint::python

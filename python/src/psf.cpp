@@ -1,4 +1,4 @@
-// The PSF as the library takes it; what users see is in glint/psf.py.
+// Bindings of the PSF; users see glint/psf.py.
 // SPDX-License-Identifier: MIT
 #include "glint/psf.hpp"
 

@@ -1,4 +1,4 @@
-// Messages from the worker to Python, and Ctrl-C to the worker.
+// Passes messages from the worker to Python callbacks, and Ctrl-C to the worker.
 // SPDX-License-Identifier: MIT
 #include "running.hpp"
 
@@ -16,7 +16,7 @@ namespace nb = nanobind;
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto between_looks = 50ms;  // for Ctrl-C; callbacks with progress come no more often
+constexpr auto between_looks = 50ms;  // checks for Ctrl-C; also the shortest interval of progress callbacks
 }
 
 Progress Running::progress(nb::handle function) {
@@ -79,7 +79,7 @@ void Running::deliver(const std::vector<Message>& messages) {
     }
 }
 
-/// Threads do not survive a fork, and oneTBB waits for its own for ever.
+/// Threads do not survive a fork, and oneTBB would wait for its threads forever.
 void Running::refuse_forked_child() {
     static const pid_t first_user = getpid();
     if (getpid() != first_user)

@@ -1,7 +1,7 @@
-// Long work in a thread of its own, while the calling thread serves Python: Ctrl-C, and callbacks.
+// Runs long work in a separate thread, while the calling thread serves Python: Ctrl-C, and callbacks.
 //
-// The worker never touches Python: what it has to tell is left here as messages, and the caller's thread hands them on.
-// So no thread of glint's ever waits for the interpreter, and callbacks run where the call was made.
+// The worker never uses Python: it leaves messages here, and the calling thread passes them on. So no thread of glint
+// ever waits for the GIL, and callbacks run in the calling thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -27,14 +27,14 @@ class Running {
     /// Set after Ctrl-C and after an exception in a callback.
     const StopFlag* stop() const { return &stop_; }
 
-    // Callbacks for the worker that call a Python function, which must outlive this; None makes empty ones. Of
-    // progress and waits only the latest is handed on.
+    // Callbacks for the worker that call a Python function, which must outlive this object; empty for None. Only the
+    // latest progress and wait message is passed on.
     Progress progress(nanobind::handle function);
     OnWait on_wait(nanobind::handle function);
     std::function<void(const std::string&)> text(nanobind::handle function);
 
-    /// work() elsewhere, without the interpreter's lock. Throws what a callback did, or KeyboardInterrupt, when work()
-    /// has come to an end after it; else what work() threw.
+    /// Runs work() in another thread, without the GIL. Rethrows an exception of a callback or KeyboardInterrupt after
+    /// work() has ended; else the exception of work().
     template <class Work>
     auto run(const Work& work) {
         std::optional<decltype(work())> result;
@@ -77,7 +77,7 @@ class Running {
     std::condition_variable told_;
     std::vector<Message> messages_;
     bool finished_ = false;
-    std::exception_ptr interruption_;  // of Python
+    std::exception_ptr interruption_;  // an exception of Python
 };
 
 }  // namespace glint::python

@@ -1,4 +1,4 @@
-// A session that several Python threads may use: one after the other.
+// A session that several Python threads may share; operations run one after another.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,8 +17,8 @@ class SharedSession {
   public:
     explicit SharedSession(const offload::SessionOptions& options) : session_(options) {}
 
-    /// act(session) without the interpreter's lock, while no other thread uses the session. Python code that `act`
-    /// calls may use the session again. Whoever waits here never holds the interpreter's lock.
+    /// Calls act(session) without the GIL, while no other thread uses the session. Python code called by `act` may use
+    /// the session again. A thread that waits here never holds the GIL.
     template <class Act>
     auto with(const Act& act) {
         Running::refuse_forked_child();
@@ -32,7 +32,7 @@ class SharedSession {
     offload::Session session_;
 };
 
-/// What Python holds; arrays on its GPU hold it too.
+/// The object that Python holds; arrays on its GPU keep it alive, too.
 using SessionHandle = std::shared_ptr<SharedSession>;
 
 }  // namespace glint::python

@@ -1,4 +1,4 @@
-// Movies and ROIs with known truth; users see glint/simulation.py.
+// Bindings of simulated movies and ROIs; users see glint/simulation.py.
 // SPDX-License-Identifier: MIT
 #include "glint/simulate.hpp"
 
@@ -23,7 +23,7 @@ struct Simulated {
     Localizations truth;
 };
 
-/// Blocks of frames by all threads; what they are does not depend on it.
+/// Simulates blocks of frames on all threads; the result does not depend on their number.
 Simulated make_movie(const SimulateOptions& options, const Camera& camera, int threads, const Progress& progress,
                      const StopFlag& stop) {
     constexpr std::int64_t block_frames = 16;
@@ -73,7 +73,7 @@ struct RoisAndTruth {
     std::array<std::vector<float>, max_parameters> truth;
 };
 
-/// What the camera counts where the fit would see these photoelectrons.
+/// Converts photoelectrons to the counts of the camera, not rounded.
 void to_counts(Rois& rois, const Camera& camera) {
     const CameraView view(camera, std::max(rois.size, camera.sensor_width - camera.roi_x),
                           std::max(rois.size, camera.sensor_height - camera.roi_y));
@@ -88,7 +88,7 @@ void to_counts(Rois& rois, const Camera& camera) {
 }
 
 nb::tuple simulate_stack(const RoiSimulation& options, const Psf& psf, double pixel_size_um, Camera camera) {
-    camera.roi_x = camera.roi_y = 0;  // corners are the sensor's
+    camera.roi_x = camera.roi_y = 0;  // corners are in sensor coordinates
     Running running;
     const auto [made, owner] = kept(running.run([&] {
         RoisAndTruth all;
@@ -101,7 +101,7 @@ nb::tuple simulate_stack(const RoiSimulation& options, const Psf& psf, double pi
     columns.add_if_known("x_corner", made->rois.x_corner);
     columns.add_if_known("y_corner", made->rois.y_corner);
     const std::size_t size = std::size_t(options.size), shape[] = {options.count, size, size};
-    made->rois.pixels.reserve(1);  // an array of no elements wants an address too
+    made->rois.pixels.reserve(1);  // an empty array needs an address, too
     return nb::make_tuple(nb::ndarray<nb::numpy, float>(made->rois.pixels.data(), 3, shape, owner), columns.take());
 }
 

@@ -1,4 +1,4 @@
-// Flags of the command line and what they are called in Python.
+// Command-line flags and the corresponding Python arguments.
 // SPDX-License-Identifier: MIT
 #include "words.hpp"
 
@@ -9,7 +9,7 @@ namespace glint::python {
 
 std::string in_python(std::string message) {
     if (message.find("--") == std::string::npos) return message;
-    // The first that fits a place counts, so the special ones come first. Flags of other programs stay.
+    // The first match at a position is used, so specific ones come first. Flags of other programs are unchanged.
     static const std::pair<std::regex, const char*> words[] = {
         {std::regex("--pixel-size 100nm"), "pixel_size_um=0.1"},
         {std::regex("--sigma 130nm"), "sigma_um=0.13"},

@@ -1,4 +1,4 @@
-// The library's advice, which names flags of the command line, in Python's words.
+// Rewrites advice in messages from command-line flags to Python arguments.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint::python {
 
-/// "give --gain 0.5, or --overwrite" as "give gain=0.5, or overwrite=True".
+/// "give --gain 0.5, or --overwrite" becomes "give gain=0.5, or overwrite=True".
 std::string in_python(std::string message);
 
 }  // namespace glint::python

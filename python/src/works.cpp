@@ -1,4 +1,4 @@
-// The work that an operation would be, for deciding before doing.
+// Computes the work of operations for the cost model, without running them.
 // SPDX-License-Identifier: MIT
 #include "works.hpp"
 
@@ -47,7 +47,7 @@ offload::Work array_work(const std::string& name, const std::vector<std::vector<
                             : work_of<float>(name, shapes, expression, at);
 }
 
-/// Operations must outlive all that refer to them, which may be as long as the process.
+/// Operations have static storage duration, because everything that refers to them may live as long as the process.
 const offload::Operation* own_operation(const std::string& name, const std::string& unit, double flops_power,
                                         double bytes_power, double rule_size) {
     struct Named {

@@ -1,4 +1,4 @@
-// The work that an operation would be, for deciding before doing.
+// The work of operations for the cost model, without running them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,12 +12,12 @@ namespace glint::python {
 
 arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
 
-/// Of "matmul", "fft", "fft2", "rfft" (and back), "svd", "svdvals", "map" and "reduce" (of `expression`).
+/// The work of "matmul", "fft", "fft2", "rfft" (and back), "svd", "svdvals", "map" and "reduce" (of `expression`).
 offload::Work array_work(const std::string& name, const std::vector<std::vector<std::int64_t>>& extents,
                          bool double_precision, const arrays::Expression& expression, bool inputs_on_gpu,
                          bool result_on_gpu, double expected_reuse);
 
-/// An operation of the caller's; lives as long as the process.
+/// A user-defined operation; lives as long as the process.
 const offload::Operation* own_operation(const std::string& name, const std::string& unit, double flops_power,
                                         double bytes_power, double rule_size);
 

@@ -1,4 +1,4 @@
-// Levenberg-Marquardt on the nine numbers of an astigmatic curve.
+// Levenberg-Marquardt fit of the nine parameters of an astigmatic curve (docs/theory.md, eq. 9.1).
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_fit.hpp"
 
@@ -14,16 +14,16 @@ using Vector = std::array<double, parameters>;
 using Matrix = std::array<Vector, parameters>;
 
 constexpr int max_steps = 300;
-constexpr double least_q = 0.05;  // as in AstigmaticCurve: widths stay real wherever the polynomial goes
+constexpr double least_q = 0.05;  // as in AstigmaticCurve: keeps the square of the width positive
 constexpr std::size_t slices_for_asymmetry = 7;
 
-/// One axis: which parameters it takes.
+/// The indices of one axis's parameters.
 struct Axis {
     Parameter s0, focus, a, b;
 };
 constexpr Axis x_axis{sx0, focus_x, ax, bx}, y_axis{sy0, focus_y, ay, by};
 
-/// Width at z, and its derivatives.
+/// The width at z, and its derivatives by the parameters.
 double width(const Vector& p, const Axis& axis, double z, Vector& slope) {
     const double u = (z - p[axis.focus]) / p[depth];
     const double q = 1 + u * u * (1 + u * (p[axis.a] + p[axis.b] * u));
@@ -67,7 +67,7 @@ Normal normal_at(const Vector& p, const WidthsOverZ& data) {
     return normal;
 }
 
-/// Solves (H + damping * diag H) step = g for the first `free` parameters in place by Cholesky; false when singular.
+/// Solves (H + damping * diag H) step = g for the first `free` parameters in place by Cholesky; false if singular.
 bool solve(const Normal& normal, double damping, int free, Vector& step) {
     Matrix lower{};
     step = {};
@@ -89,7 +89,7 @@ bool solve(const Normal& normal, double damping, int free, Vector& step) {
     return true;
 }
 
-/// Descends with the first `free` parameters; the others stay.
+/// Minimises over the first `free` parameters; the others are fixed.
 void minimise(Vector& p, const WidthsOverZ& data, int free) {
     Normal here = normal_at(p, data);
     double damping = 1e-3;
@@ -115,7 +115,7 @@ void minimise(Vector& p, const WidthsOverZ& data, int free) {
     }
 }
 
-/// A parabola in z through the squared widths gives focus, width there and depth: s^2 = s0^2 (1 + (z - f)^2 / d^2).
+/// Start values of one axis, from a parabola in z through the squared widths: s^2 = s0^2 (1 + (z - f)^2 / d^2).
 struct Parabola {
     double focus, s0, depth;
 };

@@ -1,4 +1,4 @@
-// The curve through widths: exact without noise, and with noise as good as theory allows.
+// Tests of the curve fit: exact without noise, and as precise as theory predicts with noise.
 // SPDX-License-Identifier: MIT
 #include "analysis/astigmatic_fit.hpp"
 
@@ -73,7 +73,7 @@ TEST(AstigmaticFit, leaves_residuals_as_large_as_the_noise_and_no_larger) {
                         std::pow(fit.curve.sigma_y_um(own) - truth.sigma_y_um(z), 2);
         }
     }
-    // Least squares takes a degree of freedom a parameter, and the curve itself errs by as much.
+    // Each parameter takes one degree of freedom from the residuals, and the curve's error adds as much.
     const double n = 2 * slices, expected = 1 - parameters / n;
     EXPECT_NEAR(squares / runs / (error * error), expected, 4 * std::sqrt(2 / (n * runs)));
     EXPECT_NEAR(of_curve / (runs * 82) / (error * error), parameters / n,

@@ -1,4 +1,4 @@
-// Finding beads, and fitting them slice by slice.
+// Detects beads and fits them slice by slice.
 // SPDX-License-Identifier: MIT
 #include "analysis/beads.hpp"
 
@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-constexpr float least_relative_score = 0.2f;  // of the brightest bead: less is a halo or dirt
+constexpr float least_relative_score = 0.2f;  // relative to the brightest bead; lower scores are halos or dirt
 
 std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t slice, FrameBlock& block) {
     std::vector<float> photoelectrons(std::size_t(view.width()) * view.height());
@@ -24,8 +24,7 @@ std::vector<float> slice_of(Movie& stack, const CameraView& view, std::int64_t s
     return photoelectrons;
 }
 
-/// The camera as it would have taken the sum of `slices` frames of photoelectrons: read variances add up. The noise is
-/// given as it is before q divides it.
+/// A camera for the sum of `slices` frames of photoelectrons: read variances add. Noise before the division by q.
 Camera camera_of_sum(const Camera& camera, const CameraView& view, std::int64_t slices) {
     Camera sum;
     sum.kind = camera.kind;
@@ -72,7 +71,7 @@ bool is_inside(int at, int roi_size, int length) {
     return at >= roi_size / 2 && at - roi_size / 2 + roi_size <= length;
 }
 
-/// Only beads whose window is whole and holds no other bead.
+/// Keeps beads whose window lies inside the frame and contains no other bead.
 Spots isolated_ones(const Spots& spots, const CameraView& view, int roi_size, const std::string& name) {
     std::vector<std::size_t> keep;
     int cut = 0, crowded = 0;
@@ -119,7 +118,7 @@ std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& ca
     for (std::int64_t slice = 0; slice < info.frames; ++slice) {
         Rois rois = make_rois(view, roi_size);
         cut_rois(slice_of(stack, view, slice, block), view, beads, std::uint32_t(slice), rois);
-        const Fits fits = fit(rois, psf, 1);  // a pixel of 1 um: widths come in pixels
+        const Fits fits = fit(rois, psf, 1);  // with a pixel size of 1 um, widths are in pixels
         for (std::size_t k = 0; k < fits.count(); ++k) {
             if (fits.status[k] != FitStatus::converged) continue;
             const std::span<const float> pixels(rois.pixels.data() + k * roi_size * roi_size,

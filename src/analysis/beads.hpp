@@ -1,4 +1,4 @@
-// Beads in a z-stack: where they are, and their shape in each slice.
+// Beads in a z-stack: positions, and shape in each slice.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace glint {
 
-/// Finds isolated beads on the sum of all slices. Throws InputError, with what was found instead, when there is none.
+/// Finds isolated beads on the sum of all slices. Throws InputError, which says what was found, if there is none.
 Spots find_beads(Movie& stack, const Camera& camera, double sigma_px, int roi_size);
 
 /// One bead in one slice, in pixels.
 struct BeadShape {
     double sigma_x = 0, sigma_y = 0, sigma_x_unc = 0, sigma_y_unc = 0;
-    /// Elongation along x against y and along one diagonal against the other, from the second moments:
-    /// (sxx - syy) / (sxx + syy) and 2 sxy / (sxx + syy). Turning the lens by t turns the pair by 2 t.
+    /// Elongation along x versus y, and along one diagonal versus the other, from second moments (eq. 9.3):
+    /// (sxx - syy) / (sxx + syy) and 2 sxy / (sxx + syy). Rotating the lens by t rotates the pair by 2 t.
     double along_axes = 0, along_diagonals = 0;
 };
 
-/// Shapes of those beads that could be measured, slice by slice.
+/// The measured shapes, slice by slice; beads whose fit failed are omitted.
 std::vector<std::vector<BeadShape>> measure_beads(Movie& stack, const Camera& camera, const Spots& beads,
                                                   double sigma_px, int roi_size);
 

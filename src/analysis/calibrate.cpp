@@ -1,4 +1,4 @@
-// From a stack of beads to the astigmatic curve, or to the reason why there is none.
+// From a stack of beads to the astigmatic curve, or to an error that says why z cannot be calibrated.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate.hpp"
 
@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t least_slices = 5;
 constexpr double default_sigma_px = 1.3;
-constexpr double window_in_sigma = 11;     // edge of the fitted window: the widths grow to twice that in focus
-constexpr double least_elongation = 1.15;  // ratio of widths that says anything about axes
-constexpr double most_tilt_degrees = 15;   // costs a seventh of the elongation
-constexpr double least_crossing = 1.08;    // ratio of widths at either end of the stack
-constexpr double model_error = 0.005;      // of a width: no lens is better described than that
+constexpr double window_in_sigma = 11;     // edge of the fitted window: out of focus, widths double
+constexpr double least_elongation = 1.15;  // minimum ratio of widths that determines the axes
+constexpr double most_tilt_degrees = 15;   // reduces the elongation by a seventh
+constexpr double least_crossing = 1.08;    // minimum ratio of widths at either end of the stack
+constexpr double model_error = 0.005;      // relative error of a width by the model
 constexpr double most_residual = 0.15;     // rms over mean width
 
 double median(std::vector<double> values) {
@@ -39,7 +39,8 @@ std::vector<double> collect(const std::vector<BeadShape>& shapes, Property prope
     return values;
 }
 
-/// Standard error of a median over beads: from the fits' own errors or, if larger, the beads' scatter; and the model's.
+/// Standard error of a median over beads: from the fits' CRLB or the beads' scatter, whichever is larger, plus the
+/// model's error.
 double median_error(const std::vector<double>& values, const std::vector<double>& errors) {
     const double n = double(values.size()), centre = median(values);
     double error = median(errors) * (n > 1 ? std::sqrt(std::numbers::pi / 2 / n) : 1);
@@ -56,11 +57,11 @@ double ratio_of(double elongation) {
     return std::sqrt((1 + e) / (1 - e));
 }
 
-/// The lens's axes, from all beads and slices: elongation swings along one line in the plane of (along_axes,
-/// along_diagonals), whose angle is twice the tilt.
+/// The lens's axes, from all beads and slices: the points (along_axes, along_diagonals) lie on a line through the
+/// origin at twice the tilt (section 9).
 struct Tilt {
     double degrees = 0;
-    double best_ratio = 1, xy_ratio = 1;  ///< largest ratios of widths over the slices
+    double best_ratio = 1, xy_ratio = 1;  ///< maximum ratios of widths over the slices
 };
 
 Tilt tilt_of(const std::vector<std::vector<BeadShape>>& slices) {
@@ -99,7 +100,8 @@ void refuse_tilt(const Tilt& tilt, const std::string& name) {
 
 void refuse_no_crossing(const WidthsOverZ& widths, const std::string& name) {
     double low = 1e9, high = 0;
-    for (std::size_t k = 0; k + 2 < widths.z.size(); ++k) {  // a run of three, so that one slice decides nothing
+    for (std::size_t k = 0; k + 2 < widths.z.size();
+         ++k) {  // three slices in a row, so that a single one has no effect
         std::vector<double> ratios;
         for (std::size_t i = k; i < k + 3; ++i) ratios.push_back(widths.sigma_x[i] / widths.sigma_y[i]);
         low = std::min(low, median(ratios)), high = std::max(high, median(ratios));

@@ -1,4 +1,4 @@
-// The calibration: recovers a simulated lens, is good for z, and refuses stacks that cannot give it.
+// Tests of the calibration: recovers a simulated lens, gives correct z, and refuses unsuitable stacks.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate.hpp"
 
@@ -45,7 +45,7 @@ Stack stack_of(double gamma) {
 
 double z_of(int slice) { return step_um * (slice - 0.5 * (slices - 1)); }
 
-/// Poisson counts of Gaussians integrated over 3x3 points a pixel, so that they may be tilted.
+/// Poisson counts of Gaussians, integrated with 3x3 points per pixel, since tilted ones do not separate.
 std::unique_ptr<Movie> simulate(const Stack& stack, std::uint64_t seed) {
     FrameBlock block;
     block.count = slices, block.width = block.height = size;
@@ -103,7 +103,7 @@ TEST(Calibrate, recovers_the_lens_from_beads) {
             EXPECT_NEAR(got.curve.sx0_um, 0.140, 0.001);
             EXPECT_NEAR(got.curve.sy0_um, 0.132, 0.001);
             EXPECT_NEAR(got.curve.z_min_um, z_of(0) - middle, 0.01);
-            // Residuals like the errors that the medians claim, less the half per cent for the model.
+            // The residuals match the medians' errors without the half per cent for the model.
             double chi_squared = 0;
             const auto pull = [](double width, double curve, double error) {
                 return std::pow((width - curve) / error, 2) / (1 - std::pow(0.005 * width / error, 2));
@@ -115,7 +115,7 @@ TEST(Calibrate, recovers_the_lens_from_beads) {
                 EXPECT_NEAR(x, stack.curve.sigma_x_um(z_of(int(k)) - middle), 0.002);
                 EXPECT_NEAR(y, stack.curve.sigma_y_um(z_of(int(k)) - middle), 0.002);
             }
-            // The errors are the larger of the fits' and the scatter's, so a little large.
+            // The larger of the fits' errors and the scatter is used, so the errors are slightly too large.
             EXPECT_LT(chi_squared / (2 * slices - 9), 1 + 4 * std::sqrt(2.0 / (2 * slices - 9)));
             EXPECT_GT(chi_squared / (2 * slices - 9), 0.4);
         }
@@ -150,7 +150,7 @@ TEST(Calibrate, gives_z_back_within_its_own_error) {
         squares += pull * pull, sum += pull, ++n;
     }
     EXPECT_GT(n, 0.97 * double(fits.count()));
-    EXPECT_NEAR(std::sqrt(squares / n), 1, 0.12);  // the calibration's own error, about a third of a fit's, adds to it
+    EXPECT_NEAR(std::sqrt(squares / n), 1, 0.12);  // the calibration's error adds about a third of a fit's
     EXPECT_NEAR(sum / n, 0, 0.4);
 }
 

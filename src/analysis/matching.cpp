@@ -1,4 +1,4 @@
-// Neighbours by sorted rows of cells; assignment by shortest augmenting paths.
+// Neighbour search in a grid of cells; assignment by shortest augmenting paths (docs/theory.md, section 8).
 // SPDX-License-Identifier: MIT
 #include "analysis/matching.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A point's place in the order by row of cells (edge: the radius), then x.
+/// Sort key of a point: row of cells (whose edge is the radius), then x.
 struct Cell {
     double row, x_nm;
     int index;
@@ -31,8 +31,8 @@ std::vector<Cell> sorted_cells(std::span<const Point> points, double edge_nm) {
     return cells;
 }
 
-/// The state of the assignment: who is matched, and the dual prices that make every reduced cost >= 0. Leaving a
-/// row single costs `single`, more than any change of partners can save.
+/// The state of the assignment: matched pairs, and the dual variables that keep every reduced cost >= 0. An unmatched
+/// row costs `single`, more than any reassignment can save, so that the number of pairs is maximal.
 class Assignment {
   public:
     Assignment(const Candidates& candidates, std::size_t columns, double single)
@@ -45,7 +45,7 @@ class Assignment {
           distance_(columns, infinity),
           parent_row_(columns, -1) {}
 
-    /// Finds the cheapest way to give `start` a partner or leave somebody single, and takes it.
+    /// Augments along the shortest path from `start`, which either matches it or leaves one row unmatched.
     void augment(int start) {
         reset();
         reach_row(start, 0);
@@ -54,7 +54,7 @@ class Assignment {
             const auto [distance, column] = open_.top();
             if (distance >= end_distance_) break;
             open_.pop();
-            if (distance > distance_[column]) continue;  // an older, longer way
+            if (distance > distance_[column]) continue;  // an outdated entry of the priority queue
             if (row_of_column_[column] < 0) {
                 end = column, end_distance_ = distance;
                 break;
@@ -88,7 +88,7 @@ class Assignment {
             end_distance_ = single, single_row_ = row;
         for (std::size_t k = candidates_.row_begin[row]; k < candidates_.row_begin[row + 1]; ++k) {
             const int column = candidates_.column[k];
-            // Never below 0 but for rounding, which must not open a closed column again.
+            // Negative only by rounding, which must not reopen a closed column.
             const double reduced_cost = candidates_.cost[k] - row_price_[row] - column_price_[column];
             const double way = distance + std::max(reduced_cost, 0.0);
             if (way >= distance_[column]) continue;
@@ -104,8 +104,8 @@ class Assignment {
         for (int column : closed_) column_price_[column] += distance_[column] - end_distance_;
     }
 
-    /// Parts the row that is cheapest to leave single from its column, which is then the free end of the path; -1
-    /// when that row is the start and nothing changes.
+    /// Unmatches the row that is cheapest to leave unmatched; its column becomes the end of the path. -1 if that row is
+    /// the start and nothing changes.
     int leave_single() {
         const int column = column_of_row_[single_row_];
         column_of_row_[single_row_] = -1;
@@ -127,7 +127,7 @@ class Assignment {
     double single_;
     std::vector<double> row_price_, column_price_;
     std::vector<int> column_of_row_, row_of_column_;
-    // One search.
+    // Scratch of one search.
     std::vector<double> distance_;
     std::vector<int> parent_row_, touched_, closed_;
     std::vector<Reached> rows_;
@@ -147,7 +147,7 @@ Candidates pairs_within(std::span<const Point> rows, std::span<const Point> colu
         const double row = std::floor(p.y_nm / radius_nm);
         for (int step = -1; is_finite(p) && step <= 1; ++step) {
             const double near = row + step;
-            if (step > -1 && near == row + (step - 1)) continue;  // so far out that doubles skip whole numbers
+            if (step > -1 && near == row + (step - 1)) continue;  // so far out that doubles do not resolve integers
             auto cell = std::lower_bound(cells.begin(), cells.end(), Cell{near, p.x_nm - radius_nm, 0});
             for (; cell != cells.end() && cell->row == near && cell->x_nm <= p.x_nm + radius_nm; ++cell) {
                 const Point& q = columns[cell->index];

@@ -1,4 +1,4 @@
-// Pairs of points that belong together: neighbours within a radius, and the best one-to-one choice among them.
+// Matching of points: candidate pairs within a radius, and the optimal one-to-one assignment among them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace glint {
 
-/// A point of one frame; z is 0 where unknown.
+/// A point of one frame, nm; z is 0 if unknown.
 struct Point {
     double x_nm = 0, y_nm = 0, z_nm = 0;
 };
@@ -21,13 +21,14 @@ struct Candidates {
     std::vector<double> cost;
 };
 
-/// All pairs (row of `rows`, column of `columns`) no further apart than `radius_nm` in x, y and, where it is above
-/// 0, `axial_radius_nm` in z; the cost is the lateral distance. Points that are not finite have none.
+/// All pairs (row of `rows`, column of `columns`) within `radius_nm` in x, y and, if it is above 0, `axial_radius_nm`
+/// in z; the cost is the lateral distance. Non-finite points have no pairs.
 Candidates pairs_within(std::span<const Point> rows, std::span<const Point> columns, double radius_nm,
                         double axial_radius_nm);
 
-/// For each row its column, or -1: as many pairs as possible and, among those choices, the smallest total cost
-/// (Jonker and Volgenant's shortest augmenting paths on a sparse matrix). Costs are at most `largest_cost`.
+/// For each row its column, or -1: the largest number of pairs and, among such matchings, the smallest total cost
+/// (shortest augmenting paths on a sparse matrix; Jonker and Volgenant, Computing 38, 325 (1987)). Costs are at most
+/// `largest_cost`.
 std::vector<int> assign(const Candidates& candidates, std::size_t columns, double largest_cost);
 
 /// For each of `from`, the squared lateral distance to the nearest of `to` (not empty), nm^2.

@@ -1,4 +1,4 @@
-// Localizations against truth: matching frame by frame, then the figures.
+// Scores localizations against ground truth: matching per frame, then recall, precision and errors.
 // SPDX-License-Identifier: MIT
 #include "glint/score.hpp"
 
@@ -17,9 +17,9 @@
 namespace glint {
 namespace {
 
-/// A table's rows in the order of their frames, positions in nm from the sensor's edge.
+/// A table's rows sorted by frame; positions in nm from the sensor's edge.
 struct ByFrame {
-    std::vector<std::size_t> order;  ///< row of the table
+    std::vector<std::size_t> order;  ///< row indices of the table
     std::vector<std::uint32_t> frame;
     std::vector<Point> points;
 
@@ -35,14 +35,14 @@ struct ByFrame {
         }
     }
 
-    /// End of the rows that share row `begin`'s frame.
+    /// End of the rows in the same frame as row `begin`.
     std::size_t frame_end(std::size_t begin) const {
         return std::size_t(std::upper_bound(frame.begin() + std::ptrdiff_t(begin), frame.end(), frame[begin]) -
                            frame.begin());
     }
 };
 
-/// Sums of errors along one axis.
+/// Error statistics along one axis.
 struct AxisErrors {
     double sum = 0, squares = 0, scaled_sum = 0, scaled_squares = 0;
     std::size_t n = 0, scaled_n = 0;
@@ -62,7 +62,7 @@ struct AxisErrors {
     }
 };
 
-/// Matches frames and gathers what the figures need.
+/// Matches the frames and accumulates the statistics.
 class Scorer {
   public:
     Scorer(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options)

@@ -1,4 +1,4 @@
-// Scores of tables small enough to work out by hand, and of one too dense for a dense matrix.
+// Tests of scores: tables that can be computed by hand, and one too large for a dense matrix.
 // SPDX-License-Identifier: MIT
 #include "glint/score.hpp"
 
@@ -28,7 +28,7 @@ Localizations table(const std::vector<std::array<double, 3>>& rows) {
     return out;
 }
 
-/// The best assignment by trying every permutation: most pairs, then the smallest total.
+/// The optimal assignment by brute force: most pairs, then the smallest total.
 std::pair<int, double> by_permutation(std::span<const Point> rows, std::span<const Point> columns, double radius) {
     std::vector<int> order(std::max(rows.size(), columns.size()));
     std::iota(order.begin(), order.end(), 0);
@@ -77,7 +77,7 @@ TEST(Score, figures_worked_out_by_hand) {
 }
 
 TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
-    // The closest pair (40, 50) would leave two points alone.
+    // Matching the closest pair (40, 50) would leave two points unmatched.
     const Localizations truth = table({{0, 0, 0}, {0, 50, 0}});
     const Localizations found = table({{0, 40, 0}, {0, 140, 0}});
     const Score s = score(found, truth, {.radius_nm = 95});
@@ -140,7 +140,7 @@ TEST(Score, empty_and_broken_tables) {
 
 TEST(Score, pixel_sizes_may_differ) {
     Localizations coarse = table({{0, 1050, 450}}), fine = coarse;
-    fine.pixel_size_nm = 50;  // the same edge of the sensor, half a pixel elsewhere
+    fine.pixel_size_nm = 50;  // the same sensor edge, but half a pixel is different
     fine.x_px = {21.5f}, fine.y_px = {9.5f};
     EXPECT_NEAR(score(coarse, fine).rmse_nm, 0, 1e-3);
 }

@@ -1,4 +1,4 @@
-// Second moments: exact for a Gaussian at any angle, untouched by a halo.
+// Tests of second moments: exact for a Gaussian at any angle, insensitive to a halo.
 // SPDX-License-Identifier: MIT
 #include "analysis/second_moments.hpp"
 

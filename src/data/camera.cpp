@@ -1,4 +1,4 @@
-// Counts to photoelectrons, and the camera's noise per pixel.
+// CameraView: conversion of counts to photoelectrons, noise per pixel, and checks of the camera's values.
 // SPDX-License-Identifier: MIT
 #include "glint/camera.hpp"
 
@@ -79,9 +79,9 @@ double median(const SensorField& field) {
     return *middle;
 }
 
-/// sCMOS cameras spread about 30,000 photoelectrons over 16 bits, so a pixel's gain is below 1 e-/ADU, and read at 0.5
-/// to 4 e- rms. A gain above 1 with a noise above that, both right when turned over, is the other unit. (A noise map
-/// that came in ADU was multiplied by the wrong gain, so it is divided by it twice.)
+/// sCMOS cameras map about 30,000 photoelectrons to 16 bits, so a pixel's gain is below 1 e-/ADU, with a read noise of
+/// 0.5 to 4 e- rms. If gain and noise are larger, and plausible when the gain is inverted, the gain is in ADU/e-. (A
+/// noise map in ADU was multiplied by the wrong gain, so it is divided by it twice.)
 bool looks_inverted(double gain, double noise) {
     const double turned_noise = noise / (gain * gain);
     return gain > 1 && noise > 4 && turned_noise > 0.3 && turned_noise < 4;

@@ -1,4 +1,4 @@
-// Counts to photoelectrons for every kind of camera, and the refusal of cameras that cannot be.
+// Tests of the conversion to photoelectrons for every kind of camera, and of the errors for invalid ones.
 // SPDX-License-Identifier: MIT
 #include "glint/camera.hpp"
 
@@ -168,7 +168,7 @@ TEST(Camera, warns_of_a_gain_map_upside_down) {
     camera.gain_e_per_adu.map = {0.45f, 0.5f, 0.48f, 0.46f, 0.5f, 0.49f};
     camera.readnoise_e.map = {2.3f, 1.9f, 2, 2.2f, 2.1f, 9};
     EXPECT_TRUE(camera_warnings(camera).empty());
-    for (std::size_t k = 0; k < 6; ++k) {  // the same camera, its maps in ADU read with the gain upside down
+    for (std::size_t k = 0; k < 6; ++k) {  // the same camera with an inverted gain, and noise maps in ADU
         const float gain = camera.gain_e_per_adu.map[k];
         camera.readnoise_e.map[k] /= gain * gain;
         camera.gain_e_per_adu.map[k] = 1 / gain;

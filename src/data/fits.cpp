@@ -1,4 +1,4 @@
-// The table of fits.
+// Fits: names of statuses, and allocation of the columns.
 // SPDX-License-Identifier: MIT
 #include "glint/fits.hpp"
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t large_bytes = std::size_t(64) << 20;
 
-/// Of columns of a hundred million fits: memory that is new comes in huge pages where the system has them. In pages of
-/// 4 KiB it would take longer to come than a GPU takes to fit.
+/// Asks for huge pages for the columns of a large stack (a hundred million fits): page faults of 4 KiB would take
+/// longer than the fits on a GPU.
 template <class T>
 void resize_large(std::vector<T>& column, std::size_t n) {
     if (n > column.capacity() && n * sizeof(T) >= large_bytes) {
@@ -21,7 +21,7 @@ void resize_large(std::vector<T>& column, std::size_t n) {
         const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));
         const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(column.data()) + page - 1) / page * page;
         const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(column.data() + column.capacity()) / page * page;
-        madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // no matter whether it is heard
+        madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a hint: errors do not matter
     }
     column.resize(n);
 }

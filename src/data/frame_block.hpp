@@ -1,4 +1,4 @@
-// What every reader does first with the block it fills.
+// The preparation of a FrameBlock, common to all readers of movies.
 // SPDX-License-Identifier: MIT
 #pragma once
 

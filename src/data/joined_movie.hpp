@@ -1,4 +1,4 @@
-// Movies as one, with warnings of their whole.
+// Joins movies to one, with warnings for the whole.
 // SPDX-License-Identifier: MIT
 #pragma once
 

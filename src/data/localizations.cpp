@@ -1,4 +1,4 @@
-// The table of localizations: its columns, and rows appended and selected.
+// The table of localizations: its columns, appending and selecting rows, conversion from fits.
 // SPDX-License-Identifier: MIT
 #include "glint/localizations.hpp"
 
@@ -51,7 +51,7 @@ std::vector<float> scaled(const std::vector<float>& values, float factor) {
     return out;
 }
 
-/// What the parameters after bg say, in the table's columns; sx and sy by all of them together.
+/// The table's columns from the shape parameters; sx and sy depend on all of them.
 void fill_shape(Localizations& to, const Fits& fits, const Psf& psf, double pixel_size_um) {
     const std::span<const ShapeParameter> shape = shape_parameters_of(psf.model);
     const PsfInDouble model(psf, pixel_size_um);

@@ -1,4 +1,4 @@
-// Movies in memory, movies joined, and ranges of frames.
+// Movies in memory, joined movies, and parsing of frame ranges.
 // SPDX-License-Identifier: MIT
 #include "glint/movie.hpp"
 

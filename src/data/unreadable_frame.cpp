@@ -1,4 +1,4 @@
-// Which frames remain when one cannot be read.
+// Words the error of an unreadable frame, with the range of frames that remain usable.
 // SPDX-License-Identifier: MIT
 #include "data/unreadable_frame.hpp"
 

@@ -1,4 +1,5 @@
-// The error of a frame that cannot be read, which knows its place, so that a movie of several files can tell it.
+// The error of a frame that cannot be read; it stores the position, so that a joined movie can state its own frame
+// number.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +12,10 @@ namespace glint {
 
 class UnreadableFrame : public InputError {
   public:
-    /// Frame `frame` of `file`, which begins with frame `first` of its movie.
+    /// Frame `frame` of `file`, whose first frame is frame `first` of the movie.
     UnreadableFrame(std::string file, std::int64_t frame, std::string reason, std::int64_t first = 0);
 
-    /// The same, of a movie in which the file's first frame is `first`.
+    /// The same error for a movie in which the file's first frame is `first`.
     UnreadableFrame in_movie(std::int64_t first) const { return {file_, frame_, reason_, first}; }
 
   private:

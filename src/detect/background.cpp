@@ -1,4 +1,4 @@
-// Clipped means of tiles, and their interpolation.
+// Clipped means of tiles, and their bilinear interpolation (docs/theory.md, section 5, Background).
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 
@@ -32,6 +32,7 @@ float Background::clipped_mean(const float* photoelectrons, int column, int row)
                     row + 1 < grid_.rows ? grid_.tile_px : camera_->height() - y,
                     camera_->shot_noise(),
                     camera_->variance_scalar()};
+    // The plain mean is the start; the loop is shared with the GPU (frame_math.hpp), the sums are SIMD code.
     const double plain = GLINT_PICK(plain_sum)(tile) / (double(tile.width) * tile.height);
     return glint::clipped_mean(plain, tile.shot_noise, tile.variance_scalar,
                                [&](float mean, double* sum, double* count) {
@@ -59,9 +60,11 @@ void Background::interpolate(const std::vector<float>& nodes, int y, float* out)
     const Between down = between(y, grid_.tile_px, grid_.rows);
     const float* above = nodes.data() + std::size_t(down.tile) * grid_.columns;
     const float* below = above + (grid_.rows > 1 ? grid_.columns : 0);
+    // Down the columns first: one interpolation per tile instead of one per pixel.
     for (int k = 0; k < grid_.columns; ++k) blended_[k] = blend(above[k], below[k], down.fraction);
 
     const int width = camera_->width(), half = grid_.tile_px / 2;
+    // Constant before the centre of the first tile and after that of the last one, linear in between.
     int x = 0;
     for (; x < std::min(half, width); ++x) out[x] = blended_[0];
     for (int k = 0; k + 1 < grid_.columns; ++k) {

@@ -1,4 +1,4 @@
-// The background: right in the presence of spots, however bright, and along slopes.
+// Tests of the background: correct with spots of any brightness, and along slopes.
 // SPDX-License-Identifier: MIT
 #include "detect/background.hpp"
 
@@ -32,8 +32,8 @@ TEST(Background, is_the_mean_of_an_empty_frame) {
             background.measure(expose(Scene(size, size, level), 1, std::uint64_t(3 + k)).data());
             mean += mean_variance(background, size, size) / frames;
         }
-        // Its own error; and the clipped tail above 3 sigma, which lowers it by 0.44 % of the noise, or by less where few
-        // photons leave the tail alone (docs/theory.md, section 5).
+        // Its own error; and the clipped tail above 3 sigma, which lowers it by 0.44 % of the noise, or by less where
+        // few photons leave the tail alone (docs/theory.md, section 5).
         const double sigma = std::sqrt(level + 1), error = 4 * sigma / (size * std::sqrt(frames));
         EXPECT_LT(mean, level + 1 + error) << level;
         EXPECT_GT(mean, level + 1 - 0.005 * sigma - error) << level;
@@ -63,7 +63,8 @@ TEST(Background, follows_a_slope_without_steps) {
     Background background(view, 1.3);
     background.measure(expose(scene, 0, 5).data());
     std::vector<float> row(std::size_t(width), 0);
-    // A tile's 256 pixels tell 100 e- within 0.6 %, and of two tiles, 16 px from each other, the slope within 0.12 e-/px.
+    // A tile's 256 pixels tell 100 e- within 0.6 %, and of two tiles, 16 px from each other, the slope within 0.12
+    // e-/px.
     for (int y = 8; y < height - 14; ++y) {
         background.shot_noise_row(y, row.data());
         for (int x = 8; x < width - 18; ++x) {
@@ -89,8 +90,8 @@ TEST(Background, a_map_with_hot_pixels_changes_nothing) {
         background.shot_noise_row(20, row.data());
         for (float level : row) mean += level / (double(size) * frames);
     }
-    // The standard error of at least four tiles of 256 pixels, of which 5 are hot: without the map these would be cut above 3
-    // sigma of the others, and take 0.2 with them. The clipped tail takes 0.44 % of the noise.
+    // The standard error of at least four tiles of 256 pixels, of which 5 are hot: without the map these would be cut
+    // above 3 sigma of the others, and take 0.2 with them. The clipped tail takes 0.44 % of the noise.
     const double error = std::sqrt(251 * 12.0 + 5 * 912.0) / 256 / std::sqrt(4.0 * frames);
     EXPECT_NEAR(mean, 10, 4 * error + 0.005 * std::sqrt(12));
 }

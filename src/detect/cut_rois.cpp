@@ -1,4 +1,4 @@
-// Cutting square regions around spots.
+// Cuts square regions of interest around spots.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// ROIs: the right pixels, shifted to stay inside the frame.
+// Tests of ROIs: correct pixels, shifted to lie inside the frame.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

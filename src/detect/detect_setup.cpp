@@ -1,4 +1,4 @@
-// What every detection does first, wherever it runs.
+// Option checks and the default threshold of detection.
 // SPDX-License-Identifier: MIT
 #include "detect/detect_setup.hpp"
 

@@ -1,4 +1,4 @@
-// What every detection does first, wherever it runs: checks what was asked, and chooses what was left open.
+// The preparation common to detection on the CPU and on GPUs: option checks and the default threshold.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@ namespace glint {
 
 /// Throws OptionError for a sigma or threshold out of range.
 void check(const DetectOptions& options);
-/// In standard deviations.
+/// The threshold in standard deviations: the option's, or the camera's default.
 float threshold_of(const CameraView& camera, const DetectOptions& options);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Finding spots frame after frame: maxima of the narrow filter where the score is high enough.
+// Detector: maxima of the narrow filter at which the score reaches the threshold, frame by frame.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -42,16 +42,15 @@ struct Detector::State {
     std::unique_ptr<ScoreRows> rows;
     EmptyNoise noise;
     double spread = 0;
-    std::array<PaddedRow, 3> narrow;  ///< rows y - 1, y, y + 1, each at its number modulo 3
-    PaddedRow beyond;                 ///< the row above the first and below the last
+    std::array<PaddedRow, 3> narrow;  ///< rows y - 1, y, y + 1, each at its index modulo 3
+    PaddedRow beyond;                 ///< stands for the rows outside the frame
     std::array<std::vector<float>, 2> score;
     std::array<bool, 2> is_worth_searching{};
     std::vector<int> columns;
     std::vector<Maximum> maxima;
 };
 
-/// A saturated area is one plateau of exactly equal values, with a maximum at each of its corners: keep the
-/// first.
+/// A saturated area is a plateau of exactly equal values with a maximum at each corner; only the first one is kept.
 bool Detector::State::is_plateau_of_earlier(int x, int y, float value) {
     const int reach = plateau_reach(radius);
     bool found = false;

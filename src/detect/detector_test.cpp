@@ -1,4 +1,4 @@
-// The detector: what it finds, what it does not, and frames that nobody wants.
+// Tests of the detector: detection rates, false positives, and degenerate frames.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(Detector, finds_spots_with_the_probability_that_theory_gives) {
             found += std::abs(spots.x[i] % spacing - 8) <= 2 && std::abs(spots.y[i] % spacing - 8) <= 2;
         const double n = double(size / spacing) * (size / spacing);
         const double expected = 0.5 * std::erfc((threshold - k) / std::sqrt(2.0));
-        // The maximum's pixel is not always the spot's, which moves the score by a few tenths.
+        // The maximum is not always at the spot's pixel, which changes the score by a few tenths.
         const double shifted = 0.5 * std::erfc((threshold - k + 0.4) / std::sqrt(2.0));
         const double error = 4 * std::sqrt(expected * (1 - expected) / n) + 4 / n;
         EXPECT_LE(found / n, expected + error) << k << " sigma";

@@ -1,4 +1,4 @@
-// Sampling the noise between spots, and saying when it contradicts the camera model.
+// Samples the noise between spots, and words the warning if it contradicts the camera model.
 // SPDX-License-Identifier: MIT
 #include "detect/empty_noise.hpp"
 
@@ -11,7 +11,8 @@ namespace glint {
 namespace {
 
 constexpr double wanted_samples = 1024;
-/// A camera whose values are known to a tenth; in one frame chance moves the spread by so much more, in n by its root.
+/// Tolerance: a tenth for the camera's parameters, plus the statistical uncertainty of one frame, divided by sqrt(n)
+/// for n frames.
 constexpr double most_spread = 1.1, least_spread = 0.9, chance_up = 0.15, chance_down = 0.2;
 
 constexpr double far_too_large = 10;
@@ -100,9 +101,8 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads) {
     std::nth_element(known.begin(), middle, known.end());
     const double chance = 1 / std::sqrt(double(known.size()));
     if (*middle > far_too_large)
-        return "the noise on empty regions is more than 10 times what the camera model says, as where the background "
-               "lies "
-               "below 0: is the offset too high? Photon numbers and uncertainties will be wrong";
+        return "the noise on empty regions is more than 10 times what the camera model says, as with a negative "
+               "background: is the offset too high? Photon numbers and uncertainties will be wrong";
     if (*middle > most_spread + chance_up * chance)
         return fmt::format(
             "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "

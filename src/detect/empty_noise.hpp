@@ -1,4 +1,4 @@
-// The noise between spots, compared with what the camera model expects.
+// The noise check: noise between spots compared with that of the camera model (docs/theory.md, eq. 5.9).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,21 +10,21 @@
 
 namespace glint {
 
-/// About 1024 pixels of a frame.
+/// A grid of about 1024 pixels of a frame.
 NoiseGrid noise_grid(int width, int height, int spot_radius_px);
 
-/// Second differences along both axes, on a grid of pixels away from spots. They are blind to anything as
-/// smooth as a spot or a structured background, so they see the camera's noise even in dense frames.
+/// Second differences along both axes, on a grid of pixels away from spots. They are insensitive to structures as
+/// smooth as a spot or a structured background, so they measure the camera's noise even in dense frames.
 class EmptyNoise {
   public:
     EmptyNoise(const CameraView& camera, int spot_radius_px);
 
     void sample(const float* photoelectrons, const Background& background);
 
-    /// Leaves out the samples near spots.
+    /// Excludes the samples near spots.
     void leave_out(const Spots& spots);
 
-    /// Root of observed over expected variance, outliers left out; 0 without information.
+    /// Root of observed over expected variance without outliers; 0 without information.
     double spread();
 
   private:

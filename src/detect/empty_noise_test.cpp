@@ -1,4 +1,4 @@
-// The noise between spots: one with the right camera, telling with a wrong one, silent where it must be.
+// Tests of the noise check: 1 with correct camera parameters, a warning with wrong ones, no result without information.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ double spread_of(const std::vector<float>& frame, int size, const Camera& camera
 
 std::string verdict(double spread) { return camera_contradiction(std::vector<double>{spread, 0, spread}); }
 
-/// Crowded, with a background that waves by a factor of three: what a real movie looks like.
+/// Crowded, with a background that varies by a factor of three, like a real movie.
 Scene crowded(int size) {
     Scene scene(size, size, 0);
     for (int y = 0; y < size; ++y)

@@ -1,4 +1,4 @@
-// Kernels, and window sums at the frame's edges.
+// The filter's kernels, and its normalisation at the frame's edges.
 // SPDX-License-Identifier: MIT
 #include "detect/filter.hpp"
 
@@ -12,6 +12,7 @@ namespace {
 
 constexpr double narrow_sigma_px = 0.8;
 
+/// Taps of a pixel-integrated Gaussian centred on a pixel, from the centre outwards (eq. 1.2).
 std::vector<float> gaussian_taps(double sigma_px, int radius) {
     std::vector<float> taps;
     for (int i = 0; i <= radius; ++i)
@@ -20,7 +21,8 @@ std::vector<float> gaussian_taps(double sigma_px, int radius) {
     return taps;
 }
 
-/// Sums along one axis of what part of the window lies inside: of the kernel, of 1, of the kernel squared.
+/// Sums along one axis over the part of the window inside the frame: of the wide kernel, of 1, of its square, of the
+/// narrow kernel.
 struct AxisSums {
     double kernel = 0, box = 0, squared = 0, narrow = 0;
 };
@@ -61,6 +63,8 @@ EdgeNorms::EdgeNorms(const Filter& filter, int width, int height) : class_of_(st
             const double a = along.kernel * down.kernel, b = along.box * down.box, c = along.squared * down.squared;
             const double information = c - a * a / b;
             row.box_ratio.push_back(float(a / b));
+            // In a window clipped to few pixels, spot and background are indistinguishable: no score instead of a
+            // division by 0.
             row.norm.push_back(information > 1e-4 * c ? float(1 / std::sqrt(information)) : 0.0f);
             row.narrow_norm.push_back(float(1 / (along.narrow * down.narrow)));
         }

@@ -1,4 +1,5 @@
-// The detection filter: its kernels, and its normalisation where the frame's edge clips the window.
+// The detection filter: its separable kernels, and its normalisation where the frame's edge clips the window
+// (docs/theory.md, eq. 5.3 to 5.7).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +9,9 @@
 
 namespace glint {
 
-/// Kernels of a spot of width sigma_px: the pixel-integrated Gaussian over a window of three sigma (at least
-/// 7x7), its square, and a Gaussian of at most 0.8 px for the maxima.
+/// Kernels for a spot of width sigma_px: `wide` is the pixel-integrated Gaussian g of eq. 5.1 over a window of three
+/// sigma (at least 7x7), `squared` is g^2 for the sum C, and `narrow` is h of eq. 5.7, a Gaussian of at most 0.8 px
+/// whose maxima are the spots.
 class Filter {
   public:
     explicit Filter(double sigma_px);
@@ -22,8 +24,9 @@ class Filter {
     std::vector<float> wide_, squared_, narrow_;
 };
 
-/// For uniform noise the sums over the clipped window are products of sums along each axis, known beforehand.
-/// One pair of rows for each way in which the frame's top and bottom can clip the window.
+/// For uniform noise, the sums A', B' and C' of eq. 5.6 over the clipped window are products of sums along each axis,
+/// and can be computed in advance. Rows that the frame's top and bottom clip in the same way share one entry (a class):
+/// all rows far from the edges are one class.
 class EdgeNorms {
   public:
     struct Row {
@@ -31,7 +34,7 @@ class EdgeNorms {
     };
     EdgeNorms(const Filter& filter, int width, int height);
 
-    const std::vector<int>& class_of() const { return class_of_; }  ///< each row of the frame: which of rows() it has
+    const std::vector<int>& class_of() const { return class_of_; }  ///< index into rows() for each row of the frame
     const std::vector<Row>& rows() const { return rows_; }
 
     const float* box_ratio(int y) const { return rows_[std::size_t(class_of_[y])].box_ratio.data(); }

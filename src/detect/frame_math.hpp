@@ -1,5 +1,5 @@
-// Tiles of the background and samples of the noise, where a frame's pixels lie row after row: written once for the CPU
-// and for the GPU's kernels.
+// Background tiles and noise samples of a frame in C order (docs/theory.md, eq. 5.8 and 5.9), written once for the CPU
+// and for GPU kernels, so that both find the same spots.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,19 +9,19 @@
 
 namespace glint {
 
-/// Variance below which no pixel is trusted, e-^2: keeps a black frame from having infinite signal to noise.
+/// Minimum variance of a pixel, e-^2: keeps the signal-to-noise ratio of a black frame finite.
 constexpr float least_variance = 0.05f;
-/// More than this in a frame is no chance but a camera that the model does not describe.
+/// A frame whose noise check exceeds this is not described by the camera model; chance alone does not reach it.
 constexpr double most_noise_spread = 1.25;
-/// Rows that share one interpolated row of noise, where the read noise is the same for all pixels.
+/// With uniform read noise, this many rows share one interpolated row of noise: it varies slowly.
 constexpr int noise_rows = 4;
 
-/// Tiles that cover a frame; the last one of a row or column takes what is left over.
+/// Tiles that cover a frame; the last one of a row or column includes the remainder.
 struct TileGrid {
     int tile_px, columns, rows;
 };
 
-/// Where a position lies between the centres of tiles: the tile before, and how far it is to the next, 0 to 1.
+/// A position between the centres of tiles: the tile before it, and the fraction of the way to the next one, 0 to 1.
 struct Between {
     int tile;
     float fraction;
@@ -35,17 +35,18 @@ GLINT_PORTABLE Between between(int at, int tile_px, int tiles) {
     return {tile, fraction < 0 ? 0.0f : fraction > most ? most : fraction};
 }
 
-/// Between two nodes above each other.
+/// Linear interpolation between two nodes in a column.
 GLINT_PORTABLE float blend(float above, float below, float fraction) { return above + fraction * (below - above); }
 
-/// Along a row, i px after the centre of the tile whose blended node is `before`.
+/// Linear interpolation along a row, at pixel i after the centre of the tile whose value is `before`.
 GLINT_PORTABLE float along(float before, float after, int tile_px, int i) {
     const float step = (after - before) / float(tile_px), first = before + 0.5f * step;
     return first + step * float(i);
 }
 
-/// The mean of a tile without its spots: from the plain mean, pixels that clipped_sum(mean, sum, count) leaves out are
-/// clipped until the mean stands still.
+/// The mean of a tile without its spots. Starts from the plain mean and takes the mean of the pixels that
+/// clipped_sum(mean, sum, count) keeps, until it decreases by less than 2 % of a pixel's noise. Only pixels above are
+/// clipped: in a tile whose mean a bright spot has raised, a lower limit would exclude the background instead.
 template <class ClippedSum>
 GLINT_PORTABLE float clipped_mean(double mean, float shot_noise, float variance, const ClippedSum& clipped_sum) {
     constexpr int max_passes = 10;
@@ -61,7 +62,7 @@ GLINT_PORTABLE float clipped_mean(double mean, float shot_noise, float variance,
     return float(mean);
 }
 
-/// `per_electron`: CameraView::shot_noise().
+/// Shot noise variance f bg, and total variance f bg + v, of a background. `per_electron`: f, CameraView::shot_noise().
 GLINT_PORTABLE float shot_noise(float background, float per_electron) {
     return per_electron * (background > 0 ? background : 0.0f);
 }
@@ -69,35 +70,38 @@ GLINT_PORTABLE float total_variance(float shot, float variance) {
     return shot + variance > least_variance ? shot + variance : least_variance;
 }
 
-/// The grid of pixels on which noise is sampled (EmptyNoise).
+/// The grid of pixels at which noise is sampled (EmptyNoise).
 struct NoiseGrid {
     int step_px, columns, rows, spot_radius_px;
 };
-constexpr int noise_margin_px = 2;         // of the grid to the frame's edge
-constexpr int least_noise_samples = 64;    // fewer tell nothing
+constexpr int noise_margin_px = 2;         // distance of the grid from the frame's edge
+constexpr int least_noise_samples = 64;    // fewer give no result
 constexpr float difference_norm = 36;      // sum of the squared coefficients of [1 -2 1] x [1 -2 1]
 constexpr double outlier_squared = 25;     // five standard deviations
 constexpr double median_of_chi2 = 0.4549;  // with one degree of freedom
 
+/// [1 -2 1] x [1 -2 1] at a pixel: zero for any linear structure, and nearly so for a spot.
 GLINT_PORTABLE float second_difference(const float* at, long stride) {
     const float *above = at - stride, *below = at + stride;
     return above[-1] + above[1] + below[-1] + below[1] - 2 * (above[0] + at[-1] + at[1] + below[0]) + 4 * at[0];
 }
 
-/// Sum of c^2 v over the second difference's nine pixels, over its norm; v(k): of the k-th pixel from the centre.
+/// Mean of v over the second difference's nine pixels, weighted by c^2 (eq. 5.9). v(k): the value at offset k from the
+/// centre.
 template <class Value>
 GLINT_PORTABLE float local_average(const Value& v, long stride) {
     const float corners = v(-stride - 1) + v(-stride + 1) + v(stride - 1) + v(stride + 1);
     return (corners + 4 * (v(-stride) + v(-1) + v(1) + v(stride)) + 16 * v(0)) / difference_norm;
 }
 
-/// Squares over the variance of the background's tile; `observed` is NaN where the sample tells nothing.
+/// Observed and expected variance of a sample, divided by the variance of the background's tile so that samples of
+/// bright and dim regions have comparable weights; `observed` is NaN for an unusable sample.
 struct NoiseSample {
     float observed, expected;
 };
 
-/// Where noise is sampled. Pointers are to the sample's pixel, in a frame and in maps of the same stride, which may be
-/// null: then the number holds for all pixels.
+/// A place where noise is sampled. Pointers are to the sample's pixel in the frame and in maps of the same stride. A
+/// null map means that the scalar is valid for all pixels.
 struct NoisePlace {
     const float* photoelectrons;
     long stride;
@@ -105,7 +109,7 @@ struct NoisePlace {
     float shot_noise, variance_scalar, factor_scalar, tile_variance;
 };
 
-/// A pixel's noise in steps that its count goes by: an ADU, or a photoelectron where no read noise lies between.
+/// A pixel's noise in quantization steps: an ADU, or a photoelectron where the read noise is too small to blur these.
 GLINT_PORTABLE float noise_in_steps(const NoisePlace& at, float light, float read) {
     const float per_electron = at.qe ? at.shot_noise / at.qe[0] : at.shot_noise;
     const float adu = at.factor ? at.factor[0] : at.factor_scalar;
@@ -113,15 +117,15 @@ GLINT_PORTABLE float noise_in_steps(const NoisePlace& at, float light, float rea
     return sqrtf(shot_noise(light, per_electron) + read) / step;
 }
 
-/// Whether noise was lost, as at a camera's saturation or in an area that was painted over: the nine pixels have the same
-/// count, or three of the 25 around have the highest one. Not so where such a pixel has so few steps of noise that this
-/// happens by chance, in one of 300 places and in one of 30.
+/// Whether the noise is clipped, as in a saturated or masked area: the nine pixels have the same count, or three of the
+/// 25 around have the highest one. A pixel with little noise in quantization steps is not clipped: there this occurs by
+/// chance, at one of 300 places and at one of 30.
 GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     const auto count_at = [&](long k) {
         const float e = at.photoelectrons[k];
         return at.factor ? e / at.factor[k] + at.offset[k] : e;
     };
-    const auto rounding_of = [&](float count) {  // of what conversion and its reverse do
+    const auto rounding_of = [&](float count) {  // rounding error of converting counts and back
         return at.factor ? 4e-6f * ((count > 0 ? count : -count) + (at.offset[0] > 0 ? at.offset[0] : -at.offset[0]))
                          : 0.0f;
     };
@@ -144,8 +148,9 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     return highest >= 3 && noise_in_steps(at, brightest, read) > 8;
 }
 
-/// Expected is the noise of the light that the nine pixels have: noisy itself, but right in the mean whatever lies around.
-/// Light below 0, by more than two standard errors of the nine pixels, is what no camera has: it counts as noise.
+/// One sample of eq. 5.9. The expected variance is that of the nine pixels' own signal: noisy, but unbiased whatever is
+/// around. No camera has a negative signal, so the part of the mean more than two standard errors below 0 counts as
+/// noise: it reveals an offset that is too high.
 GLINT_PORTABLE NoiseSample noise_sample(const NoisePlace& at) {
     const float difference = second_difference(at.photoelectrons, at.stride);
     const auto of_light = [&](long k) { return at.photoelectrons[k]; };
@@ -170,23 +175,24 @@ GLINT_PORTABLE GridRange samples_near(int at, int radius, int step, int count) {
     return {low <= 0 ? 0 : (low + step - 1) / step, end < count ? end : count};
 }
 
-/// Samples above this are no noise: `median` is that of the observed squares.
+/// Samples above this are outliers: five robust standard deviations. `median`: of the observed squares.
 GLINT_PORTABLE double noise_limit(float median) {
     const double robust = median / median_of_chi2;
     return outlier_squared * (robust > 1 ? robust : 1.0);
 }
 
-/// Root of observed over expected variance, from sums over the samples below the limit; 0 without information.
+/// The noise check: root of observed over expected variance, from sums over the samples below the limit; 0 without
+/// information.
 GLINT_PORTABLE double noise_spread(double observed, double expected, double samples) {
     const double least = 1e-6 * samples, spread = sqrt(observed / (expected > least ? expected : least));
-    return samples >= least_noise_samples && spread < 1e300 ? spread : 0.0;  // not so where it is no number
+    return samples >= least_noise_samples && spread < 1e300 ? spread : 0.0;  // false for NaN
 }
 
-/// How much more noise a frame has than the camera model says; 1 when that could be chance. The threshold rises by it,
-/// so that a wrong camera costs dim spots and does not fill the picture with noise.
+/// The factor on the threshold: the noise check where it exceeds most_noise_spread, else 1. With wrong camera
+/// parameters, dim spots are lost instead of the picture being filled with false positives.
 GLINT_PORTABLE float noise_excess(double spread) { return spread > most_noise_spread ? float(spread) : 1.0f; }
 
-/// Maxima of exactly the same height this near to each other belong to one saturated area.
+/// Maxima of exactly equal height within this distance, px, belong to one saturated area.
 constexpr int plateau_reach(int radius) { return 2 * radius + 2; }
 
 }  // namespace glint

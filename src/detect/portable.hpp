@@ -1,4 +1,4 @@
-// The one word that lets a function stand in code for the CPU and in a GPU's kernel.
+// Function attributes for code that is compiled both for the CPU and for GPU kernels.
 // SPDX-License-Identifier: MIT
 #pragma once
 

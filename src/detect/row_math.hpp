@@ -1,5 +1,5 @@
-// What one pixel of a row costs: sums along taps, the score, the test for a maximum. Written once for every instruction
-// set and for the GPU's kernels, each in a namespace of its own (GLINT_ISA); docs/theory.md, section 5.
+// The arithmetic of detection per pixel: filter sums, the score, the test for a maximum, clipping (docs/theory.md,
+// section 5). Written once for every instruction set and for GPU kernels, each in its own namespace (GLINT_ISA).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace glint::GLINT_ISA {
 
-/// Sum over an even kernel of taps, from the centre outwards, along values that lie next to each other. R: its radius
-/// where that is known at compile time, else 0.
+/// Convolution with a symmetric kernel along a row. `taps` run from the centre outwards; symmetric values are added
+/// first, which halves the products. R: the radius where it is known at compile time, so that the loop unrolls; else 0.
 template <int R>
 GLINT_PORTABLE float across(const float* sums, const float* taps, int runtime_radius) {
     const int radius = R ? R : runtime_radius;
@@ -18,6 +18,7 @@ GLINT_PORTABLE float across(const float* sums, const float* taps, int runtime_ra
     return sum;
 }
 
+/// The same with all taps 1: the unweighted sum, Q' of eq. 5.6.
 template <int R>
 GLINT_PORTABLE float box_across(const float* sums, int runtime_radius) {
     const int radius = R ? R : runtime_radius;
@@ -27,12 +28,12 @@ GLINT_PORTABLE float box_across(const float* sums, int runtime_radius) {
     return sum;
 }
 
-/// Sums down a column of values: with the wide kernel, unweighted, and with a third one.
+/// Sums along a column: with the wide kernel, unweighted, and with a third kernel (narrow or squared).
 struct DownSums {
     float wide, box, third;
 };
 
-/// `at(i)`: the value i rows from the centre.
+/// All three column sums in one pass over the values. `at(i)`: the value i rows from the centre.
 template <int R, class At>
 GLINT_PORTABLE DownSums down(At at, const float* taps, const float* third_taps, int runtime_radius, int third_radius) {
     const int radius = R ? R : runtime_radius;
@@ -48,32 +49,35 @@ GLINT_PORTABLE DownSums down(At at, const float* taps, const float* third_taps, 
     return sums;
 }
 
-/// Eq. 5.6, with what UniformNorms has for this pixel.
+/// Eq. 5.6: (P' - A'/B' Q') over its standard deviation. `box_ratio`, `norm`, `inverse_sigma`: see UniformNorms.
 GLINT_PORTABLE float uniform_score(float signal, float flat, float box_ratio, float norm, float inverse_sigma) {
     return (signal - box_ratio * flat) * (norm * inverse_sigma);
 }
 
-/// Eq. 5.5: sums of w times the wide kernel, 1 and the kernel squared, and of w e times the kernel and 1.
+/// Eq. 5.5 from the sums A, B, C, P, Q of eq. 5.3. 0 where spot and background are indistinguishable in a clipped
+/// window.
 GLINT_PORTABLE float weighted_score(float a, float b, float c, float p, float q) {
     const float ratio = a / b, information = c - a * ratio;
     return information > 1e-4f * c ? (p - ratio * q) / __builtin_sqrtf(information) : 0.0f;
 }
 
-/// 1 / (f bg + v), but not for a variance below the least one.
+/// The weight 1 / (f bg + v) of eq. 5.2, with a minimum variance.
 GLINT_PORTABLE float weight(float shot_noise, float variance, float least_variance) {
     const float sum = shot_noise + variance;
     return 1.0f / (sum > least_variance ? sum : least_variance);
 }
 
-/// Whether column x is the maximum of its 3x3 neighbourhood; of equals, the first.
+/// Whether column x is the maximum of its 3x3 neighbourhood; of equal ones the first in row order, so that each plateau
+/// gives one. Bitwise operators, since the loop around it must vectorise.
 GLINT_PORTABLE bool is_maximum(const float* above, const float* here, const float* below, int x) {
     const float v = here[x];
     return (v > above[x - 1]) & (v > above[x]) & (v > above[x + 1]) & (v > here[x - 1]) & (v >= here[x + 1]) &
            (v >= below[x - 1]) & (v >= below[x]) & (v >= below[x + 1]);
 }
 
-/// Whether a pixel counts as background around a mean: not more than three standard deviations and 2 F^2 above. Where
-/// all pixels have the same noise, where each has its own, and where each has its own quantum efficiency q too.
+/// Whether a pixel counts as background: at most m + 3 sqrt(f m + v) + 2 f (eq. 5.8). Three versions: for uniform
+/// noise, where the limit is one number; with a map of read noise; and with a map of the quantum efficiency q, too. The
+/// latter two compare squares, which saves the root.
 struct BelowLimit {
     float limit;
     template <class T>

@@ -1,4 +1,4 @@
-// Loops over pixel rows, written so that the compiler vectorises them: one source, every instruction set.
+// Loops over pixel rows that the compiler vectorises; one source for every instruction set.
 // SPDX-License-Identifier: MIT
 #include "detect/rows.hpp"
 
@@ -7,7 +7,7 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-/// As many pixels as a register holds.
+/// The number of floats in a SIMD register.
 #if defined(__AVX512F__)
 constexpr int lanes = 16;
 #elif defined(__AVX__)
@@ -17,8 +17,8 @@ constexpr int lanes = 4;
 #endif
 typedef float Lanes __attribute__((vector_size(4 * lanes)));
 
-/// Calls body.template run<R>() with the radius as a constant, so that its loops over taps unroll; 0 when it
-/// is large.
+/// Calls body.run<R>() with the radius as a compile-time constant, so that its loops over taps unroll; R = 0 for large
+/// radii.
 template <class Body>
 bool with_radius(int radius, Body body) {
     switch (radius) {

@@ -1,4 +1,4 @@
-// The score z = N / sigma(N) of a spot at each pixel, row by row (docs/theory.md, section 5).
+// The score z = N / sigma(N) of a spot at each pixel, row by row (docs/theory.md, eq. 5.5 and 5.6).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// A row of floats with readable margins on both sides that keep what they were filled with.
+/// A row of floats with readable margins on both sides that keep their initial value.
 class PaddedRow {
   public:
     explicit PaddedRow(int width, float margin = 0) : values_(std::size_t(width) + 2 * row_margin, margin) {}
@@ -22,18 +22,18 @@ class PaddedRow {
     std::vector<float> values_;
 };
 
-/// Scores of one frame after another. Rows must be asked for in order, from 0.
+/// Computes the scores of frames. Rows must be requested in order, from 0.
 class ScoreRows {
   public:
     virtual ~ScoreRows() = default;
-    /// Measures the background; the pixels must stay until the last row was asked for.
+    /// Measures the background of a frame; its pixels must stay valid until the last row has been requested.
     virtual void begin(const float* photoelectrons) = 0;
-    /// Score and narrow-filtered row y; true when any score reaches the threshold.
+    /// Scores and narrow filter of row y; true if any score reaches the threshold.
     virtual bool row(int y, float threshold, float* score, float* narrow) = 0;
     virtual const Background& background() const = 0;
 };
 
-/// The fast one where the read noise is the same for all pixels, the full one where it is a map.
+/// The fast version for uniform read noise (eq. 5.6), or the general one for maps (eq. 5.5).
 std::unique_ptr<ScoreRows> make_score_rows(const CameraView& camera, double sigma_px);
 std::unique_ptr<ScoreRows> make_uniform_score_rows(const CameraView& camera, double sigma_px);
 std::unique_ptr<ScoreRows> make_weighted_score_rows(const CameraView& camera, double sigma_px);

@@ -1,4 +1,4 @@
-// The score: against a weighted least-squares fit done slowly, and its spread on empty frames.
+// Tests of the score: against a direct weighted least-squares fit, and its variance on empty frames.
 // SPDX-License-Identifier: MIT
 #include "detect/score_rows.hpp"
 
@@ -49,9 +49,9 @@ double fitted_score(const std::vector<float>& e, const std::vector<double>& w, i
 struct Spread {
     double mean, deviation;
     std::size_t count;
-    /// Scores at a distance d are correlated by exp(-d^2 / 4 sigma^2), so that of 4 pi sigma^2 = 21 pixels one counts; of half
-    /// as many for the squares, whose correlation is that squared. The weights of a score sum to zero, so that all scores of
-    /// a frame do, but for the `edge` share whose window is clipped.
+    /// Scores at a distance d are correlated by exp(-d^2 / 4 sigma^2), so that of 4 pi sigma^2 = 21 pixels one counts;
+    /// of half as many for the squares, whose correlation is that squared. The weights of a score sum to zero, so that
+    /// all scores of a frame do, but for the `edge` share whose window is clipped.
     double mean_error(double edge) const { return std::sqrt(21 * edge / double(count)); }
     double deviation_error() const { return std::sqrt(10.5 / (2 * double(count))); }
 };

@@ -1,4 +1,4 @@
-// Scores where all pixels have the same read noise: two convolutions, all normalisations known beforehand.
+// Scores for uniform read noise (eq. 5.6): two convolutions per frame, with normalisations computed in advance.
 // SPDX-License-Identifier: MIT
 #include "detect/score_rows.hpp"
 
@@ -45,7 +45,7 @@ class UniformScoreRows : public ScoreRows {
     EdgeNorms norms_;
     Background background_;
     const float* frame_ = nullptr;
-    std::vector<float> outside_;  ///< stands for rows beyond the frame: zeros add nothing to a clipped window
+    std::vector<float> outside_;  ///< stands for rows outside the frame: zeros add nothing to a clipped window
     std::vector<float> inverse_sigma_;
     std::vector<const float*> window_;
     PaddedRow wide_, box_, narrow_;

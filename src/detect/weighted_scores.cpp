@@ -1,4 +1,4 @@
-// Scores where each pixel has its own read noise: the normalisations are convolutions of the weights.
+// Scores with maps of read noise or quantum efficiency (eq. 5.5): the normalisations are convolutions of the weights.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-/// The rows that the window covers, each computed once and then kept until the window has passed.
+/// A ring buffer of the rows inside the window: each is computed once and kept until the window has passed it.
 class RowRing {
   public:
     RowRing(int rows, int width) : rows_(std::size_t(rows), PaddedRow(width)) {}

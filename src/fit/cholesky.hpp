@@ -1,4 +1,8 @@
-// Small symmetric systems, one per lane: factor, solve, diagonal of the inverse. Packed lower triangles, row by row.
+// Cholesky decomposition of small symmetric matrices, one per lane: solves the step of Fisher scoring and gives the
+// diagonal of the inverse, which is the CRLB (docs/theory.md, section 3, eq. 3.4).
+//
+// P is known at compile time and all loops unroll, so that on a GPU the triangle stays in registers. Matrices are
+// packed lower triangles, row by row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,13 +10,14 @@
 
 namespace glint::GLINT_ISA {
 
+/// Index of element (row, column), column <= row.
 GLINT_INLINE constexpr int packed(int row, int column) { return row * (row + 1) / 2 + column; }
 
-/// L with L L^T = A, its diagonal inverted.
+/// L with L L^T = A. The diagonal holds the inverses 1 / L_rr, so that solving needs products only.
 template <int P>
 struct Cholesky {
     Lane l[P * (P + 1) / 2];
-    Mask singular;  // a pivot fell below 1e-5 of its diagonal element, or is not positive
+    Mask singular;  // a pivot is below 1e-5 of its diagonal element: A is singular within single precision
 
     GLINT_INLINE explicit Cholesky(const Lane* a) {
         singular = all_false();
@@ -28,7 +33,7 @@ struct Cholesky {
         }
     }
 
-    /// x with A x = b.
+    /// x with A x = b, by forward and backward substitution.
     GLINT_INLINE void solve(const Lane* b, Lane* x) const {
         Lane z[P];
         GLINT_UNROLL
@@ -47,6 +52,7 @@ struct Cholesky {
         }
     }
 
+    /// The diagonal of A^-1 = L^-T L^-1: sums of squares over the columns of L^-1.
     GLINT_INLINE void inverse_diagonal(Lane* d) const {
         Lane inv[P * (P + 1) / 2];  // L^-1
         GLINT_UNROLL
@@ -65,6 +71,7 @@ struct Cholesky {
     }
 
   private:
+    /// A singular lane gets a small positive pivot instead, so that it stays finite; its status tells.
     GLINT_INLINE Lane invert_pivot(Lane pivot, Lane diagonal) {
         const Lane floor = max(1e-5f * diagonal, splat(1e-20f));
         singular |= negate(pivot > floor);

@@ -1,4 +1,4 @@
-// Which function of all models and instruction sets fits.
+// Selects the compiled kernel for a model and the active instruction set.
 // SPDX-License-Identifier: MIT
 #include "fit/fit_batch.hpp"
 

@@ -1,4 +1,4 @@
-// The entry to the kernel on the CPU: a function a model and instruction set, and the choice among them.
+// The entry to the kernel on the CPU: one function per model and instruction set, and the choice among them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,8 @@ namespace glint {
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
 
-/// Fits ROIs [0, in.count) with the model of that PsfModel number, by the active instruction set; not split among threads.
+/// Fits ROIs [0, in.count) on the calling thread, with the model of that PsfModel number and the active instruction
+/// set.
 void fit_batch(int model, const KernelPsf& psf, const KernelOptions& options, const KernelInput& in,
                const KernelOutput& out);
 

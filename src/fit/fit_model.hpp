@@ -1,5 +1,5 @@
-// Fits a batch of ROIs, one per lane, with the kernel compiled for this instruction set. Only files fit_MODEL.isa.cpp include
-// this, which the build writes from the list of models.
+// Fits a batch of ROIs with the kernel compiled for this instruction set, one ROI per SIMD lane. Included only by the
+// files fit_MODEL.isa.cpp, which the build generates from the list of models.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-/// One group's pixels, transposed to [pixel][lane], and what the fit must know of them.
+/// The pixels of one group of ROIs, transposed to [pixel][lane], so that one load reads the same pixel of all ROIs.
 struct Group {
     alignas(64) float data[max_size * max_size * lane_width];
     alignas(64) float known[max_size * max_size * lane_width];
@@ -19,7 +19,7 @@ struct Group {
     Mask bad;  // NaN, infinite or beyond 1e9 e-
 };
 
-/// Rows first, first + 1, ... of a stack to [pixel][lane]; lanes beyond the end repeat the last ROI.
+/// Transposes ROIs first, first + 1, ... of a stack to [pixel][lane]; lanes beyond the end repeat the last ROI.
 void transpose(const float* stack, int pixels, int64_t first, int64_t count, float* out) {
     for (int lane = 0; lane < lane_width; ++lane) {
         const int64_t k = first + lane < count ? first + lane : count - 1;
@@ -30,7 +30,8 @@ void transpose(const float* stack, int pixels, int64_t first, int64_t count, flo
 
 GLINT_INLINE Mask unusable(Lane values) { return ~(abs(values) < 1e9f); }
 
-/// Brings counts and noise to the form of docs/theory.md, eq. 2.2 and 2.3.
+/// Converts photoelectrons and noise to the variables of docs/theory.md, eq. 2.2 and 2.3. ROIs with unusable pixels are
+/// cleared, so that they cannot delay the other lanes.
 void prepare(const KernelInput& in, const KernelOptions& options, int64_t first, bool mapped, Group& group) {
     const int pixels = options.size * options.size;
     const float scale = 1.0f / options.shot_noise, scale2 = scale * scale;
@@ -101,6 +102,7 @@ Lane load_column(const float* column, int64_t first, int64_t count) {
     return values;
 }
 
+/// Writes a group's results as columns; N and bg are multiplied by f, by which eq. 2.2 has divided them.
 template <class Psf>
 void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mask bad, int64_t first,
                   const KernelInput& in, const KernelOutput& out) {
@@ -119,7 +121,7 @@ void store_result(const GroupResult<Psf>& fit, const KernelOptions& options, Mas
     store_column(out.status, first, in.count, status);
 }
 
-/// `known_starts`: how many leading parameters start from `start`: none, x and y, or all.
+/// `known_starts`: how many leading parameters have start values in `start`: 0, 2 (x and y) or all.
 template <class Psf, int fixed, bool mapped, bool weighted>
 __attribute__((noinline)) void fit_group(const Group& group, const Psf& psf, const KernelOptions& options,
                                          const Lane* start, int known_starts, GroupResult<Psf>& result) {
@@ -164,7 +166,7 @@ void fit_model(const KernelPsf& numbers, const KernelOptions& options, const Ker
 }  // namespace
 }  // namespace glint::GLINT_ISA
 
-/// Defines what fit/fit_batch.hpp declares for one model.
+/// Defines the function that fit/fit_batch.hpp declares for one model.
 #define GLINT_FIT_MODEL(name)                                                                                    \
     void glint::GLINT_ISA::fit_##name(const KernelPsf& psf, const KernelOptions& options, const KernelInput& in, \
                                       const KernelOutput& out) {                                                 \

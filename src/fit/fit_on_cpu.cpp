@@ -1,4 +1,4 @@
-// Fits rows of a stack on all cores.
+// Fits rows of a stack on the CPU, in parallel batches.
 // SPDX-License-Identifier: MIT
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -18,20 +18,21 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t batch_size = 2048;  // some 0.5 ms of one core; a multiple of every lane width
+constexpr std::int64_t batch_size = 2048;  // about 0.5 ms of one core; a multiple of every lane width
 
-constexpr std::int64_t converted_at_once = 256;  // ROIs, so that what is converted is still in the core's cache
+constexpr std::int64_t converted_at_once =
+    256;  // ROIs, so that converted pixels are still in the cache when they are fitted
 
-/// Where the host finds the pixels of some ROIs.
+/// The pixels of some ROIs on the host, copied from a GPU if they are there.
 class HostPixels {
   public:
-    /// Of [first, first + count); until the next call.
+    /// Pixels of ROIs [first, first + count); valid until the next call.
     const std::byte* of(const RoiView& rois, std::int64_t first, std::int64_t count) {
         const std::size_t each = rois.roi_bytes();
-        const std::byte* there = rois.pixels + std::size_t(first) * each;
-        if (rois.gpu < 0) return there;
+        const std::byte* at = rois.pixels + std::size_t(first) * each;
+        if (rois.gpu < 0) return at;
         copy_.resize(std::size_t(count) * each);
-        gpu::download_foreign(rois.gpu, reinterpret_cast<std::uint64_t>(there), copy_.data(), copy_.size());
+        gpu::download_foreign(rois.gpu, reinterpret_cast<std::uint64_t>(at), copy_.data(), copy_.size());
         return copy_.data();
     }
 
@@ -41,8 +42,9 @@ class HostPixels {
 
 bool are_photoelectrons(const RoiView& rois) { return !rois.camera && rois.type == PixelType::float32; }
 
-/// Counts of some ROIs as photoelectrons, and the noise of their pixels where the camera has maps of it.
-class Converted {
+/// Some ROIs converted from counts to photoelectrons (eq. 2.1), with read variance and quantum efficiency per pixel
+/// where the camera has maps.
+class ConvertedRois {
   public:
     KernelInput input(const RoiView& rois, const std::byte* counts, std::int64_t first, std::int64_t count) {
         static const CameraView photon_counter(Camera{}, 1, 1);
@@ -75,9 +77,9 @@ class Converted {
     std::vector<float> pixels_, variance_, qe_;
 };
 
-/// The part [first, first + count) of the stack, whose pixels are `pixels`.
+/// The kernel's input for ROIs [first, first + count), whose pixels are at `pixels`.
 KernelInput input_part(const RoiView& rois, const std::byte* pixels, const Starts& starts, std::int64_t first,
-                       std::int64_t count, Converted& converted) {
+                       std::int64_t count, ConvertedRois& converted) {
     const std::size_t at = std::size_t(first) * rois.size * rois.size;
     KernelInput in{reinterpret_cast<const float*>(pixels), nullptr, nullptr, 0, {}, count, nullptr};
     if (!are_photoelectrons(rois)) in = converted.input(rois, pixels, first, count);
@@ -117,7 +119,7 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
         const std::int64_t begin = rows.first + batch * batch_size, end = std::min(begin + batch_size, rows.end);
         HostPixels host;
         const std::byte* pixels = host.of(rois, begin, end - begin);
-        Converted converted;
+        ConvertedRois converted;
         for (std::int64_t part = begin; part < end; part += at_once) {
             const KernelInput in = input_part(rois, pixels + std::size_t(part - begin) * rois.roi_bytes(), starts, part,
                                               std::min(at_once, end - part), converted);

@@ -1,4 +1,4 @@
-// What every fit does first, wherever it runs.
+// Argument checks and conversions that precede every fit.
 // SPDX-License-Identifier: MIT
 #include "fit/fit_setup.hpp"
 
@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-/// A camera brings the noise and, with maps, needs to know where each ROI was cut.
+/// A camera provides the noise; one with maps needs the corners of the ROIs.
 template <class Require>
 void check_camera(const RoiView& rois, const Require& require) {
     require(rois.variance.empty() && rois.qe.empty(),

@@ -1,4 +1,4 @@
-// What every fit does first, wherever it runs: checks what was asked, and turns it into the kernel's numbers.
+// The preparation common to fits on the CPU and on GPUs: argument checks, and conversion to the kernel's plain structs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace glint {
 
-/// Throws OptionError with what is wrong and the way out.
+/// Throws OptionError, which names the wrong argument and the valid values.
 void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options);
 
-/// Throws OptionError with the first of rows [first, first + count) that is not inside the camera's maps.
+/// Throws OptionError if a ROI of rows [first, first + count) is not inside the camera's maps; names the first one.
 void check_corners(const RoiView& rois, std::int64_t first, std::int64_t count);
 
 KernelPsf kernel_psf(const Psf& psf, double pixel_size_um, const FitOptions& options, int size);
@@ -22,15 +22,15 @@ KernelOptions kernel_options(const RoiView& rois, const FitOptions& options);
 
 static_assert(most_parameters == max_parameters);
 
-/// Start values by parameter, and how many leading parameters have some: none, x and y, or all.
+/// Start values as a column per parameter. `known`: how many leading parameters have them: 0, 2 (x and y) or all.
 struct Starts {
     int known = 0;
     const float* of[max_parameters] = {};
 };
 Starts starts_of(const RoiView& rois, const FitOptions& options);
 
-/// The CPU's way, by `options.threads`; `finished` is told how many rows are final, as batches end, from any thread.
-/// Throws Cancelled.
+/// Fits `rows` on the CPU with `options.threads` threads. `finished` is called from any thread with the number of rows
+/// of each finished batch. Throws Cancelled.
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
                 Fits& fits, FitInfo& info, const std::function<void(std::int64_t count)>& finished = {});
 

@@ -1,4 +1,4 @@
-// Fits against theory (the CRLB), against the double-precision reference, and on the cases that break fitters.
+// Tests of fits: against theory (the CRLB), against the double-precision reference, and in difficult cases.
 // SPDX-License-Identifier: MIT
 #include "glint/fit.hpp"
 
@@ -42,7 +42,7 @@ Camera emccd_camera() {
     return camera;
 }
 
-/// Read noise, and a fifth of the light that the sensor's mean pixel detects, or four fifths.
+/// Read noise, and a relative quantum efficiency of 0.2 or 0.8.
 Camera dim_camera(float qe, float readnoise_e) {
     Camera camera;
     camera.relative_qe.scalar = qe, camera.readnoise_e.scalar = readnoise_e;
@@ -68,8 +68,9 @@ struct Condition {
     RoiSimulation simulation;
 };
 
-/// Where maximum likelihood itself reaches the bound: 7x7 with fixed width, 11x11 and 1000 photons with free widths,
-/// 13x13 and 2000 photons with z; on an EMCCD twice the photons, for the same information, and so with a low q.
+/// Conditions in which maximum likelihood attains the CRLB: 7x7 with fixed width, 11x11 and 1000 photons with free
+/// widths, 13x13 and 2000 photons with z; on an EMCCD, or with low q, correspondingly more photons for the same
+/// information.
 Condition efficient(PsfModel model, const Camera& camera) {
     RoiSimulation s;
     s.count = test::sample(20000);
@@ -94,7 +95,7 @@ Fitted run(const Condition& c, const FitOptions& options = {}) {
     return r;
 }
 
-/// Standard deviations of the CRLB at the true parameters: a fit that starts there and stops at once.
+/// Square roots of the CRLB at the true parameters, from a fit that starts there and stops at once.
 Fits at_truth(const Fitted& r, const Psf& psf) {
     FitOptions options;
     options.max_iterations = 1;
@@ -102,8 +103,8 @@ Fits at_truth(const Fitted& r, const Psf& psf) {
     return fit(r.rois, psf, pixel_um, options);
 }
 
-/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly the
-/// same for all.
+/// The mean of the bias that maximum likelihood has to first order, over the CRLB: of the first spots, for it is nearly
+/// the same for all.
 Parameters likelihood_bias(const Fitted& r, const Psf& psf) {
     constexpr std::size_t spots = 100;
     const std::size_t pixels = std::size_t(r.rois.size) * r.rois.size;
@@ -164,7 +165,7 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
 INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency,
                          testing::Combine(testing::Range(0, int(psf_models().size())), testing::Range(0, 7)));
 
-// Dim spots: not efficient any more, but the answer must be the likelihood's own maximum, as double precision finds it
+// Dim spots do not attain the CRLB, but the result must be the maximum of the likelihood, as found in double precision
 // from the same start.
 TEST(Fit, dim_spots_reach_the_reference_maximum) {
     for (int model = 0; model < int(psf_models().size()); ++model) {
@@ -220,7 +221,7 @@ TEST(Fit, crlb_and_llr_are_the_references) {
     }
 }
 
-// The kernel weighs pixels by q; the reference has an excess noise of F^2 / q for each.
+// The kernel weights pixels by q; the reference uses an excess noise of F^2 / q for each.
 TEST(Fit, with_maps_of_the_quantum_efficiency_crlb_llr_and_maximum_are_the_references) {
     for (int model = 0; model < int(psf_models().size()); ++model)
         for (CameraKind kind : {CameraKind::SCMOS, CameraKind::EMCCD}) {
@@ -288,7 +289,7 @@ TEST(Fit, result_does_not_depend_on_threads_or_grouping) {
     EXPECT_EQ(a.fits.theta, b.fits.theta);
     EXPECT_EQ(a.fits.crlb, b.fits.crlb);
     EXPECT_EQ(a.fits.p_value, b.fits.p_value);
-    Rois tail = a.rois;  // from ROI 5 on: every fit meets other neighbours in its register
+    Rois tail = a.rois;  // from ROI 5 on: every fit has other neighbours in its register
     const auto skip = std::ptrdiff_t(5 * tail.size * tail.size);
     tail.pixels.erase(tail.pixels.begin(), tail.pixels.begin() + skip);
     tail.variance.erase(tail.variance.begin(), tail.variance.begin() + skip);
@@ -307,7 +308,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
     const Fits alone = r.fits;
     r.rois.additive.assign(r.rois.pixels.size(), 0.0f);
     for (std::size_t p = 0; p < r.rois.pixels.size(); ++p)
-        if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known, so only its noise-free part is added
+        if (p % 7 >= 5) r.rois.additive[p] = 40, r.rois.pixels[p] += 40;  // known and noise-free
     const Fits with_map = fit(r.rois, typical_psf(c.model), pixel_um);
     double sum = 0, squares = 0;
     const double n = double(alone.count());
@@ -315,7 +316,7 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
         const double difference = with_map.theta[0][i] - alone.theta[0][i];
         sum += difference, squares += difference * difference;
     }
-    // Smaller weights for pixels with noise that is not there shift nothing on average: within 4 standard errors.
+    // Pixels with too low a weight do not bias the fit: within 4 standard errors.
     EXPECT_GT(squares, 0);
     EXPECT_NEAR(sum / n, 0, 4 * std::sqrt(squares) / n);
 }
@@ -385,7 +386,7 @@ TEST(Fit, instruction_sets_agree) {
         int far = 0;
         for (std::size_t i = 0; i < a.count(); ++i)
             far += std::abs(a.theta[0][i] - b.theta[0][i]) > 1e-3f * a.crlb[0][i];
-        EXPECT_LE(far, 2);  // 1 in 10,000 stops one iteration apart (docs/decisions.md): hardly ever 3 of 2000
+        EXPECT_LE(far, 2);  // 1 in 10,000 differs by one iteration (docs/decisions.md): 3 of 2000 are very unlikely
     };
     const Fits narrow = with(sse2::fit_GaussianXYNB);
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))

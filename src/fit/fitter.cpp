@@ -1,7 +1,7 @@
-// Fits stack after stack: on GPUs that others use too, as long as one can be had, or on the CPU.
+// Fitter: fits stacks on leased GPUs, on the CPU, or on both.
 //
-// A stack is a queue of rows. Who fits draws from it: the GPUs, the CPU beside them where that pays, and in the end the
-// CPU, for what no GPU has done.
+// The rows of a stack form a work queue (row_queue.hpp). The GPUs take rows from it, with the CPU beside them where
+// that saves time; at the end the CPU fits the rows that no GPU has finished.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "fit/beside_gpus.hpp"
+#include "fit/cpu_fit_thread.hpp"
 #include "fit/fit_setup.hpp"
 #include "fit/on_gpus.hpp"
 #include "fit/weigh.hpp"
@@ -27,19 +27,19 @@ namespace glint {
 namespace {
 
 constexpr std::int64_t sample_of_each_thread = 2048;        // ROIs
-constexpr double further_gpu_s = 0.2;                       // that opening one takes
-constexpr std::size_t worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that fills the link
+constexpr double further_gpu_s = 0.2;                       // time to open another GPU
+constexpr std::size_t worth_a_gpu = std::size_t(16) << 20;  // bytes of pixels: a batch that saturates the link
 
-/// Both sides are known, and either may be taken.
+/// Whether the decision compares estimates of both sides, so that either may be chosen.
 bool is_estimate(const offload::Decision& decision) {
     return decision.basis == offload::Basis::measured || decision.basis == offload::Basis::estimated;
 }
-/// The CPU, though there is a GPU.
+/// Whether the CPU was chosen although there is a GPU.
 bool is_by_choice(const std::optional<offload::Decision>& decision) {
     return decision && decision->choice == Backend::cpu && decision->basis != offload::Basis::forced;
 }
 
-/// Empty for none, and for one that is not there.
+/// UUID of the GPU with this CUDA ordinal; empty if there is none.
 std::string uuid_of(int ordinal) {
     if (ordinal < 0) return {};
     for (const gpu::Device& device : gpu::inventory().devices)
@@ -47,7 +47,7 @@ std::string uuid_of(int ordinal) {
     return {};
 }
 
-/// How many of `most` GPUs such a stack keeps busy.
+/// How many GPUs, up to `most`, the stack can keep busy.
 int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     const std::size_t each =
         options.gpu_batch_size > 0 ? std::size_t(options.gpu_batch_size) : worth_a_gpu / rois.roi_bytes();
@@ -60,16 +60,16 @@ std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
 
 struct Fitter::State {
     offload::DevicePool pool;
-    std::mutex mutex;             // for what follows
+    std::mutex mutex;             // guards the following members
     offload::Advisor advisor;     // of Backend::automatic
-    std::optional<Backend> told;  // which side on_decision was told of last
-    double on_gpus_s = 0;         // that they have fitted
+    std::optional<Backend> told;  // the choice last reported by on_decision
+    double on_gpus_s = 0;         // total time of fits on GPUs
 
-    /// Who shall fit a stack.
+    /// Which devices fit a stack.
     struct Plan {
         std::optional<offload::Decision> decision;
-        int gpus = 0, most_gpus = 0;  // at once; that the Fitter may hold
-        double cpu_share = 0;         // beside them; 0: not
+        int gpus = 0, most_gpus = 0;  // for this stack; at most held by the Fitter
+        double cpu_share = 0;         // of the rows; 0: GPUs only
     };
     void fit(const Stack& stack, FitInfo& info);
     Plan plan(const Stack& stack, FitInfo& info);
@@ -116,7 +116,7 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     const Plan who = plan(stack, info);
     const auto tell = [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
-                   stack.options.progress ? RowQueue::Told(tell) : RowQueue::Told());
+                   stack.options.progress ? RowQueue::OnFinished(tell) : RowQueue::OnFinished());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
     if (environment::backend(stack.options.backend) != Backend::cpu)
         info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(pool, queue.finished(), info);
@@ -127,7 +127,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     Plan plan;
     const Backend backend = environment::backend(stack.options.backend);
     if (backend == Backend::cpu) return plan;
-    plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // where the pixels lie
+    plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // pixels on a GPU are fitted there
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
     if (backend != Backend::automatic || !stack.options.weigh || pool.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
@@ -143,7 +143,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     return plan;
 }
 
-/// Asks the cost model; where nobody knows how fast the CPU is with such fits, by fitting a few there first.
+/// Asks the cost model. If the CPU's speed with such fits is unknown, measures it with a sample first.
 offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     const PsfModel model = stack.psf.model;
     offload::Work work = fit_work(stack.rois, 0, model, stack.options);
@@ -151,7 +151,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     const std::int64_t count = info.fits, sample = sample_of_each_thread * environment::threads();
     if (offload::driver_is_there() && count > 2 * sample && !advisor.knows_cpu(work)) {
         double best_s = std::numeric_limits<double>::infinity();
-        for (int k = 0; k < 2; ++k) {  // the first one starts threads
+        for (int k = 0; k < 2; ++k) {  // the first run includes starting threads
             const Clock::time_point began = Clock::now();
             FitInfo unused;
             fit_on_cpu(stack.rois, stack.psf, stack.pixel_size_um, stack.options, {count - sample, count}, stack.fits,
@@ -165,7 +165,7 @@ offload::Decision Fitter::State::weigh(const Stack& stack, FitInfo& info) {
     return advisor.explain_now(work, stack.options.gpu_memory_bytes, gpu_open);
 }
 
-/// Whether the pixels lie in page-locked memory; without a context there is none.
+/// Whether the pixels are in page-locked memory; needs a context, so false without an idle GPU.
 bool Fitter::State::is_pinned(const RoiView& rois) {
     std::unique_ptr<offload::Device> device = pool.take_idle();
     if (!device) return false;
@@ -175,23 +175,24 @@ bool Fitter::State::is_pinned(const RoiView& rois) {
     return pinned;
 }
 
-/// The decision is for one GPU: what several make of it, in info.decision what there is to say of that.
+/// Extends the decision, which is for one GPU, to several GPUs and the CPU beside them; appends the result to
+/// info.decision.
 void Fitter::State::spread(Plan& plan, FitInfo& info) const {
     offload::Decision& decision = *plan.decision;
     if (plan.most_gpus == 1 || !is_estimate(decision)) return;
-    const Together alone = together(decision, 1), all = together(decision, plan.gpus);
+    const JointEstimate alone = joint_estimate(decision, 1), all = joint_estimate(decision, plan.gpus);
     const double cpu_s = decision.cpu.total();
     if (decision.choice == Backend::cpu && all.gpus_s < cpu_s)
         decision.choice = Backend::gpu, decision.speedup = cpu_s / all.gpus_s;
     if (decision.choice == Backend::cpu) return;
-    // A further one is opened when those that are open have been busy for as long as that takes, or will be.
+    // Another GPU is opened only when the open ones have been, or will be, busy for as long as opening takes.
     if (alone.gpus_s + on_gpus_s < further_gpu_s * pool.held()) {
         plan.most_gpus = std::max(1, pool.held());
         plan.gpus = std::min(plan.gpus, plan.most_gpus);
     }
-    const Together now = together(decision, plan.gpus);
+    const JointEstimate now = joint_estimate(decision, plan.gpus);
     if (plan.gpus > 1) info.decision += fmt::format("; {} GPUs take {}", plan.gpus, milliseconds(now.gpus_s));
-    if (!now.cpu_pays()) return;
+    if (!now.cpu_helps()) return;
     plan.cpu_share = now.cpu_share;
     info.decision +=
         fmt::format("; the CPU joins in: {} instead of {}", milliseconds(now.with_cpu_s), milliseconds(now.gpus_s));
@@ -202,16 +203,16 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const std::optional<offload::Decision>& decision = plan.decision;
     offload::DeviceRequest request = device_request(options);
     request.threads = plan.gpus, request.most = plan.most_gpus;
-    request.open_for_nothing = info.fits == 0;  // Backend::gpu says whether there is one
+    request.open_for_nothing = info.fits == 0;  // so that Backend::gpu reports a missing GPU even for an empty stack
     request.near = uuid_of(stack.rois.gpu);
     if (decision && is_estimate(*decision))
-        request.worth_waiting_s = worth_waiting_s(*decision, together(*decision, plan.gpus).gpus_s);
+        request.worth_waiting_s = worth_waiting_s(*decision, joint_estimate(*decision, plan.gpus).gpus_s);
     if (environment::backend(options.backend) == Backend::automatic && options.weigh)
         request.on_opened = [this](const offload::Device& device, double seconds) {
             const std::lock_guard lock(mutex);
             advisor.opened(device.uuid, seconds, device.context());
         };
-    std::optional<BesideGpus> cpu;
+    std::optional<CpuFitThread> cpu;
     if (plan.cpu_share > 0) {
         cpu.emplace(stack, queue, pool, plan.cpu_share, plan.gpus);
         request.finished_by_others = &cpu->finished();
@@ -233,7 +234,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const std::lock_guard lock(mutex);
     for (const GpuPart& part : info.gpus) on_gpus_s += part.seconds;
     if (run.waited_in_vain) advisor.in_vain();
-    // One GPU alone, and nothing went wrong: what it took says how fast it is.
+    // A run on one GPU alone without retries is a measurement of its speed.
     if (decision && info.retries == 0 && info.gpus.size() == 1 && info.cpu_fits == 0) {
         const double seconds = info.gpus.front().seconds;
         run.opened ? advisor.learn_first(decision->work, seconds)

@@ -1,4 +1,4 @@
-// A fit on GPUs that others use too: it waits, gives up, is stopped, and shares what it has.
+// Tests of Fitter on shared GPUs: it waits, gives up, is stopped, and shares memory.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ using test::expect_error;
 constexpr double pixel_um = 0.1;
 constexpr std::uint64_t mib = gpu::test::mib, gib = 1024 * mib;
 
-/// All of every GPU taken by somebody who knows nothing of leases, while this lives.
+/// Occupies all memory of every GPU without a lease, as long as this object lives.
 class Stranger {
   public:
     Stranger() { take(0.98); }
@@ -52,8 +52,8 @@ class GpuSharing : public gpu::test::GpuTest {
         std::array<std::vector<float>, max_parameters> truth;
         rois = simulate_rois(s, psf, pixel_um, {}, truth);
         options.gpu_memory_bytes = 64 * mib;
-        options.gpu_timeout_s = 60;  // a test that waits so long has failed
-        options.weigh = false;       // costs are not what is tested
+        options.gpu_timeout_s = 60;  // longer waits are failures
+        options.weigh = false;       // these tests are not about the cost model
     }
     Fits fit_with(Backend backend) {
         options.backend = backend;
@@ -157,7 +157,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
             if (!gpu.holders.empty()) return gpu.holders.front();
         return gpu::LeaseHolder();
     };
-    for (const int batch_size : {64, 0}) {  // many batches a call, and one, as where a movie's blocks are fitted
+    for (const int batch_size : {64, 0}) {  // many batches per call, and one, as for a movie's blocks
         SCOPED_TRACE(batch_size);
         options.gpu_batch_size = batch_size;
         Fitter fitter;
@@ -167,7 +167,8 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         EXPECT_GT(alone.held_bytes, 0u);
         EXPECT_LT(alone.held_bytes, alone.reserved_bytes);
 
-        // Somebody else asks for as much, on every GPU: there is room once this one has given back what it does not use.
+        // Somebody else asks for as much, on every GPU: there is room once this one has given back what it does not
+        // use.
         auto other = std::async(std::launch::async, [&] {
             return gpu::acquire({.bytes = options.gpu_memory_bytes, .gpus = gpu_count(), .timeout_s = 60}).waited_s();
         });
@@ -180,7 +181,7 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
     }
 }
 
-// The simulator has no speed: that every GPU gets something is certain only in the long run.
+// Simulated GPUs have no defined speed: only a large stack is certain to use every GPU.
 TEST_F(GpuSharing, a_large_stack_is_spread_over_all_gpus) {
     const Fits on_one = fit_with(Backend::gpu);
     ASSERT_EQ(info.gpus.size(), 1u);
@@ -203,7 +204,7 @@ TEST_F(GpuSharing, a_large_stack_is_spread_over_all_gpus) {
     }
 }
 
-// As the threads of a movie have them.
+// As the threads of a movie do.
 TEST_F(GpuSharing, small_stacks_of_several_threads_go_to_a_gpu_each) {
     const Fits alone = fit_with(Backend::gpu);
     options.gpus = all_gpus;
@@ -286,12 +287,12 @@ TEST_F(GpuSharingWithStrangers, further_gpus_join_in_when_they_come_free) {
     EXPECT_GE(info.gpus.size(), 2u);
 }
 
-/// A machine on which a thousand fits take so long on either side.
+/// Sets the cost model to given times of a thousand fits on either side.
 class GpuWeighing : public GpuSharing {
   protected:
     void SetUp() override {
         GpuSharing::SetUp();
-        ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is kept
+        ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is stored
         options.weigh = true;
     }
     void know(double cpu_s, double gpu_s, double context_s) {
@@ -334,7 +335,7 @@ TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
     EXPECT_EQ(info.backend, "gpu") << "that is switched off";
 }
 
-// Every row is the CPU's or the GPU's.
+// Every row is fitted once, by the CPU or a GPU.
 TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
     constexpr int copies = 10;
@@ -356,7 +357,7 @@ TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     }
     EXPECT_GT(on_cpu, 0);
     EXPECT_GT(on_gpus, 0);
-    know(60, 2, 0.02);  // it would save a fiftieth
+    know(60, 2, 0.02);  // the CPU would save only a fiftieth
     fit_with(Backend::automatic);
     EXPECT_EQ(info.cpu_fits, 0) << info.decision;
     know(3, 2, 0.02);
@@ -365,7 +366,7 @@ TEST_F(GpuWeighing, the_cpu_joins_in_where_it_pays) {
     EXPECT_EQ(info.cpu_fits, 0) << "only with several";
 }
 
-// One would take longer than the CPU, all together less.
+// One GPU is slower than the CPU, all together are faster.
 TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU only";
     options.gpu_batch_size = 64;
@@ -380,8 +381,8 @@ TEST_F(GpuWeighing, several_gpus_are_weighed_together) {
 }
 
 TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
-    // GPUs are looked at once 0.1 s are forgone, which is the time that the fits take the CPU in truth: after some hundred
-    // calls, or more where the CPU is fast.
+    // GPUs are looked at once 0.1 s are forgone, which is the time that the fits take the CPU in truth: after some
+    // hundred calls, or more where the CPU is fast.
     constexpr double cpu_s = 5e-4, gpu_s = 1e-6, context_s = 2e-3;
     know(cpu_s, gpu_s, context_s);
     Fitter fitter;
@@ -390,7 +391,7 @@ TEST_F(GpuWeighing, opens_a_gpu_once_that_would_have_paid_off) {
     for (int k = 0; k < 1'000'000 && info.backend != "gpu"; ++k) {
         fitter.fit(rois, psf, pixel_um, options, &info);
         on_cpu += info.backend == "cpu";
-        know(cpu_s, gpu_s, context_s);  // whatever it took
+        know(cpu_s, gpu_s, context_s);  // whatever the measured time
     }
     EXPECT_EQ(info.backend, "gpu");
     EXPECT_GE(on_cpu, 1);
@@ -403,7 +404,7 @@ struct GpuWeighingWithStrangers : GpuWeighing {
     }
 };
 
-// A GPU would save 0.3 s: it is waited for no longer than that, though ten minutes are allowed.
+// A GPU would save 0.3 s: the wait is no longer than that, although ten minutes are allowed.
 TEST_F(GpuWeighingWithStrangers, waits_no_longer_than_the_gpu_would_save) {
     know(0.32, 0.01, 0.01);
     options.auto_timeout_s = 600;

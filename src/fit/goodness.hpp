@@ -1,4 +1,7 @@
-// How well a model explains the pixels: deviance, its expected mean and variance, and the p value (docs/theory.md, 4).
+// Goodness of fit: the deviance, its expected mean and variance, and the p value (docs/theory.md, section 4).
+//
+// A chi-squared distribution holds at high counts only, so E and V of eq. 4.2 are evaluated for each pixel as
+// polynomials in t = 1 / (1 + mu') and, with read noise, s = sqrt(v / f^2 / mu') (deviance_moments.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,16 +10,19 @@
 
 namespace glint::GLINT_ISA {
 
-/// Which distribution the pixels have under a right model.
+/// The distribution of the pixels under a correct model; selects the table of moments: Poisson, Poisson with read
+/// noise, or with an EM register.
 enum class PixelNoise { ideal, poisson, multiplied };
 
-/// Sums over the pixels of a ROI.
+/// Sums over the pixels of a ROI. `mean` and `variance` are sums of E - 1 and V - 2, the differences from chi-squared
+/// with one degree of freedom; p_value() adds these again.
 struct Goodness {
-    Lane half_deviance = Lane{};  // -LLR
-    Lane mean = Lane{};           // of the deviance
+    Lane half_deviance = Lane{};  // -LLR (eq. 4.1)
+    Lane mean = Lane{};
     Lane variance = Lane{};
 };
 
+/// sum c[i] t^(i+1), by Horner's method.
 template <int T>
 GLINT_INLINE Lane polynomial(const float (&c)[T], Lane t) {
     Lane sum = splat(c[T - 1]);
@@ -25,6 +31,7 @@ GLINT_INLINE Lane polynomial(const float (&c)[T], Lane t) {
     return sum * t;
 }
 
+/// sum c[i][j] t^(i+1) s^j.
 template <int T, int S>
 GLINT_INLINE Lane polynomial(const float (&c)[T][S], Lane t, Lane s) {
     Lane sum = Lane{};
@@ -38,7 +45,10 @@ GLINT_INLINE Lane polynomial(const float (&c)[T][S], Lane t, Lane s) {
     return sum * t;
 }
 
-/// A bright pixel needs few terms, a dim one more; pixels are dim in groups. `all_bright`: known beforehand.
+/// Adds E - 1 and V - 2 of one pixel. Bright pixels need fewer terms. The longer polynomials for dim pixels are
+/// evaluated only if any lane needs them; adjacent pixels of a group tend to be dim together. `rounded`: a lane's
+/// result must not depend on which branch the others made the compiler contract. `all_bright`: no lane is dim, known at
+/// compile time.
 template <bool all_bright, class Bright, class Full>
 GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
     Lane mean, variance;
@@ -52,7 +62,8 @@ GLINT_INLINE void add_moments(Goodness& sum, Lane m, Bright bright, Full full) {
     sum.mean += rounded(mean), sum.variance += rounded(variance);
 }
 
-/// Adds one pixel: d', its model m > 0, and the read variance v / F^4 in it. `all_bright`: m is bright_model or more.
+/// Adds one pixel with data d', model m = mu' > 0 and read variance v / f^2. `all_bright`: m >= bright_model.
+/// Half the deviance is m (u log u - u + 1) with u = d' / m = 1 + q, which does not cancel for bright spots (eq. 4.1).
 template <PixelNoise noise, bool all_bright>
 GLINT_INLINE void add_pixel(Goodness& sum, Lane d, Lane m, Lane v) {
     const Lane r_m = reciprocal(m), q = (d - m) * r_m;
@@ -76,7 +87,9 @@ GLINT_INLINE void add_pixel(Goodness& sum, Lane d, Lane m, Lane v) {
     }
 }
 
-/// p = Q(M^2 / s2, -2 LLR M / s2): the deviance's distribution as a scaled chi-squared of its own mean and variance.
+/// p = Q(M^2 / s2, -2 LLR M / s2) (eq. 4.2): the deviance's distribution is approximated by a scaled chi-squared (a
+/// gamma) distribution with the same mean and variance. The fit of k parameters removes k from the mean and 2 k from
+/// the variance.
 GLINT_INLINE Lane p_value(const Goodness& sum, float pixels, float parameters) {
     const Lane mean = max(sum.mean + (pixels - parameters), splat(0.25f));
     const Lane variance = max(sum.variance + (2 * pixels - 2 * parameters), splat(0.5f));

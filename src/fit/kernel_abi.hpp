@@ -1,4 +1,4 @@
-// The plain numbers that cross from the host into a kernel, the same for every instruction set and for a GPU.
+// The plain structs that the host passes to the kernel; the same for every instruction set and for GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,14 +13,14 @@ constexpr int most_parameters = 4 + most_shape_parameters;  // of any model; gli
 struct KernelOptions {
     int size;  // S, px
     int max_iterations;
-    float tolerance;   // of a step, in units of its standard error
+    float tolerance;   // of a step, in units of the parameter's CRLB
     float margin_px;   // x and y stay within [-margin, S - 1 + margin]
     float variance;    // read variance v, e-^2, where there is no map
-    float shot_noise;  // F^2 / q, where there is no map of q, else F^2
+    float shot_noise;  // f = F^2 / q of eq. 2.2; with a map of q, F^2
     bool multiplied;   // by an EM register: F^2 > 1
 };
 
-/// ROIs [0, count) of a stack; pointers to ROI 0. Null where absent.
+/// ROIs [0, count) of a stack; pointers to ROI 0, borrowed; null where absent.
 struct KernelInput {
     const float* pixels;                  // count * S * S, e-
     const float* variance;                // count * S * S, e-^2
@@ -31,7 +31,7 @@ struct KernelInput {
     const float* qe;  // count * S * S, q
 };
 
-/// Columns, count rows each; as glint::Fits.
+/// Columns of count rows each, as in glint::Fits; borrowed.
 struct KernelOutput {
     float* theta[most_parameters];
     float* crlb[most_parameters];

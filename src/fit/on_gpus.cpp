@@ -1,4 +1,4 @@
-// Fits on the GPUs of a pool.
+// Runs fits on leased GPUs and records what each of them did.
 // SPDX-License-Identifier: MIT
 #include "fit/on_gpus.hpp"
 
@@ -23,7 +23,7 @@ struct FitDevice final : offload::Device {
     GpuFitter fitter;
 };
 
-/// What a GPU did, in `info`, where others write too.
+/// Adds what one GPU did to `info`; the caller holds its mutex.
 void add_part(FitInfo& info, FitInfo part, const offload::Device& device, double seconds) {
     if (part.fits > 0) part.gpus = {{device.name, device.uuid, part.fits, seconds, 0}};
     info.backend = part.backend, info.device = part.device;

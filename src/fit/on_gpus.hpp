@@ -1,4 +1,4 @@
-// Fits on the GPUs of a pool: how FitOptions asks for them, and what FitInfo tells of them. For stacks and movies.
+// Fits on the GPUs of a pool, of stacks and of movies: from FitOptions to a device request, and from a run to FitInfo.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,22 +12,22 @@
 
 namespace glint {
 
-/// What is asked for by `options`. How many devices, and for what, is the caller's to say.
+/// The request that `options` describe. The caller adds the number of devices and the work.
 offload::DeviceRequest device_request(const FitOptions& options);
-/// Of FitOptions::gpus, that the pool may hold.
+/// The number of GPUs that the pool may hold, from FitOptions::gpus.
 int most_gpus(offload::DevicePool& pool, int wanted);
-/// How much sooner `gpus` GPUs would be done than the CPU, once they are there: to wait longer does not pay.
+/// How much time GPUs that need `gpus_s` save over the CPU: the longest wait for them that is worthwhile.
 double worth_waiting_s(const offload::Decision& decision, double gpus_s);
 
-/// Fits until there is nothing left to be had; throws what goes wrong. `part` says what was done, also then, with the
-/// fits that are final in FitInfo::fits. `useful` as in offload::DeviceRequest::work.
+/// Fits until no work is left; throws on errors. `part` receives what was done, also on an error, with the number of
+/// final fits in FitInfo::fits. `useful` as in offload::DeviceRequest::work.
 using FitOnGpu = std::function<void(GpuFitter& gpu, FitInfo& part, bool& useful)>;
 
-/// run_on_devices() by `fit`. `info` gets what was done, also when this throws.
+/// run_on_devices() with `fit` as the work. `info` receives what was done, also when this throws.
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
                                const FitOptions& options, const FitOnGpu& fit, FitInfo& info);
 
-/// Why what is left was the CPU's, where run_on_gpus() did not get to the end.
+/// The reason why the CPU fitted the remaining rows, after run_on_gpus() did not finish.
 std::string why_cpu(const offload::DevicePool& pool, std::int64_t finished, const FitInfo& info);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// The fit in double precision, with plain loops, derivatives by differences, and the likelihood as the judge of every step.
+// The reference fit: plain loops, numerical derivatives, and steps that are accepted only if the likelihood increases.
 // SPDX-License-Identifier: MIT
 #include "fit/reference.hpp"
 
@@ -12,11 +12,12 @@
 namespace glint {
 namespace {
 
-constexpr double model_floor = 0.01;  // as the kernel's: mu' > 0
+constexpr double model_floor = 0.01;  // as in the kernel: mu' > 0
 
 using Matrix = std::array<std::array<double, max_parameters>, max_parameters>;
 
-/// The expected photoelectrons of the molecule alone, pixel by pixel (eq. 1.2; what is no product of Gaussians is asked of the model).
+/// The expected photoelectrons of the molecule without background, per pixel: eq. 1.2, or the model's own rows if it is
+/// not a product of Gaussians.
 std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& theta) {
     std::vector<double> light(std::size_t(size) * size, 0.0);
     if (!psf.separable()) {
@@ -35,7 +36,7 @@ std::vector<double> picture(const PsfInDouble& psf, int size, const Parameters& 
     return light;
 }
 
-/// Derivatives of the picture by parameter k, from both sides: of x, y, photons and the shape.
+/// Central differences of the picture by parameter k: x, y, photons or a shape parameter.
 std::vector<double> slope(const PsfInDouble& psf, int size, Parameters theta, int k) {
     const double at = theta[k], h = 1e-4 * std::max(std::abs(at), 0.1);
     theta[k] = at + h;
@@ -77,7 +78,7 @@ Evaluation evaluate(const ReferenceRoi& roi, const Psf& psf, double pixel_size_u
     return out;
 }
 
-/// Inverse by Gauss-Jordan of the leading n x n part, scaled to a unit diagonal first; false when singular.
+/// Inverse of the leading n x n part by Gauss-Jordan elimination, after scaling to a unit diagonal; false if singular.
 bool invert(const Matrix& a, int n, Matrix& inverse) {
     double w[max_parameters][2 * max_parameters] = {};
     for (int r = 0; r < n; ++r) {

@@ -1,4 +1,4 @@
-// The judge of the kernel: the same fit in double precision, written for clarity, one pixel at a time.
+// Reference implementation of the fit for tests of the kernel: double precision, written for clarity, pixel by pixel.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint {
 
-/// One ROI as the reference sees it; spans of size * size values. `additive` (none) and `qe` (1) may be empty.
+/// One ROI: spans of size * size values, in photoelectrons and e-^2. `additive` (none) and `qe` (1) may be empty.
 struct ReferenceRoi {
     int size = 0;
     std::span<const float> photoelectrons, variance, additive;

@@ -1,4 +1,4 @@
-// Stacks of counts that lie in somebody else's memory, fitted on the CPU.
+// Tests of fits on the CPU of counts in the caller's memory.
 // SPDX-License-Identifier: MIT
 #include "glint/roi_view.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr double pixel_um = 0.1;
 constexpr int width = 40, height = 30, size = 9;
-constexpr std::size_t n = 3000;  // several batches, the last of them not whole
+constexpr std::size_t n = 3000;  // several batches, the last one incomplete
 
 Camera scalar_camera() {
     Camera camera;
@@ -42,7 +42,7 @@ Camera mapped_camera(bool noise) {
 template <class T>
 struct Counted {
     std::vector<T> counts;
-    Rois electrons;  ///< what the fit shall see, pixel by pixel from the definition
+    Rois electrons;  ///< the expected photoelectrons, computed pixel by pixel from eq. 2.1
     RoiView view;
 };
 

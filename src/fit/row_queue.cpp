@@ -1,4 +1,4 @@
-// Sharing out rows.
+// Assigns rows to workers and takes back those of failed ones.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -8,30 +8,30 @@
 namespace glint {
 namespace {
 
-// Each sharer has some batches under way, so each gets a small part of what is left, and never less than a sixteenth of
-// what it asked for: that still takes the link longer than the calls that start it.
+// Each worker has several batches in flight, so each gets a small part of the remaining rows, but at least a sixteenth
+// of what it asked for: its transfer still takes longer than the calls that start it.
 constexpr std::int64_t parts_for_each = 16, least_part = 16, one_warp = 32;
 
 std::int64_t whole_warps(std::int64_t rows) { return (rows + one_warp - 1) / one_warp * one_warp; }
 
 }  // namespace
 
-RowQueue::RowQueue(RowRange all, int sharers, Told told)
-    : total_(all.count()), sharers_(sharers), told_(std::move(told)), left_(all.count()) {
-    if (!all.empty()) pieces_.push_back(all);
+RowQueue::RowQueue(RowRange all, int sharers, OnFinished on_finished)
+    : total_(all.count()), sharers_(sharers), on_finished_(std::move(on_finished)), left_(all.count()) {
+    if (!all.empty()) ranges_.push_back(all);
 }
 
 RowRange RowQueue::take(std::int64_t most) {
     const std::lock_guard lock(mutex_);
-    if (closed_ || pieces_.empty()) return {};
+    if (closed_ || ranges_.empty()) return {};
     if (sharers_ > 1) {
         const std::int64_t part = std::max(left_ / (parts_for_each * sharers_), most / least_part);
         most = std::min(most, whole_warps(std::max<std::int64_t>(1, part)));
     }
-    RowRange& piece = pieces_.back();
-    const RowRange rows{piece.first, std::min(piece.end, piece.first + most)};
-    piece.first = rows.end;
-    if (piece.empty()) pieces_.pop_back();
+    RowRange& range = ranges_.back();
+    const RowRange rows{range.first, std::min(range.end, range.first + most)};
+    range.first = rows.end;
+    if (range.empty()) ranges_.pop_back();
     left_ -= rows.count();
     return rows;
 }
@@ -43,22 +43,22 @@ void RowQueue::finish(std::int64_t count) {
         progressed_ = std::chrono::steady_clock::now();
         if (all_done()) changed_.notify_all();
     }
-    if (told_) tell();
+    if (on_finished_) report();
 }
 
-void RowQueue::tell() {
-    const std::lock_guard lock(telling_);
+void RowQueue::report() {
+    const std::lock_guard lock(report_mutex_);
     const std::int64_t now = finished();
-    if (now > told_of_) told_(told_of_ = now);
+    if (now > reported_) on_finished_(reported_ = now);
 }
 
 void RowQueue::give_back(RowRange rows, std::int64_t finished) {
     if (rows.empty()) return;
     const std::lock_guard lock(mutex_);
-    if (!pieces_.empty() && pieces_.back().first == rows.end)
-        pieces_.back().first = rows.first;
+    if (!ranges_.empty() && ranges_.back().first == rows.end)
+        ranges_.back().first = rows.first;
     else
-        pieces_.push_back(rows);
+        ranges_.push_back(rows);
     left_ += rows.count();
     finished_ -= finished;
     changed_.notify_all();

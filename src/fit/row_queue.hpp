@@ -1,4 +1,4 @@
-// Rows of one stack, shared out to all that fit them: GPUs and, where it pays, the CPU.
+// Work queue of the rows of one stack, for all devices that fit them: GPUs and, where it saves time, the CPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,39 +17,39 @@ struct RowRange {
     bool empty() const { return first >= end; }
 };
 
-/// Rows that have no result yet. Who draws takes a batch after the other, so the faster one gets more; what fails
-/// comes back and goes to whoever asks next. Thread-safe.
+/// The rows that have no result yet. Workers take batch after batch, so a faster one gets more; rows of a failed worker
+/// are given back and go to whichever takes next (dynamic load balancing). Thread-safe.
 class RowQueue final : public offload::Workload {
   public:
-    /// For `sharers` who draw. One alone gets batches as large as it asks for; of several, each gets smaller ones
-    /// towards the end, so that all end together.
-    /// `told`: how many rows are finished, from whoever finishes some, one at a time; only ever more.
-    using Told = std::function<void(std::int64_t finished)>;
-    explicit RowQueue(RowRange all, int sharers = 1, Told told = {});
+    /// `sharers`: number of workers. A single one gets batches as large as it asks for; several get smaller ones
+    /// towards the end, so that all finish at the same time. `on_finished` is called with the number of finished rows,
+    /// by the worker that finished some; never concurrently, and with increasing numbers only.
+    using OnFinished = std::function<void(std::int64_t finished)>;
+    explicit RowQueue(RowRange all, int sharers = 1, OnFinished on_finished = {});
 
-    /// At most `most` rows; none: nothing is left to take, though what others took may come back.
+    /// Takes at most `most` rows. Empty: none are left, though others may still give some back.
     RowRange take(std::int64_t most);
-    void finish(std::int64_t count);  ///< so many of those taken have their result
-    /// Rows that were taken; `finished` of them have a result that does not count any more.
+    void finish(std::int64_t count);  ///< so many of the taken rows have results now
+    /// Returns taken rows; `finished` of them had a result, which is invalid now.
     void give_back(RowRange rows, std::int64_t finished = 0);
     std::int64_t finished() const;
-    std::int64_t left() const;  ///< to be taken
+    std::int64_t left() const;  ///< not taken
 
   private:
-    void tell();
+    void report();
     bool all_done() const override { return finished_ == total_; }
-    bool some_to_do() const override { return !pieces_.empty(); }
+    bool some_to_do() const override { return !ranges_.empty(); }
 
     const std::int64_t total_;
     const int sharers_;
-    const Told told_;
-    std::mutex telling_;
-    std::int64_t told_of_ = 0;      // under `telling_`
-    std::vector<RowRange> pieces_;  // the last one is taken from first; under mutex_, as what follows
+    const OnFinished on_finished_;
+    std::mutex report_mutex_;
+    std::int64_t reported_ = 0;     // guarded by `report_mutex_`
+    std::vector<RowRange> ranges_;  // the last one is next; guarded by mutex_, like the following members
     std::int64_t left_, finished_ = 0;
 };
 
-/// What one of those who draw has taken. Use it from one thread.
+/// The rows that one worker has taken; gives those without a result back when destroyed. Not thread-safe.
 class RowShare {
   public:
     explicit RowShare(RowQueue& queue) : queue_(queue) {}
@@ -58,11 +58,11 @@ class RowShare {
     ~RowShare() { give_back(); }
 
     RowRange take(std::int64_t most);
-    std::int64_t left() const { return queue_.left(); }  ///< for anybody
+    std::int64_t left() const { return queue_.left(); }  ///< in the queue
     void finish(RowRange rows);
-    /// All that was taken and has no result. Nothing may write to these rows any more.
+    /// Gives back all taken rows without a result. Nothing may write to these rows afterwards.
     void give_back();
-    void give_back_finished();  ///< all the others
+    void give_back_finished();  ///< the rows with a result: they are fitted again
     std::int64_t finished() const;
 
   private:

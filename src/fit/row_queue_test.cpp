@@ -1,4 +1,4 @@
-// Rows shared out to several: nothing twice, nothing lost, and all end together.
+// Tests of the row queue: no row twice, none lost, and all workers finish together.
 // SPDX-License-Identifier: MIT
 #include "fit/row_queue.hpp"
 
@@ -15,17 +15,17 @@
 namespace glint {
 namespace {
 
-/// Draws as GpuFitter does, four batches under way, on a clock of the test's own.
+/// A simulated GpuFitter: four batches in flight, on a simulated clock.
 struct VirtualGpu {
     double rows_per_s, starts_s;
     double busy_until_s = 0;
     std::int64_t done = 0;
-    std::deque<double> ends{};  // of the batches under way
+    std::deque<double> ends{};  // of the batches in flight
 
     double next_s() const { return ends.size() < 4 ? starts_s : ends.front(); }
 };
 
-/// Runs the queue empty; the time at which the last one ends.
+/// Empties the queue; returns the time at which the last worker finishes.
 double run(RowQueue& queue, std::vector<VirtualGpu>& gpus, std::int64_t batch) {
     for (;;) {
         const auto gpu =
@@ -86,7 +86,7 @@ TEST(RowQueue, who_comes_late_joins_in) {
     constexpr std::int64_t n = 100'000'000;
     RowQueue queue({0, n}, 2);
     std::vector<VirtualGpu> gpus{{2.5e8, 0}, {2.5e8, 0.2}};
-    const double end_s = run(queue, gpus, 1 << 18);  // 0.4 s alone; with the other one from 0.2 s on, 0.3 s
+    const double end_s = run(queue, gpus, 1 << 18);  // 0.4 s alone; 0.3 s with a second worker from 0.2 s on
     EXPECT_NEAR(end_s, 0.3, 0.01);
 }
 
@@ -98,7 +98,7 @@ TEST(RowQueue, what_comes_back_goes_to_the_next) {
     EXPECT_EQ(queue.left(), 70);
     lost.give_back();
     EXPECT_EQ(queue.left(), 90);
-    const RowRange again = other.take(100);  // in one piece with the rest
+    const RowRange again = other.take(100);  // merged with the rest
     EXPECT_EQ(again.first, 10);
     EXPECT_EQ(again.end, 100);
     EXPECT_EQ(lost.finished(), 10);
@@ -125,7 +125,7 @@ TEST(RowQueue, a_stop_and_a_close_end_the_waiting) {
     EXPECT_TRUE(queue.take(10).empty());
 }
 
-// Eight threads that draw, fail now and then, and wait: every row is finished once.
+// Eight threads that take rows, sometimes fail, and wait: every row is finished once.
 TEST(RowQueue, nothing_is_lost_and_nothing_done_twice) {
     constexpr std::int64_t n = 100'000;
     RowQueue queue({0, n}, 8);

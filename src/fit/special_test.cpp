@@ -1,4 +1,4 @@
-// The kernel's special functions against the standard library and Boost.
+// Tests of the kernel's special functions against the standard library and Boost.
 // SPDX-License-Identifier: MIT
 #define GLINT_ISA special_test
 #define GLINT_ISA_sse2 1

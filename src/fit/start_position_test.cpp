@@ -1,4 +1,4 @@
-// Fits start where the ROI says that its spot is.
+// Tests of start positions: fits start at x_start, y_start of the ROI.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using namespace glint::test;
 
 namespace {
 
-/// A molecule in the middle and a brighter one near the corner.
+/// A molecule at the centre and a brighter one near the corner.
 Rois crowded_roi() {
     Scene scene(9, 9, 10);
     scene.add_spot(3.8, 4.1, 1.0, 1500);

@@ -1,4 +1,4 @@
-// Counting a fit's work.
+// Counts operations and bytes of fits.
 // SPDX-License-Identifier: MIT
 #include "fit/weigh.hpp"
 
@@ -14,15 +14,16 @@
 namespace glint {
 namespace {
 
-constexpr double by_rule = 10'000;                       // fits; more go to a GPU where nothing was measured
-constexpr double iterations = 8, flops_of_a_pixel = 12;  // for each parameter; typical, and corrected by what runs take
+constexpr double by_rule = 10'000;  // fits; larger stacks go to a GPU as long as nothing has been measured
+constexpr double iterations = 8,
+                 flops_of_a_pixel = 12;  // per parameter; typical values, corrected by measured run times
 
 }  // namespace
 
 const offload::Operation& model_operation(std::string_view what, PsfModel model, int size, bool mapped,
                                           std::string_view unit, double rule_size) {
     static std::mutex mutex;
-    static std::map<std::string, std::optional<offload::Operation>> known;  // which stay where they are
+    static std::map<std::string, std::optional<offload::Operation>> known;  // a map keeps its elements' addresses
     const std::string name = fmt::format("{} {} {} px{}", what, name_of(model), size, mapped ? " mapped" : "");
     const std::lock_guard lock(mutex);
     auto& [key, operation] = *known.try_emplace(name).first;

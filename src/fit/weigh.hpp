@@ -1,4 +1,4 @@
-// Fits as the cost model sees them (offload/advisor.hpp): how much work a stack is.
+// The work of fits for the cost model (offload/advisor.hpp): operations and bytes of a stack.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,13 @@
 
 namespace glint {
 
-/// What is done with ROIs of one size by one model, as "fit GaussianXYNB 7 px": what was measured is kept by its name.
-/// `mapped`: each pixel has a camera value of its own. For any model and size, of static storage. Thread-safe.
+/// The kind of work, e.g. "fit GaussianXYNB 7 px": measured speeds are stored under this name. `mapped`: per-pixel
+/// camera values. `rule_size`: size above which a GPU is chosen where nothing has been measured. The result has static
+/// storage duration. Thread-safe.
 const offload::Operation& model_operation(std::string_view what, PsfModel model, int size, bool mapped,
                                           std::string_view unit, double rule_size);
 
-/// Rows [first, count) of `rois`, as the cost model sees them.
+/// The work of fitting rows [first, count) of `rois`.
 offload::Work fit_work(const RoiView& rois, std::int64_t first, PsfModel model, const FitOptions& options);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Kinds of work by model and ROI size.
+// Tests of the kinds of work, by model and ROI size.
 // SPDX-License-Identifier: MIT
 #include "fit/weigh.hpp"
 

@@ -17,7 +17,7 @@ struct AstigmaticXYZNB : ProductOfGaussians {
         axis(shape[0], psf.sy0_px, psf.gamma_um, psf.ay, psf.by, w.y, w.y_slope);
         return w;
     }
-    /// Evenly over the calibrated range, the middle of each of five parts.
+    /// The centres of five equal parts of the calibrated range.
     GLINT_INLINE void start(int k, Lane* shape) const {
         const Scalar part = (psf.z_max_um - psf.z_min_um) / start_candidates;
         shape[0] = splat(psf.z_min_um + (k + 0.5f) * part);
@@ -27,6 +27,7 @@ struct AstigmaticXYZNB : ProductOfGaussians {
     GLINT_INLINE void typical(Lane z_um, Lane* shape) const { shape[0] = z_um; }
 
   private:
+    /// Width along one axis and its derivative by z; the square is kept positive outside the calibrated range.
     GLINT_INLINE void axis(Lane z, Scalar s0, Scalar shift, Scalar a, Scalar b, Lane& sigma, Lane& slope) const {
         const Scalar per_um = 1.0f / psf.d_um;
         const Lane u = (z + shift) * per_um;

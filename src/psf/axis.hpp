@@ -1,4 +1,4 @@
-// The pixel-integrated Gaussian along one axis: value and derivatives per pixel (docs/theory.md, eq. 1.2).
+// The pixel-integrated Gaussian along one axis: E(i), dE/dx and dE/dsigma of each pixel (docs/theory.md, eq. 1.2).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,14 +6,17 @@
 
 namespace glint::GLINT_ISA {
 
-/// Walks the pixels of an axis from 0 up; each step costs one exponential.
+/// Evaluates the pixels of an axis in increasing order. Adjacent pixels share an edge, so each step evaluates erf and
+/// exp at the upper edge only, and both from one exponential (half_erf). The argument is v = u sqrt(log2 e), with u of
+/// eq. 1.2, because the exponential is computed as a power of 2. `with_width`: dE/dsigma is needed.
 template <bool with_width>
-struct AxisWalk {
+struct AxisProfile {
     Lane position, per_width, gauss_scale, width_scale;
-    Lane v, half, gauss;  // at the pixel's lower edge
+    Lane v, half, gauss;  // at the pixel's lower edge: argument, erf(u) / 2 and exp(-u^2)
 
-    /// Begins at pixel `first`.
-    GLINT_INLINE AxisWalk(Lane center_px, Lane sigma_px, Lane first = splat(0.0f)) {
+    /// Starts at pixel `first`. The scales contain the constants of eq. 1.2: 1 / sqrt(2), 1 / sqrt(2 pi) and 1 /
+    /// sqrt(pi).
+    GLINT_INLINE AxisProfile(Lane center_px, Lane sigma_px, Lane first = splat(0.0f)) {
         const Lane r = reciprocal(sigma_px);
         per_width = Scalar(0.7071067811865476) * sqrt_log2_e * r;
         gauss_scale = Scalar(0.3989422804014327) * r;
@@ -22,7 +25,7 @@ struct AxisWalk {
         v = (first - 0.5f - center_px) * per_width;
         half_erf(v, half, gauss);
     }
-    /// Pixel i (called with first, first + 1, ...): E, dE / d center, dE / d sigma.
+    /// Pixel i, to be called with first, first + 1, ...: E, dE/dcenter, dE/dsigma.
     GLINT_INLINE void next(int i, Lane& value, Lane& by_center, Lane& by_sigma) {
         next_at(splat(float(i)), value, by_center, by_sigma);
     }

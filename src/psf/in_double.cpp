@@ -1,4 +1,4 @@
-// The models' own code, compiled for double precision.
+// The PSF models, compiled for double precision, and a table of their functions by PsfModel.
 // SPDX-License-Identifier: MIT
 #define GLINT_ISA in_double
 #define GLINT_DOUBLE_LANE 1
@@ -33,7 +33,7 @@ void add_photons(const PsfNumbers<double>& numbers, const double* theta, int wid
     const Model psf{numbers};
     if constexpr (Model::separable) {
         const Widths w = psf.widths(theta + 4);
-        in_double::AxisWalk<false> along(theta[0], w.x), down(theta[1], w.y);
+        in_double::AxisProfile<false> along(theta[0], w.x), down(theta[1], w.y);
         std::vector<double> a(std::size_t(width), 0.0);
         double c, none;
         for (int i = 0; i < width; ++i) along.next(i, a[std::size_t(i)], none, none);

@@ -1,13 +1,18 @@
-// A lane: the number type of the kernel, one fit per element. On the CPU a SIMD register of the instruction set that
-// this file is compiled for (GLINT_ISA); in a GPU thread, and where that is simulated, a plain float
-// (GLINT_SCALAR_LANE), and outside the fit a double (GLINT_DOUBLE_LANE). The operators are the compiler's own, but for a mask's
-// "not".
+// Lane: the number type of the kernel, with one fit per element.
+//
+// - On the CPU a SIMD register of the instruction set that this file is compiled for (GLINT_ISA).
+// - In a GPU thread, real or simulated, a plain float (GLINT_SCALAR_LANE).
+// - Outside the fit a double (GLINT_DOUBLE_LANE): simulations, tables and the reference use the same models.
+//
+// GCC's vector extensions provide the operators for SIMD, so that one source serves all of them; only "not" of a mask
+// differs (`negate`). Branches on single lanes are impossible in SIMD: `select` takes one of two values per lane, `any`
+// and `all` test all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #if defined(__CUDACC__)
 #define GLINT_INLINE __device__ __forceinline__
-#define GLINT_NOINLINE __device__ __forceinline__  // no calls on a GPU: they would move registers to memory
+#define GLINT_NOINLINE __device__ __forceinline__  // a call on a GPU would spill registers to memory
 #define GLINT_TABLE static __device__ constexpr
 #define GLINT_UNROLL _Pragma("unroll")
 #define GLINT_UNROLL_BY(n) _Pragma(GLINT_TEXT(unroll n))
@@ -59,7 +64,7 @@ GLINT_INLINE Mask negate(Mask mask) { return !mask; }
 GLINT_INLINE Mask all_true() { return true; }
 GLINT_INLINE Mask all_false() { return false; }
 GLINT_INLINE bool any(Mask mask) { return mask; }
-GLINT_INLINE Lane rounded(Lane a) { return a; }  // what others need does not change a lane of one
+GLINT_INLINE Lane rounded(Lane a) { return a; }  // a single lane has no neighbours
 GLINT_INLINE Lane to_float(IntLane a) { return Lane(a); }
 GLINT_INLINE IntLane to_int(Lane a) { return IntLane(a); }  // towards zero
 #if defined(__CUDACC__)
@@ -70,7 +75,7 @@ GLINT_INLINE Lane max(Lane a, Lane b) { return fmaxf(a, b); }
 GLINT_INLINE Lane abs(Lane a) { return fabsf(a); }
 GLINT_INLINE Lane copy_sign(Lane size, Lane sign) { return copysignf(size, sign); }
 GLINT_INLINE Lane sqrt(Lane a) { return sqrtf(a); }
-// One instruction, exact to 1 ulp, where a division is a subroutine.
+// One instruction with an error of 1 ulp; a division is a subroutine on GPUs.
 GLINT_INLINE Lane reciprocal(Lane a) {
     Lane guess;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(a));
@@ -100,10 +105,11 @@ constexpr int lane_width = 4;
 using Scalar = float;
 using Lane = float __attribute__((vector_size(4 * lane_width)));
 using IntLane = int __attribute__((vector_size(4 * lane_width)));
-using Mask = IntLane;  // -1 where true, 0 where false: what comparing two lanes gives
+using Mask = IntLane;  // -1 where true, 0 where false: the result of a comparison
 
-/// The value itself: the compiler does not contract the product that it may be with what is added to it. For code that
-/// comes in two versions, of which other lanes choose one: a lane's result must not depend on its neighbours.
+/// The value, as a barrier against contraction: the compiler cannot fuse a product in `a` with a later addition. Needed
+/// where other lanes decide which of two versions of the code runs: a lane's result must not depend on its neighbours,
+/// bit for bit.
 GLINT_INLINE Lane rounded(Lane a) {
 #if defined(__x86_64__)
     asm("" : "+v"(a));
@@ -136,7 +142,7 @@ GLINT_INLINE IntLane to_int(Lane a) { return __builtin_convertvector(a, IntLane)
 GLINT_INLINE Lane min(Lane a, Lane b) { return _mm512_min_ps(a, b); }
 GLINT_INLINE Lane max(Lane a, Lane b) { return _mm512_max_ps(a, b); }
 GLINT_INLINE Lane sqrt(Lane a) { return _mm512_sqrt_ps(a); }
-// Two units cheaper than a division, which this width is bound by: 14 bits and one Newton step.
+// Cheaper than a division, which limits this width: an estimate to 14 bits and one Newton step.
 GLINT_INLINE Lane reciprocal(Lane a) {
     const Lane guess = _mm512_rcp14_ps(a);
     return guess * (2.0f - a * guess);

@@ -1,4 +1,4 @@
-// The numbers that a PSF model computes with, in pixels; the same for every instruction set and for a GPU.
+// The numbers of a PSF model in pixels; plain data, the same for every instruction set and for GPUs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@ namespace glint {
 
 constexpr int most_own_numbers = 4;
 
-/// A glint::Psf in pixels (z in micrometres), as float for the fit, as double for all else.
+/// A glint::Psf in pixels (z in micrometres); float for the fit, double for everything else.
 template <class Scalar>
 struct PsfNumbers {
     Scalar sigma_px, min_sigma_px, max_sigma_px;

@@ -1,4 +1,4 @@
-// The list of PSF models, and what they say of themselves.
+// The list of PSF models and their descriptions.
 // SPDX-License-Identifier: MIT
 #include "glint/psf.hpp"
 

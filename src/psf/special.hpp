@@ -1,5 +1,5 @@
-// The special functions of the kernel, for any lane: 2^x, log1p, the deviance, erf at pixel edges, the upper gamma
-// function. A lane of double precision takes the C library's.
+// The kernel's special functions for any Lane: 2^x, log1p, the deviance, erf and exp at pixel edges, the upper
+// incomplete gamma function. With double as Lane, the C library's.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,8 +20,8 @@ GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
 
 #else
 
-/// 2^x for x in [-126, 0] (below, the result of -126): the nearest power of 2, and degree 6 for the rest (Cephes;
-/// relative error 2e-7). On a GPU its own instruction.
+/// 2^x for x in [-126, 0]; below, the result for -126. The nearest integer power of 2, times a polynomial of degree 6
+/// for the rest (Cephes; relative error 2e-7). On a GPU one instruction.
 GLINT_INLINE Lane exp2_negative(Lane x) {
 #if defined(__CUDACC__)
     Lane power;
@@ -42,7 +42,8 @@ GLINT_INLINE Lane exp2_negative(Lane x) {
 #endif
 }
 
-/// log(1 + q) for q > -1, accurate for small q too. The mantissa is brought to [0.7, 1.4], then degree 9 (Cephes).
+/// log(1 + q) for q > -1, accurate also for small q. The mantissa is reduced to [0.7, 1.4], then a polynomial of degree
+/// 9 (Cephes).
 GLINT_INLINE Lane log1p(Lane q) {
     const Lane u = max(q + 1.0f, splat(1e-30f));
     const IntLane bits = bits_of(u) - 0x3f3504f3;  // sqrt(1/2)
@@ -63,10 +64,10 @@ GLINT_INLINE Lane log1p(Lane q) {
     return f + (p * f * f2 - 0.5f * f2 + kf * -2.12194440e-4f) + kf * 0.693359375f;
 }
 
-/// u log u - (u - 1) for u >= 0: half the deviance of d = u m, over m; without loss near 1.
+/// u log u - (u - 1) with u = 1 + q >= 0: half the deviance of d = u m, divided by m (eq. 4.1); accurate near u = 1.
 GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 #if defined(__CUDACC__)
-    // The GPU's own log2 is good to 2e-7 absolutely: enough from |q| = 0.05 on; below, the series to q^5.
+    // The GPU's log2 has an absolute error of 2e-7: sufficient from |q| = 0.05 on; below, the series to q^5.
     float log2;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log2) : "f"(max(u, 1e-30f)));
     const float series = ((q * (-1.0f / 20) + 1.0f / 12) * q - 1.0f / 6) * q + 0.5f;
@@ -76,8 +77,8 @@ GLINT_INLINE Lane deviance_term(Lane u, Lane q) {
 #endif
 }
 
-/// 0.5 erf(u) and exp(-u^2) from one power of 2 (Abramowitz and Stegun 7.1.26, |error| < 1.5e-7), at v = u sqrt(log2
-/// e).
+/// erf(u) / 2 and exp(-u^2) at v = u sqrt(log2 e), from one power of 2 (Abramowitz and Stegun 7.1.26, |error| <
+/// 1.5e-7).
 GLINT_INLINE void half_erf(Lane v, Lane& half, Lane& gauss) {
     const Lane t = reciprocal(abs(v) * (0.3275911f / sqrt_log2_e) + 1.0f);
     gauss = exp2_negative(-v * v);
@@ -105,7 +106,8 @@ GLINT_INLINE Lane upper_gamma(Lane a, Lane x) {
     c0 = c0 * eta - 1.481481481e-2f, c1 = c1 * eta + 2.645502646e-3f;
     c0 = c0 * eta + 8.333333333e-2f, c1 = c1 * eta - 3.472222222e-3f;
     c0 = c0 * eta - 3.333333333e-1f, c1 = c1 * eta - 1.851851852e-3f;
-    // The series hold near eta = 0, where the definitions cancel; far from it the definitions.
+    // The series are used near eta = 0, where the definitions of c0 and c1 suffer from cancellation; elsewhere the
+    // definitions.
     const Mask far = abs(eta) > 1.0f;
     const Lane r_eta = 1.0f / select(far, eta, splat(1.0f));
     const Lane r_mu = 1.0f / select(far, mu, splat(1.0f));

@@ -1,4 +1,4 @@
-// The plot of an astigmatic calibration: widths with their errors, the curve, axes with numbers.
+// Plots an astigmatic calibration: widths with their errors, the curve, axes with labels.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -18,11 +18,11 @@ constexpr int left = 100, right = 770, top = 50, bottom = 480;  // the frame aro
 constexpr int text_scale = 2, tick_length = 6;
 constexpr Rgb black{20, 20, 20}, grey{225, 225, 225}, red{200, 40, 40}, blue{30, 80, 200};
 
-/// Numbers along one axis: a range of data on a range of pixels.
+/// One axis of the plot: maps a range of data to a range of pixels.
 struct Axis {
     double low, high;
     int from, to;
-    double tick;  ///< distance of two numbers: 1, 2 or 5 times a power of ten
+    double tick;  ///< distance between labels: 1, 2 or 5 times a power of ten
 
     double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };

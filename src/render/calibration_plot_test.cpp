@@ -1,4 +1,4 @@
-// The plot of a calibration: points and curve where the axes say, nothing broken by an empty one.
+// Tests of the calibration plot: points and curve at the right pixels; an empty calibration.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The size of a picture, checked before any memory is asked for.
+// The geometry of a picture, checked before memory is allocated.
 // SPDX-License-Identifier: MIT
 #include "render/canvas.hpp"
 
@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-/// Camera pixels that hold all finite positions, from pixel 0.
+/// Number of camera pixels from 0 that contain all finite positions.
 double extent(const std::vector<float>& positions_px) {
     double largest = 0;
     for (float position : positions_px)
@@ -59,7 +59,7 @@ Canvas::Canvas(const Localizations& localizations, const RenderOptions& options)
     const bool sized = localizations.width > 0 && localizations.height > 0;
     const double columns = sized ? localizations.width : extent(localizations.x_px);
     const double rows = sized ? localizations.height : extent(localizations.y_px);
-    // The nudge keeps 128 * (100 / 10) from becoming 1281 by rounding.
+    // The small offset keeps 128 * (100 / 10) from being rounded up to 1281.
     const double wide = std::max(std::ceil(columns * scale_ - 1e-6), 1.0);
     const double high = std::max(std::ceil(rows * scale_ - 1e-6), 1.0);
     if (const double edge = std::max(wide, high); edge > options.max_edge_px)

@@ -1,4 +1,4 @@
-// Where a picture's pixels lie on the camera's, and localizations as dots on it.
+// The mapping from camera pixels to picture pixels, and localizations as dots in picture pixels.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint {
 
-/// A localization in picture pixels from the picture's edge; a width of 0 is a dot of one pixel.
+/// A localization in picture pixels, measured from the picture's edge; a width of 0 fills one pixel.
 struct Dot {
     double x = 0, y = 0, sigma_x = 0, sigma_y = 0;
 };
@@ -25,7 +25,7 @@ class Canvas {
     int height() const { return height_; }
     double pixel_size_nm() const { return localizations_.pixel_size_nm / scale_; }  ///< of a picture pixel; 0: unknown
 
-    /// Localization k, or nothing when it is not finite or outside the picture.
+    /// Localization k, or nothing if it is not finite or outside the picture.
     std::optional<Dot> dot(std::size_t k) const;
     std::size_t count() const { return localizations_.size(); }
 

@@ -1,4 +1,4 @@
-// Colour maps from a few knots each, interpolated between.
+// Colour maps, interpolated between a few knots.
 // SPDX-License-Identifier: MIT
 #include "render/colormap.hpp"
 
@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 /// Evenly spaced colours of six hexadecimal digits. inferno, magma and viridis: every fifth of the 256 colours that
-/// Nathaniel Smith and Stefan van der Walt gave into the public domain (CC0). cividis (Nunez et al., PLOS ONE 13,
+/// Nathaniel Smith and Stefan van der Walt released into the public domain (CC0). cividis (Nunez et al., PLOS ONE 13,
 /// e0199239 (2018)) and turbo (Mikhailov, Google AI blog (2019)): least-squares fits to their colours.
 struct Knots {
     std::string_view name, rgb;

@@ -1,4 +1,4 @@
-// Perceptual colours for numbers from 0 to 1.
+// Perceptual colour maps for values from 0 to 1.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,12 +10,12 @@ namespace glint {
 
 using Rgb = std::array<std::uint8_t, 3>;
 
-/// A colour map of 256 steps, as matplotlib's of the same name to within 5 of 255.
+/// A colour map of 256 steps, equal to matplotlib's of the same name within 5 of 255.
 class Colormap {
   public:
     /// Throws OptionError for an unknown name and lists the known ones.
     explicit Colormap(std::string_view name);
-    /// The colour of a value; below 0 and above 1 are as 0 and 1, NaN as 0.
+    /// The colour of a value, clamped to 0..1; NaN as 0.
     Rgb operator()(double value) const;
 
   private:

@@ -1,4 +1,4 @@
-// Circles and letters on a picture.
+// Draws circles and text on a picture.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ void set_pixel(RgbPicture& picture, std::int64_t x, std::int64_t y, const std::u
     std::memcpy(picture.at(int(x), int(y)), rgb, 3);
 }
 
-/// The whole numbers of [low, high] that lie in [0, end), as a half-open range.
+/// The integers of [low, high] within [0, end), as a half-open range.
 std::pair<int, int> clipped(double low, double high, int end) {
     return {int(std::clamp(std::floor(low), 0.0, double(end))), int(std::clamp(std::ceil(high) + 1, 0.0, double(end)))};
 }

@@ -1,4 +1,4 @@
-// Colour maps, letters, circles and the scale bar, pixel by pixel.
+// Tests of colour maps, text, circles and the scale bar, pixel by pixel.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ constexpr std::uint8_t white[3] = {255, 255, 255};
 
 RgbPicture black(int width, int height) { return {width, height, 0, std::vector<std::uint8_t>(3 * width * height, 0)}; }
 
-/// The picture as text, # where it is lit.
+/// The picture as text, with # for lit pixels.
 std::string lit(RgbPicture picture) {
     std::string text;
     for (int y = 0; y < picture.height; ++y, text += '\n')

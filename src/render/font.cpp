@@ -1,4 +1,4 @@
-// The letters of the 5x7 font.
+// The characters of the 5x7 font.
 // SPDX-License-Identifier: MIT
 #include "render/font.hpp"
 

@@ -1,4 +1,4 @@
-// Localizations to densities, densities to colours.
+// Renders localizations to densities, and densities to colours.
 // SPDX-License-Identifier: MIT
 #include "glint/render.hpp"
 
@@ -18,7 +18,7 @@
 namespace glint {
 namespace {
 
-/// The value that a share of `values` (not empty) lies below; reorders them.
+/// The quantile of `values` (not empty); reorders them.
 float quantile(std::vector<float>& values, double share) {
     const auto k = std::ptrdiff_t(std::clamp(share, 0.0, 1.0) * double(values.size() - 1));
     std::nth_element(values.begin(), values.begin() + k, values.end());
@@ -76,9 +76,9 @@ RgbPicture colored_by_z(const Localizations& localizations, const RenderOptions&
             "the localizations have no z to colour by: fit them with AstigmaticXYZNB, or colour by density");
     const Colormap colormap(options.colormap.empty() ? "turbo" : options.colormap);
     const auto [low, high] = z_range(localizations, options);
-    // NaN stays NaN, which leaves a localization out of both sums.
+    // A NaN weight excludes a localization from both sums.
     std::vector<float> hue(localizations.z_nm), one(hue);
-    // Turbo is nearly black at both ends, where brightness is to mean density.
+    // Turbo is nearly black at both ends, but brightness represents density: these parts are not used.
     const double margin = options.colormap.empty() ? 0.1 : 0;
     for (float& z : hue) z = float(margin + (1 - 2 * margin) * std::clamp((z - low) / (high - low), 0.0, 1.0));
     for (float& z : one) z = std::isfinite(z) ? 1 : z;

@@ -1,4 +1,4 @@
-// Densities: every localization counted once, where it is, as wide as it says, the same for any number of threads.
+// Tests of densities: each localization sums to one, at its position, with its width, for any number of threads.
 // SPDX-License-Identifier: MIT
 #include "glint/render.hpp"
 

@@ -1,4 +1,4 @@
-// Choosing, labelling and drawing the scale bar.
+// Chooses the length of the scale bar, labels and draws it.
 // SPDX-License-Identifier: MIT
 #include "render/scale_bar.hpp"
 

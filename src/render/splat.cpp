@@ -1,4 +1,4 @@
-// Bands of rows, each with the list of dots that touch it, summed in the table's order.
+// Sums dots in parallel over bands of rows; each band adds its dots in the table's order.
 // SPDX-License-Identifier: MIT
 #include "render/splat.hpp"
 
@@ -15,9 +15,9 @@ namespace glint {
 namespace {
 
 constexpr int band_rows = 32;
-constexpr double reach = 4;  // widths; the tails beyond are given to the outermost pixels
+constexpr double reach = 4;  // in widths; the outermost pixels receive the tails beyond
 
-/// The normal distribution function by table: linear interpolation, error below 5e-7.
+/// The normal distribution function from a table with linear interpolation; error below 5e-7.
 class NormalCdf {
   public:
     NormalCdf() {
@@ -35,8 +35,8 @@ class NormalCdf {
     std::array<float, 2 * limit * steps + 1> table_{};
 };
 
-/// The pixels of one axis that a dot touches, and its share in each; shares sum to 1 but for what the picture's edge
-/// cuts off.
+/// The pixels of one axis that a dot covers, and the fraction in each; fractions sum to 1, minus the part outside the
+/// picture.
 struct Profile {
     int first = 0;
     std::vector<float> shares;
@@ -57,7 +57,7 @@ struct Profile {
     }
 };
 
-/// For each band the dots that touch it, in ascending order, one list after the other.
+/// The dots that touch each band, in ascending order; concatenated lists.
 struct Bands {
     std::vector<std::size_t> begin;
     std::vector<std::size_t> dots;

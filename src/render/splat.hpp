@@ -1,4 +1,4 @@
-// Dots summed into a float image, the same bytes for any number of threads.
+// Sums dots into a float image, with identical results for any number of threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace glint {
 
-/// The sum of all dots, each a Gaussian integrated over pixels with an area of its weight (docs/theory.md, equation
-/// 8.1). `weights`: one a localization, NaN to leave it out; empty: all 1.
+/// The sum of all dots, each a Gaussian integrated over pixels, multiplied by its weight (docs/theory.md, eq. 8.1).
+/// `weights`: one per localization, NaN to exclude it; empty: all 1.
 std::vector<float> splat(const Canvas& canvas, std::span<const float> weights);
 
 }  // namespace glint

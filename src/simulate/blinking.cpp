@@ -8,12 +8,12 @@
 namespace glint {
 namespace {
 
-/// A molecule is on for longer than this with a probability of e^-30.
+/// In mean on-times; longer on-times have a probability of e^-30.
 std::int64_t longest_on(const SimulateOptions& options) {
     return options.on_frames > 1 ? std::int64_t(std::ceil(30 * options.on_frames)) : 1;
 }
 
-/// Adds one molecule's emissions that fall into frames [first, end).
+/// Adds one molecule's emissions in frames [first, end).
 void add_molecule(const SimulateOptions& options, const Scene& scene, std::int64_t born, std::uint32_t number,
                   std::int64_t first, std::int64_t end, std::vector<Emission>& out) {
     Random random(options.seed, Stream::molecule, std::uint64_t(born), number);

@@ -1,4 +1,4 @@
-// Which molecules are on in which frames.
+// Blinking: which molecules are on in which frames (docs/theory.md, eq. 7.4).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace glint {
 
-/// A molecule in one frame that it is on in.
+/// One molecule in one frame in which it is on.
 struct Emission {
     std::int64_t frame = 0;
     Place place;
     double photons = 0;
 };
 
-/// The emissions of frames [first, first + count), by frame and then in the order the molecules turned on. A
-/// function of options and seed alone: molecules are counted by the frame in which they turn on, frames
-/// before the movie's start included, so no frame needs those before it (docs/theory.md, section 7).
+/// The emissions of frames [first, first + count), by frame and then in the order in which the molecules turned on. A
+/// function of options and seed only: random streams are indexed by the frame in which a molecule turns on, including
+/// frames before the movie's start, so frames can be generated independently (docs/theory.md, section 7).
 std::vector<Emission> emissions(const SimulateOptions& options, const Scene& scene, std::int64_t first,
                                 std::int64_t count);
 

@@ -1,4 +1,4 @@
-// Microtubules: hollow filaments 25 nm wide that cross the field in gentle curves.
+// Simulated microtubules: hollow filaments with a diameter of 25 nm along curves through the field.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -13,13 +13,13 @@ namespace {
 constexpr double pi = std::numbers::pi;
 constexpr double radius_nm = 12.5;
 
-/// A straight piece of a filament, inside the field.
+/// A straight segment of a filament inside the field.
 struct Segment {
     Place from, to;
-    double end_px = 0;  ///< length of all pieces up to this one's end
+    double end_px = 0;  ///< cumulative length of the segments up to this one's end
 };
 
-/// A filament's course: a line through the field with two sine bends, undulating in z; t from 0 to 1.
+/// A filament's path: a line through the field with two sine bends, undulating in z; t from 0 to 1.
 struct Course {
     double x, y, angle, length, bend[2], bend_phase[2], depth_um, depth_cycles, depth_phase;
 
@@ -50,7 +50,7 @@ class Microtubules : public Scene {
         Random random(options.seed, Stream::structure, 0);
         const double field_um = std::sqrt(double(options.width) * options.height) * options.pixel_size_nm / 1000;
         const int filaments = int(std::clamp(std::round(field_um / 1.5), 3.0, 40.0));
-        for (int k = 0; k < filaments; ++k)  // one to each range of angles, so that they cross
+        for (int k = 0; k < filaments; ++k)  // one per range of angles, so that they cross
             add(Course(options, pi * k / filaments, pi * (k + 1) / filaments, random));
         if (segments_.empty()) add_segment({0, 0, 0}, {options.width - 1.0, options.height - 1.0, 0});
     }

@@ -1,4 +1,4 @@
-// Philox4x32-10, the counter-based random bits (Salmon et al., SC11, doi:10.1145/2063384.2063405).
+// The counter-based random number generator Philox4x32-10 (Salmon et al., SC11, doi:10.1145/2063384.2063405).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace glint {
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
-/// 128 random bits that depend on counter and key alone: any place of any stream without those before it.
+/// 128 random bits as a function of counter and key: random access to any position of any stream.
 constexpr PhiloxCounter philox(PhiloxCounter c, PhiloxKey key) {
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];

@@ -1,4 +1,4 @@
-// Uniform, normal, Poisson, gamma and geometric numbers from Philox bits.
+// Uniform, normal, Poisson, gamma and geometric variates from Philox bits.
 // SPDX-License-Identifier: MIT
 #include "simulate/random.hpp"
 
@@ -16,7 +16,7 @@ constexpr auto reciprocals = [] {
     return table;
 }();
 
-/// log(k!), by Stirling's series (error below 1e-13 from k = 10) or a table; std::lgamma writes a global.
+/// log(k!), by Stirling's series (error below 1e-13 from k = 10) or a table; std::lgamma is not thread-safe.
 double log_factorial(double k) {
     constexpr double table[] = {0,
                                 0,

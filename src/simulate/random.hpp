@@ -1,4 +1,4 @@
-// Streams of random numbers that can be started anywhere, and the distributions of a camera.
+// Random streams with random access, and the distributions of a camera's noise (docs/theory.md, section 7).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,27 +9,27 @@
 
 namespace glint {
 
-/// What a stream is for, so that no two uses of one seed share numbers.
+/// The purpose of a stream, so that different uses of one seed are independent.
 enum class Stream : std::uint32_t { structure, births, molecule, ring, frame_noise, roi_truth, roi_place, roi_noise };
 
-/// The numbers of one stream: (seed, stream, index) name it, and nothing else does. Cheap to make; not shared
-/// between threads. The same on any machine but for the last bit of its C library's exp, log, sin and cos.
+/// The numbers of one stream, determined by (seed, stream, index) only. Cheap to construct; not thread-safe. The same
+/// on any machine, except for the last bit of the C library's exp, log, sin and cos.
 class Random {
   public:
-    /// `sub` tells apart up to 2^24 streams of one index.
+    /// `sub` distinguishes up to 2^24 streams of one index.
     Random(std::uint64_t seed, Stream stream, std::uint64_t index, std::uint32_t sub = 0);
 
     /// Uniform in the open interval (0, 1), 52 bits.
     double uniform();
     /// Uniform in (low, high).
     double uniform(double low, double high) { return low + (high - low) * uniform(); }
-    /// Standard normal (Box and Muller).
+    /// Standard normal (Box-Muller).
     double normal();
-    /// Poisson, exact: inversion below a mean of 10, Hormann's transformed rejection PTRS (1993) from there.
+    /// Poisson, exact: inversion below a mean of 10, Hormann's transformed rejection PTRS (1993) above.
     double poisson(double mean);
-    /// Gamma of scale 1 (Marsaglia and Tsang 2000); shape >= 1, or 0, which gives 0.
+    /// Gamma variate of scale 1 (Marsaglia and Tsang 2000); shape >= 1, or 0, which gives 0.
     double gamma(double shape);
-    /// Number of trials up to the first success, 1, 2, ...; `mean` >= 1.
+    /// Geometric: number of trials up to the first success, 1, 2, ...; `mean` >= 1.
     double geometric(double mean);
 
   private:

@@ -1,4 +1,4 @@
-// Random numbers: published Philox answers, and each distribution against its own mathematics.
+// Tests of random numbers: published Philox vectors, and each distribution against its exact probabilities.
 // SPDX-License-Identifier: MIT
 #include "simulate/random.hpp"
 
@@ -83,7 +83,7 @@ TEST(Random, uniform_and_normal_have_their_moments) {
     EXPECT_NEAR(fourth.mean, 3, 4 * std::sqrt(96.0 / n));
 }
 
-// Means on both sides of the change of method, and in the far tails of each.
+// Means on both sides of the change of method, and far from it.
 TEST(Random, poisson_follows_its_distribution) {
     std::uint64_t index = 0;
     for (double mean : {0.01, 0.7, 5.0, 9.99, 10.0, 11.5, 37.0, 400.0}) {
@@ -113,7 +113,7 @@ TEST(Random, gamma_has_its_moments) {
     EXPECT_EQ(Random(1, Stream::births, 1).gamma(0), 0);
 }
 
-// Gamma of shape 1 is the exponential distribution: its tail is known everywhere.
+// A gamma distribution of shape 1 is exponential, whose tail has a closed form.
 TEST(Random, gamma_of_shape_one_is_exponential) {
     const int n = 200000;
     Random random(11, Stream::frame_noise, 1);

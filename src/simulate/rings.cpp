@@ -1,4 +1,4 @@
-// Rings of eight corners, as nuclear pores show them: 55 nm radius, one in each cell of a jittered grid.
+// Simulated rings of eight corners, like nuclear pores: radius 55 nm, one per cell of a jittered grid.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@ namespace glint {
 namespace {
 
 constexpr double radius_nm = 55;
-constexpr double cell_nm = 350, jitter_nm = 80;  // neighbours stay further apart than a ring is wide
-constexpr double label_nm = 4;                   // a label's distance from its corner, standard deviation
+constexpr double cell_nm = 350, jitter_nm = 80;  // adjacent rings never overlap
+constexpr double label_nm = 4;                   // standard deviation of a label's distance from its corner
 constexpr int corners = 8;
 
 class Rings : public Scene {

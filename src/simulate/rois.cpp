@@ -1,4 +1,4 @@
-// Regions of interest with known truth, as a fit receives them.
+// Simulates regions of interest with known truth.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
@@ -33,7 +33,7 @@ void require(const RoiSimulation& options) {
         throw OptionError("the spread of positions and of z must be finite");
 }
 
-/// The camera over its whole sensor (or over one ROI when it has no maps), which checks its values too.
+/// The camera over its whole sensor, or over one ROI if it has no maps; the constructor checks its values.
 CameraView whole_sensor(Camera& camera, int roi_size) {
     camera.roi_x = camera.roi_y = 0;
     if (!camera.has_maps()) return {camera, roi_size, roi_size};
@@ -43,7 +43,7 @@ CameraView whole_sensor(Camera& camera, int roi_size) {
     return {camera, camera.sensor_width, camera.sensor_height};
 }
 
-/// Makes ROI after ROI into columns that were sized before; safe to call for different k at once.
+/// Generates ROIs into preallocated columns; thread-safe for different k.
 class RoiMaker {
   public:
     RoiMaker(const RoiSimulation& options, const Psf& psf, double pixel_size_um, const Camera& camera)
@@ -90,7 +90,8 @@ class RoiMaker {
     }
 
   private:
-    /// Draws ROI k's parameters; the spot is made of the rounded values, so that the truth is exact.
+    /// Draws the parameters of ROI k; the spot is computed from the values rounded to float, so that the truth is
+    /// exact.
     Spot draw_truth(std::size_t k, Truth& truth) const {
         Random random(options_.seed, Stream::roi_truth, k);
         const double centre = (options_.size - 1) / 2.0, spread = options_.spread_px;
@@ -105,7 +106,7 @@ class RoiMaker {
         return spot;
     }
 
-    /// The sensor pixel under ROI k's first one: anywhere on the maps.
+    /// The sensor pixel of ROI k's pixel (0, 0): a random position on the maps.
     std::size_t place(std::size_t k) const {
         if (!camera_.has_maps()) return 0;
         Random random(options_.seed, Stream::roi_place, k);

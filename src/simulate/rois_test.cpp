@@ -1,4 +1,4 @@
-// Simulated ROIs: mean and variance of their pixels, for each camera and model.
+// Tests of simulated ROIs: mean and variance of their pixels, for each camera and model.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using Truth = std::array<std::vector<float>, max_parameters>;
 constexpr double pixel_um = 0.1;
 const Psf fixed{PsfModel::GaussianXYNB, 0.13, {}};
 
-/// The same molecule n times: every pixel has one mean.
+/// The same molecule n times, so that a pixel has the same mean in all ROIs.
 RoiSimulation same_molecule(std::size_t n) {
     return {.size = 9, .count = n, .photons_min = 800, .photons_max = 800, .background = 6, .spread_px = 0, .seed = 3};
 }

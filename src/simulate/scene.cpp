@@ -1,4 +1,4 @@
-// Molecules spread at random, and the choice of structure.
+// Uniformly distributed molecules, and the selection of a structure.
 // SPDX-License-Identifier: MIT
 #include "simulate/scene.hpp"
 

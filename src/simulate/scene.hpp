@@ -1,4 +1,4 @@
-// What molecules sit on: microtubules, rings, or nothing.
+// The structures on which simulated molecules lie: microtubules, rings, or none.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,26 +9,26 @@
 
 namespace glint {
 
-/// Where a molecule is; within the centres of the field's outermost pixels, z within the options' range.
+/// The position of a molecule: within the centres of the field's outermost pixels, z within the options' range.
 struct Place {
     double x_px = 0, y_px = 0, z_um = 0;
 };
 
-/// A structure to draw places from. Immutable; safe to share between threads.
+/// A structure from which positions are drawn. Immutable; safe to share between threads.
 class Scene {
   public:
     virtual ~Scene() = default;
     virtual Place draw(Random& random) const = 0;
 };
 
-/// The structure that the options name, laid out by their seed (docs/theory.md, section 7).
+/// The structure that the options select, generated from their seed (docs/theory.md, section 7).
 std::unique_ptr<Scene> make_scene(const SimulateOptions& options);
 
-/// The makers behind it.
+/// The individual structures.
 std::unique_ptr<Scene> make_microtubules(const SimulateOptions& options);
 std::unique_ptr<Scene> make_rings(const SimulateOptions& options);
 
-/// The nearest place within the field and the range of z.
+/// Clamps a position to the field and the range of z.
 Place within(const SimulateOptions& options, Place place);
 
 }  // namespace glint

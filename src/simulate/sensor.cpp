@@ -1,4 +1,4 @@
-// Shot noise, multiplication noise, read noise, and the conversion to counts.
+// Simulates shot noise, electron multiplication, read noise and the conversion to counts.
 // SPDX-License-Identifier: MIT
 #include "simulate/sensor.hpp"
 

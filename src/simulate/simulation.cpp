@@ -1,4 +1,4 @@
-// A movie with known truth, any frame of it at any time.
+// Simulation: a movie with known truth and random access to its frames.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>

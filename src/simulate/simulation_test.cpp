@@ -1,4 +1,4 @@
-// Simulated movies: independent of how they are read, true to their truth, and on their structures.
+// Tests of simulated movies: independent of the order of reading, consistent with their truth, and on their structures.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ const std::uint16_t* counts(const FrameBlock& block, int frame) {
     return reinterpret_cast<const std::uint16_t*>(block.frame(frame));
 }
 
-/// The mean photoelectrons that truth and model give a frame.
+/// The expected photoelectrons of a frame, from its truth.
 std::vector<double> mean_of(const SimulateOptions& options, const Localizations& truth) {
     std::vector<double> mean(std::size_t(options.width) * options.height, options.background);
     for (std::size_t k = 0; k < truth.size(); ++k)
@@ -95,7 +95,7 @@ TEST(Simulation, counts_have_the_mean_and_noise_of_model_and_camera) {
 TEST(Simulation, astigmatic_truth_has_the_z_that_was_drawn) {
     SimulateOptions options = small();
     options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_um = 0.13, .sy0_um = 0.13, .gamma_um = 0.2, .d_um = 0.4}};
-    options.photons_min = options.photons_max = 1e6;  // the model's error, if any, would rise above the noise
+    options.photons_min = options.photons_max = 1e6;  // so bright that an error of the model would exceed the noise
     const Simulation simulation(options, plain_camera());
     FrameBlock block;
     simulation.read(0, 20, block);

@@ -1,4 +1,4 @@
-// Mostly the pixel-integrated Gaussian: products of differences of erf.
+// Adds the expected photoelectrons of a spot: for separable models, products of differences of erf (eq. 1.2).
 // SPDX-License-Identifier: MIT
 #include "simulate/spot.hpp"
 
@@ -11,7 +11,8 @@
 namespace glint {
 namespace {
 
-/// The pixels [first, first + fractions.size()) along one axis that a spot reaches, and its share in each.
+/// The pixels [first, first + fractions.size()) of one axis within the cut-off, and the fraction of the photons in
+/// each.
 struct Profile {
     int first = 0;
     std::vector<double> fractions;
@@ -31,7 +32,7 @@ struct Profile {
     }
 };
 
-/// Of a model that is no product: its pixels one by one, in the same window.
+/// For a model that does not separate: pixel by pixel, in the same window.
 void add_picture(const Spot& spot, int left, int top, int columns, int rows, int width, std::span<double> image) {
     std::array<double, 4 + most_shape_parameters> theta{spot.x_px, spot.y_px, spot.photons, 0};
     std::copy(spot.shape.begin(), spot.shape.end(), theta.begin() + 4);
@@ -51,7 +52,7 @@ Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, d
 }
 
 void add_spot(const Spot& spot, int width, int height, std::span<double> image) {
-    thread_local Profile across, down;  // keep their capacity: a frame holds many spots
+    thread_local Profile across, down;  // to reuse their memory for the many spots of a frame
     const PsfWidths widths = spot.psf.widths(spot.shape.data());
     across.set(spot.x_px, widths.x_px, width);
     down.set(spot.y_px, widths.y_px, height);

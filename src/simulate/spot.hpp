@@ -1,4 +1,4 @@
-// One molecule's light on the pixels, in double precision.
+// The expected signal of one molecule, in double precision.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// A molecule as the camera sees it; pixels, the centre of pixel (0, 0) at 0.
+/// A molecule's parameters; positions in pixels, with the centre of pixel (0, 0) at 0.
 struct Spot {
     double x_px, y_px;
     double photons;
@@ -17,11 +17,11 @@ struct Spot {
     std::array<double, most_shape_parameters> shape{};  ///< the model's parameters after x, y, photons and bg
 };
 
-/// A spot of this model, of the shape that is typical so far from the focus.
+/// A spot of this model with its typical shape at z.
 Spot make_spot(const Psf& psf, double pixel_size_um, double x_px, double y_px, double z_um, double photons);
 
-/// Adds the spot's mean photoelectrons to an image (height rows of width), up to six widths from its centre
-/// (docs/theory.md, equation 7.1).
+/// Adds the spot's expected photoelectrons to an image of height x width pixels, up to six widths from its centre (eq.
+/// 7.1).
 void add_spot(const Spot& spot, int width, int height, std::span<double> image);
 
 }  // namespace glint

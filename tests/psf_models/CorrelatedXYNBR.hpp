@@ -1,5 +1,6 @@
-// CorrelatedXYNBR: a Gaussian whose axes lie along the diagonals, with a free correlation r of x and y. A model for tests: it is no
-// product of Gaussians along x and y, so the kernel asks it for rows. Sampled in the middle of each pixel, not integrated.
+// CorrelatedXYNBR: a Gaussian with axes along the diagonals and a free correlation r of x and y. A model for tests of
+// the row path (`AnyShape`), since it is not a product of Gaussians along x and y. Sampled at pixel centres, not
+// integrated.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-"""CPU or GPU: operations on arrays, each done where it is done sooner on this machine, at this time.
+"""Array operations on the CPU or a GPU, whichever is expected to finish first on this machine at the moment.
 
     >>> import numpy as np
     >>> a = np.ones((4, 5), np.float32)
@@ -7,9 +7,9 @@
     >>> glint.offload.decide("matmul", a.shape, a.T.shape).choice
     'cpu'
 
-Operations take NumPy arrays (views with strides too), glint.gpu.DeviceArray, and whatever speaks DLPack (PyTorch, CuPy). A
-GPU is leased when the first operation goes there, and given back by `close()`, or at the end of the process. Functions of other
-libraries are never replaced: `accelerate(np.matmul)` makes a function of its own.
+Operations accept NumPy arrays (also strided views), glint.gpu.DeviceArray, and arrays that support DLPack (PyTorch, CuPy). A
+GPU is leased when the first operation runs on it, and released by `close()`, or at the end of the process. Functions of other
+libraries are never replaced: `accelerate(np.matmul)` returns a new function.
 """
 # SPDX-License-Identifier: MIT
 from .accelerated import Accelerated, accelerate

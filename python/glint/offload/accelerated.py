@@ -1,4 +1,4 @@
-"""Functions that run where they are done sooner: NumPy's, and pairs of the caller's."""
+"""Functions that run on the faster side: NumPy's functions, and pairs of user functions for CPU and GPU."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .sessions import Session, session_or_default
 
 
 class _Unsupported(Exception):
-    """Why NumPy itself is called."""
+    """The reason why NumPy itself is called."""
 
 
 @dataclasses.dataclass(frozen=True)
 class NumPyItself:
-    """In place of a Decision where NumPy does it."""
+    """Stands for a Decision if NumPy itself is called."""
 
     reason: str
     choice: str = "numpy"
@@ -36,17 +36,17 @@ class NumPyItself:
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """A call that glint can do: the work it is, and how."""
+    """A call that glint supports: its work for the cost model, and how to run it."""
 
     work: Callable
     run: Callable
 
 
 class Accelerated:
-    """What `accelerate()` returns: call it as the function it stands for.
+    """The result of `accelerate()`: call it like the original function.
 
-    `explain(*arguments)` says where that call would be done and why, and `decide(*arguments)` the same sooner, without the
-    size at which that changes; they do nothing.
+    `explain(*arguments)` tells where that call would run and why; `decide(*arguments)` is the same, but faster and without
+    the size at which the choice changes. Neither runs the function.
     """
 
     def __init__(self, function, plan, session):
@@ -82,21 +82,21 @@ class Accelerated:
 def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation: str | None = None,
                size_of: Callable | None = None, unit: str = "elements", flops_power: float = 1, bytes_power: float = 1,
                rule_size: float = 0, work: Callable | None = None, session: Session | None = None) -> Accelerated:
-    """A function that runs where it is done sooner. Nothing is replaced: NumPy's own function stays as it is.
+    """Returns a function that runs on the faster side. NumPy's own function is not replaced.
 
     With one function: NumPy's matmul, dot, fft.fft, ifft, fft2, ifft2, rfft, irfft, linalg.svd, sum, mean, min, max and arithmetic
-    ufuncs; or an Expression, or a function that makes one. Signatures and results are NumPy's, also for DeviceArrays. What
-    glint does not do (other dtypes than float32 and float64, other axes, `where=`, ...) NumPy itself does;
-    `.explain(...)` says so. Of float32 transforms are complex64, as from NumPy 2 on; warnings of ufuncs are not given.
+    ufuncs; or an Expression, or a function that returns one. Signatures and results are NumPy's, also for DeviceArrays. Calls
+    that glint does not support (other dtypes than float32 and float64, other axes, `where=`, ...) are passed to NumPy;
+    `.explain(...)` says so. Transforms of float32 are complex64, as from NumPy 2 on; ufuncs give no warnings.
 
-    With two: `function` on the CPU and `on_gpu`, which do the same with the same arguments, on_gpu with CuPy, PyTorch or
-    anything else. It runs while the session has a GPU on lease. Where it fails for lack of memory, the CPU does it.
-        operation: the name under which times are learned; by default the function's.
+    With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with CuPy,
+    PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is used.
+        operation: the name under which run times are stored; by default the function's.
         size_of: its size from the arguments, in `unit`; by default the number of elements of all arrays.
-        flops_power, bytes_power: operations and bytes grow as the size to these.
-        rule_size: where nothing was measured, the GPU gets what is larger; 0: by bytes.
-        work: flops and bytes from the arguments, as in {"flops": 1e9, "bytes": 1e6, "bytes_to_gpu": 1e6, "bytes_from_gpu": 8};
-            by default from the arrays among them.
+        flops_power, bytes_power: exponents of the size in the number of operations and bytes.
+        rule_size: as long as nothing has been measured, larger sizes use the GPU; 0: decided by bytes.
+        work: flops and bytes as a function of the arguments, e.g. {"flops": 1e9, "bytes": 1e6, "bytes_to_gpu": 1e6, "bytes_from_gpu": 8};
+            by default from the array arguments.
 
     >>> matmul = glint.offload.accelerate(np.matmul)
     >>> matmul(np.eye(2), np.ones((2, 2)))
@@ -119,7 +119,7 @@ def _for_numpy(x):
     return to_host(x) if isinstance(x, DeviceArray) else x
 
 
-# ---- Pairs of the caller's
+# ---- Pairs of user functions
 
 
 class _Pair:

@@ -1,4 +1,4 @@
-"""Asking before doing: which side is done sooner, and why; what this machine can do, and how well."""
+"""Decisions without running: which side is faster, and why; backends, environment, calibration and self-test."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "map", "re
 
 def decide(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
            reuse: float = 1.0, session: Session | None = None) -> Decision:
-    """Where an operation would be done, as things stand; takes microseconds, and does nothing.
+    """Decides where an operation would run at present; takes microseconds, and does not run it.
 
     operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "sum", "mean", "minimum", "maximum";
-        an Expression, for `map()`; or what `accelerate()` returned, with its own arguments in place of shapes.
-    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" stands for
-        both. Transforms between real and complex count the real one.
+        an Expression, for `map()`; or a result of `accelerate()`, with its own arguments in place of shapes.
+    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" is used for
+        both. For transforms between real and complex it is that of the real array.
     dtype: float32 or float64 (or the complex of these).
-    resident: the operands lie on the GPU; result_resident: the result is wanted there (by default as the operands).
-    reuse: operations that will use the operands once they are there, this one included.
+    resident: the operands are on the GPU; result_resident: the result stays there (by default as the operands).
+    reuse: number of operations that use the operands once they are uploaded, including this one.
 
     The Decision has `choice` ("cpu", "gpu"), `speedup`, `confidence` (0 to 1), `basis` ("measured", "estimated", "rules",
     "forced"), `reason`, and all terms in seconds: `cpu.total_s`, `gpu.upload_s`, ...; `print(decision)` shows them.
@@ -42,7 +42,7 @@ def decide(operation, *shapes, dtype="float32", resident: bool = False, result_r
 
 def explain(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
             reuse: float = 1.0, session: Session | None = None) -> Decision:
-    """As `decide()`, with `flips_at`: the size at which the other side would be chosen, 0 where there is none.
+    """As `decide()`, with `flips_at`: the size at which the choice changes, 0 if there is none.
 
     >>> print(glint.offload.explain("fft", 1000).reason)     # doctest: +ELLIPSIS
     fft complex64 of 1000 elements on the CPU: ...
@@ -59,7 +59,7 @@ def _asked(in_full, operation, shapes, dtype, resident, result_resident, reuse, 
 
 
 def work_of(operation, *shapes, dtype="float32", resident=False, result_resident=None, reuse=1.0):
-    """What the session weighs."""
+    """The work of an operation for the cost model."""
     expression = operation if isinstance(operation, Expression) else input(0)
     name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
     if name not in _NAMES:
@@ -94,15 +94,15 @@ def _shape(shape, square):
 
 @dataclasses.dataclass(frozen=True)
 class Backend:
-    """What operations can run on."""
+    """A backend on which operations can run."""
 
     name: str  #: "cuda", "cpu"
     usable: bool
-    why_not: str  #: with the remedy; empty: it can be used
+    why_not: str  #: why it cannot be used, with the remedy; empty: usable
     detail: str  #: "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"
     devices: tuple[str, ...]
     memory_bytes: tuple[int, ...]  #: of each device
-    free_bytes: tuple[int, ...]  #: 0: not known
+    free_bytes: tuple[int, ...]  #: 0: unknown
     instruction_set: str  #: of the CPU
     threads: int  #: of the CPU
 
@@ -114,7 +114,7 @@ def _backend(info):
 
 
 def backends() -> dict[str, Backend]:
-    """All that there are, the best one first, also those that cannot be used. Looks anew at every call.
+    """All backends, the best one first, including unusable ones. Queried at every call.
 
     >>> list(glint.offload.backends())[-1]
     'cpu'
@@ -123,17 +123,17 @@ def backends() -> dict[str, Backend]:
 
 
 def best_backend() -> Backend:
-    """The first that can be used, of those that GLINT_BACKEND allows. Raises NoGpu where that is "gpu" and there is none."""
+    """The first usable backend that GLINT_BACKEND allows. Raises NoGpu if that is "gpu" and there is none."""
     return _backend(_core.best_backend())
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A variable of the environment."""
+    """An environment variable."""
 
-    value: str  #: in force; as it was written where that will not do
+    value: str  #: in effect; the text as given if it is invalid
     origin: str  #: "environment", "default"
-    problem: str  #: what is wrong with the value; empty: nothing
+    problem: str  #: why the value is invalid; empty: valid
 
 
 def environment() -> dict[str, Setting]:
@@ -147,7 +147,7 @@ def environment() -> dict[str, Setting]:
 
 @dataclasses.dataclass(frozen=True)
 class Calibration:
-    """Times of operations on this machine, in seconds; 0: not measured."""
+    """Measured times of operations on this machine, in seconds; 0: not measured."""
 
     rows: tuple  #: of `operation`, `size`, `unit`, `cpu_s`, `gpu_s` (operands on the host), `gpu_resident_s`
     why_no_gpu: str  #: empty: the GPU was measured
@@ -159,7 +159,7 @@ class Calibration:
 
 
 def calibrate(session: Session | None = None) -> Calibration:
-    """Runs each operation at a few sizes on both sides, and keeps what it took for decisions to come. Takes some seconds."""
+    """Runs each operation at a few sizes on both sides, and stores the times for later decisions. Takes some seconds."""
     core = session_or_default(session)._core
     rows, why_no_gpu = core.calibrate()
     core.save()
@@ -167,6 +167,6 @@ def calibrate(session: Session | None = None) -> Calibration:
 
 
 def self_test(session: Session | None = None) -> list:
-    """Each operation on each backend, compared with plain loops in double precision: rows with `operation`, `backend`,
-    `error` and `bound` (relative), `ok`, and `why_not` where it could not be done."""
+    """Each operation on each backend, compared with simple loops in double precision: rows with `operation`, `backend`,
+    `error` and `bound` (relative), `ok`, and `why_not` if it could not run."""
     return session_or_default(session)._core.self_test()

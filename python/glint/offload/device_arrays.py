@@ -1,4 +1,4 @@
-"""Arrays on a session's GPU, which PyTorch, CuPy and others take where they lie."""
+"""Arrays on a session's GPU, shared with PyTorch, CuPy and others without a copy."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
 class DeviceArray:
-    """Elements on a GPU, without gaps, in C order: float32, float64, complex64 or complex128.
+    """A contiguous array on a GPU, in C order: float32, float64, complex64 or complex128.
 
-    Made by `to_device()` and by operations. `to_numpy()` brings it back. `torch.from_dlpack(array)` and `cupy.from_dlpack(array)`
-    take it where it lies, as does all that knows `__cuda_array_interface__`; the memory stays until they let go. What was put
-    into the session before is done by then; who writes into it afterwards synchronizes before glint uses it again. It
-    is gone after `Session.close()`: then its use raises a GpuError.
+    Created by `to_device()` and by operations; `to_numpy()` copies it to the host. `torch.from_dlpack(array)`,
+    `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory, which stays valid until they release
+    it. Earlier work of the session is complete by then; after writing to it, synchronize before glint uses it again. After
+    `Session.close()` it is invalid: using it raises a GpuError.
     """
 
     def __init__(self, core):
@@ -49,12 +49,12 @@ class DeviceArray:
 
     @property
     def device(self) -> int:
-        """CUDA's number of its GPU in this process."""
+        """CUDA ordinal of its GPU in this process."""
         return self._core.ordinal
 
     @property
     def adopted(self) -> bool:
-        """Whether the memory is another library's."""
+        """Whether the memory belongs to another library."""
         return self._core.adopted
 
     def __len__(self):
@@ -84,7 +84,7 @@ class DeviceArray:
         return CUDA, self.device
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """Waits until the elements are there, so that any `stream` may read them."""
+        """Waits until the elements are complete, so that any `stream` may read them."""
         if dl_device is not None and tuple(dl_device) == (1, 0):
             return self.to_numpy().__dlpack__()
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
@@ -95,17 +95,17 @@ class DeviceArray:
 
     @property
     def __cuda_array_interface__(self) -> dict:
-        """Version 3; the elements are there when it has been asked for."""
+        """Version 3; accessing it waits until the elements are complete."""
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self._core.address(), False),
                 "strides": None, "stream": None}
 
 
 def to_device(array, *, session: Session | None = None) -> DeviceArray:
-    """A copy of `array` on the session's GPU, which is opened if need be.
+    """Copies `array` to the session's GPU, which is opened if necessary.
 
-    float32, float64, complex64 and complex128 keep their type; other integers and floats become float64. What is on that GPU
-    already, of PyTorch, CuPy or another that speaks DLPack, is used where it lies: then nothing is copied, and the
-    DeviceArray keeps it alive. Raises NoGpu, LeaseTimeout, OutOfMemory.
+    float32, float64, complex64 and complex128 keep their type; other integers and floats become float64. An array that
+    is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and kept alive by
+    the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
     """
     session = session_or_default(session)
     array = host_or_device(array, session, open_gpu=True)
@@ -119,13 +119,13 @@ def to_device(array, *, session: Session | None = None) -> DeviceArray:
 
 
 def to_host(array) -> np.ndarray:
-    """A NumPy array: of a DeviceArray, or of another library's array on a GPU, a copy; else the same memory."""
+    """A NumPy array: a copy of an array on a GPU, else over the same memory."""
     return array.to_numpy() if isinstance(array, DeviceArray) else on_host(array)
 
 
 def host_or_device(array, session: Session, *, open_gpu: bool = False):
-    """`array` as a NumPy array or a DeviceArray: one on a GPU is used there if the session has that GPU, or may open it;
-    else it is brought to the host."""
+    """`array` as a NumPy array or a DeviceArray: an array on a GPU is used there if the session has that GPU, or may open it;
+    else it is copied to the host."""
     if isinstance(array, (np.ndarray, DeviceArray)):
         return array
     if not on_gpu(array):
@@ -143,7 +143,7 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
 
 
 def adopt(array, session: Session) -> DeviceArray:
-    """A DeviceArray over another library's memory, of which it keeps the array alive."""
+    """A DeviceArray over the memory of another library's array, which it keeps alive."""
     dtype = dtype_name(array)
     if dtype not in _DTYPES:
         raise OptionError(f"arrays of {dtype} cannot be used on a GPU here: give {', '.join(_DTYPES)}")
@@ -152,11 +152,11 @@ def adopt(array, session: Session) -> DeviceArray:
 
 
 def usable(array: np.ndarray) -> bool:
-    """Whether C++ can take it where it lies: native byte order, aligned, strides of whole elements."""
+    """Whether C++ can use the array without a copy: native byte order, aligned, strides of whole elements."""
     return (array.dtype.isnative and array.flags.aligned
             and all(step % array.itemsize == 0 for step in array.strides))
 
 
 def readable(array: np.ndarray) -> np.ndarray:
-    """The array, or a copy that C++ can take."""
+    """The array, or a copy that C++ can use."""
     return array if usable(array) else np.ascontiguousarray(array, array.dtype.newbyteorder("="))

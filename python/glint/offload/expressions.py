@@ -1,4 +1,4 @@
-"""Element-wise arithmetic, put together first and evaluated in one pass over memory."""
+"""Element-wise expressions, which are built first and evaluated in one pass over memory."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ STEPS = frozenset(_core.expression_steps())  # by NumPy's names
 
 
 class Expression(np.lib.mixins.NDArrayOperatorsMixin):
-    """Steps to be taken for every element. Operators and NumPy's functions of them make larger ones; subexpressions that occur
-    twice are computed once; at most 6 inputs, and 48 steps.
+    """An element-wise computation. Operators and NumPy functions combine expressions; common subexpressions are computed
+    once. At most 6 inputs and 48 steps.
 
-    Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` chooses.
+    Comparisons and isnan() give 1.0 or 0.0; `where(condition, a, b)` selects.
 
     >>> x, y = glint.offload.input(0), glint.offload.input(1)
     >>> glint.offload.map(np.sqrt(x * x + y * y), [3.0, 5.0], [4.0, 12.0])
@@ -58,7 +58,7 @@ class Expression(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def input(k: int) -> Expression:
-    """The k-th array that `map()` or `reduce()` will be given, k from 0 to 5."""
+    """The k-th input array of `map()` or `reduce()`, k from 0 to 5."""
     return Expression(_core.expression_input(k))
 
 
@@ -99,7 +99,7 @@ def core_expression(value):
 
 
 def expression_of(function, n: int) -> Expression:
-    """An Expression itself, or what a function of `n` arguments makes of inputs."""
+    """An Expression, or the result of calling a function with `n` inputs."""
     if isinstance(function, Expression):
         return function
     if not callable(function):

@@ -1,9 +1,9 @@
 """Operations on arrays, each on the CPU or the GPU.
 
-Arrays: NumPy's, with any strides; DeviceArray; or of another library that speaks DLPack. float32 is computed as float32; float64 and
-integers as float64. `out` takes the result; else `on` says where it is to lie, "host" or "device", and without either it lies
-where the inputs do: on the GPU as soon as one of them does. What other libraries lent or were lent is complete when a call
-returns. All raise OptionError, which is a ValueError, for what does not fit.
+Arrays: NumPy's, with any strides; DeviceArray; or arrays of other libraries with DLPack. float32 is computed as float32; float64 and
+integers as float64. `out` receives the result; else `on` is its location, "host" or "device"; by default that of the inputs: the
+GPU if one of them is there. Memory shared with other libraries is complete when a call returns. All raise OptionError, a
+ValueError, for invalid arguments.
 """
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -25,7 +25,7 @@ most_dimensions = 4
 
 
 def matmul(a, b, *, out=None, on: str | None = None, session: Session | None = None):
-    """The matrix product of a (..., m, k) and b (..., k, n), or of stacks of them, as numpy.matmul.
+    """The matrix product of a (..., m, k) and b (..., k, n), or of stacks of these, as numpy.matmul.
 
     >>> glint.offload.matmul(np.eye(2), [[1.0, 2.0], [3.0, 4.0]])
     array([[1., 2.],
@@ -49,7 +49,7 @@ def fft(a, n: int | None = None, axis: int = -1, *, out=None, on=None, session: 
 
 
 def ifft(a, n: int | None = None, axis: int = -1, *, out=None, on=None, session: Session | None = None):
-    """Its inverse, divided by the number of elements."""
+    """The inverse transform, divided by the number of elements."""
     return _complex_transform(a, (n,), (axis,), True, out, on, session)
 
 
@@ -59,27 +59,27 @@ def fft2(a, s=(None, None), axes=(-2, -1), *, out=None, on=None, session: Sessio
 
 
 def ifft2(a, s=(None, None), axes=(-2, -1), *, out=None, on=None, session: Session | None = None):
-    """Its inverse."""
+    """The inverse two-dimensional transform."""
     return _complex_transform(a, s or (None, None), axes, True, out, on, session)
 
 
 def rfft(a, n: int | None = None, axis: int = -1, *, out=None, on=None, session: Session | None = None):
-    """Of real values: n / 2 + 1 elements along `axis`, as numpy.fft.rfft."""
+    """The transform of real values: n / 2 + 1 elements along `axis`, as numpy.fft.rfft."""
     return _rfft(a, (n,), (axis,), out, on, session)
 
 
 def rfft2(a, s=(None, None), axes=(-2, -1), *, out=None, on=None, session: Session | None = None):
-    """Of real values in two dimensions, as numpy.fft.rfft2."""
+    """The two-dimensional transform of real values, as numpy.fft.rfft2."""
     return _rfft(a, s or (None, None), axes, out, on, session)
 
 
 def irfft(a, n: int | None = None, axis: int = -1, *, out=None, on=None, session: Session | None = None):
-    """Back to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
+    """The inverse of `rfft`, to `n` real values along `axis`, by default 2 (m - 1) for m elements, as numpy.fft.irfft."""
     return _irfft(a, (n,), (axis,), out, on, session)
 
 
 def irfft2(a, s=(None, None), axes=(-2, -1), *, out=None, on=None, session: Session | None = None):
-    """Back in two dimensions, as numpy.fft.irfft2."""
+    """The inverse of `rfft2`, as numpy.fft.irfft2."""
     return _irfft(a, s or (None, None), axes, out, on, session)
 
 
@@ -102,9 +102,9 @@ def svd(a, compute_uv: bool = True, *, on: str | None = None, session: Session |
 
 
 def map(function, *arrays, out=None, on: str | None = None, session: Session | None = None):
-    """An expression of the arrays, element by element, in one pass over memory; shapes are broadcast.
+    """Evaluates an expression of the arrays element by element, in one pass over memory; shapes are broadcast.
 
-    function: an Expression of input(0), input(1), ..., or a function that makes one of them.
+    function: an Expression of input(0), input(1), ..., or a function that returns one.
 
     >>> glint.offload.map(lambda x, y: np.exp(-(x * x + y * y) / 2), np.zeros((2, 2)), 0.0)
     array([[1., 1.],
@@ -122,7 +122,7 @@ def map(function, *arrays, out=None, on: str | None = None, session: Session | N
 
 
 def reduce(kind: str, function, *arrays, session: Session | None = None) -> float:
-    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN where one is.
+    """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is NaN.
 
     >>> glint.offload.reduce("sum", lambda x, y: (x - y) ** 2, [1.0, 2.0], [1.0, 4.0])
     4.0
@@ -136,7 +136,7 @@ def reduce(kind: str, function, *arrays, session: Session | None = None) -> floa
 
 
 def sum(a, *, session: Session | None = None) -> float:
-    """Of all elements, added in double precision.
+    """The sum of all elements, in double precision.
 
     >>> glint.offload.sum(np.ones((3, 4), np.float32))
     12.0
@@ -145,17 +145,17 @@ def sum(a, *, session: Session | None = None) -> float:
 
 
 def mean(a, *, session: Session | None = None) -> float:
-    """Of all elements; NaN of none."""
+    """The mean of all elements; NaN for an empty array."""
     return reduce("mean", input(0), a, session=session)
 
 
 def minimum(a, *, session: Session | None = None) -> float:
-    """The least of all elements; NaN where one is."""
+    """The minimum of all elements; NaN if any is NaN."""
     return reduce("minimum", input(0), a, session=session)
 
 
 def maximum(a, *, session: Session | None = None) -> float:
-    """The greatest of all elements; NaN where one is."""
+    """The maximum of all elements; NaN if any is NaN."""
     return reduce("maximum", input(0), a, session=session)
 
 
@@ -167,7 +167,7 @@ def _core_of(array):
 
 
 def _real(session, what, *arrays):
-    """The arrays where they lie, of one type: float32 or float64."""
+    """The arrays without a copy where possible, converted to one type: float32 or float64."""
     arrays = [host_or_device(x, session) for x in arrays]
     for x in arrays:
         if x.dtype.kind not in "buif" or x.dtype.itemsize > 8:
@@ -187,7 +187,7 @@ def _as_dtype(what, array, dtype):
 
 
 class _Result:
-    """Where a result goes: `core()` is what C++ writes into, `value` what the caller gets when `with` has ended."""
+    """The destination of a result: C++ writes to `core()`; `value` is returned to the caller after `with`."""
 
     def __init__(self, session, dtype, shape, out, on, *inputs):
         if on not in (None, "host", "device"):
@@ -195,7 +195,7 @@ class _Result:
         if out is not None and on is not None:
             raise OptionError("give out or on, not both")
         self.value, self._shape = out, tuple(shape)
-        self._room = None  # in place of an `out` that C++ cannot take
+        self._room = None  # temporary for an `out` that C++ cannot use
         if out is None:
             on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
             self.value = (DeviceArray(_core.device_empty(session._core, dtype.name, shape)) if on_device
@@ -216,7 +216,7 @@ class _Result:
         return target
 
     def core(self, *inputs):
-        """Not over any of `inputs`, which C++ does not allow."""
+        """The memory for C++, which must not overlap any of `inputs`."""
         target = self._target
         if isinstance(target, DeviceArray):
             if any(x is self.value for x in inputs):
@@ -240,7 +240,7 @@ class _Result:
 
 
 def _folded(shape):
-    """Of at most four dimensions: the first ones become one."""
+    """An array with at most four dimensions: the first ones are merged."""
     first = len(shape) - most_dimensions + 1
     return (math.prod(shape[:first]), *shape[first:])
 
@@ -285,7 +285,7 @@ def _common_shape(what, arrays):
 
 
 def _spread(array, shape):
-    """A view in which an array of one element stays as it is, and another has the common shape."""
+    """A view broadcast to the common shape; an array of one element is unchanged."""
     if array.shape == shape or array.size == 1:
         return array
     if isinstance(array, DeviceArray):

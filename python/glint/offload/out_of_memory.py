@@ -1,4 +1,4 @@
-"""Functions that survive a full GPU."""
+"""Functions that fall back to the CPU when the GPU runs out of memory."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sessions import Session, session_or_default
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a GPU had no room: of glint, PyTorch or CuPy."""
+    """Whether an error of glint, PyTorch or CuPy means that a GPU is out of memory."""
     if isinstance(error, OutOfMemory):
         return True
     for kind in type(error).__mro__:
@@ -28,13 +28,13 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None, operation: str | None = None,
              session: Session | None = None):
-    """A decorator: where the GPU's memory does not suffice for `function`, it is called once more after a clean-up, then
-    `on_cpu` is called in its place, with the same arguments.
+    """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
+    instead, with the same arguments.
 
-    Without `on_cpu` the function itself is called with copies of its arguments on the host in place of arrays on a GPU, which serves
-    functions that compute wherever their arguments lie; where none does, the error is raised. glint's, PyTorch's and CuPy's
-    errors count. The clean-up is of the session, and of PyTorch's and CuPy's caches. `statistics()` tells of each time;
-    while the session's `oom_safe` is off, errors are raised at once.
+    Without `on_cpu`, the function itself is called with host copies of its arguments on a GPU, for functions that compute
+    where their arguments are; if there are none, the error is raised. Errors of glint, PyTorch and CuPy are recognised. The
+    clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While the session's
+    `oom_safe` is off, errors are raised at once.
 
     >>> @glint.offload.oom_safe(on_cpu=lambda x: x + 1)
     ... def more(x):
@@ -67,16 +67,16 @@ def _recovered(session, name, error):
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
     if not session._core.recover(name, str(error), asked, getattr(error, "free_bytes", 0)):
         return False
-    traceback.clear_frames(error.__traceback__)  # what these still hold would not be freed
+    traceback.clear_frames(error.__traceback__)  # local variables of its frames would keep memory allocated
     try:
         give_back_of_others()
     except Exception:
-        pass  # the GPU may be lost; the next attempt shows it
+        pass  # the GPU may be lost; the next attempt reports it
     return True
 
 
 def give_back_of_others():
-    """Empties the caches of PyTorch and CuPy, where this process uses them."""
+    """Empties the caches of PyTorch and CuPy, if this process uses them."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
@@ -93,7 +93,7 @@ def _on_host(x):
 
 
 class _Restore:
-    """Puts the mode back at the end of a `with` statement."""
+    """Restores the mode at the end of a `with` statement."""
 
     def __init__(self, session, before):
         self._session, self._before = session, before
@@ -106,7 +106,7 @@ class _Restore:
 
 
 def set_oom_safe(on: bool, session: Session | None = None) -> _Restore:
-    """Whether the CPU does what the GPU has no memory for, or OutOfMemory is raised; for good, or for a `with` statement.
+    """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a `with` block.
 
     >>> with glint.offload.set_oom_safe(False):
     ...     glint.offload.oom_safe_enabled()
@@ -124,7 +124,7 @@ def oom_safe_enabled(session: Session | None = None) -> bool:
 
 
 def failure_of(error: BaseException):
-    """What C++ is told of an exception of a function on the GPU: (lack of memory, words, asked, free); None: not the GPU's."""
+    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free); None if not an error of the GPU."""
     if is_out_of_memory(error):
         asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
         return True, str(error), int(asked), int(getattr(error, "free_bytes", 0))

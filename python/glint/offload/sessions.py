@@ -19,25 +19,25 @@ _process = os.getpid()
 
 @atexit.register
 def _close_all():
-    """No context is left to the end of the process, when its order is left to chance."""
-    for session in list(_all) if os.getpid() == _process else []:  # a forked child has none
+    """Closes all contexts before the end of the process, when the order of destruction is undefined."""
+    for session in list(_all) if os.getpid() == _process else []:  # not in a forked child
         if hasattr(session, "_core"):
             session._core.close_gpu()
 
 
 class Session:
-    """Decides, runs, measures, and holds a share of a GPU from its first use until `close()`.
+    """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`.
 
-    choice: "auto" does what the variable GLINT_BACKEND says, else what is done sooner; "cpu"; "gpu".
-    gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: what the first operation needs four times, 1 GiB at
-        least.
-    gpu_timeout: seconds to wait for a lease; "auto" waits no longer than it pays.
-    least_bytes: operations on less stay on the CPU; 0: what was measured says.
-    oom_safe: what the GPU has no memory for is done on the CPU.
-    threads: of the CPU; None: GLINT_THREADS, or all that may be used.
-    log: called with a sentence on what did not go as it should.
+    choice: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu".
+    gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
+        1 GiB.
+    gpu_timeout: seconds to wait for a lease; "auto" waits no longer than that saves time.
+    least_bytes: smaller operations run on the CPU; 0: decided by measured speeds.
+    oom_safe: use the CPU when the GPU runs out of memory.
+    threads: CPU threads; None: GLINT_THREADS, or all that may be used.
+    log: called with a sentence on each failure and fallback.
 
-    Threads may share one; their operations come one after the other. Use it in a `with` statement, or call `close()`.
+    Several threads may share a session; their operations run one after another. Use it in a `with` statement, or call `close()`.
 
     >>> with glint.offload.Session(choice="cpu") as session:
     ...     glint.offload.sum([1.0, 2.0], session=session)
@@ -75,17 +75,17 @@ class Session:
 
     @property
     def gpu_open(self) -> bool:
-        """Whether it holds a GPU now."""
+        """Whether the session has a GPU open."""
         return self._core.gpu_open
 
     @property
     def threads(self) -> int:
-        """Of the CPU."""
+        """CPU threads."""
         return self._core.threads
 
     @property
     def oom_safe(self) -> bool:
-        """Whether the CPU does what the GPU has no memory for; can be set."""
+        """Whether the CPU is used when the GPU runs out of memory; can be set."""
         return self._core.oom_safe
 
     @oom_safe.setter
@@ -97,24 +97,24 @@ class Session:
         return self._core.open_gpu()
 
     def close(self):
-        """Gives the GPU back, and keeps what was learned. Its DeviceArrays are gone with it, but for those that other
-        libraries still use: their memory stays, outside the lease, until these let go."""
+        """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other libraries still
+        use: their memory remains, outside the lease, until these release it."""
         self._core.close_gpu()
 
     def synchronize(self):
-        """Waits until all that the GPU was given is done."""
+        """Waits until all work on the GPU is complete."""
         self._core.synchronize()
 
     def clean_up(self):
-        """Gives back what the GPU holds unused: plans, work areas, the pool's spare memory."""
+        """Releases unused memory on the GPU: plans, work areas, the pool's spare memory."""
         self._core.clean_up()
 
     def save(self) -> bool:
-        """Keeps what was learned for programs to come, as close() does; False: it could not be written."""
+        """Saves measured speeds for later programs, as close() does; False if they could not be written."""
         return self._core.save()
 
     def statistics(self) -> dict:
-        """What ran where, for how long, what crossed the link, whether that was right, and what failed on the GPU."""
+        """Operations per backend with times, bytes over the link, quality of the decisions, and failures on the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self):
@@ -122,7 +122,7 @@ class Session:
 
 
 def bytes_of(name, value):
-    """Bytes of 2**30 or "1GiB"; 0 for None."""
+    """Number of bytes from 2**30 or "1GiB"; 0 for None."""
     if value is None:
         return 0
     if isinstance(value, str):
@@ -139,7 +139,7 @@ _default: Session | None = None
 
 
 def default_session() -> Session:
-    """The session of operations that are given none; made at the first call."""
+    """The session of operations without `session=`; created at the first call."""
     global _default
     with _lock:
         if _default is None:
@@ -152,19 +152,19 @@ def session_or_default(session: Session | None) -> Session:
 
 
 def close():
-    """Gives the default session's GPU back; the next operation may lease one again."""
+    """Releases the default session's GPU; the next operation may lease one again."""
     if _default is not None:
         _default.close()
 
 
 def clean_up():
-    """Gives back what the default session's GPU holds unused."""
+    """Releases unused memory of the default session's GPU."""
     if _default is not None:
         _default.clean_up()
 
 
 def statistics(session: Session | None = None) -> dict:
-    """What ran where: `Session.statistics()`, of the default session.
+    """`Session.statistics()` of the default session.
 
     >>> sorted(glint.offload.statistics())
     ['fallbacks', 'last_fallbacks', 'operations']
@@ -173,5 +173,5 @@ def statistics(session: Session | None = None) -> dict:
 
 
 def reset_statistics(session: Session | None = None):
-    """Begins the counts anew; what was learned stays."""
+    """Resets the counts; measured speeds are kept."""
     session_or_default(session).reset_statistics()

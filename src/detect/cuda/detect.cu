@@ -1,7 +1,11 @@
-// Finding spots on a GPU, many frames at once (docs/theory.md, section 5): the arithmetic is that of the CPU, in
-// detect/row_math.hpp and detect/frame_math.hpp; here is how threads share it out.
+// GPU kernels of detection, for many frames at once (docs/theory.md, section 5). The arithmetic is shared with the CPU
+// (detect/row_math.hpp and detect/frame_math.hpp); this file distributes it over threads.
 //
-// No kernel adds up in an order that depends on chance, so the spots and their order depend on the frames alone.
+// The kernels run in the order of this file. Each is a struct with `compute` and, where threads of a block share data,
+// `stage`, which runs before it with a barrier in between (gpu/kernel_abi.hpp).
+//
+// All sums have a fixed order and there are no atomics: the spots and their order depend on the frames only, bit for
+// bit.
 // SPDX-License-Identifier: MIT
 #ifdef __CUDACC__
 #define GLINT_ISA cuda
@@ -24,7 +28,7 @@ GLINT_DEVICE unsigned pixels_of(const FrameLaunch& f) { return unsigned(f.width)
 GLINT_DEVICE float not_a_number() { return __builtin_nanf(""); }
 GLINT_DEVICE int least(int a, int b) { return a < b ? a : b; }
 
-/// The even share of a thread in n things: [first, end).
+/// A thread's part [first, end) of n items.
 struct Share {
     unsigned first, end;
 };
@@ -33,7 +37,8 @@ GLINT_DEVICE Share share_of(Index index, unsigned n) {
     return {first < n ? first : n, first + each < n ? first + each : n};
 }
 
-/// Counts to photoelectrons; what is no number becomes 0.
+/// Converts counts to photoelectrons (eq. 2.1); NaN and infinity become 0. Each thread converts pixels_of_a_thread
+/// pixels, one block width apart, so that accesses are coalesced.
 template <class Count>
 struct ToPhotoelectrons {
     static constexpr unsigned max_threads = detect_threads, pixels_of_a_thread = 4;
@@ -44,6 +49,7 @@ struct ToPhotoelectrons {
         const unsigned pixel = k % pixels_of(f);
         return (float(count) - offsets[pixel]) * factors[pixel];
     }
+    /// False for NaN and infinity.
     static GLINT_DEVICE bool good(float value) { return value - value == 0.0f; }
 
     static GLINT_DEVICE void compute(Index index, FrameLaunch f, float offset, float factor, const Count* counts,
@@ -54,12 +60,13 @@ struct ToPhotoelectrons {
             const unsigned k = first + i * index.block_dim + index.thread;
             if (k >= n) continue;
             const float e = value(f, offset, factor, offsets, factors, counts[k], k);
+            // Integer counts are always finite; only float32 frames need the test.
             photoelectrons[k] = sizeof(Count) < 4 || good(e) ? e : 0.0f;
         }
     }
 };
 
-/// How many pixels of each frame are no number; a block a frame.
+/// Counts the NaN and infinite pixels of each frame; one block per frame.
 struct CountBadPixels {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, float offset, float factor,
@@ -81,9 +88,11 @@ struct CountBadPixels {
     }
 };
 
-/// The background of each tile: its shot noise and 1 / sigma.
+/// The background of each tile (eq. 5.8): its shot noise variance f bg, and 1 / sigma. One thread per tile, because
+/// clipping iterates over the same few pixels; they are staged in shared memory first, where they fit.
 struct TileBackground {
     static constexpr unsigned max_threads = detect_threads;
+    /// A tile's place; the last tiles of a row or column include the remainder of the frame.
     struct Tile {
         unsigned frame, first;  // first: its first pixel in the frame
         int width, height;
@@ -101,12 +110,12 @@ struct TileBackground {
         return {first, first + t.tiles_per_block < all ? first + t.tiles_per_block : all};
     }
 
-    /// Rows of all tiles of the block, each read by threads that stand side by side.
+    /// Copies the block's tiles to shared memory. Adjacent threads read adjacent pixels of a row: coalesced.
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch f, TileLaunch t,
                                    const float* photoelectrons, const float*, float*, float*) {
-        if (t.staged_stride == 0) return;
+        if (t.staged_stride == 0) return;  // tiles for large spots exceed shared memory
         const Share mine = tiles_of(index, f, t);
-        constexpr unsigned together = 16;  // threads; a tile's least edge
+        constexpr unsigned together = 16;  // adjacent threads; the smallest edge of a tile
         const unsigned lane = index.thread % together, groups = index.block_dim / together;
         for (unsigned k = mine.first; k < mine.end; ++k) {
             const Tile here = tile(f, t.grid, k);
@@ -118,7 +127,8 @@ struct TileBackground {
         }
     }
 
-    /// Sum and number of what a test keeps: by row in single precision, of rows in double.
+    /// Sum and number of the pixels that `keep` accepts: rows are summed in single precision, with four independent
+    /// accumulators, and their sums in double precision.
     template <class Keep>
     static GLINT_DEVICE void sum_kept(const Tile& tile, const float* pixels, int stride, const float* variance,
                                       const float* qe, int map_stride, Keep keep, double* sum, double* count) {
@@ -126,6 +136,7 @@ struct TileBackground {
         int kept = 0;
         for (int y = 0; y < tile.height; ++y) {
             float row[4] = {};
+            // Four accumulators break the dependency between additions.
             for (int x = 0; x < tile.width; x += 4) {
                 GLINT_UNROLL
                 for (int i = 0; i < 4; ++i) {
@@ -159,6 +170,7 @@ struct TileBackground {
         const float* map = variance ? variance + here.first : nullptr;
         const float* qe = f.has_qe ? map + pixels_of(f) : nullptr;
         double sum, count;
+        // Plain mean first, then clipping until the mean no longer changes (eq. 5.8).
         sum_kept(here, pixels, stride, nullptr, nullptr, 0, KeepAll{}, &sum, &count);
         const float mean = clipped_mean(
             sum / count, f.shot_noise, f.variance, [&](float around, double* kept_sum, double* kept_count) {
@@ -177,7 +189,8 @@ struct TileBackground {
     }
 };
 
-/// Samples of the noise: what is observed, NaN where a sample is not used, and what is expected.
+/// Samples the noise (eq. 5.9): observed variance, NaN for an unusable sample, and expected variance. One thread per
+/// sample.
 struct SampleNoise {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void compute(Index index, FrameLaunch f, TileGrid tiles, NoiseGrid grid, float factor,
@@ -193,19 +206,18 @@ struct SampleNoise {
                   tile_row = least(y / tiles.tile_px, tiles.rows - 1);
         const unsigned tile =
             (frame * unsigned(tiles.rows) + unsigned(tile_row)) * unsigned(tiles.columns) + unsigned(tile_column);
-        const NoiseSample sample = noise_sample({photoelectrons + std::size_t(frame) * pixels_of(f) + at, f.width,
-                                                 variance ? variance + at : nullptr,
-                                                 f.has_qe ? variance + pixels_of(f) + at : nullptr,
-                                                 offsets ? offsets + at : nullptr, factors ? factors + at : nullptr,
-                                                 f.shot_noise, f.variance, factor,
-                                                 total_variance(shot[tile], f.variance)});
+        const NoiseSample sample =
+            noise_sample({photoelectrons + std::size_t(frame) * pixels_of(f) + at, f.width,
+                          variance ? variance + at : nullptr, f.has_qe ? variance + pixels_of(f) + at : nullptr,
+                          offsets ? offsets + at : nullptr, factors ? factors + at : nullptr, f.shot_noise, f.variance,
+                          factor, total_variance(shot[tile], f.variance)});
         observed[k] = sample.observed;
         expected[k] = sample.expected;
     }
 };
 
-/// The median of each frame's samples: that with half of the others below it. A thread a sample; so many blocks a frame
-/// as that takes, or a frame's few samples would keep few threads busy for long.
+/// The median of each frame's samples, by counting: the sample with half of the others below it. One thread per sample,
+/// in several blocks per frame, so that all of the GPU's threads are busy although a frame has few samples.
 struct NoiseMedian {
     static constexpr unsigned max_threads = 2 * detect_threads;
     static GLINT_DEVICE unsigned blocks_of_frame(Index index, unsigned samples) {
@@ -225,6 +237,8 @@ struct NoiseMedian {
         unsigned below = 0, used = 0;
         for (unsigned q = 0; q < samples; ++q) {
             const float other = all[q];
+            // Ties are ordered by index, so that exactly one sample is the median. Unused samples are NaN: all
+            // comparisons with them are false.
             below += (other < mine) | ((other == mine) & (q < k));
             used += other == other;
         }
@@ -232,7 +246,8 @@ struct NoiseMedian {
     }
 };
 
-/// The spread of each frame's noise; and, where asked for, what score a spot needs. A block a frame.
+/// Each frame's noise check (EmptyNoise::spread) and, if requested, its threshold. One block per frame; per-thread sums
+/// are added in the order of threads.
 struct NoiseSpread {
     static constexpr unsigned max_threads = detect_threads;
     struct Sums {
@@ -240,6 +255,7 @@ struct NoiseSpread {
     };
     static GLINT_DEVICE void stage(Index index, Scratch scratch, unsigned samples, float, const float* observed,
                                    const float* expected, const float* median, float*, float*) {
+        // Each thread sums its samples in double precision; outliers above the limit are counted but not summed.
         const double limit = noise_limit(median[index.block]);
         Sums sums{0, 0, 0};
         for (unsigned k = index.thread; k < samples; k += index.block_dim) {
@@ -266,8 +282,10 @@ struct NoiseSpread {
     }
 };
 
-/// What the kernels that score have in common: a block scores `rows` rows of score_columns(radius) columns. Each of its
-/// threads sums down one column, of those and the filter's radius more on both sides; then along the rows.
+/// Common to the score kernels: a block scores `rows` rows of score_columns(radius) columns by separable convolution.
+/// First each thread computes the sums of one column, including the filter's radius on both sides, and stores them in
+/// shared memory; then the threads sum along the rows. A thread keeps its column's pixels in registers, since adjacent
+/// rows share most of them.
 template <int R, int rows>
 struct ScoreBlock {
     unsigned frame;
@@ -283,15 +301,15 @@ struct ScoreBlock {
         y = int(block % down_frame) * rows;
         frame = block / down_frame;
     }
-    /// The place of the n-th of `kinds` sums of a row in shared memory; neighbouring columns lie side by side.
+    /// The n-th of `kinds` sums of a row in shared memory; adjacent columns are contiguous: no bank conflicts.
     static GLINT_DEVICE float* sums(Scratch scratch, int kinds, int row, int n) {
         return scratch.as<float>() + (row * kinds + n) * int(detect_threads);
     }
 };
 
-/// Nodes of a grid of tiles, interpolated down at row y, for one column: as Background::interpolate does.
+/// Interpolates the values of tiles at row y of one column, with the arithmetic of Background::interpolate.
 struct ColumnOfTiles {
-    int before, after, offset;  // tiles along x; px after the first one's centre
+    int before, after, offset;  // tiles along x; px from the centre of `before`
 
     GLINT_DEVICE ColumnOfTiles(const TileGrid& grid, int x) {
         const int half = grid.tile_px / 2, place = x - half;
@@ -309,8 +327,8 @@ struct ColumnOfTiles {
     }
 };
 
-/// Score and narrow filter where all pixels have the same read noise. `norms`: for each way in which the frame's edges
-/// clip the window (`class_of` each row), a row of each of UniformNorms' box_ratio, norm and narrow_norm.
+/// Score (eq. 5.6) and narrow filter (eq. 5.7) for uniform read noise. `norms`: for each class of rows (EdgeNorms;
+/// `class_of` maps rows to classes) one row each of box_ratio, norm and narrow_norm.
 template <int R>
 struct UniformScore {
     static constexpr unsigned max_threads = detect_threads;
@@ -333,6 +351,7 @@ struct UniformScore {
             Block::sums(scratch, kinds, row, 2)[t] = sums.third;
         };
         if constexpr (R > 0) {
+            // A known radius: the window stays in registers, and each pixel is read once for all rows of the block.
             float window[rows + 2 * R];
             GLINT_UNROLL
             for (int k = 0; k < rows + 2 * R; ++k) window[k] = pixel(block.y - R + k);
@@ -358,6 +377,7 @@ struct UniformScore {
         for (int row = 0; row < rows; ++row) {
             const int y = block.y + row;
             if (y >= f.height) return;
+            // As on the CPU, some rows share the interpolated noise: the same rounding, hence the same spots.
             if (row % noise_rows == 0) noise = tiles.at(s.grid, nodes, y + noise_rows / 2);
             const float signal = across<R>(Block::sums(scratch, kinds, row, 0) + at, s.wide, block.radius);
             const float flat = box_across<R>(Block::sums(scratch, kinds, row, 1) + at, block.radius);
@@ -372,7 +392,8 @@ struct UniformScore {
 };
 static_assert(uniform_score_rows % noise_rows == 0);
 
-/// The same where each pixel has its own read noise.
+/// The same with maps of read noise or quantum efficiency (eq. 5.5): seven sums per pixel instead of three, so fewer
+/// rows per block fit into shared memory.
 template <int R>
 struct WeightedScore {
     static constexpr unsigned max_threads = detect_threads;
@@ -393,6 +414,7 @@ struct WeightedScore {
             if (!is_inside || y < 0 || y >= f.height) return;
             const unsigned pixel = unsigned(y) * unsigned(f.width) + unsigned(column);
             const float light = tiles.at(s.grid, nodes, y);
+            // Eq. 5.2. The map of q follows that of v. Outside the frame the weight is 0, which clips the window.
             w = weight(f.has_qe ? light / variance[pixels_of(f) + pixel] : light, variance[pixel], least_variance);
             signal = w * from[pixel];
         };
@@ -440,6 +462,7 @@ struct WeightedScore {
             const int y = block.y + row;
             if (y >= f.height) return;
             const auto sums = [&](int n) { return Block::sums(scratch, kinds, row, n) + at; };
+            // The sums A, B, C, P and Q of eq. 5.3, then eq. 5.5.
             const float a = across<R>(sums(0), s.wide, radius), b = box_across<R>(sums(1), radius);
             const float c = across<R>(sums(2), s.squared, radius);
             const float p = across<R>(sums(3), s.wide, radius), q = box_across<R>(sums(4), radius);
@@ -451,7 +474,8 @@ struct WeightedScore {
     }
 };
 
-/// A bit for each pixel: whether it is a maximum of the narrow filter with a score that is high enough.
+/// A bitmap of the maxima of the narrow filter whose score reaches the threshold. With one bit per pixel, listing them
+/// in order is cheap, without atomics.
 struct MarkMaxima {
     static constexpr unsigned max_threads = detect_threads;
     static constexpr unsigned pixels = search_columns * search_rows, words = pixels / 32;
@@ -469,7 +493,7 @@ struct MarkMaxima {
                 int(block % down_frame) * search_rows};
     }
 
-    /// Pixels beyond the frame are lower than any.
+    /// Whether (x, y) is a maximum; pixels outside the frame are lower than any.
     static GLINT_DEVICE bool is_hit(const FrameLaunch& f, const float* narrow, int x, int y) {
         float around[3][3];
         GLINT_UNROLL
@@ -502,13 +526,15 @@ struct MarkMaxima {
         const unsigned word = unsigned(at.x) / 32 + index.thread % (search_columns / 32),
                        row_words = mark_words(f.width);
         if (y >= f.height || word >= row_words) return;
+        // One word per thread from the bytes of the first phase: no atomics on shared words.
         unsigned bits = 0;
         for (unsigned i = 0; i < 32; ++i) bits |= unsigned(scratch.as<unsigned char>()[index.thread * 32 + i]) << i;
         marks[(std::size_t(at.frame) * unsigned(f.height) + unsigned(y)) * row_words + word] = bits;
     }
 };
 
-/// Each frame's maxima by row and column, as pixel numbers, and how many there are. A block a frame.
+/// Each frame's maxima in order of row and column, as pixel indices, and their number: a prefix sum over the bitmap's
+/// words. One block per frame.
 struct ListMaxima {
     static constexpr unsigned max_threads = 2 * detect_threads;
 
@@ -530,6 +556,7 @@ struct ListMaxima {
     }
     static GLINT_DEVICE void compute(Index index, Scratch scratch, FrameLaunch f, unsigned capacity,
                                      const unsigned* marks, unsigned* list, unsigned* found) {
+        // The maxima of all preceding threads: this thread's first place in the list.
         unsigned before = 0;
         for (unsigned t = 0; t < index.thread; ++t) before += scratch.as<unsigned>()[t];
         const Share mine = share_of(index, words_of(f));
@@ -543,8 +570,8 @@ struct ListMaxima {
     }
 };
 
-/// A saturated area is one plateau of exactly equal values, with a maximum at each of its corners: all but the first
-/// lose their place. How many are kept. A block a frame.
+/// A saturated area is a plateau of exactly equal values with a maximum at each corner: marks all but the first as
+/// dropped, and counts the rest. One block per frame.
 struct DropPlateaus {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE bool is_plateau_of_earlier(const FrameLaunch& f, const float* narrow, const unsigned* list,
@@ -553,7 +580,7 @@ struct DropPlateaus {
         const int x = int(pixel % width), y = int(pixel / width);
         for (unsigned q = k; q-- > 0;) {
             const int dx = int(list[q] % width) - x;
-            if (y - int(list[q] / width) > reach) return false;
+            if (y - int(list[q] / width) > reach) return false;  // the list is in row order: all others are farther
             if (narrow[list[q]] == narrow[pixel] && dx <= reach && -dx <= reach) return true;
         }
         return false;
@@ -580,8 +607,9 @@ struct DropPlateaus {
     }
 };
 
-/// The spots that are kept, of all frames one after the other: `places` has frame, x and y in a column each, with the
-/// corner of a ROI around them in two more; `starts` x and y in the ROI, and the score. A block a frame.
+/// Gathers the kept spots of all frames in order. `places` has the columns frame, x, y and the corner (x, y) of the
+/// ROI; `starts` has x and y in the ROI, and the score. One block per frame; the preceding frames' counts give its
+/// first row.
 struct GatherSpots {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void stage(Index index, Scratch scratch, FrameLaunch, SpotLaunch s, const float*,
@@ -608,7 +636,7 @@ struct GatherSpots {
         for (unsigned k = mine.first; k < mine.end; ++k) {
             if (!keep[first + k]) continue;
             const unsigned pixel = list[first + k], row = to++ - s.first;
-            if (row >= n) continue;  // also those before s.first: their number wraps around
+            if (row >= n) continue;  // also rows before s.first: the unsigned difference wraps around
             const int x = int(pixel % unsigned(f.width)), y = int(pixel / unsigned(f.width));
             const int x_corner = corner(x, s.size, f.width), y_corner = corner(y, s.size, f.height);
             places[row] = int(index.block), places[n + row] = x, places[2 * n + row] = y;
@@ -619,7 +647,7 @@ struct GatherSpots {
     }
 };
 
-/// Samples of the noise near spots are used no more. A thread a spot.
+/// Excludes noise samples near spots. One thread per spot.
 struct LeaveOut {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void compute(Index index, unsigned spots, NoiseGrid grid, const int* places, float* observed) {
@@ -634,7 +662,7 @@ struct LeaveOut {
     }
 };
 
-/// Photoelectrons of the ROIs around spots, in the layout of a stack. A thread a pixel.
+/// Cuts the ROIs around spots, as a contiguous stack. One thread per pixel.
 struct CutRois {
     static constexpr unsigned max_threads = detect_threads;
     static GLINT_DEVICE void compute(Index index, FrameLaunch f, int size, unsigned spots, const float* photoelectrons,

@@ -1,4 +1,4 @@
-// The machine code of this layer's kernels; cmake/cuda.cmake writes the function.
+// The detection kernels' machine code (fatbin), embedded by cmake/cuda.cmake.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// k: 0, detect.cu. Empty where glint was built without nvcc.
+/// k = 0: detect.cu. Empty if glint was built without nvcc.
 std::span<const unsigned char> detect_fatbin(int k);
 
 }  // namespace glint

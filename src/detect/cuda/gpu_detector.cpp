@@ -1,4 +1,4 @@
-// Finding spots on a GPU: buffers, and kernels in their order.
+// GpuDetector: allocates buffers and launches the detection kernels in order.
 // SPDX-License-Identifier: MIT
 #include "detect/cuda/gpu_detector.hpp"
 
@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t staged_bytes = 48 << 10;  // of tiles, for a block: several blocks share a multiprocessor
+constexpr std::size_t staged_bytes = 48 << 10;  // of tiles per block, so that several blocks fit on a multiprocessor
 
 template <class T>
 gpu::Buffer<T> uploaded(const gpu::Stream& stream, const std::vector<T>& values) {
@@ -26,7 +26,7 @@ gpu::Buffer<T> uploaded(const gpu::Stream& stream, const std::vector<T>& values)
     return buffer;
 }
 
-/// Room for n elements, of what is larger nothing is given back.
+/// Grows a buffer to at least n elements; never shrinks it.
 template <class T>
 void make_room(const gpu::Stream& stream, gpu::Buffer<T>& buffer, std::size_t n) {
     if (buffer.size() < n) buffer = {}, buffer = gpu::Buffer<T>(stream, n);
@@ -90,7 +90,7 @@ void GpuDetector::upload_tables(const DetectOptions& options) {
 }
 
 int GpuDetector::most_frames() const {
-    constexpr std::int64_t most_pixels = std::numeric_limits<int>::max();  // of which kernels count 32 bits
+    constexpr std::int64_t most_pixels = std::numeric_limits<int>::max();  // kernels use 32-bit indices
     return int(std::clamp<std::int64_t>(most_pixels / (std::int64_t(camera_->width()) * camera_->height()), 1, 65535));
 }
 
@@ -144,7 +144,7 @@ void GpuDetector::convert(PixelType type) {
                                                    : "photoelectrons_f32";
     launch(name, divided(pixels, 4 * detect_threads), detect_threads, 0, frame_launch(), all.offset_adu,
            all.factor_e_per_adu, counts, offsets, factors, to);
-    if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // whole numbers are numbers
+    if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // integers are never NaN
     launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned), frame_launch(),
            all.offset_adu, all.factor_e_per_adu, counts, offsets, factors, bad_count_.write_on(stream_));
 }
@@ -177,7 +177,7 @@ void GpuDetector::judge_noise(bool for_threshold) {
 
 void GpuDetector::score() {
     const bool weighted = bool(noise_maps_);
-    const int radius = score_launch_.radius, own = radius <= 6 ? radius : 0;  // that have a kernel of their own
+    const int radius = score_launch_.radius, own = radius <= 6 ? radius : 0;  // radii with their own kernel
     const int rows = weighted ? weighted_score_rows : uniform_score_rows;
     const std::size_t blocks = std::size_t(frames_) * divided(std::size_t(camera_->height()), std::size_t(rows)) *
                                divided(std::size_t(camera_->width()), std::size_t(score_columns(radius)));

@@ -1,4 +1,4 @@
-// Finding spots on a GPU, many frames at once: the GPU's Detector.
+// Detector for a GPU: detects the spots of many frames at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,42 +14,42 @@
 
 namespace glint {
 
-/// Spots of some frames and their ROIs, on the GPU; columns of `count` values each.
+/// Spots of several frames and their ROIs in device memory; columns of `count` values each.
 struct GpuSpots {
     std::int64_t count = 0;
-    gpu::Buffer<int> places;    ///< frame (from the first of those searched), x, y, x_corner, y_corner
+    gpu::Buffer<int> places;    ///< frame (0: the first one searched), x, y, x_corner, y_corner
     gpu::Buffer<float> starts;  ///< x and y in the ROI, score
     gpu::Buffer<float> pixels;  ///< count * S * S, e-
 };
 
-/// Finds what Detector finds, in the same order: scores agree to float rounding, so that only a spot whose score is
-/// within that of the threshold, or a maximum that is within that of its neighbour, may be one more or one less; and
-/// likewise a pixel within that of the background's clipping limit. The spots of a frame depend on that frame alone.
-/// Holds its buffers; use one from one thread at a time. Throws gpu::OutOfMemory and other gpu::GpuError.
+/// Finds the same spots as Detector, in the same order. Scores agree to single-precision rounding, so results can
+/// differ only where a score is that close to the threshold, a maximum to its neighbour, or a pixel to the background's
+/// clipping limit. The spots of a frame depend on that frame only. Owns its buffers; not thread-safe. Throws
+/// gpu::OutOfMemory and other gpu::GpuError.
 class GpuDetector {
   public:
     /// `camera` must outlive it. Throws OptionError as Detector does.
     GpuDetector(const gpu::Stream& stream, const gpu::Module& kernels, const CameraView& camera,
                 const DetectOptions& options);
 
-    /// Frames that can be searched at once, whatever memory there is.
+    /// Limit of frames per call by the kernels' 32-bit indices, independent of memory.
     int most_frames() const;
-    /// Uploads so many frames of raw counts and looks for spots; returns before that is done. `counts` must be pinned
-    /// and stay until spot_counts().
+    /// Enqueues the upload of raw counts and the search; returns before they are complete. `counts` must be pinned
+    /// memory, and stay valid until spot_counts().
     void find(int frames, PixelType type, const std::byte* counts);
-    /// How many spots each frame has; waits for it.
+    /// The number of spots of each frame; synchronises the stream.
     std::span<const unsigned> spot_counts();
     /// The ROIs of spots [first, first + count) of all frames; valid until the next call. In stream order.
     GpuSpots& cut(int size, std::int64_t first, std::int64_t count);
-    /// After cut() of all spots: the noise on empty regions (Detector::empty_score_spread), and the pixels that were no
-    /// number, of each frame. In stream order: read them after the stream was waited for.
+    /// After cut() of all spots: enqueues the noise check (Detector::empty_score_spread) and the count of NaN and
+    /// infinite pixels of each frame. Synchronise the stream before reading them.
     void measure_noise();
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }
     std::span<const unsigned> bad_pixels() const { return {bad_.data(), std::size_t(frames_)}; }
 
-    /// Of the last frames, on the GPU; after the stream was waited for.
+    /// Device times of the last frames; the stream must have been synchronised.
     struct Times {
-        double upload, kernels;  ///< s; the kernels until spot_counts()
+        double upload, kernels;  ///< s; kernels enqueued by find()
     };
     Times times() const;
 
@@ -75,11 +75,11 @@ class GpuDetector {
     float threshold_;
     ScoreLaunch score_launch_{};
     NoiseGrid noise_;
-    int frames_ = 0, room_ = 0;  // in hand; that the buffers were made for
+    int frames_ = 0, room_ = 0;  // of the last call; capacity of the buffers
     std::size_t most_shared_bytes_;
-    std::array<gpu::Event, 3> times_;  // before, sent, found
+    std::array<gpu::Event, 3> times_;  // start, uploaded, searched
 
-    gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where there are none
+    gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where not needed
     gpu::Buffer<int> classes_;
     gpu::Buffer<std::byte> counts_;
     gpu::Buffer<float> photoelectrons_, score_, narrow_, shot_, inverse_sigma_;
@@ -91,7 +91,7 @@ class GpuDetector {
     gpu::Pinned<float> spreads_;
 };
 
-/// The kernels for that GPU. Throws gpu::NoGpu in a glint that was built without nvcc.
+/// Loads the detection kernels. Throws gpu::NoGpu if glint was built without nvcc.
 gpu::Module detect_module(const gpu::Context& context);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Spots found on a GPU, real or simulated, beside the CPU's.
+// Tests of detection on a GPU, real or simulated, against the CPU.
 // SPDX-License-Identifier: MIT
 #include "detect/cuda/gpu_detector.hpp"
 
@@ -86,12 +86,12 @@ class GpuDetection : public gpu::test::OneGpuTest {
         }
     }
 
-    /// Sums over a window have rounding errors of some 1e-7 of the light in them; the noise is its root.
+    /// Window sums have rounding errors of about 1e-7 of the signal in them; the noise is its root.
     static float score_tolerance(float score, float brightest) {
         return 2e-5f * (score + std::sqrt(brightest)) + 1e-4f;
     }
 
-    /// Walks along both lists: what one has alone must lie at the threshold. Returns how many there were.
+    /// Compares both lists: a spot that only one has must be at the threshold. Returns the number of these.
     static std::size_t expect_agreement(const Frame& cpu, const Frame& gpu, float threshold, float brightest) {
         EXPECT_EQ(cpu.bad_pixels, gpu.bad_pixels);
         EXPECT_NEAR(cpu.spread, gpu.spread, 2e-4f * std::max(1.0f, cpu.spread));
@@ -221,7 +221,7 @@ TEST_F(GpuDetection, with_every_camera) {
     EXPECT_GT(compare(simulated(uneven, 96, 80, 6), uneven), 20u);
 }
 
-// With an offset that is too high, and saturated: what the noise check makes of it.
+// The noise check with an offset that is too high, and with saturation.
 TEST_F(GpuDetection, with_values_that_are_wrong) {
     for (Camera camera : {ordinary(), with_maps(96, 80)}) {
         FrameBlock block = simulated(camera, 96, 80, 4);

@@ -1,4 +1,4 @@
-// The kernels' machine code, as cmake/cuda.cmake embedded it.
+// The fit kernels' machine code (fatbins), embedded by cmake/cuda.cmake.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// Of the PsfModel of that number; empty in a glint that was built without nvcc.
+/// The fatbin of the PsfModel of that number; empty if glint was built without nvcc.
 std::span<const unsigned char> fit_fatbin(int model);
 
 }  // namespace glint

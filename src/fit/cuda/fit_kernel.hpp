@@ -1,5 +1,9 @@
-// The fit on a GPU: one ROI a thread. A block first brings its ROIs into shared memory, turning counts into the fit's
-// variables on the way (docs/theory.md, eq. 2.2); then every thread runs the kernel of fit/kernel.hpp on its own.
+// The fit on a GPU: one ROI per thread. A block first loads its ROIs into shared memory, converting counts to the
+// variables d' and mu' of docs/theory.md, eq. 2.1 to 2.3; then every thread runs the kernel of fit/kernel.hpp
+// independently.
+//
+// Global memory is read in coalesced 16-byte loads, which ROI by ROI per thread could not be. The iteration then reads
+// only shared memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,31 +20,33 @@
 
 namespace glint::GLINT_ISA {
 
-/// Pixel counts, many to a load.
+/// Several pixel counts in one 16-byte load.
 struct alignas(16) Bytes16 {
     unsigned word[4];
 };
 
+/// The k-th count of such a load.
 GLINT_INLINE float unpack(Bytes16 b, int k, GpuPixel type) {
     if (type == GpuPixel::f32) return lane_of(int(b.word[k]));
     if (type == GpuPixel::u16) return float((b.word[k / 2] >> (16 * (k % 2))) & 0xffffu);
     return float((b.word[k / 4] >> (8 * (k % 4))) & 0xffu);
 }
 
-/// Where a block's ROIs lie in its shared memory.
+/// A block's ROIs in shared memory; each plane has a ROI per thread, `shared_stride` apart.
 struct SharedRois {
-    float* data;      // d' of docs/theory.md; not-a-number where a pixel cannot be used
-    float* known;     // per pixel, or null
-    float* variance;  // v / f^2 per pixel, or null: the same as `known` where nothing else is known
+    float* data;      // d' (eq. 2.2); NaN for an unusable pixel
+    float* known;     // m / f + v / f^2 per pixel, or null
+    float* variance;  // v / f^2 per pixel, or null; the same memory as `known` where there is no additive signal
     float* weight;    // q per pixel, or null
 };
 
-/// `weighted`: with a map of q.
+/// `fixed`: the ROI size, 0 for any; `mapped`: with values per pixel besides the counts; `weighted`: with a map of q.
 template <class Psf, int fixed, bool mapped, bool weighted = false>
 struct FitKernel {
     static constexpr unsigned max_threads = gpu_block_threads;
-    /// Left to itself (0), the compiler spills a few registers of these for one block more. From 13 px on shared memory
-    /// has no room for that block.
+    /// Minimum of resident blocks per multiprocessor (__launch_bounds__). With 0, the compiler's choice, it would spill
+    /// registers of the mapped kernels to fit one more block. From 13 px on shared memory has no room for that block
+    /// anyway.
     static constexpr unsigned min_blocks = !mapped ? 0 : fixed >= 13 ? 2 : fixed == 5 ? 4 : 0;
 
     static GLINT_INLINE int size(const FitLaunch& launch) {
@@ -49,6 +55,7 @@ struct FitKernel {
         return s;
     }
 
+    /// The planes of the block's shared memory that this kernel uses.
     static GLINT_INLINE SharedRois shared(gpu::Scratch scratch, gpu::Index index, int size, bool separate_variance) {
         const unsigned plane = index.block_dim * shared_stride(size);
         float* data = scratch.as<float>();
@@ -57,16 +64,16 @@ struct FitKernel {
         return {data, data + plane, variance, weighted ? variance + plane : nullptr};
     }
 
-    /// One pixel: where it lies in its ROI and block, and its count.
-    static GLINT_INLINE void put(const SharedRois& to, const FitLaunch& launch, unsigned first, unsigned q, float count,
-                                 const GpuCameraPixel* maps, const int* corners, const float* variance,
-                                 const float* additive) {
+    /// Converts the count of pixel q of the block, and stores it at its place in shared memory.
+    static GLINT_INLINE void store_pixel(const SharedRois& to, const FitLaunch& launch, unsigned first, unsigned q,
+                                         float count, const GpuCameraPixel* maps, const int* corners,
+                                         const float* variance, const float* additive) {
         const int s = size(launch);
         const unsigned pixels = s * s, stride = shared_stride(s);
         const float scale = 1.0f / launch.options.shot_noise, scale2 = scale * scale;
         unsigned at = q;
         float offset = launch.offset, factor = launch.factor, v = launch.options.variance;
-        if (!mapped) {  // in one multiplication
+        if (!mapped) {  // eq. 2.1 and 2.2 as one multiplication and addition
             const float value = count * (factor * scale) + (v * scale2 - offset * factor * scale);
             if (stride != pixels) at = q / pixels * stride + q % pixels;
             const bool good = launch.pixel != GpuPixel::f32 || abs(value) < 1e9f;
@@ -80,7 +87,7 @@ struct FitKernel {
             const unsigned j = p / unsigned(s), i = p % unsigned(s), k = first + roi;
             const unsigned x = corners[k], y = corners[launch.count + k], width = launch.map_width;
             const unsigned index = (y + j) * width + x + i, end = width * unsigned(launch.map_height);
-            const GpuCameraPixel here = maps[index < end ? index : 0];  // mark_outside_maps() tells
+            const GpuCameraPixel here = maps[index < end ? index : 0];  // out of bounds: mark_outside_maps() reports it
             offset = here.offset, factor = here.factor, v = here.variance;
             if (weighted) efficiency = here.qe;
         }
@@ -91,7 +98,7 @@ struct FitKernel {
             good = good & (v >= 0.0f) & (v < 1e9f);
         }
         if constexpr (weighted) {
-            if (variance) {  // then q lies behind it, ROI for ROI
+            if (variance) {  // q follows the variances, in the same layout
                 efficiency = variance[std::size_t(launch.count) * pixels + std::size_t(first) * pixels + q];
                 good = good & (efficiency > 0.0f) & (efficiency < 1e9f);
             }
@@ -110,6 +117,7 @@ struct FitKernel {
         to.data[at] = good ? value : lane_of(0x7fc00000);
     }
 
+    /// First phase, by all threads of the block together: fills shared memory.
     static GLINT_INLINE void stage(gpu::Index index, gpu::Scratch scratch, FitLaunch launch,
                                    const unsigned char* counts, const GpuCameraPixel* maps, const int* corners,
                                    const float* variance, const float* additive, const float*, float*,
@@ -118,36 +126,40 @@ struct FitKernel {
         if (mapped && maps) mark_outside_maps(index, launch, corners, results);
         const SharedRois to = shared(scratch, index, s, additive != nullptr);
         const unsigned first = index.block * index.block_dim;
+        // The last block may have fewer ROIs than threads.
         const unsigned left = launch.count - first, pixels = s * s;
         const unsigned total = (left < index.block_dim ? left : index.block_dim) * pixels;
         const GpuPixel type = launch.pixel;
         const unsigned bytes = type == GpuPixel::f32 ? 4 : type == GpuPixel::u16 ? 2 : 1;
         const unsigned char* from = counts + std::size_t(first) * pixels * bytes;
+        // 16 bytes per load, whatever the pixel type; the remainder is read one by one below.
         const unsigned many = 16 / bytes, whole = total / many;
         const Bytes16* wide = reinterpret_cast<const Bytes16*>(from);
-        const auto put_all = [&](unsigned q, Bytes16 b, int n, GpuPixel as) {
+        const auto store_all = [&](unsigned q, Bytes16 b, int n, GpuPixel as) {
             GLINT_UNROLL
             for (int k = 0; k < n; ++k)
-                put(to, launch, first, q * n + k, unpack(b, k, as), maps, corners, variance, additive);
+                store_pixel(to, launch, first, q * n + k, unpack(b, k, as), maps, corners, variance, additive);
         };
         for (unsigned q = index.thread; q < whole; q += index.block_dim) {
             const Bytes16 b = wide[q];
+            // The type is the same for all threads, so these branches do not diverge; as constants they let the loops
+            // unroll.
             if (type == GpuPixel::f32)
-                put_all(q, b, 4, GpuPixel::f32);
+                store_all(q, b, 4, GpuPixel::f32);
             else if (type == GpuPixel::u16)
-                put_all(q, b, 8, GpuPixel::u16);
+                store_all(q, b, 8, GpuPixel::u16);
             else
-                put_all(q, b, 16, GpuPixel::u8);
+                store_all(q, b, 16, GpuPixel::u8);
         }
         for (unsigned q = whole * many + index.thread; q < total; q += index.block_dim) {
             const float count = type == GpuPixel::f32   ? reinterpret_cast<const float*>(from)[q]
                                 : type == GpuPixel::u16 ? float(reinterpret_cast<const unsigned short*>(from)[q])
                                                         : float(from[q]);
-            put(to, launch, first, q, count, maps, corners, variance, additive);
+            store_pixel(to, launch, first, q, count, maps, corners, variance, additive);
         }
     }
 
-    /// Every row's status is begun: 0, or what no status has where the ROI does not lie inside the camera's maps.
+    /// Initialises every row's status: 0, or gpu_outside_maps where the ROI is not inside the camera's maps.
     static GLINT_INLINE void mark_outside_maps(gpu::Index index, const FitLaunch& launch, const int* corners,
                                                unsigned char* bytes) {
         const unsigned row = index.global();
@@ -158,6 +170,7 @@ struct FitKernel {
         bytes[std::size_t(launch.count) + row] = outside ? gpu_outside_maps : 0;
     }
 
+    /// Second phase, after a barrier: fits one ROI per thread and writes its row of the results.
     static GLINT_INLINE void compute(gpu::Index index, gpu::Scratch scratch, FitLaunch launch, const unsigned char*,
                                      const GpuCameraPixel* maps, const int*, const float*, const float* additive,
                                      const float* start, float* columns, unsigned char* bytes) {
@@ -167,6 +180,7 @@ struct FitKernel {
         const SharedRois rois = shared(scratch, index, s, additive != nullptr);
         const unsigned mine = index.thread * shared_stride(s);
         const float scale = 1.0f / launch.options.shot_noise;
+        // A lane of one: the ROI in shared memory is a group as it is, without a transpose.
         GroupPixels roi{rois.data + mine,
                         mapped ? rois.known + mine : nullptr,
                         mapped ? rois.variance + mine : nullptr,
@@ -177,14 +191,15 @@ struct FitKernel {
                         weighted ? rois.weight + mine : nullptr};
         const Psf psf{launch.psf};
         GroupFit<Psf, fixed, mapped, weighted> fit(roi, psf, launch.options);
-        // A pixel that cannot be used shows in the estimate, which has them all in it; then all pixels are made dark.
+        // Unusable pixels are NaN, which propagates to the start estimate of bg. So they need no test of their own in
+        // the common case; where bg is not a finite number, the ROI is cleared and the estimate repeated.
         bool bad = false;
-        if (mapped || launch.known_starts > 2) bad = look_through(rois, mine, pixels, roi);
+        if (mapped || launch.known_starts > 2) bad = check_pixels(rois, mine, pixels, roi);
         GLINT_UNROLL_BY(1)
         for (int attempt = 0; attempt < 2; ++attempt) {
-            begin(fit, launch, start, row);
+            set_start(fit, launch, start, row);
             if (mapped || fit.background() < 1e30f) break;
-            bad = look_through(rois, mine, pixels, roi);
+            bad = check_pixels(rois, mine, pixels, roi);
         }
         constexpr int P = GroupResult<Psf>::P;
         const std::size_t n = launch.count;
@@ -207,13 +222,14 @@ struct FitKernel {
         columns[2 * P * n + row] = bad ? 0.0f : -result.goodness.half_deviance;
         columns[(2 * P + 1) * n + row] = bad ? 0.0f : p_value(result.goodness, float(pixels), float(P));
         bytes[row] = static_cast<unsigned char>(result.iterations);
-        // What was begun is read here, not kept: a register less through the whole fit.
+        // The initial status is read again here, which saves a register during the fit.
         const unsigned char begun = mapped && maps ? bytes[n + row] : 0;
         bytes[n + row] = static_cast<unsigned char>(begun | status);
     }
 
-    static GLINT_INLINE void begin(GroupFit<Psf, fixed, mapped, weighted>& fit, const FitLaunch& launch,
-                                   const float* start, unsigned row) {
+    /// Start values: estimated, or those given for x and y or for all parameters.
+    static GLINT_INLINE void set_start(GroupFit<Psf, fixed, mapped, weighted>& fit, const FitLaunch& launch,
+                                       const float* start, unsigned row) {
         const std::size_t n = launch.count;
         if (launch.known_starts == 0) return fit.estimate_start();
         if (launch.known_starts == 2) return fit.estimate_start(start[row], start[n + row]);
@@ -224,12 +240,12 @@ struct FitKernel {
         fit.start_from(theta);
     }
 
-    /// Finds pixels that cannot be used, and with them makes the whole ROI dark; notes the least known part.
-    static GLINT_INLINE bool look_through(const SharedRois& rois, unsigned mine, int pixels, GroupPixels& roi) {
+    /// Whether the ROI has unusable pixels; if so, clears it. Also finds the least known part.
+    static GLINT_INLINE bool check_pixels(const SharedRois& rois, unsigned mine, int pixels, GroupPixels& roi) {
         float check = 0, least = 3e38f;
         GLINT_UNROLL
         for (int p = 0; p < pixels; ++p) {
-            check += rois.data[mine + p] * 0.0f;
+            check += rois.data[mine + p] * 0.0f;  // 0, or NaN if any pixel is
             if (mapped) least = min(least, rois.known[mine + p]);
         }
         if (mapped) roi.known_least = least;
@@ -246,8 +262,8 @@ struct FitKernel {
 
 }  // namespace glint::GLINT_ISA
 
-// All kernels of one PSF model: fit_MODEL_SIZE and fit_MODEL_SIZE_mapped; SIZE 0 serves every size. Maps of the quantum
-// efficiency are rare: fit_MODEL_0_weighted is theirs.
+// All kernels of one PSF model: fit_MODEL_SIZE and fit_MODEL_SIZE_mapped, with SIZE 0 for all other sizes. Maps of the
+// quantum efficiency are rare, so there is only fit_MODEL_0_weighted for them.
 #define GLINT_FIT_KERNEL(model, size)                                                                            \
     GLINT_KERNEL(fit_##model##_##size, 9, ::glint::GLINT_ISA::FitKernel<::glint::GLINT_ISA::model, size, false>) \
     GLINT_KERNEL(fit_##model##_##size##_mapped, 9, ::glint::GLINT_ISA::FitKernel<::glint::GLINT_ISA::model, size, true>)

@@ -1,4 +1,4 @@
-// Finding the kernel of a fit, and launching it.
+// Selects the kernel and block size of a fit, and launches it.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_kernels.hpp"
 
@@ -12,12 +12,12 @@
 namespace glint {
 namespace {
 
-/// Threads of a block and its shared memory: as many threads on a multiprocessor as its shared memory allows.
+/// The block size for which shared memory allows the most resident threads per multiprocessor.
 struct BlockShape {
     unsigned threads = 0, shared_bytes = 0;
 };
 BlockShape block_shape(int size, int planes, int most_shared_bytes) {
-    constexpr int reserved = 1 << 10;  // of every block, by the driver
+    constexpr int reserved = 1 << 10;  // bytes per block, by the driver
     BlockShape best;
     unsigned resident = 0;
     for (unsigned threads : {128u, 96u, 64u, 32u, 16u}) {
@@ -25,7 +25,7 @@ BlockShape block_shape(int size, int planes, int most_shared_bytes) {
         if (int(bytes) > most_shared_bytes) continue;
         const unsigned blocks = std::min(32u, unsigned(most_shared_bytes + reserved) / (bytes + reserved));
         if (std::min(blocks * threads, 640u) > resident) {
-            resident = std::min(blocks * threads, 640u);  // registers allow no more
+            resident = std::min(blocks * threads, 640u);  // the limit by registers
             best = {threads, bytes};
         }
     }

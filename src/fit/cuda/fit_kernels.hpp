@@ -1,4 +1,4 @@
-// The fit's kernels on a GPU, and how one is launched.
+// The fit's GPU kernels: lookup and launch.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,18 +12,19 @@
 
 namespace glint {
 
-/// A kernel, with as many threads in a block as let most of them be on a multiprocessor.
+/// A kernel with the block size that gives the highest occupancy.
 struct FitVariant {
     gpu::Kernel kernel;
-    unsigned threads = 0, shared_bytes = 0;  ///< of a block
+    unsigned threads = 0, shared_bytes = 0;  ///< per block
 };
 
-/// What of each pixel differs from that of the others.
+/// Which values are given per pixel, besides the counts.
 struct PixelPlanes {
     bool noise = false, additive = false, qe = false;
     int count() const { return 1 + (noise || additive || qe) + additive + qe; }  ///< in shared memory
 };
 
+/// The kernels of one GPU, loaded on first use. Not thread-safe.
 class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
@@ -35,7 +36,7 @@ class FitKernels {
     std::map<std::string, gpu::Kernel> kernels_;
 };
 
-/// Addresses on the GPU, as the parameters of fit_kernel.hpp; 0 where absent.
+/// Device addresses in the order of the kernel's parameters (fit_kernel.hpp); 0 where absent.
 struct FitAddresses {
     std::uint64_t pixels, camera, corners, variance, additive, start, columns, bytes;
 };

@@ -1,4 +1,4 @@
-// What crosses from the host into a launch of the fit.
+// The plain structs that the host passes to the fit kernel.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// How the pixels of ROIs come in; the numbers of glint::PixelType.
+/// Pixel type of the ROIs; same numbers as glint::PixelType.
 enum class GpuPixel : int { u8 = 0, u16 = 1, f32 = 2 };
 
 /// The camera at one pixel of the movie: photoelectrons = (count - offset) * factor; 16 bytes, so one load.
@@ -16,7 +16,7 @@ struct alignas(16) GpuCameraPixel {
     float qe;        // q
 };
 
-/// By value. Photoelectrons = (count - offset) * factor where there are no maps.
+/// Kernel parameter, passed by value. Without maps, photoelectrons = (count - offset) * factor.
 struct FitLaunch {
     KernelPsf psf;
     KernelOptions options;
@@ -27,15 +27,15 @@ struct FitLaunch {
     unsigned count;             // ROIs
 };
 
-/// What a row has for its status whose ROI does not lie inside the camera's maps; no FitStatus.
+/// Status of a row whose ROI is not inside the camera's maps; not a FitStatus.
 constexpr unsigned char gpu_outside_maps = 255;
 
-/// Sizes with a kernel of their own, whose pixels' loops are unrolled; the others share one.
+/// ROI sizes with their own kernel, whose loops over pixels are unrolled; all others share one.
 constexpr int gpu_fixed_sizes[] = {5, 7, 9, 11, 13, 15};
 constexpr unsigned gpu_block_threads = 128;
 
-/// Floats of shared memory between one thread's ROI and the next one's: odd, so that a warp's threads meet no bank
-/// twice.
+/// Stride in floats between the ROIs of adjacent threads in shared memory: odd, so that a warp's accesses have no bank
+/// conflicts.
 constexpr int shared_stride(int size) { return size * size | 1; }
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Fits of ROIs that lie on the GPU already.
+// Launches the fit on ROIs in device memory and collects the results.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_on_gpu.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-/// The noise of photoelectrons: counts that need no conversion.
+/// The camera's noise maps, with the identity as conversion: the pixels are photoelectrons already.
 gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const CameraView& camera) {
     std::vector<GpuCameraPixel> pixels;
     for (std::size_t k = 0; k < camera.variance_map().size(); ++k)
@@ -28,7 +28,7 @@ KernelOptions options_of(const CameraView& camera, int size, const FitOptions& o
     return kernel_options(rois, options);
 }
 
-/// A little more, so that a slightly larger stack needs no new memory.
+/// Over-allocation, so that a slightly larger stack needs no reallocation.
 std::size_t grown(std::size_t size) { return size + size / 4; }
 
 }  // namespace

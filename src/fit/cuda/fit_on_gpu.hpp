@@ -1,4 +1,4 @@
-// Fits of ROIs that lie on the GPU already, as photoelectrons.
+// Fits of ROIs in device memory, in photoelectrons, as detection cuts them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace glint {
 
-/// Where n ROIs of a movie's frames lie: n * S * S pixels, n columns of x corners and of y corners, and as many start
-/// positions.
+/// n ROIs in device memory: n * S * S pixels; n x corners, then n y corners; n x start positions, then n y start
+/// positions. Borrowed.
 struct RoisOnGpu {
     std::int64_t count;
     const gpu::Buffer<float>& pixels;
@@ -19,18 +19,19 @@ struct RoisOnGpu {
     const gpu::Buffer<float>& starts;
 };
 
-/// Stack after stack, in one stream; rows are those of GpuFitter::fit. Use one from one thread at a time.
+/// Fits stacks one after another on one stream, with the same results as GpuFitter::fit. Not thread-safe.
 class FitOnGpu {
   public:
-    /// `camera`: what the noise is. It must outlive this.
+    /// `camera` provides the noise and must outlive this object.
     FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
              double pixel_size_um, const FitOptions& options);
-    /// Fits them, in stream order; the results are on the host when the stream was waited for. Until then no other run.
+    /// Enqueues the fits and the download. Results are on the host once the stream has been synchronised; no other run
+    /// before.
     void run(const RoisOnGpu& rois);
-    /// Adds the results of the last run to the end of `fits`.
+    /// Appends the results of the last run to `fits`.
     void append_to(Fits& fits) const;
     std::int64_t bytes_down() const;  ///< of the last run
-    double seconds() const;           ///< of its kernel, after the stream was waited for
+    double seconds() const;           ///< of its kernel; the stream must have been synchronised
 
   private:
     std::size_t columns() const { return std::size_t(2 * parameter_count(model_) + 2); }
@@ -39,7 +40,7 @@ class FitOnGpu {
     FitVariant kernel_;
     FitLaunch launch_;
     PsfModel model_;
-    gpu::Buffer<GpuCameraPixel> noise_;  // where there is a map
+    gpu::Buffer<GpuCameraPixel> noise_;  // empty without maps
     gpu::Buffer<std::byte> results_;
     gpu::Pinned<std::byte> here_;
     gpu::Event before_, after_;

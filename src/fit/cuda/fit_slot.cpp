@@ -1,4 +1,4 @@
-// One batch on its way through the GPU.
+// Uploads a batch, launches the fit and downloads the results, direct or staged.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_slot.hpp"
 
@@ -22,9 +22,9 @@ std::size_t place(std::size_t& end, std::size_t bytes) {
     return at;
 }
 
-/// Copies by all cores: one alone is slower than the link. `staged` stands for the device buffer from `begin` on.
+/// Copies with all cores: a single one is slower than the link. `staged` mirrors the device buffer from `begin` on.
 void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t begin, bool to_staged) {
-    constexpr std::size_t piece = 256 << 10;  // many more than cores, so that none waits long for the last
+    constexpr std::size_t piece = 256 << 10;  // bytes; many more pieces than cores, for load balance
     struct Piece {
         std::byte *host, *staged;
         std::size_t bytes;
@@ -37,7 +37,7 @@ void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t b
         const Piece& p = pieces[k];
         to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
     };
-    constexpr std::size_t not_worth_waking = 4;  // sleeping threads
+    constexpr std::size_t not_worth_waking = 4;  // pieces; waking the threads costs more
     if (pieces.size() < not_worth_waking || tbb_threads() == 1) {
         for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
     } else {
@@ -61,7 +61,7 @@ BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters,
     if (l.has_variance) l.variance = place(l.up, (l.has_qe ? 2 : 1) * pixels * sizeof(float));
     if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
     if (starts.known) l.start = place(l.up, starts.known * count * sizeof(float));
-    l.bytes = (2 * parameters + 2) * count * sizeof(float);  // no gap: the results come back in one piece
+    l.bytes = (2 * parameters + 2) * count * sizeof(float);  // contiguous with the columns: one download
     l.down = l.bytes + 2 * count;
     return l;
 }
@@ -87,7 +87,7 @@ void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const Ba
                 down + layout.columns, down + layout.bytes});
 }
 
-/// Into staged_up_.
+/// Copies the parts to staged_up_.
 void FitSlot::stage(const std::vector<Part>& parts) {
     if (parts.empty()) return;
     const std::size_t begin = parts.front().at, end = parts.back().at + parts.back().bytes;
@@ -115,7 +115,7 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
             const auto address = reinterpret_cast<std::uint64_t>(part.data);
             gpu::copy(stream_, to, gpu::Buffer<std::byte>::adopt(stream_, address, part.bytes, false));
         }
-    // Parts lie in `up` one after the other: neighbours that were staged go in one copy.
+    // The parts are consecutive in `up` (with padding): adjacent staged parts are uploaded in one copy.
     for (std::size_t k = 0; k < staged.size();) {
         const std::size_t begin = staged[k].at;
         std::size_t end = begin;
@@ -158,7 +158,7 @@ void FitSlot::drop() noexcept {
     scatter_.clear();
     try {
         stream_.synchronize();
-    } catch (...) {  // what went wrong is being told already
+    } catch (...) {  // the original error is being thrown already
     }
 }
 

@@ -1,4 +1,4 @@
-// One batch on its way through the GPU: its stream and the memory it has on both sides.
+// One slot of the transfer pipeline: a stream, with device and staging memory for one batch.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,42 +12,43 @@
 
 namespace glint {
 
-/// Where the parts of a batch of n ROIs lie in its two device buffers; bytes.
+/// Byte offsets of the parts of a batch of n ROIs in its two device buffers, for uploads and for results.
 struct BatchLayout {
-    std::size_t pixels = 0, corners = 0, variance = 0, additive = 0, start = 0, up = 0;  ///< `up`: all of them
+    std::size_t pixels = 0, corners = 0, variance = 0, additive = 0, start = 0, up = 0;  ///< `up`: total
     std::size_t columns = 0, bytes = 0, down = 0;
-    bool has_corners = false, has_variance = false, has_additive = false, has_qe = false;  ///< the last behind variance
+    bool has_corners = false, has_variance = false, has_additive = false, has_qe = false;  ///< qe follows variance
 };
 BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n);
 
-/// A piece of memory that goes to or comes from the device.
+/// A range of host (or foreign device) memory, and its place in the device buffer.
 struct Part {
     std::byte* data;
-    std::size_t bytes, at;  ///< `at`: in the device buffer
-    int gpu = -1;           ///< on which GPU `data` lie; -1: on the host
+    std::size_t bytes, at;  ///< `at`: offset in the device buffer
+    int gpu = -1;           ///< GPU that holds `data`; -1: the host
 };
 
-/// Times of one batch, on the device.
+/// Device times of one batch, from events.
 struct BatchTimes {
     double up = 0, kernel = 0, down = 0;  ///< s
 };
 
+/// Several slots with a stream each let uploads, kernels and downloads of different batches overlap.
 class FitSlot {
   public:
     explicit FitSlot(const gpu::Context& context);
 
-    /// Room for such a batch; keeps what is large enough. Throws gpu::OutOfMemory.
+    /// Allocates device memory for such a batch, unless the present one suffices. Throws gpu::OutOfMemory.
     void reserve(const BatchLayout& layout);
-    /// Sends the parts, launches, and brings the results back, all in stream order: returns before it is done. Parts
-    /// that are not page-locked, or are on another GPU, pass through memory of the slot's own.
+    /// Enqueues uploads, kernel and downloads; returns before they are complete. Parts that are not page-locked, or are
+    /// on another GPU, are staged through the slot's pinned memory.
     void run(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout,
              const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down);
-    /// Waits for the results to lie where they belong. Throws what went wrong on the device.
+    /// Waits until the results are in the caller's memory. Throws errors of the device.
     void finish();
-    /// Waits, and leaves the results where they are: nothing of a failed call writes to the caller's memory later.
+    /// Waits and discards the results, so that nothing writes to the caller's memory after a failed call.
     void drop() noexcept;
     BatchTimes times() const;  ///< after finish()
-    /// Only the kernel, on what the last run() left there; seconds.
+    /// Time in seconds of the kernel alone, on the data of the last run().
     double kernel_seconds(const FitVariant& kernel, FitLaunch launch, const BatchLayout& layout,
                           const gpu::Buffer<GpuCameraPixel>& maps);
 
@@ -60,7 +61,7 @@ class FitSlot {
     gpu::Stream stream_;
     gpu::Buffer<std::byte> up_, down_;
     gpu::Pinned<std::byte> staged_up_, staged_down_;
-    std::array<gpu::Event, 4> marks_;  // before, sent, computed, back
+    std::array<gpu::Event, 4> marks_;  // start, uploaded, computed, downloaded
     std::vector<Part> scatter_;        // from staged_down_ to the caller's memory
 };
 

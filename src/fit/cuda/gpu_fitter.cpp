@@ -1,4 +1,4 @@
-// Fits on a GPU: batches that follow each other on several streams, so that the link is never idle.
+// GpuFitter: batches on several streams, whose transfers and kernels overlap so that the link is never idle.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ namespace glint {
 namespace {
 
 constexpr int slot_count = 4;
-constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // of a batch; 0.3 ms at 55 GB/s
-// Several GPUs share the driver's locks: with twice as much at once they meet half as often.
+constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // per batch; 0.3 ms at 55 GB/s
+// Several GPUs share the driver's locks: batches twice as large halve the contention.
 constexpr std::size_t large_stack_bytes = std::size_t(4) << 30, bytes_of_large = 2 * bytes_to_fill_the_link;
 constexpr std::int64_t least_batch = 1024, one_warp = 32;
 
@@ -35,7 +35,7 @@ bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty()
 void require_gpu_kernels() {
     if (!has_gpu_kernels())
         throw gpu::NoGpu(0,
-                         "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or take "
+                         "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or use "
                          "--backend cpu");
 }
 
@@ -50,7 +50,7 @@ struct GpuFitter::State {
         return fresh;
     }
 
-    /// What all batches of a call have in common.
+    /// What all batches of one call have in common.
     struct Plan {
         const RoiView& rois;
         const FitsView& out;
@@ -62,14 +62,14 @@ struct GpuFitter::State {
         bool maps_used;
     };
 
-    gpu::Lease lease;  // outlives what is taken under it
+    gpu::Lease lease;  // destroyed last: it covers all of the following memory
     std::int64_t wanted_batch_size;
     gpu::Context context;
-    std::uint64_t published = 0;  // of the lease, as taken from the GPU
+    std::uint64_t published = 0;  // bytes of the lease reported as in use
     FitKernels kernels;
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
-    std::shared_ptr<const CameraView::Maps> maps_of;  // what was uploaded last
+    std::shared_ptr<const CameraView::Maps> maps_of;  // the maps uploaded last
 
     Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
               const FitsView& out) {
@@ -163,8 +163,9 @@ struct GpuFitter::State {
         return parts;
     }
 
-    /// Others see what of the lease is taken, and those who wait get what the batches do not need.
-    void make_visible(bool needs_no_more) {
+    /// Publishes the lease's memory in use; if others wait and the batches need no more memory, returns the rest to
+    /// them.
+    void publish_memory(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         const std::uint64_t taken = context.statistics().reserved_bytes;
         if (taken != published) lease.publish_held(published = taken);
@@ -173,78 +174,79 @@ struct GpuFitter::State {
     void give_up_spare_memory() {
         const gpu::MemoryStatistics memory = context.statistics();
         if (memory.reserved_bytes >= lease.bytes()) return;
-        lease.publish_held(published = memory.live_bytes);  // before it is free, or others would count it twice
+        lease.publish_held(published = memory.live_bytes);  // before it is freed, or others would count it twice
         context.trim();
         const std::uint64_t kept = context.statistics().reserved_bytes;
         context.lower_limit(kept);
         lease.shrink(kept);
     }
 
-    /// How many ROIs go at once: fewer after the memory did not suffice, more again when it has for a while.
+    /// ROIs per batch: halved when memory runs out, doubled again after a number of successful batches that itself
+    /// doubles with each failure.
     class BatchSize {
       public:
         explicit BatchSize(std::int64_t wanted) : wanted_(wanted), now_(wanted) {}
         operator std::int64_t() const { return now_; }
-        /// False when it cannot be less.
+        /// False if the batch cannot be smaller.
         bool halve() {
             if (now_ <= one_warp) return false;
             now_ = std::max(one_warp, now_ / 2);
-            went_well_ = 0, patience_ *= 2;
+            succeeded_ = 0, retry_after_ *= 2;
             return true;
         }
-        void went_well() {
-            if (now_ == wanted_ || ++went_well_ < patience_) return;
+        void succeeded() {
+            if (now_ == wanted_ || ++succeeded_ < retry_after_) return;
             now_ = std::min(wanted_, 2 * now_);
-            went_well_ = 0;
+            succeeded_ = 0;
         }
 
       private:
         std::int64_t wanted_, now_;
-        int went_well_ = 0, patience_ = 8;  // batches
+        int succeeded_ = 0, retry_after_ = 8;  // batches
     };
 
-    /// The GPU looks whether ROIs lie inside the camera's maps: the host, whose memory is the limit, need not.
+    /// The GPU has marked ROIs outside the camera's maps; a check on the host would cost memory bandwidth, which is the
+    /// limit.
     static void refuse_outside_maps(const Plan& p, std::int64_t first, std::int64_t end) {
         const void* statuses = p.out.status + first;
         if (p.maps_used && std::memchr(statuses, gpu_outside_maps, std::size_t(end - first)))
             check_corners(p.rois, first, end - first);
     }
 
-    /// Draws rows and fits them until there are none to be had. When it throws, what had been taken and has no result
-    /// is given back.
+    /// Takes rows and fits them until none are left. If it throws, the taken rows without a result are given back.
     void run(Plan& p, BatchSize& batch, const StopFlag* stop, RowShare& share, FitInfo& info) {
-        struct Flight {
+        struct InFlight {
             RowRange rows;
             FitSlot* slot = nullptr;
         };
-        std::vector<Flight> flights;  // oldest first
-        const auto land = [&] {
-            const Flight flight = flights.front();
-            flight.slot->finish();
-            refuse_outside_maps(p, flight.rows.first, flight.rows.end);
-            const BatchTimes times = flight.slot->times();
+        std::vector<InFlight> in_flight;  // oldest first
+        const auto finish_oldest = [&] {
+            const InFlight oldest = in_flight.front();
+            oldest.slot->finish();
+            refuse_outside_maps(p, oldest.rows.first, oldest.rows.end);
+            const BatchTimes times = oldest.slot->times();
             info.transfer_seconds += times.up + times.down, info.kernel_seconds += times.kernel;
-            share.finish(flight.rows);
-            flights.erase(flights.begin());
-            batch.went_well();
+            share.finish(oldest.rows);
+            in_flight.erase(in_flight.begin());
+            batch.succeeded();
         };
         std::size_t turn = 0;
         try {
             for (;;) {
                 if (stop && *stop) throw Cancelled("the fit was stopped");
-                if (int(flights.size()) == slot_count) land();
+                if (int(in_flight.size()) == slot_count) finish_oldest();
                 const RowRange rows = share.take(batch);
-                if (rows.empty() && flights.empty()) break;
-                if (rows.empty()) {  // others may give some back meanwhile
-                    land();
+                if (rows.empty() && in_flight.empty()) break;
+                if (rows.empty()) {  // others may give rows back meanwhile
+                    finish_oldest();
                     continue;
                 }
                 FitSlot& slot = slots[turn++ % slot_count];
                 const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, rows.count());
                 slot.reserve(layout);
-                make_visible(turn > slot_count || share.left() == 0);
+                publish_memory(turn > slot_count || share.left() == 0);
                 p.launch.count = unsigned(rows.count());
-                flights.push_back({rows, &slot});
+                in_flight.push_back({rows, &slot});
                 const std::vector<Part> up = up_parts(p, layout, rows.first, rows.count());
                 slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p, layout, rows.first, rows.count()));
                 for (const Part& part : up)
@@ -275,13 +277,13 @@ GpuFitter::GpuFitter(GpuFitter&&) noexcept = default;
 
 const gpu::Context& GpuFitter::context() const { return state_->context; }
 FitKernels& GpuFitter::kernels() { return state_->kernels; }
-void GpuFitter::share() { state_->make_visible(true); }
+void GpuFitter::share() { state_->publish_memory(true); }
 
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
     const auto told = [&](std::int64_t done) { options.progress(first + done, count, -1); };
-    RowQueue all({first, count}, 1, options.progress ? RowQueue::Told(told) : RowQueue::Told());
+    RowQueue all({first, count}, 1, options.progress ? RowQueue::OnFinished(told) : RowQueue::OnFinished());
     RowShare share(all);
     const auto tell = [&] {
         if (finished) *finished = first + share.finished();
@@ -310,10 +312,10 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
         for (;;) try {
                 state_->run(plan, batch, options.stop, share, how);
                 break;
-            } catch (const gpu::OutOfMemory&) {  // smaller batches, of what is not final yet
+            } catch (const gpu::OutOfMemory&) {  // retry the unfinished rows in smaller batches
                 if (!batch.halve()) throw;
                 how.batch_size = 0;
-                state_->slots = state_->new_slots();  // what the old ones held goes back
+                state_->slots = state_->new_slots();  // frees the memory of the old ones
             }
     } catch (...) {
         tell();

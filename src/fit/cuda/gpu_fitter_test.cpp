@@ -1,4 +1,4 @@
-// Fits on a GPU, real or simulated, beside the CPU's.
+// Tests of fits on a GPU, real or simulated, against those on the CPU.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu_fit.hpp"
 
@@ -50,8 +50,8 @@ Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, 
     return c;
 }
 
-/// Both stop once a step is below 1e-2 CRLB, so where rounding lets one take a step more they may differ by that step: 1 in
-/// 10,000 does (docs/decisions.md). Beyond 4 sigma of so many, and 2 for small numbers.
+/// Both stop once a step is below 1e-2 CRLB, so where rounding lets one take a step more they may differ by that step:
+/// 1 in 10,000 does (docs/decisions.md). Beyond 4 sigma of so many, and 2 for small numbers.
 std::size_t most_apart(std::size_t fits) {
     const double expected = 1e-4 * double(fits);
     return std::size_t(expected + 4 * std::sqrt(expected) + 2);
@@ -156,7 +156,7 @@ TEST_F(GpuFit, tells_quantum_efficiencies_that_cannot_be) {
     for (int bad : {0, 1, 2}) EXPECT_EQ(c.cpu.status[std::size_t(bad)], FitStatus::bad_input);
 }
 
-// Counts become photoelectrons on the card; the CPU is given what the one conversion of the project makes of them.
+// The GPU converts the counts itself; the CPU gets the photoelectrons of CameraView.
 TEST_F(GpuFit, converts_counts_through_the_camera) {
     constexpr int width = 40, height = 30, size = 7;
     constexpr std::size_t n = 200;
@@ -243,13 +243,13 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
     expect_agreement(c);
 }
 
-// Of a context that others have made on the GPU, as PyTorch would; and the fit on the other GPU, and on the CPU.
+// Pixels in another library's context on the GPU, e.g. PyTorch's; fitted on that GPU, on another one, and on the CPU.
 TEST_F(GpuFit, takes_pixels_where_they_lie) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 5000);
     RoiView there = view(rois);
     FitOptions options;
-    options.backend = Backend::gpu, options.gpu_batch_size = 1001;  // of a size that no load is aligned to
+    options.backend = Backend::gpu, options.gpu_batch_size = 1001;  // so that loads of later batches are not aligned
     const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit(there, psf, pixel_um);
     for (int ordinal = 0; ordinal < std::min(2, gpu_count()); ++ordinal) {
         const gpu::Context theirs(ordinal, {.limit_bytes = 64 * gpu::test::mib, .separate = ordinal == 0});
@@ -377,7 +377,7 @@ TEST_F(GpuFit, leaves_nothing_behind) {
     EXPECT_GE(free_bytes(), before);
 }
 
-// Every row has the right result, however many there are: more than 2^32 bytes of pixels and of results on a real GPU.
+// 64-bit indices: more than 2^32 bytes of pixels and of results on a real GPU.
 TEST_F(GpuFit, a_hundred_million_rois) {
     const bool simulated_gpu = gpu::inventory().devices.at(0).name.find("Simulated") != std::string::npos;
     const std::size_t n = simulated_gpu ? 20000 : 100000000, few = 1000, pixels = 49;
@@ -416,7 +416,7 @@ TEST_F(GpuFit, stops_when_told) {
     EXPECT_THROW(fit(rois, psf, pixel_um, options), Cancelled);
 }
 
-// Wherever a fit runs: without a GPU, or without kernels for one, `automatic` takes the CPU and says why.
+// Without a GPU, or without kernels, `automatic` uses the CPU and says why.
 TEST(FitBackend, automatic_always_has_a_result) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 100);

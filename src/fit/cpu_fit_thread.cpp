@@ -1,6 +1,6 @@
-// The CPU beside GPUs.
+// Fits on the CPU while GPUs fit the same stack.
 // SPDX-License-Identifier: MIT
-#include "fit/beside_gpus.hpp"
+#include "fit/cpu_fit_thread.hpp"
 
 #include <fmt/format.h>
 
@@ -14,19 +14,19 @@
 namespace glint {
 namespace {
 
-constexpr double worth_it = 0.9;  // of the time without
+constexpr double worth_it = 0.9;  // time with the CPU over time without
 constexpr double look_again_s = 0.005;
-constexpr std::int64_t least_part = 2048;  // rows: 0.5 ms of one core; 32 times that is the most
+constexpr std::int64_t least_part = 2048;  // rows per thread: 0.5 ms of one core; at most 32 times that
 
 }  // namespace
 
-bool Together::cpu_pays() const { return with_cpu_s < worth_it * gpus_s; }
+bool JointEstimate::cpu_helps() const { return with_cpu_s < worth_it * gpus_s; }
 
-Together together(const offload::Decision& decision, int gpus) {
+JointEstimate joint_estimate(const offload::Decision& decision, int gpus) {
     const offload::Terms& gpu = decision.gpu;
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
     const double busy_s = (gpu.total() - to_start) / gpus, cpu_s = decision.cpu.total();
-    Together out;
+    JointEstimate out;
     out.gpus_s = out.with_cpu_s = to_start + busy_s;
     if (busy_s <= 0 || cpu_s <= 0) return out;
     const double gpu_rate = 1 / busy_s, cpu_rate = 1 / cpu_s;  // stacks a second
@@ -35,24 +35,24 @@ Together together(const offload::Decision& decision, int gpus) {
     return out;
 }
 
-BesideGpus::BesideGpus(const Stack& stack, RowQueue& queue, const offload::DevicePool& pool, double share, int gpus)
+CpuFitThread::CpuFitThread(const Stack& stack, RowQueue& queue, const offload::DevicePool& pool, double share, int gpus)
     : stack_(stack), queue_(queue), pool_(pool), share_(share), options_(stack.options) {
     const int threads = options_.threads > 0 ? options_.threads : environment::threads();
-    options_.threads = std::max(1, threads - gpus);  // each GPU's thread has its core
+    options_.threads = std::max(1, threads - gpus);  // each GPU's thread occupies one core
     try {
         thread_ = std::thread([this] { serve(); });
     } catch (const std::system_error&) {
-        // The GPUs alone, then.
+        // No thread can be started: the GPUs fit alone.
     }
 }
 
-BesideGpus::~BesideGpus() {
+CpuFitThread::~CpuFitThread() {
     if (!thread_.joinable()) return;
     queue_.close();
     thread_.join();
 }
 
-void BesideGpus::join(FitInfo& info) {
+void CpuFitThread::join(FitInfo& info) {
     if (thread_.joinable()) thread_.join();
     if (info_.cpu_fits > 0) {
         const bool alone = info.gpus.empty();
@@ -64,19 +64,19 @@ void BesideGpus::join(FitInfo& info) {
     if (error_) std::rethrow_exception(error_);
 }
 
-/// Half of what it can do while the GPUs do the rest, so that they need not wait for it in the end.
-std::int64_t BesideGpus::part() const {
+/// Half of the CPU's share of the remaining rows, so that the GPUs need not wait for it at the end.
+std::int64_t CpuFitThread::part() const {
     const std::int64_t least = least_part * options_.threads;
     const std::int64_t rows = std::min(std::int64_t(share_ / 2 * double(queue_.left())), 32 * least);
     return pool_.held() > 0 ? rows : std::max(rows, least);
 }
 
-void BesideGpus::serve() {
+void CpuFitThread::serve() {
     RowShare share(queue_);
     try {
         while (queue_.wait_for_work(options_.stop)) {
             const std::int64_t most = part();
-            if (most < least_part) {  // the end is the GPUs', unless they are lost
+            if (most < least_part) {  // the last rows are left to the GPUs, unless these are lost
                 queue_.wait_for_end(look_again_s);
                 if (options_.stop && *options_.stop) break;
                 continue;

@@ -1,0 +1,130 @@
+// The iteration of a fit: Fisher-scoring steps, damped and kept within bounds (docs/theory.md, section 3).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/cholesky.hpp"
+#include "fit/kernel/group_fit.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Steps of Fisher scoring until every lane has converged, then the Cramer-Rao lower bounds (eq. 3.4) from the matrix
+/// of each lane's last step. Lanes that have converged are frozen, so a fit's result depends on its own pixels only,
+/// bit for bit.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::run(GroupResult<Psf>& out) {
+    Mask done = all_false();
+    out.iterations = Lane{};
+    out.bounded = out.singular = all_false();
+    Derivatives<Psf> score, last{};
+    Lane previous[P], previous_slope = Lane{}, fraction = splat(1.0f);
+    for (int k = 0; k < P; ++k) previous[k] = Lane{};
+    for (int iteration = 0; iteration < options_.max_iterations && !all(done); ++iteration) {
+        const Mask idle = lane_width > 1 ? done : all_false();  // a lane of one leaves the loop as soon as it is done
+        evaluate(score);
+        // I step = g (eq. 3.1 and 3.2) for the parameters that are not at a bound.
+        const Mask fixed_now = hold_bounded(score);
+        const Cholesky<P> factor(score.fisher);
+        Lane step[P];
+        factor.solve(score.gradient, step);
+        damp(score, previous, previous_slope, fraction);
+        take_step(step, fraction, previous);
+        Lane slope = Lane{};
+        GLINT_UNROLL
+        for (int k = 0; k < P; ++k) {
+            slope += previous[k] * score.gradient[k];
+            theta_[k] = select(idle, theta_[k], theta_[k] + previous[k]);
+        }
+        // |step_k| sqrt(I_kk) below the tolerance: each step is a smaller part of its standard error than that.
+        Mask small = all_true();
+        GLINT_UNROLL
+        for (int k = 0; k < P; ++k)
+            small &= previous[k] * previous[k] * score.fisher[packed(k, k)] < options_.tolerance * options_.tolerance;
+        previous_slope = slope;
+        // The Fisher matrix of a lane's last step gives its CRLB; that of later iterations of other lanes must not
+        // replace it.
+        for (int k = 0; k < P * (P + 1) / 2; ++k)
+            last.fisher[k] = iteration == 0 ? score.fisher[k] : select(idle, last.fisher[k], score.fisher[k]);
+        out.iterations += select(idle, Lane{}, splat(1.0f));
+        out.bounded = select_mask(idle, out.bounded, fixed_now);
+        out.singular = select_mask(idle, out.singular, factor.singular);
+        done |= small;
+    }
+    out.converged = done;
+    const Cholesky<P> factor(last.fisher);
+    factor.inverse_diagonal(out.variance);
+    for (int k = 0; k < P; ++k) out.theta[k] = theta_[k];
+}
+
+/// The interval that parameter k is kept in.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE Interval GroupFit<Psf, fixed, mapped, weighted>::bounds(int k) const {
+    if (k < 2) return {splat(-options_.margin_px), splat(size() - 1 + options_.margin_px)};
+    if (k == 2) return {splat(photons_floor), splat(1e9f)};
+    if (k == 3) return {least_bg_, splat(1e9f)};
+    return psf_.bounds(k - 4);
+}
+
+/// Removes parameters that are at a bound and pushed outward from the system, so that the others reach their optimum
+/// given them. Returns the lanes that have such a parameter.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE Mask GroupFit<Psf, fixed, mapped, weighted>::hold_bounded(Derivatives<Psf>& score) const {
+    Mask held[P], any_held = all_false();
+    for (int k = 0; k < P; ++k) {
+        const Interval limit = bounds(k);
+        held[k] = ((theta_[k] <= limit.low) & (score.gradient[k] < 0.0f)) |
+                  ((theta_[k] >= limit.high) & (score.gradient[k] > 0.0f));
+        any_held |= held[k];
+    }
+    if (!any(any_held)) return any_held;
+    // Zero gradient and zero off-diagonal elements: the step of the parameter is 0, and the others' do not depend on
+    // it.
+    for (int k = 0; k < P; ++k) {
+        score.gradient[k] = select(held[k], Lane{}, score.gradient[k]);
+        for (int q = 0; q < P; ++q)
+            if (q != k) {
+                Lane& cell = score.fisher[q < k ? packed(k, q) : packed(q, k)];
+                cell = select(held[k], Lane{}, cell);
+            }
+    }
+    return any_held;
+}
+
+/// Sets `fraction`, by which the next step is scaled. Lanes have overshot where the slope of log L along the last step
+/// has turned round by more than a quarter: these take only the secant method's part of the next step, which stops an
+/// oscillation between two points. `fraction` then grows back to 1.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::damp(const Derivatives<Psf>& score, const Lane* previous,
+                                                               Lane previous_slope, Lane& fraction) const {
+    Lane slope = Lane{};
+    for (int k = 0; k < P; ++k) slope += previous[k] * score.gradient[k];
+    const Mask overshot = slope < -0.25f * previous_slope;
+    const Lane secant = clamp(previous_slope / (previous_slope - min(slope, splat(-1e-20f))), splat(0.2f), splat(1.0f));
+    fraction = select(overshot, fraction * secant, min(fraction * 1.5f, splat(1.0f)));
+}
+
+/// The step scaled by `fraction`, limited in length and kept within the bounds; the change of each parameter goes to
+/// `moved`.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::take_step(const Lane* step, Lane fraction,
+                                                                    Lane* moved) const {
+    GLINT_UNROLL
+    for (int k = 0; k < P; ++k) {
+        // The Fisher matrix is a good model of the likelihood near the maximum only (section 3, Steps).
+        const Lane longest = k < 2    ? splat(1.0f)
+                             : k == 2 ? 0.7f * theta_[2] + 10.0f
+                             : k == 3 ? splat(1e8f)
+                                      : psf_.step_limit(k - 4, theta_ + 4);
+        const Interval limit = bounds(k);
+        // What the bounds leave of the step, not the step: the slope along it is taken from this.
+        const Lane wanted = clamp(step[k] * fraction, -longest, longest);
+        moved[k] = clamp(theta_[k] + wanted, limit.low, limit.high) - theta_[k];
+    }
+}
+
+/// `yes` where mask is true, else `no`.
+template <class Psf, int fixed, bool mapped, bool weighted>
+GLINT_INLINE Mask GroupFit<Psf, fixed, mapped, weighted>::select_mask(Mask mask, Mask yes, Mask no) {
+    return (mask & yes) | (negate(mask) & no);
+}
+
+}  // namespace glint::GLINT_ISA
