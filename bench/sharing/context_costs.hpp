@@ -14,6 +14,6 @@ constexpr double context_end_s = 0.05;
 double context_creation_s(int alive, int at_once);
 
 /// Where nobody else is.
-inline double least_creation_s() { return context_creation_s(0, 1); }
+inline double min_creation_s() { return context_creation_s(0, 1); }
 
 }  // namespace glint::sharing

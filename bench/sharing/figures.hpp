@@ -10,7 +10,7 @@ struct Figures {
     int jobs = 0, failures = 0;              ///< jobs that ended without a result
     int refusals = 0;                        ///< contexts and allocations that failed; the job may have tried again
     double makespan_s = 0;                   ///< from the start of the workload to the last result
-    double bound_s = 0;                      ///< least_makespan_s()
+    double bound_s = 0;                      ///< min_makespan_s()
     double mean_wait_s = 0, p99_wait_s = 0;  ///< from a job's arrival until it computes
     int long_waits = 0;  ///< of more than 300 s, after which the reference, left to itself, takes the CPU
     double mean_slowdown = 1, p99_slowdown = 1;  ///< of jobs: time from arrival to result over the least possible

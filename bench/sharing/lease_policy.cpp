@@ -13,7 +13,7 @@ namespace lease = gpu::lease;
 
 // Measured: a free GPU is leased 1 ms after the call, and whoever waits looks 0.2 ms after a release. Strangers do not
 // tell: the head of the queue polls.
-constexpr double first_look_s = 0.001, wake_s = 0.0002, head_polls_every_s = 0.5;
+constexpr double first_look_s = 0.001, wake_s = 0.0002, head_poll_s = 0.5;
 
 class Leases final : public SharingPolicy {
   public:
@@ -36,7 +36,7 @@ class Leases final : public SharingPolicy {
         give_back(job);
         look_after(wake_s);
     }
-    void strangers_changed() override { look_after(stage_.random() * head_polls_every_s); }
+    void foreign_processes_changed() override { look_after(stage_.random() * head_poll_s); }
     void woken(int) override {
         looks_at_s_ = std::numeric_limits<double>::infinity();
         look();

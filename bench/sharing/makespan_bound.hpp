@@ -9,9 +9,9 @@
 namespace glint::sharing {
 
 /// From arrival to result on an empty server.
-double least_time_s(const Job& job);
+double min_time_s(const Job& job);
 
 /// No schedule of the jobs that did not fail is done earlier (docs/sharing-policies.md derives it).
-double least_makespan_s(const Workload& workload, std::span<const JobRun> runs);
+double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 
 }  // namespace glint::sharing

@@ -12,20 +12,20 @@ constexpr double polls_every_s = 0.5, room_beside_others = 1.5;
 
 class Polling final : public SharingPolicy {
   public:
-    Polling(Stage& stage, int most_busy_percent) : stage_(stage), most_busy_percent_(most_busy_percent) {}
+    Polling(Stage& stage, int max_busy_percent) : stage_(stage), max_busy_percent_(max_busy_percent) {}
 
     void arrived(int job) override { poll(job); }
     void lost(int job) override { poll(job); }
     void woken(int job) override { poll(job); }
     void computed(int) override { rouse(); }
     void released(int) override { rouse(); }
-    void strangers_changed() override { rouse(); }
+    void foreign_processes_changed() override { rouse(); }
 
   private:
     /// The largest request that would be let in.
     double room(const SharedGpu& gpu) const {
         if (gpu.contexts == 0) return double(gpu.free_bytes);
-        if ((gpu.is_busy() ? 100 : 0) > most_busy_percent_) return 0;
+        if ((gpu.is_busy() ? 100 : 0) > max_busy_percent_) return 0;
         return double(gpu.free_bytes) / room_beside_others;
     }
 
@@ -60,14 +60,14 @@ class Polling final : public SharingPolicy {
         double polls_at_s;
     };
     Stage& stage_;
-    int most_busy_percent_;
+    int max_busy_percent_;
     std::vector<Sleeper> asleep_;
 };
 
 }  // namespace
 
-std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int most_busy_percent) {
-    return std::make_unique<Polling>(stage, most_busy_percent);
+std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent) {
+    return std::make_unique<Polling>(stage, max_busy_percent);
 }
 
 }  // namespace glint::sharing

@@ -47,9 +47,9 @@ void SharedGpus::begin_computing(double now_s, int job, GpuSet on, double second
     for (std::size_t g = 0; g < gpus_.size(); ++g) gpus_[g].computing += on >> g & 1;
 }
 
-void SharedGpus::stranger_computes(double now_s, int gpu, int change) {
+void SharedGpus::foreign_process_computes(double now_s, int gpu, int change) {
     advance(now_s);
-    gpus_[std::size_t(gpu)].computing_strangers += change;
+    gpus_[std::size_t(gpu)].computing_foreign += change;
 }
 
 std::optional<SharedGpus::Ending> SharedGpus::next() {
@@ -92,7 +92,7 @@ void SharedGpus::set_rates() {
 void SharedGpus::share_computing_time() {
     std::vector<double> left(gpus_.size(), 1);
     std::vector<int> sharers(gpus_.size());
-    for (std::size_t g = 0; g < gpus_.size(); ++g) sharers[g] = gpus_[g].computing + gpus_[g].computing_strangers;
+    for (std::size_t g = 0; g < gpus_.size(); ++g) sharers[g] = gpus_[g].computing + gpus_[g].computing_foreign;
     for (;;) {
         int tightest = -1;
         double share = std::numeric_limits<double>::infinity();

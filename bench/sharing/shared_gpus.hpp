@@ -16,9 +16,9 @@ struct SharedGpu {
     std::uint64_t total_bytes = 0, free_bytes = 0;
     int contexts = 0;  ///< of jobs and strangers
     int creating = 0;  ///< contexts that are being created
-    int computing = 0, computing_strangers = 0;
+    int computing = 0, computing_foreign = 0;
 
-    bool is_busy() const { return computing + computing_strangers > 0; }
+    bool is_busy() const { return computing + computing_foreign > 0; }
 };
 
 /// Whoever computes on several GPUs goes on everywhere at the pace of the slowest; what that leaves of the others goes
@@ -37,7 +37,7 @@ class SharedGpus {
 
     void begin_creation(double now_s, int job, int gpu);
     void begin_computing(double now_s, int job, GpuSet on, double seconds);
-    void stranger_computes(double now_s, int gpu, int change);
+    void foreign_process_computes(double now_s, int gpu, int change);
 
     struct Ending {
         double at_s;

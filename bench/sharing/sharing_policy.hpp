@@ -38,14 +38,14 @@ class SharingPolicy {
     virtual void lost(int job) = 0;
     virtual void computed(int /*job*/) {}
     virtual void released(int /*job*/) {}  ///< it has computed, and let go of everything
-    virtual void strangers_changed() {}
+    virtual void foreign_processes_changed() {}
     virtual void woken(int /*token*/) {}
 };
 
 /// Takes GPUs by chance, at once. What is refused has failed.
 std::unique_ptr<SharingPolicy> naive_policy(Stage& stage);
 /// Looks at all GPUs every 0.5 s and takes the first that have room and are, with others there, at most so busy.
-std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int most_busy_percent);
+std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent);
 /// Asks the broker's own code.
 std::unique_ptr<SharingPolicy> lease_policy(Stage& stage);
 

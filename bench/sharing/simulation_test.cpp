@@ -125,9 +125,9 @@ TEST(SharingSimulation, a_stranger_that_is_faster_makes_a_lease_wait_for_its_end
 }
 
 TEST(SharingSimulation, a_stranger_takes_no_more_than_there_is) {
-    const std::vector<Stranger> strangers = {
+    const std::vector<ForeignProcess> foreign_processes = {
         {0, 50, 0, 100 * gib, true}, {1, 60, 0, 100 * gib, true}, {2, 70, 0, gib, true}};
-    const Outcome o = simulate(server(1, {job(3, 100, 5)}, strangers), PolicyKind::leases, 1);
+    const Outcome o = simulate(server(1, {job(3, 100, 5)}, foreign_processes), PolicyKind::leases, 1);
     EXPECT_GE(o.runs[0].starts_s, 60) << "the third found no room, and went";
     EXPECT_NEAR(o.runs[0].finishes_s - o.runs[0].starts_s, 5, near_s);
 }
@@ -183,7 +183,7 @@ TEST(SharingSimulation, jobs_that_share_are_slowed_down_as_in_m_g_1_ps) {
 TEST(SharingSimulation, no_time_is_lost_or_made) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Workload w = random_workload(seed);
-        w.strangers.clear();
+        w.foreign_processes.clear();
         double work_s = 0;
         for (Job& j : w.jobs) j.gpus = 1, work_s += j.compute_s;
         for (const PolicyKind policy : patient_policies) {

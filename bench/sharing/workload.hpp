@@ -20,7 +20,7 @@ struct Job {
 };
 
 /// A program that asks nobody: it takes memory where it happens to start, as much as is there, and goes.
-struct Stranger {
+struct ForeignProcess {
     double comes_s = 0, goes_s = 0;
     int gpu = 0;
     std::uint64_t bytes = 0;  ///< with its context
@@ -33,10 +33,10 @@ struct Workload {
     std::uint64_t gpu_bytes = 0;  ///< each has
     std::vector<std::string> users;
     std::vector<Job> jobs;  ///< in the order of their arrival
-    std::vector<Stranger> strangers;
+    std::vector<ForeignProcess> foreign_processes;
 };
 
-constexpr int most_gpus = 16, most_jobs = 10'000;
+constexpr int most_gpus = 16, max_jobs = 10'000;
 
 /// The server, where it is not to be the one that the file names.
 struct ServerOptions {

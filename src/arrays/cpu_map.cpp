@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t chunk_elements = 1 << 16;
 
 // Additions; waking others takes as long as some of these.
-constexpr std::int64_t least_parallel_work = 1 << 19;
+constexpr std::int64_t min_parallel_work = 1 << 19;
 
 /// About what a step takes, in additions.
 int cost(Step step) {
@@ -33,7 +33,7 @@ int cost(Step step) {
 bool is_small(const Program& program, std::int64_t n) {
     std::int64_t each = 2;
     for (int i = 0; i < program.count; ++i) each += cost(program.instructions[i].step);
-    return n * each < least_parallel_work;
+    return n * each < min_parallel_work;
 }
 
 std::int64_t chunks_of(std::int64_t n) { return (n + chunk_elements - 1) / chunk_elements; }

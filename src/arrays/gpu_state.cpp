@@ -85,8 +85,8 @@ FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
     }
     const Cufft& library = cufft();
     const gpu::detail::Current current(home());
-    constexpr std::size_t most_plans = 8;
-    for (; plans.size() >= most_plans; plans.pop_back()) library.cufftDestroy(plans.back().plan);
+    constexpr std::size_t max_plans = 8;
+    for (; plans.size() >= max_plans; plans.pop_back()) library.cufftDestroy(plans.back().plan);
     check(Library::cufft, "cufftCreate", library.cufftCreate(&wanted.plan));
     plans.push_front(wanted);
     FftPlan& plan = plans.front();
@@ -130,7 +130,7 @@ void OnGpu::State::drop_plans() noexcept {
 
 /// What was begun must be over before the libraries' own memory goes.
 OnGpu::State::~State() {
-    if (gpu::forked() || home().released || !gpu::detail::lost_note(home().ordinal).empty()) return;
+    if (gpu::forked() || home().released || !gpu::detail::lost_reason(home().ordinal).empty()) return;
     const gpu::detail::Current current(home(), std::nothrow);
     home().driver->cuStreamSynchronize(stream.state().stream);
     if (second_stream) home().driver->cuStreamSynchronize(second_stream->state().stream);

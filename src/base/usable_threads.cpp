@@ -53,7 +53,7 @@ double quota_v1(const fs::path& folder) {
 
 /// The least of a group and all above it, up to where the hierarchy is mounted. In a container the path may be the
 /// host's, of which only the mount's own folder can be seen.
-double least_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
+double min_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
     double least = quota(mount);
     if (group.find("..") != group.npos) return least;
     fs::path folder = mount;
@@ -79,10 +79,10 @@ double cpus_by_cgroups(const std::string& root) {
         const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
         if (controllers.empty())
             for (const fs::path& mount : {mounts, mounts / "unified"})
-                least = std::min(least, least_quota(mount, group, quota_v2));
+                least = std::min(least, min_quota(mount, group, quota_v2));
         if (holds(controllers, "cpu"))
             for (const fs::path& mount : {mounts / controllers, mounts / "cpu"})
-                least = std::min(least, least_quota(mount, group, quota_v1));
+                least = std::min(least, min_quota(mount, group, quota_v1));
     }
     return least;
 }

@@ -38,6 +38,6 @@ struct Allocation : Resource {
 };
 
 /// Orders `stream` behind the uses so far that it must not overlap, and notes this one.
-void order(Allocation& allocation, const Stream& stream, bool write);
+void order_use(Allocation& allocation, const Stream& stream, bool write);
 
 }  // namespace glint::gpu::detail

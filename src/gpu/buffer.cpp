@@ -24,7 +24,7 @@ const char* why_not_ordered(bool captured, bool other_captured) {
 }
 
 /// `stream` waits, on the device, for what `past` was part of.
-void order_behind(StreamState& stream, const Use& past, const ContextState& home) {
+void wait_for_use(StreamState& stream, const Use& past, const ContextState& home) {
     StreamState& other = *past.stream;
     if (&other == &stream || other.home().released) return;  // a context waits for its streams before it goes
     const std::uint64_t capture = stream.capture(), other_capture = other.capture();
@@ -39,7 +39,7 @@ void order_behind(StreamState& stream, const Use& past, const ContextState& home
 }  // namespace
 
 Allocation::Allocation(const Stream& stream, Kind of_kind)
-    : context(without_hold(stream.context().shared_state())),
+    : context(non_owning_context(stream.context().shared_state())),
       kind(of_kind),
       owner(stream.shared_state()),
       writer{owner, 0} {}
@@ -52,7 +52,7 @@ Allocation::~Allocation() {
         if (home.resources.erase({Resource::Rank::allocation, this}) == 0)
             return;  // close() was here, or it was never added
     }
-    if (address && kind != Kind::borrowed) give_back(home, {address, counted, kind, users()});
+    if (address && kind != Kind::borrowed) free_memory(home, {address, counted, kind, users()});
 }
 
 void Allocation::drop() noexcept {
@@ -83,7 +83,7 @@ std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
                            state.home().label() +
                                ": memory cannot be allocated on a stream that is being captured: "
                                "allocate before the capture begins");
-        allocation->address = take(state, bytes);
+        allocation->address = allocate_pooled(state, bytes);
         allocation->writer.count = ++state.uses;  // the memory is there when the stream comes by
     }
     allocation->bytes = allocation->counted = bytes;
@@ -101,7 +101,7 @@ std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, s
     return allocation;
 }
 
-void order(Allocation& allocation, const Stream& stream, bool write) {
+void order_use(Allocation& allocation, const Stream& stream, bool write) {
     const ContextState& home = allocation.context.state();
     home.require_usable("this buffer");
     stream.state().require_usable();
@@ -115,9 +115,9 @@ void order(Allocation& allocation, const Stream& stream, bool write) {
     }
     const auto reader =
         std::find_if(readers.begin(), readers.end(), [&](const Use& use) { return use.stream.get() == &state; });
-    if (write || reader == readers.end()) order_behind(state, allocation.writer, home);
+    if (write || reader == readers.end()) wait_for_use(state, allocation.writer, home);
     if (write)
-        for (const Use& use : readers) order_behind(state, use, home);
+        for (const Use& use : readers) wait_for_use(state, use, home);
     const Use use{stream.shared_state(), ++state.uses};
     allocation.busy = true;
     if (write) {
@@ -133,8 +133,8 @@ void order(Allocation& allocation, const Stream& stream, bool write) {
 }
 
 std::uint64_t use(Allocation& allocation, const Stream& stream, bool write) {
-    require_reach(allocation, stream);
-    order(allocation, stream, write);
+    require_peer_access(allocation, stream);
+    order_use(allocation, stream, write);
     return allocation.address;
 }
 

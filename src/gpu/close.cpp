@@ -7,10 +7,10 @@
 namespace glint::gpu::detail {
 namespace {
 
-std::mutex endings;  // while one context waits for the streams of another, that one does not end
+std::mutex close_mutex;  // while one context waits for the streams of another, that one does not end
 
 /// Streams of other GPUs may still be at work on memory that is to go.
-void wait_for_others(ContextState& home) noexcept {
+void wait_for_other_contexts(ContextState& home) noexcept {
     std::vector<std::shared_ptr<StreamState>> users;
     {
         const std::lock_guard lock(home.mutex);
@@ -20,9 +20,9 @@ void wait_for_others(ContextState& home) noexcept {
         };
         for (const auto& [rank, resource] : home.resources)
             if (rank == Resource::Rank::allocation) add(static_cast<Allocation*>(resource)->users());
-        for (const ParkedFree& due : home.parked) add(due.users);
+        for (const DeferredFree& due : home.deferred_frees) add(due.users);
     }
-    const std::lock_guard lock(endings);
+    const std::lock_guard lock(close_mutex);
     for (const auto& user : users) {
         if (user->home().released) continue;  // it waited for its streams before it went
         const Current current(user->home(), std::nothrow);
@@ -44,27 +44,27 @@ void ContextState::close() noexcept {
         return;
     }
     // These hold streams, and the caller's callbacks whatever the caller likes: their end takes the mutex.
-    std::vector<ParkedFree> dropped;
+    std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;
     std::map<void*, std::size_t> pages;
     {
         const Current current(*this, std::nothrow);
         for (const auto& stream : all_streams()) driver->cuStreamSynchronize(stream->stream);
         wait_for_retired();
-        wait_for_others(*this);
+        wait_for_other_contexts(*this);
         staging.reset();
         {
-            const std::lock_guard ending(endings);
+            const std::lock_guard ending(close_mutex);
             released = true;
         }
         const std::lock_guard lock(mutex);
-        for (const ParkedFree& due : parked) {
+        for (const DeferredFree& due : deferred_frees) {
             if (due.kind == Kind::pooled)
                 driver->cuMemFreeAsync(due.address, due.users.front()->stream);
             else
                 driver->cuMemFree(due.address);
         }
-        dropped.swap(parked);
+        dropped.swap(deferred_frees);
         callbacks.swap(on_pressure);
         pages.swap(pinned);
         drop_resources();

@@ -33,7 +33,7 @@ struct Resource {
 using Kind = MemoryKind;
 
 /// A free that capture forbade when it was due, or that failed.
-struct ParkedFree {
+struct DeferredFree {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
     Kind kind = Kind::pooled;
@@ -76,7 +76,7 @@ struct ContextState {
     std::vector<cu::Stream> retired;         // destroyed by their owners; what was in them may still run
     std::vector<cu::Event> spare_events[2];  // without and with timing
     std::map<void*, std::size_t> pinned;     // page-locked by us
-    std::vector<ParkedFree> parked;
+    std::vector<DeferredFree> deferred_frees;
     std::vector<std::function<std::uint64_t()>> on_pressure;
     ReclaimHistory reclaims;
 
@@ -120,7 +120,7 @@ class Current {
     Current& operator=(const Current&) = delete;
 
   private:
-    void relax() noexcept;
+    void use_relaxed_capture_mode() noexcept;
 
     const Driver& driver_;
     cu::Context before_ = nullptr;
@@ -132,6 +132,6 @@ class Current {
 std::uint64_t managed_by_others(const ContextState& home);
 
 /// Why this process has lost that GPU; empty when it has not.
-std::string lost_note(int ordinal);
+std::string lost_reason(int ordinal);
 
 }  // namespace glint::gpu::detail

@@ -32,8 +32,8 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     };
     const Stream reading = on(from), writing = on(to);
     refuse_capture(in_order_of.state(), "a copy staged through");
-    order(from, reading, false);
-    order(to, writing, true);
+    order_use(from, reading, false);
+    order_use(to, writing, true);
     const std::size_t chunk = std::min(bytes, Staging::slot_bytes);
     const Pinned<std::byte> halves[2] = {Pinned<std::byte>(from.context, chunk),
                                          Pinned<std::byte>(from.context, chunk)};
@@ -75,8 +75,8 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
 
 void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
                     const Stream& stream) {
-    order(from, stream, false);
-    order(to, stream, true);
+    order_use(from, stream, false);
+    order_use(to, stream, true);
     ContextState& here = stream.context().state();
     const Current current(here);
     here.check(
@@ -128,14 +128,14 @@ void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocatio
         throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
     const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // which every GPU reaches
     const auto reaches = [](ContextState& one, const Allocation& memory) {
-        return memory.kind == Kind::managed || reach(one, memory.context.state()) == Reach::yes;
+        return memory.kind == Kind::managed || peer_access(one, memory.context.state()) == PeerAccess::yes;
     };
     if (!reaches(here, from) || !reaches(here, to) || (!managed && !reaches(target, from)))
         return copy_staged(to, to_offset, from, from_offset, bytes, stream);
     if (!managed && source.ordinal != target.ordinal)
         return copy_from_peer(to, to_offset, from, from_offset, bytes, stream);
-    order(from, stream, false);
-    order(to, stream, true);
+    order_use(from, stream, false);
+    order_use(to, stream, true);
     const Current current(here);
     here.check(here.driver->cuMemcpyDtoDAsync(to.address + to_offset, from.address + from_offset, bytes,
                                               stream.state().stream),

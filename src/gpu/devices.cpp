@@ -190,7 +190,7 @@ void add_by_cuda(const Driver& table, std::vector<Device>& devices) {
         if (device->pci_bus.empty()) device->pci_bus = found.pci_bus;
         device->ordinal = ordinal;
         describe_by_cuda(table, handle, *device);
-        if (const std::string lost = detail::lost_note(ordinal); !lost.empty()) device->why_not = lost;
+        if (const std::string lost = detail::lost_reason(ordinal); !lost.empty()) device->why_not = lost;
     }
 }
 

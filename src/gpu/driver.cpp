@@ -102,7 +102,7 @@ std::string read_switch() {
 
 Driver load() {
     Driver driver;
-    if (driver.why = why_switched_off(); !driver.why.empty()) return driver;
+    if (driver.why = why_disabled(); !driver.why.empty()) return driver;
     void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads would fall into a hole
     if (!library) {
         const char* error = dlerror();
@@ -135,7 +135,7 @@ constexpr const char* fork_message =
 
 }  // namespace
 
-const std::string& why_switched_off() {
+const std::string& why_disabled() {
     static const std::string why = read_switch();
     return why;
 }
@@ -154,7 +154,7 @@ const Driver& driver() {
 const Driver& usable_driver() {
     if (forked()) throw GpuError(cu::not_initialized, fork_message);
     const Driver& found = loaded();
-    if (!why_switched_off().empty()) environment::gpu_enabled();  // throws for a value that will not do
+    if (!why_disabled().empty()) environment::gpu_enabled();  // throws for a value that will not do
     if (!found.why.empty()) throw NoGpu(cu::no_device, found.why);
     return found;
 }

@@ -18,7 +18,7 @@ struct Driver {
 
 /// Why this process shall see no GPU, with the remedy: GLINT_GPU_ENABLED; empty: it may. Looked up once, at the first
 /// call, so that nothing changes under what is open.
-const std::string& why_switched_off();
+const std::string& why_disabled();
 
 /// The driver, loaded and initialized at the first call. Never throws for lack of one: look at `why`, which a forked
 /// child finds set when its parent had started the driver.

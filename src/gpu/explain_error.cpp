@@ -45,7 +45,7 @@ std::string suggestion(const OutOfMemory& error) {
 }
 
 std::string suggestion(const NoGpu&) {
-    if (!why_switched_off().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
+    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
     return "`glint doctor` says what is wrong and `glint doctor --guide` what to install; meanwhile the CPU does the "
            "same work (--backend cpu)";
 }

@@ -7,7 +7,7 @@ namespace glint::gpu {
 namespace detail {
 
 struct ModuleState : Resource {
-    explicit ModuleState(const Context& of) : context(without_hold(of.shared_state())) {
+    explicit ModuleState(const Context& of) : context(non_owning_context(of.shared_state())) {
         context.state().require_usable("a Module");
     }
     ~ModuleState() override { context.state().remove(Resource::Rank::module, this); }

@@ -13,7 +13,7 @@ namespace {
 
 Nvml load() {
     Nvml table;
-    if (table.why = why_switched_off(); !table.why.empty()) return table;
+    if (table.why = why_disabled(); !table.why.empty()) return table;
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char* error = dlerror();

@@ -65,7 +65,7 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     }
     // For a lost GPU the driver still has these pages: what was mapped here later could not be page-locked for another
     // one.
-    if (lost_note(home.ordinal).empty()) munmap(memory, size);
+    if (lost_reason(home.ordinal).empty()) munmap(memory, size);
 }
 
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {

@@ -7,15 +7,15 @@
 namespace glint::gpu::detail {
 
 /// Pooled memory in stream order, managed memory at once. Throw OutOfMemory after all else was tried.
-cu::DevicePtr take(StreamState& stream, std::size_t bytes);
-cu::DevicePtr take_managed(ContextState& home, std::size_t bytes);
+cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
+cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 /// Frees pooled memory in the order of the first user, behind the others; for the rest the host waits. Parked where
 /// capture forbids that, or where it fails.
-void give_back(ContextState& home, ParkedFree due) noexcept;
+void free_memory(ContextState& home, DeferredFree due) noexcept;
 [[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice);
 
-void drain_parked(ContextState& home) noexcept;
+void retry_deferred_frees(ContextState& home) noexcept;
 void trim(ContextState& home);
 std::uint64_t reserved_bytes(ContextState& home);  ///< by the pool
 std::uint64_t used_bytes(ContextState& home);      ///< of it, until the device has come by the frees

@@ -9,9 +9,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double high = 0.75, urgent = 0.9;                 // marks of used / limit
-constexpr double worth_at_high = 50, worth_at_urgent = 10;  // reclaim for at most 1/50, 1/10 of the time
-constexpr std::uint64_t least_share = 32;                   // less than limit / 32 unused is not worth a call
+constexpr double high_pressure = 0.75, urgent_pressure = 0.9;             // marks of used / limit
+constexpr double interval_factor_high = 50, interval_factor_urgent = 10;  // reclaim for at most 1/50, 1/10 of the time
+constexpr std::uint64_t reclaim_divisor = 32;  // less than limit / 32 unused is not worth a call
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -49,17 +49,18 @@ void at_synchronization(ContextState& home) {
     bool waiting = false;
     {
         const std::lock_guard lock(home.mutex);
-        waiting = !home.parked.empty();
+        waiting = !home.deferred_frees.empty();
         if (!home.retired.empty()) {
             const Current current(home);
             home.drop_finished_streams();
         }
     }
-    if (waiting) drain_parked(home);
+    if (waiting) retry_deferred_frees(home);
     if (!home.early_reclaim) return;
     const double now = pressure(home);
-    if (now < high || !affordable(home, now < urgent ? worth_at_high : worth_at_urgent)) return;
-    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / least_share, 1)) reclaim(home);
+    if (now < high_pressure || !affordable(home, now < urgent_pressure ? interval_factor_high : interval_factor_urgent))
+        return;
+    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / reclaim_divisor, 1)) reclaim(home);
 }
 
 }  // namespace glint::gpu::detail

@@ -42,11 +42,11 @@ class Staging {
     };
     using Copy = std::function<void(Slot&, std::size_t offset, std::size_t bytes)>;
 
-    void each_chunk(std::size_t bytes, const Copy& copy);
+    void for_each_chunk(std::size_t bytes, const Copy& copy);
     /// One that is page-locked and idle, else a new one, else the next to come free.
-    std::pair<Slot*, std::unique_lock<std::mutex>> take();
+    std::pair<Slot*, std::unique_lock<std::mutex>> acquire_slot();
     void prepare(Slot& slot);
-    void mark(Slot& slot, StreamState& stream);
+    void record_use(Slot& slot, StreamState& stream);
     Workers& workers();
 
     ContextState& context_;

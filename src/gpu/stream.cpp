@@ -77,7 +77,8 @@ void StreamState::wait_for(StreamState& other) {
 }
 
 struct EventState : Resource {
-    EventState(const Context& of, bool with_timing) : context(without_hold(of.shared_state())), timing(with_timing) {
+    EventState(const Context& of, bool with_timing)
+        : context(non_owning_context(of.shared_state())), timing(with_timing) {
         ContextState& home = context.state();
         home.require_usable("an Event");
         event = home.take_event(timing);

@@ -11,7 +11,7 @@
 namespace glint::gpu::detail {
 
 struct StreamState : Resource {
-    explicit StreamState(const Context& of) : context(without_hold(of.shared_state())) {}
+    explicit StreamState(const Context& of) : context(non_owning_context(of.shared_state())) {}
     ~StreamState() override;
     void drop() noexcept override;
 

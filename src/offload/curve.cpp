@@ -9,9 +9,9 @@
 namespace glint::offload {
 namespace {
 
-constexpr float least_weight = 0.2f;  // of a new run: old ones fade, as neighbours on the machine come and go
-constexpr float most_per_run = 2.3f;  // ln 10: one run that was held up does not turn everything around
-constexpr std::uint32_t most_counted = 1000;
+constexpr float min_weight = 0.2f;   // of a new run: old ones fade, as neighbours on the machine come and go
+constexpr float max_per_run = 2.3f;  // ln 10: one run that was held up does not turn everything around
+constexpr std::uint32_t max_counted = 1000;
 // The quickest of these counts: others met new memory, threads that slept, plans still to be made.
 constexpr std::uint32_t first_runs = 3;
 
@@ -24,13 +24,13 @@ void Curve::learn(double size, double ratio) {
     known_ = true;
     Point& point = points_[octave(size)];
     const float value = float(std::log(ratio)), at = log2_of(size);
-    const float weight = std::max(least_weight, 1 / float(point.count + 1));
+    const float weight = std::max(min_weight, 1 / float(point.count + 1));
     if (point.count < first_runs)
         point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
     else
-        point.log_ratio += weight * std::clamp(value - point.log_ratio, -most_per_run, most_per_run);
+        point.log_ratio += weight * std::clamp(value - point.log_ratio, -max_per_run, max_per_run);
     point.log2_size += weight * (at - point.log2_size);
-    point.count = std::min(point.count + 1, most_counted);
+    point.count = std::min(point.count + 1, max_counted);
 }
 
 float Curve::log2_of(double size) { return std::log2(std::max(float(size), 1.0f)); }

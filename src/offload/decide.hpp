@@ -10,7 +10,7 @@
 namespace glint::offload {
 
 /// How things stand with the GPU.
-struct Circumstances {
+struct DecisionInputs {
     Backend choice = Backend::automatic;
     const char* why_no_gpu = nullptr;  ///< null: there is one; of static storage, or longer-lived than decisions
     bool context_open = false, library_loaded = false;
@@ -21,9 +21,9 @@ struct Circumstances {
     std::uint64_t threshold_bytes = 0;  ///< where nothing is measured
 };
 
-Decision decide(const Machine& machine, const Circumstances& circumstances, const Work& work);
+Decision decide(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
 /// The size nearest to the work's at which the other side is chosen, all else alike; 0: there is none.
-double flip_size(const Machine& machine, const Circumstances& circumstances, const Work& work);
+double break_even_size(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
 /// The same operation on operands `factor` times as long.
 Work scaled(const Work& work, double factor);
 

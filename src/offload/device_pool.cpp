@@ -10,7 +10,7 @@
 namespace glint::offload {
 namespace {
 
-constexpr std::chrono::milliseconds lease_again_after{500};
+constexpr std::chrono::milliseconds lease_retry_interval{500};
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
     if (found != held_.end()) held_.erase(found);
-    lease_again_ = {};
+    next_lease_attempt_ = {};
     changed_.notify_all();
 }
 
@@ -55,12 +55,12 @@ void DevicePool::wait(double seconds) {
 
 bool DevicePool::may_lease(int most) const {
     const std::lock_guard lock(mutex_);
-    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= lease_again_);
+    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
 void DevicePool::refused() {
     const std::lock_guard lock(mutex_);
-    lease_again_ = std::chrono::steady_clock::now() + lease_again_after;
+    next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
 }
 
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
@@ -95,7 +95,7 @@ bool DevicePool::avoids_any() const {
     return !avoid_.empty();
 }
 
-std::vector<std::string> DevicePool::not_wanted(const std::string& near) const {
+std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) const {
     std::vector<std::string> all;
     if (!near.empty())
         for (const gpu::Device& device : gpu::inventory().devices)

@@ -53,7 +53,7 @@ class DevicePool {
     void wait(double seconds);
 
     /// To be held from the request for a lease until open() has it: two requests at once could get the same GPU.
-    std::unique_lock<std::mutex> turn_to_lease() { return std::unique_lock(leasing_); }
+    std::unique_lock<std::mutex> lock_leasing() { return std::unique_lock(leasing_); }
     /// There are less than `most`, and a further one was not refused just now.
     bool may_lease(int most) const;
     /// A further one was refused: not to be asked for in the next half second.
@@ -67,7 +67,7 @@ class DevicePool {
     void avoid(const std::string& uuid);
     bool avoids_any() const;
     /// For gpu::LeaseRequest::avoid: those to avoid, and those that are held; with `near`, all others than that too.
-    std::vector<std::string> not_wanted(const std::string& near = {}) const;
+    std::vector<std::string> excluded_uuids(const std::string& near = {}) const;
 
     /// How many GPUs this process can use.
     int usable();
@@ -75,7 +75,7 @@ class DevicePool {
     void set_why_none(std::exception_ptr why);
     std::exception_ptr why_none() const;
 
-    std::mutex telling;  ///< held while a caller's function is called, so that these come one at a time
+    std::mutex callback_mutex;  ///< held while a caller's function is called, so that these come one at a time
 
   private:
     void forget(const std::string& uuid);
@@ -84,7 +84,7 @@ class DevicePool {
     std::condition_variable changed_;
     std::deque<std::unique_ptr<Device>> idle_;
     std::vector<std::string> held_, avoid_;
-    std::chrono::steady_clock::time_point lease_again_{};
+    std::chrono::steady_clock::time_point next_lease_attempt_{};
     std::exception_ptr why_none_;
     std::mutex leasing_;
     std::once_flag counted_;

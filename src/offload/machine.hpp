@@ -87,7 +87,7 @@ class Machine {
 /// The machine with that GPU (empty: without), one for all who ask in this process.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver);
 /// No GPU is opened in less: what the CPU does sooner is not worth a look at GPUs, which takes 0.2 s itself.
-constexpr double least_opening_s = 0.1;
+constexpr double min_context_creation_s = 0.1;
 /// Whether a driver may be there, without waking it.
 bool driver_is_there();
 /// The CPU's model, as /proc/cpuinfo has it.

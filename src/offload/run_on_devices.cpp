@@ -30,17 +30,17 @@ namespace glint::offload {
 namespace {
 
 constexpr int cuda_unknown = 999;
-constexpr std::uint64_t room_to_spare = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
+constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
 // A pause doubles with each failure. Waits are cut into slices, after which a thread looks for a stop.
-constexpr int most_failures = 8;  // one after the other, though the GPU was not full: it will not do
-constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05, look_again_s = 0.5;
-constexpr double notable_wait_s = 0.1;
+constexpr int max_failures = 8;  // one after the other, though the GPU was not full: it will not do
+constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
+constexpr double reported_wait_s = 0.1;
 
 /// Others have what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999 too.
 bool is_full(const gpu::GpuError& error, bool opening) {
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
     if (opening) return memory || error.code == cuda_unknown;
-    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + room_to_spare;
+    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + pool_slack_bytes;
 }
 
 class Runner {
@@ -56,7 +56,7 @@ class Runner {
         std::unique_ptr<Device> device = {};
         std::string uuid = {};  ///< also of one that could not be opened
         int failures = 0;
-        double pause_s = first_pause_s;
+        double backoff_s = initial_backoff_s;
     };
 
     bool serve(bool first);
@@ -72,14 +72,14 @@ class Runner {
     void pause(Worker& worker);
     bool give_up(std::exception_ptr why);
     void throw_if_stopped() const;
-    void tell(const std::string& what);
-    std::string after_failure(const gpu::GpuError& error) const;
+    void report(const std::string& what);
+    std::string with_last_failure(const gpu::GpuError& error) const;
 
     DevicePool& pool_;
     const DeviceRequest& request_;
     Workload& workload_;
     std::vector<std::thread> others_;
-    std::atomic<bool> first_gone_{false}, told_of_refusal_{false};
+    std::atomic<bool> first_worker_ended_{false}, refusal_reported_{false};
 
     mutable std::mutex mutex_;  // for what follows
     DeviceRun& how_;
@@ -89,10 +89,10 @@ class Runner {
 
 void Runner::run() {
     const bool served = serve(true);
-    first_gone_ = true;
+    first_worker_ended_ = true;
     for (std::thread& other : others_) other.join();
     if (error_) std::rethrow_exception(error_);
-    how_.finished = workload_.is_finished() && (served || !request_.open_for_nothing);
+    how_.finished = workload_.is_finished() && (served || !request_.open_without_work);
     if (how_.finished) return;
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_);
     if (request_.strict) std::rethrow_exception(failure_ ? failure_ : pool_.why_none());
@@ -103,7 +103,7 @@ bool Runner::serve(bool first) {
     Worker worker{first};
     bool able = true;
     try {
-        bool begin = first;  // whatever there is to do: request_.open_for_nothing
+        bool begin = first;  // whatever there is to do: request_.open_without_work
         for (; able && (begin || workload_.wait_for_work(request_.stop)); begin = false) able = attempt(worker);
     } catch (...) {
         workload_.close();
@@ -125,20 +125,20 @@ bool Runner::attempt(Worker& worker) {
     } catch (const gpu::LeaseTimeout& timeout) {
         // Not the user's time is up but the one that pays. Later work may be worth a longer wait: no give_up().
         if (request_.worth_waiting_s < request_.timeout_s) {
-            tell(timeout.what());
+            report(timeout.what());
             const std::lock_guard lock(mutex_);
-            how_.waited_in_vain = true;
+            how_.wait_abandoned = true;
             return false;
         }
-        const gpu::LeaseTimeout in_all(after_failure(timeout), timeout.required_bytes, timeout.available_bytes);
-        tell(in_all.what());
+        const gpu::LeaseTimeout in_all(with_last_failure(timeout), timeout.required_bytes, timeout.available_bytes);
+        report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::NoGpu& none) {
-        const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? after_failure(none) : none.what());
-        tell(in_all.what());
+        const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? with_last_failure(none) : none.what());
+        report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::GpuError& error) {
-        tell(error.what());
+        report(error.what());
         const std::exception_ptr thrown = std::current_exception();
         {
             const std::lock_guard lock(mutex_);
@@ -166,15 +166,15 @@ bool Runner::find_device(Worker& worker) {
     while (!pool_.why_none()) {
         throw_if_stopped();
         if ((worker.device = pool_.take_idle(request_.near))) break;
-        const bool somebody_has_one = pool_.held() > 0;
-        if ((worker.first || somebody_has_one) && pool_.may_lease(request_.most)) open_device(worker);
+        const bool pool_has_device = pool_.held() > 0;
+        if ((worker.first || pool_has_device) && pool_.may_lease(request_.most)) open_device(worker);
         if (worker.device) break;
         if (worker.first) {
-            if (!request_.open_for_nothing && workload_.wait_for_end(0)) return true;
+            if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
             pool_.wait(slice_s);
         } else {
-            if (!somebody_has_one && first_gone_) return false;
-            if (workload_.wait_for_end(somebody_has_one ? look_again_s : slice_s)) return true;
+            if (!pool_has_device && first_worker_ended_) return false;
+            if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
     }
     if (!worker.device) return false;
@@ -184,7 +184,7 @@ bool Runner::find_device(Worker& worker) {
 
 void Runner::open_device(Worker& worker) {
     if (request_.require) request_.require();
-    std::unique_lock turn = pool_.turn_to_lease();
+    std::unique_lock turn = pool_.lock_leasing();
     // What was true before the wait for the turn may not be any more.
     if ((worker.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
     const Clock::time_point asked = Clock::now();
@@ -195,8 +195,8 @@ void Runner::open_device(Worker& worker) {
     if (!lease) return;
     worker.uuid = lease->devices().front().uuid;
     const double waited_s = lease->waited_s();
-    if (waited_s > notable_wait_s)
-        tell(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, worker.uuid));
+    if (waited_s > reported_wait_s)
+        report(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, worker.uuid));
     worker.device = pool_.open(std::move(*lease), request_.open, std::move(turn));
     {
         const std::lock_guard lock(mutex_);
@@ -208,14 +208,14 @@ void Runner::open_device(Worker& worker) {
 
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
-            .avoid = pool_.not_wanted(request_.near),
+            .avoid = pool_.excluded_uuids(request_.near),
             .on_wait =
                 [this](double elapsed_s, std::uint64_t available, std::uint64_t required) {
-                    const std::lock_guard lock(pool_.telling);
+                    const std::lock_guard lock(pool_.callback_mutex);
                     if (request_.on_wait) request_.on_wait(elapsed_s, available, required);
                 },
             .stop = request_.finished_by_others ? request_.finished_by_others : request_.stop,
-            .log = [this](const std::string& words) { tell(words); }};
+            .log = [this](const std::string& words) { report(words); }};
 }
 
 std::optional<gpu::Lease> Runner::lease_first() {
@@ -245,12 +245,12 @@ std::optional<gpu::Lease> Runner::lease_first() {
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s = 0;
-    if (told_of_refusal_) wanted.log = {};
+    if (refusal_reported_) wanted.log = {};
     try {
         return gpu::acquire(wanted);
     } catch (const gpu::GpuError& error) {
         pool_.refused();
-        if (!told_of_refusal_.exchange(true)) tell(fmt::format("no further GPU now: {}", error.what()));
+        if (!refusal_reported_.exchange(true)) report(fmt::format("no further GPU now: {}", error.what()));
         return {};
     }
 }
@@ -285,9 +285,10 @@ bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
         if (!limit_was_lowered) return false;  // the work needs more than was asked for, on any GPU
     } else if (!lost) {
-        if (!is_full(error, opening) && ++worker.failures >= most_failures) {
+        if (!is_full(error, opening) && ++worker.failures >= max_failures) {
             pool_.avoid(worker.uuid);
-            tell(fmt::format("{} failed {} times one after the other: not asked again", worker.uuid, worker.failures));
+            report(
+                fmt::format("{} failed {} times one after the other: not asked again", worker.uuid, worker.failures));
             worker.failures = 0;
         }
         if (seconds_since(workload_.progressed()) >= request_.timeout_s) return false;
@@ -302,28 +303,28 @@ void Runner::pause(Worker& worker) {
     static thread_local std::minstd_rand random{std::random_device()()};
     // Programs that failed at once shall not come back at once.
     const double jitter = std::uniform_real_distribution<>(0.75, 1.25)(random);
-    const double most_s = request_.timeout_s - seconds_since(workload_.progressed());
-    const double pause_s = std::min(std::min(worker.pause_s, longest_pause_s) * jitter, most_s);
-    worker.pause_s *= 2;
-    for (const Clock::time_point began = Clock::now(); seconds_since(began) < pause_s;) {
+    const double max_s = request_.timeout_s - seconds_since(workload_.progressed());
+    const double backoff_s = std::min(std::min(worker.backoff_s, max_backoff_s) * jitter, max_s);
+    worker.backoff_s *= 2;
+    for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
-        const double slice = std::max(0.0, std::min(slice_s, pause_s - seconds_since(began)));
-        if (request_.open_for_nothing)
+        const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));
+        if (request_.open_without_work)
             std::this_thread::sleep_for(std::chrono::duration<double>(slice));
         else if (workload_.wait_for_end(slice))
             break;
     }
     const std::lock_guard lock(mutex_);
-    how_.waited_s += pause_s;
+    how_.waited_s += backoff_s;
 }
 
-void Runner::tell(const std::string& what) {
-    const std::lock_guard lock(pool_.telling);
+void Runner::report(const std::string& what) {
+    const std::lock_guard lock(pool_.callback_mutex);
     if (request_.log) request_.log(what);
 }
 
 /// What a device did before there was none any more.
-std::string Runner::after_failure(const gpu::GpuError& error) const {
+std::string Runner::with_last_failure(const gpu::GpuError& error) const {
     const std::lock_guard lock(mutex_);
     return last_failure_.empty() ? error.what() : fmt::format("{} (before: {})", error.what(), last_failure_);
 }

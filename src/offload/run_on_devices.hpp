@@ -17,8 +17,8 @@ struct DeviceRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;  ///< to lease of each device, beyond the context
     int threads = 1;                               ///< devices at work at once
     int most = 1;                                  ///< devices that the pool may hold
-    std::string near;               ///< UUID of the GPU that the input lies on, and the only one to lease
-    bool open_for_nothing = false;  ///< one is opened also where nothing is to be done: to see if it can
+    std::string near;                ///< UUID of the GPU that the input lies on, and the only one to lease
+    bool open_without_work = false;  ///< one is opened also where nothing is to be done: to see if it can
 
     /// How long to go without a device, waiting or failing; begins anew with each part that is finished.
     double timeout_s = std::numeric_limits<double>::infinity();
@@ -50,7 +50,7 @@ struct DeviceRun {
     double waited_s = 0;
     int retries = 0;  ///< times that a device was asked for again after a failure
     bool opened = false;
-    bool waited_in_vain = false;  ///< to wait longer was not worth it; it may be for later work
+    bool wait_abandoned = false;  ///< to wait longer was not worth it; it may be for later work
 };
 
 /// Throws what nothing helps against, and with DeviceRequest::strict what the devices failed by.

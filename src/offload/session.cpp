@@ -19,9 +19,9 @@
 namespace glint::offload {
 namespace {
 
-constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
+constexpr std::uint64_t min_lease = std::uint64_t(1) << 30;
 constexpr double first_rest_s = 1, longest_rest_s = 300;
-constexpr std::size_t most_fallbacks = 100;
+constexpr std::size_t max_fallbacks = 100;
 // To time each call would cost more than it teaches. Those whose result stays on the GPU return before they are done, and
 // have to be waited for to be timed: the GPU idles meanwhile, for some 10 us.
 constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3;
@@ -74,11 +74,11 @@ struct Session::State {
     }
     std::uint64_t bytes_to_lease(const Work* work) const {
         if (options.gpu_memory_bytes > 0) return options.gpu_memory_bytes;
-        return std::max(least_lease, work ? 4 * work->gpu_bytes : 0);
+        return std::max(min_lease, work ? 4 * work->gpu_bytes : 0);
     }
     /// How things stand; looks at most once a second, and not while the GPU is open.
-    Circumstances circumstances(const Work& work) {
-        Circumstances at;
+    DecisionInputs decision_inputs(const Work& work) {
+        DecisionInputs at;
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = gpu != nullptr;
@@ -120,7 +120,7 @@ struct Session::State {
     void record(std::string_view operation, const std::string& why, std::uint64_t asked, std::uint64_t free) {
         ++fallbacks;
         last_fallbacks.push_back({std::string(operation), why, asked, free});
-        if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
+        if (last_fallbacks.size() > max_fallbacks) last_fallbacks.pop_front();
         say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
     bool is_timed(const Work& work, Backend side, const OperationStatistics& of) const {
@@ -152,12 +152,12 @@ Session::~Session() {
 Session::Session(Session&&) noexcept = default;
 
 Decision Session::decide(const Work& work) const {
-    Circumstances at = state_->circumstances(work);
+    DecisionInputs at = state_->decision_inputs(work);
     return state_->advisor.decide(work, at);
 }
 
 Decision Session::explain(const Work& work) const {
-    Circumstances at = state_->circumstances(work);
+    DecisionInputs at = state_->decision_inputs(work);
     return state_->advisor.explain(work, at);
 }
 
@@ -211,7 +211,7 @@ void Session::end(const Running& running, Backend side) {
         return;
     }
     s.advisor.learn(work, side, seconds);
-    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.advisor.has_looked()) && !s.gpu)
+    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.advisor.has_forecast()) && !s.gpu)
         s.advisor.forgo(decision, seconds, here.calls > timed_at_first ? double(timed_each) : 1);
     if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
     const double other = (side == Backend::gpu ? decision.cpu : decision.gpu).total();

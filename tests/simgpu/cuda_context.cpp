@@ -14,7 +14,8 @@ namespace {
 constexpr cu::Result invalid_device = 101, device_unavailable = 46;
 constexpr int prohibited = 2, exclusive_process = 3;
 constexpr int most_contexts = 101;  // the 102nd failed with 90 GiB free
-constexpr int most_at_once = 28;    // measured: of 128 processes that create at once, 100 fail, each after its time
+constexpr int max_concurrent_creations =
+    28;  // measured: of 128 processes that create at once, 100 fail, each after its time
 
 /// Measured on an H200: 0.2 s alone, 0.25 s with 16 others alive, 0.37 with 32, 0.82 with 96.
 double creation_seconds(int alive) { return (0.18 + 0.0065 * alive) * server().time_scale; }
@@ -27,7 +28,7 @@ cu::Result no_room() { return random_numbers()() % 2 ? cu::out_of_memory : cu::u
 /// `crowded` says that this one will fail in the end.
 cu::Result begin_creation(int device, bool* crowded) {
     ServerLock locked;
-    *crowded = creating_count(device) >= most_at_once;
+    *crowded = creating_count(device) >= max_concurrent_creations;
     const Device& d = server().devices[device];
     const int alive = context_count(device);
     if (d.compute_mode == prohibited) return device_unavailable;

@@ -16,7 +16,7 @@ class Context;
 
 namespace detail {
 struct ContextState;
-Context without_hold(const std::shared_ptr<ContextState>& state);
+Context non_owning_context(const std::shared_ptr<ContextState>& state);
 }  // namespace detail
 
 /// Where memory stands. Bytes are those of the device unless they say otherwise.
@@ -90,12 +90,12 @@ class Context {
     const std::shared_ptr<detail::ContextState>& shared_state() const { return state_; }
 
   private:
-    friend Context detail::without_hold(const std::shared_ptr<detail::ContextState>& state);
+    friend Context detail::non_owning_context(const std::shared_ptr<detail::ContextState>& state);
     friend std::vector<Context> open_contexts();
     Context() = default;
 
     std::shared_ptr<detail::ContextState> state_;
-    std::shared_ptr<void> hold_;  // the last one closes the state
+    std::shared_ptr<void> keep_alive_;  // the last one closes the state
 };
 
 /// All that this process has open, of whomever; what is returned holds them.

@@ -76,8 +76,8 @@ class Lease {
     Context create_context(std::size_t device = 0, ContextOptions options = {}) const;
 
     /// Keeps others from creating a context on the device while it lives; for programs that create one by other means.
-    using Turn = std::shared_ptr<void>;
-    Turn turn_to_create(std::size_t device = 0) const;
+    using CreationLock = std::shared_ptr<void>;
+    CreationLock lock_context_creation(std::size_t device = 0) const;
 
     /// Tells others how much of the lease is already taken from the GPU, beyond the context, which must be there. To be
     /// called after allocating and before freeing; others then do not count it twice. create_context() tells of the
@@ -131,9 +131,9 @@ struct LeaseGpu {
     std::uint64_t available_bytes = 0;              ///< free once all holders have what they reserved
     int utilization_percent = -1;                   ///< -1: unknown
     int processes = 0;                              ///< with a context, as far as NVML shows them
-    int strangers = 0;                              ///< processes beyond those of holders
+    int foreign_count = 0;                          ///< processes beyond those of holders
     /// Who these may be: those that are not known to descend from a holder.
-    std::vector<DeviceProcess> stranger_processes = {};
+    std::vector<DeviceProcess> foreign_processes = {};
     std::vector<LeaseHolder> holders = {};
 };
 

@@ -16,7 +16,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-constexpr const char* let_in =
+constexpr const char* enable_peer_access =
     "let this user in: the files' group, a udev rule, or in a container --gpus all (--device)";
 
 Finding driver_finding() {
@@ -60,8 +60,8 @@ std::vector<std::filesystem::path> device_files(const std::string& folder) {
 }  // namespace
 
 Findings check_driver(const std::string& dev_folder) {
-    if (!why_switched_off().empty())
-        return {{Health::warning, "driver", "", why_switched_off(), "unset it, and glint looks for GPUs again"}};
+    if (!why_disabled().empty())
+        return {{Health::warning, "driver", "", why_disabled(), "unset it, and glint looks for GPUs again"}};
     Findings findings{driver_finding(), nvml_finding()};
     const auto files = device_files(dev_folder);
     const std::string where = dev_folder + "/nvidia*";
@@ -77,8 +77,8 @@ Findings check_driver(const std::string& dev_folder) {
     for (const auto& file : files) {
         const lease::Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
         if (!opened)
-            findings.push_back(
-                {Health::problem, "device files", "", text(file.string(), ": ", std::strerror(errno)), let_in});
+            findings.push_back({Health::problem, "device files", "", text(file.string(), ": ", std::strerror(errno)),
+                                enable_peer_access});
     }
     const auto has = [&](const char* name) {
         return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.filename() == name; });

@@ -45,7 +45,7 @@ void check_unknown(const std::vector<environment::Setting>& settings, const std:
 /// The driver takes the entries up to the first that it does not know, and says nothing.
 void check_visible_devices(const Inventory& inventory, Findings& findings) {
     const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
-    if (!value || !why_switched_off().empty()) return;
+    if (!value || !why_disabled().empty()) return;
     const std::string note = text("CUDA_VISIBLE_DEVICES=\"", value, "\"");
     const auto named = *value ? std::count(value, value + std::strlen(value), ',') + 1 : 0;
     const auto seen = std::count_if(inventory.devices.begin(), inventory.devices.end(),

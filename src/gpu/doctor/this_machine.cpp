@@ -73,7 +73,7 @@ Machine this_machine(bool kernels, const std::string& root) {
     machine.wsl = is_wsl(root);
     machine.container = in_container(root);
     machine.nvidia_on_bus = is_nvidia_on_bus(root);
-    machine.switched_off = why_switched_off();
+    machine.switched_off = why_disabled();
     machine.driver_fits = driver().version >= oldest_cuda;
     machine.why_no_driver = driver().why;
     machine.why_no_nvml = nvml().why;

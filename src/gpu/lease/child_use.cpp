@@ -13,9 +13,9 @@ constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;  // less tha
 
 }  // namespace
 
-std::uint64_t unexplained_bytes(const SeenGpu& seen, const StateDir::Scan& scan, const SlotName& ours) {
+std::uint64_t unexplained_bytes(const ObservedGpu& seen, const StateDir::Scan& scan, const SlotName& ours) {
     std::uint64_t bytes = seen.gpu.total_bytes - std::min(seen.gpu.total_bytes, seen.gpu.free_bytes);
-    for (const SeenSlot& slot : scan.slots) {
+    for (const ScannedSlot& slot : scan.slots) {
         if (!slot.alive || slot.record.state != State::holding || slot.name == ours) continue;
         for (const Share& share : slot.record.used_shares())
             if (share.gpu == seen.id) bytes -= std::min(bytes, share.held_bytes);
@@ -23,7 +23,8 @@ std::uint64_t unexplained_bytes(const SeenGpu& seen, const StateDir::Scan& scan,
     return bytes;
 }
 
-ChildUse use_by_child(const SeenGpu& seen, const std::function<bool(unsigned pid)>& is_its, std::uint64_t grown_bytes) {
+ChildUse use_by_child(const ObservedGpu& seen, const std::function<bool(unsigned pid)>& is_its,
+                      std::uint64_t grown_bytes) {
     ChildUse use;
     bool of_this_namespace = false, known = true;
     for (const DeviceProcess& process : seen.processes) {

@@ -17,13 +17,13 @@ namespace glint::gpu::lease {
 struct LeaseState {
     std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it to the end
     std::shared_ptr<Clock> clock;
-    std::shared_ptr<Eyes> eyes;
+    std::shared_ptr<GpuProbe> probe;
     std::vector<LeasedDevice> devices;
     std::vector<GpuId> ids;    ///< of devices
-    std::uint32_t driver = 0;  ///< Sight::driver
+    std::uint32_t driver = 0;  ///< Observation::driver
     double waited_s = 0;
     pid_t owner = ::getpid();
-    std::string borrowed;              ///< the name of the lease that this process runs under, where this is part of it
+    std::string inherited_name;        ///< the name of the lease that this process runs under, where this is part of it
     std::optional<Watch> spent_watch;  ///< closed after the slot was given back
 
     std::mutex mutex;  ///< for what follows
@@ -47,9 +47,9 @@ struct LeaseState {
 };
 
 /// acquire() in surroundings of the caller's.
-Lease acquire_in(const Surroundings& around, const LeaseRequest& request);
+Lease acquire_in(const Dependencies& deps, const LeaseRequest& request);
 
 /// snapshot_leases() in surroundings of the caller's.
-LeaseSnapshot snapshot_in(const Surroundings& around);
+LeaseSnapshot snapshot_in(const Dependencies& deps);
 
 }  // namespace glint::gpu::lease

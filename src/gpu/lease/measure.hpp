@@ -8,7 +8,7 @@
 namespace glint::gpu::lease {
 
 /// A GPU that refuses with fewer has another reason.
-constexpr std::uint32_t least_most_contexts = 16;
+constexpr std::uint32_t min_credible_context_limit = 16;
 
 /// Made before a context is created; asked after that succeeded or failed.
 class ContextMeasurement {

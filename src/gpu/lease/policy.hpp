@@ -55,17 +55,17 @@ struct Snapshot {
 };
 
 struct Rules {
-    int most_passes = 8;  ///< after these, nobody who came later gets in a ticket's way on the GPUs that it waits for
-    int window = 16;      ///< how many tickets of each user, from the first, are looked at
-    int most_shares_per_user =
+    int max_passes = 8;  ///< after these, nobody who came later gets in a ticket's way on the GPUs that it waits for
+    int window = 16;     ///< how many tickets of each user, from the first, are looked at
+    int max_shares_per_user =
         0;  ///< GPUs that one user's leases may have, a GPU shared counting each time; 0: any number
     /// The contention rule: where strangers are, so many times the need must be free, and the GPU be less busy than
     /// this.
-    double stranger_room = 1.5;
-    int stranger_utilization_percent = 90;
+    double foreign_headroom = 1.5;
+    int foreign_utilization_percent = 90;
 };
 
-enum class Obstacle { none, memory, contexts, exclusive, strangers, user_limit, others_first, no_such_gpu };
+enum class Obstacle { none, memory, contexts, exclusive, foreign_processes, user_limit, others_first, no_such_gpu };
 
 struct Decision {
     GpuSet gpus = 0;  ///< to take now; 0: wait

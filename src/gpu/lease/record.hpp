@@ -50,7 +50,7 @@ struct Known {
 struct Record {
     static constexpr std::uint64_t magic_number = 0x31657361656c6c67;  // "glleas1" and a check on the byte order
     static constexpr std::uint32_t this_version = 2;
-    static constexpr std::size_t most_shares = 32, most_admissions = 8, most_known = 16;
+    static constexpr std::size_t max_shares = 32, max_admissions = 8, max_known = 16;
 
     std::uint64_t magic = magic_number;
     std::uint64_t checksum = 0;
@@ -65,9 +65,9 @@ struct Record {
     std::uint32_t occupancy = 0;
     std::uint64_t need_bytes = 0;                             ///< on each GPU, beyond the context
     std::uint64_t arrived_ns = 0, since_ns = 0, beat_ns = 0;  ///< of the ticket; of the state; the last sign of life
-    std::array<Share, most_shares> shares{};
-    std::array<Admission, most_admissions> admissions{};  ///< of this slot, whoever had it, the latest first
-    std::array<Known, most_known> known{};
+    std::array<Share, max_shares> shares{};
+    std::array<Admission, max_admissions> admissions{};  ///< of this slot, whoever had it, the latest first
+    std::array<Known, max_known> known{};
 
     std::span<const Share> used_shares() const { return {shares.data(), share_count}; }
     bool operator==(const Record&) const = delete;

@@ -45,7 +45,7 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
-std::optional<Record> left_behind(int file) {
+std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
     if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
     return latest(bytes);
@@ -74,7 +74,7 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
         }
         if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) continue;
         Slot slot(directory, name, std::move(file));
-        if (const auto before = left_behind(slot.file_.get())) {
+        if (const auto before = previous_record(slot.file_.get())) {
             slot.record.sequence = before->sequence;
             slot.record.occupancy = before->occupancy + 1;
             slot.record.admissions = before->admissions;
@@ -98,9 +98,9 @@ bool Slot::publish() {
            ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
 }
 
-void Slot::ring() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
+void Slot::notify_watchers() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
 
-void Slot::give_back() {
+void Slot::release() {
     if (!file_) return;
     if (::getpid() == owner_ && !kept_for_child_) {
         record.state = State::absent;

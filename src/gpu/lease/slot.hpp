@@ -29,9 +29,9 @@ class Slot {
     /// Writes the record. False: it could not be written, or somebody took the file away, so nobody sees it.
     bool publish();
     /// Wakes those who watch this slot or the directory. Closing a file that was open for writing is what they see.
-    void ring() const;
+    void notify_watchers() const;
     /// Says that nobody is here any more; the slot cannot be used after.
-    void give_back();
+    void release();
     /// The descriptor, which from now on survives exec: the slot lives as long as any process has it.
     int keep_for_child();
     bool kept_for_child() const { return kept_for_child_; }

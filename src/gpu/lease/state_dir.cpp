@@ -17,7 +17,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int most_entries = 16384;
+constexpr int max_entries = 16384;
 constexpr const char* prefix = "slot.";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
@@ -53,7 +53,7 @@ std::optional<Record> read_record(int file) {
 }
 
 /// Where there is a valid one.
-void add_slot(int directory, const SlotName& name, std::vector<SeenSlot>& slots) {
+void add_slot(int directory, const SlotName& name, std::vector<ScannedSlot>& slots) {
     const Descriptor file = open_owned(directory, name.text(), name.uid, O_RDONLY);
     if (!file) return;
     if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
@@ -105,7 +105,7 @@ StateDir::Scan StateDir::scan() const {
     std::vector<SlotName> names;
     int entries = 0;
     while (const dirent* entry = ::readdir(listing)) {
-        if (++entries > most_entries) {
+        if (++entries > max_entries) {
             found.complete = false;
             break;
         }
@@ -120,10 +120,10 @@ StateDir::Scan StateDir::scan() const {
     return found;
 }
 
-std::optional<SeenSlot> StateDir::find(const SlotName& name) const {
-    std::vector<SeenSlot> found;
+std::optional<ScannedSlot> StateDir::find(const SlotName& name) const {
+    std::vector<ScannedSlot> found;
     add_slot(directory_.get(), name, found);
-    return found.empty() ? std::nullopt : std::optional<SeenSlot>(found.front());
+    return found.empty() ? std::nullopt : std::optional<ScannedSlot>(found.front());
 }
 
 struct flock liveness_lock(std::uint32_t occupancy) {

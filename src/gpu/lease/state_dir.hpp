@@ -24,7 +24,7 @@ struct SlotName {
 constexpr std::uint32_t slots_per_user = 1024;
 
 /// A slot that its owner has written something valid to. Of the dead only the admissions and what they knew count.
-struct SeenSlot {
+struct ScannedSlot {
     SlotName name;
     bool alive = false;
     Record record;
@@ -43,12 +43,12 @@ class StateDir {
     /// All valid slots, by name. Nothing where the directory holds so many entries that not all can be looked at;
     /// `complete` is then false. Opens files for reading only and takes no lock.
     struct Scan {
-        std::vector<SeenSlot> slots;
+        std::vector<ScannedSlot> slots;
         bool complete = true;
     };
     Scan scan() const;
     /// One of them; nothing where there is no valid one.
-    std::optional<SeenSlot> find(const SlotName& name) const;
+    std::optional<ScannedSlot> find(const SlotName& name) const;
 
   private:
     std::string path_, why_not_;

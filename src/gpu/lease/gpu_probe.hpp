@@ -12,7 +12,7 @@
 
 namespace glint::gpu::lease {
 
-struct SeenGpu {
+struct ObservedGpu {
     Gpu gpu;  ///< its context_bytes and most_contexts are what is usual
     GpuId id{};
     std::string name;
@@ -23,27 +23,27 @@ struct SeenGpu {
     std::vector<DeviceProcess> processes;
 };
 
-struct Sight {
-    std::vector<SeenGpu> gpus;
+struct Observation {
+    std::vector<ObservedGpu> gpus;
     std::uint32_t driver = 0;  ///< a number that changes with the driver
     std::string why_none;      ///< why this process can use none
 };
 
 /// Looks at the GPUs without a context. Not thread-safe.
-class Eyes {
+class GpuProbe {
   public:
-    virtual ~Eyes() = default;
-    virtual Sight look() = 0;
+    virtual ~GpuProbe() = default;
+    virtual Observation look() = 0;
 };
 
 /// By inventory() once, then by NVML alone: some 20 us a GPU.
-class NvmlEyes final : public Eyes {
+class NvmlProbe final : public GpuProbe {
   public:
-    Sight look() override;
+    Observation look() override;
 
   private:
     bool looked_ = false;
-    Sight last_;
+    Observation last_;
 };
 
 }  // namespace glint::gpu::lease

@@ -1,6 +1,6 @@
 // A file lock for each GPU.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -33,17 +33,17 @@ Descriptor open_lock(const StateDir& directory, const std::string& name) {
 }
 
 /// The lock, and in which process: a forked child's copy must not end it.
-struct Turn {
+struct CreationLock {
     Descriptor file;
     pid_t owner = ::getpid();
-    ~Turn() {
+    ~CreationLock() {
         if (::getpid() == owner) ::flock(file.get(), LOCK_UN);
     }
 };
 
 }  // namespace
 
-std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId& gpu, Clock& clock) {
+std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock) {
     if (directory.descriptor() < 0) return nullptr;
     Descriptor file = open_lock(directory, file_name(gpu));
     if (!file) return nullptr;
@@ -58,14 +58,15 @@ std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId&
         ::fstat(file.get(), &status);
         if (status.st_mtim.tv_sec != last.tv_sec || status.st_mtim.tv_nsec != last.tv_nsec)
             last = status.st_mtim, changed_ns = clock.now_ns();
-        if (seconds_since(changed_ns) > turn_patience_s || seconds_since(began_ns) > turn_wait_s) return nullptr;
+        if (seconds_since(changed_ns) > creation_lock_stall_s || seconds_since(began_ns) > creation_lock_timeout_s)
+            return nullptr;
         clock.wait(-1, pause_s);
         pause_s = std::min(2 * pause_s, 0.01);
     }
     ::futimens(file.get(), nullptr);  // whoever waits sees that the turn went on
-    auto turn = std::make_shared<Turn>();
-    turn->file = std::move(file);
-    return turn;
+    auto lock = std::make_shared<CreationLock>();
+    lock->file = std::move(file);
+    return lock;
 }
 
 }  // namespace glint::gpu::lease

@@ -11,12 +11,12 @@
 namespace glint::gpu::lease {
 
 /// Nobody takes so long to create a context: who has had the turn for longer is stopped, and is not waited for.
-constexpr double turn_patience_s = 5;
+constexpr double creation_lock_stall_s = 5;
 /// Where hands change all the time, one does not wait for longer than this.
-constexpr double turn_wait_s = 120;
+constexpr double creation_lock_timeout_s = 120;
 
 /// Waits for the turn on a GPU; it ends with the last copy. Null where there is no lock to be had: that only costs
 /// time.
-std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId& gpu, Clock& clock);
+std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock);
 
 }  // namespace glint::gpu::lease

@@ -17,7 +17,7 @@ std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy);
 
 /// The lease that `around.inherited` names. Null where none does, it has ended, or none of its GPUs can be used here;
 /// the request's log is told. Throws NoGpu when it has some of the GPUs asked for but not all.
-std::unique_ptr<LeaseState> borrow(const Surroundings& around, const LeaseRequest& request);
+std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseRequest& request);
 
 /// Lease::child_environment().
 std::vector<std::pair<std::string, std::string>> child_environment(const LeaseState& state);

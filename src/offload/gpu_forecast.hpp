@@ -12,7 +12,7 @@
 
 namespace glint::offload {
 
-struct Outlook {
+struct GpuForecast {
     std::string why_no_gpu;    ///< empty: there is one
     std::string uuid, driver;  ///< of the one that would be taken
     double wait_s = 0;         ///< expected, until `bytes` can be leased
@@ -21,21 +21,21 @@ struct Outlook {
 
 /// For a lease of so many bytes beyond the context. A holder is expected to stay for as long again as it has been there
 /// (J. R. Gott, Nature 363, 315 (1993)): nothing else is known of it.
-Outlook outlook(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
+GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
 /// The same of this machine now. Takes up to 20 ms the first time, 1 ms later.
-Outlook look(std::uint64_t bytes);
+GpuForecast forecast_now(std::uint64_t bytes);
 
 /// look(), once a second at most.
-class Lookout {
+class ForecastCache {
   public:
-    const Outlook& now(std::uint64_t bytes);
-    const Outlook& last() const { return last_; }
-    bool has_looked() const { return looked_.has_value(); }
-    void forget() { looked_.reset(); }  ///< the next one looks again
+    const GpuForecast& get(std::uint64_t bytes);
+    const GpuForecast& last() const { return last_; }
+    bool has_forecast() const { return updated_.has_value(); }
+    void invalidate() { updated_.reset(); }  ///< the next one looks again
 
   private:
-    Outlook last_;
-    std::optional<std::chrono::steady_clock::time_point> looked_;
+    GpuForecast last_;
+    std::optional<std::chrono::steady_clock::time_point> updated_;
 };
 
 }  // namespace glint::offload
