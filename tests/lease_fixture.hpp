@@ -52,7 +52,7 @@ class TestProbe final : public GpuProbe {
   public:
     Observation observation;
     long looks = 0;
-    Observation look() override {
+    Observation observe() override {
         ++looks;
         return observation;
     }

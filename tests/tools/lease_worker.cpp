@@ -70,7 +70,7 @@ void fill_without_a_lease(std::uint64_t bytes, const Commands& commands) {
 void one_round(std::uint64_t bytes, Commands& commands) {
     if (commands.alone) return fill_without_a_lease(bytes, commands);
     lease::Dependencies deps = lease::machine_dependencies();
-    deps.at = [&](const char* point) { commands.come_to(point); };
+    deps.test_point = [&](const char* point) { commands.come_to(point); };
     bool told = false;
     LeaseRequest request{.bytes = bytes, .timeout_s = commands.timeout_s};
     request.log = [&](const std::string& words) {

@@ -91,7 +91,7 @@ TEST_F(LeaseBroker, a_stopped_holder_is_said_to_be_stopped) {
     holder.record.pid = std::uint32_t(child);
     holder.publish();
     EXPECT_TRUE(snapshot_in(deps).gpus[0].holders.at(0).stopped);
-    expect_error<LeaseTimeout>([&] { acquire(40); }, {"; stopped, so it keeps them: kill -CONT ", "lets it go on)"});
+    expect_error<LeaseTimeout>([&] { acquire(40); }, {"; stopped, so it keeps them: kill -CONT ", "resumes it)"});
     ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);
     for (const auto other : {std::uint32_t(::getpid()), std::uint32_t(child)}) {
@@ -152,7 +152,7 @@ TEST_F(LeaseBroker, who_is_behind_the_head_sees_whether_it_is_awake) {
         clock->at(t, [&] { head.record.beat_ns = clock->now_ns(), head.publish(); });
     clock->advance(0.001);
     int looks = 0, looks_while_awake = 0;
-    deps.at = [&](const char* point) { looks += point == std::string("look"); };
+    deps.test_point = [&](const char* point) { looks += point == std::string("look"); };
     clock->at(awake_s, [&] { looks_while_awake = looks; });
     const Lease lease = acquire(60, 100);
     EXPECT_LE(looks_while_awake, 3);
@@ -222,7 +222,7 @@ TEST_F(LeaseBroker, a_stopped_claim_holds_up_others_for_a_bounded_time) {
 // It was stopped after it had looked, for so long that somebody else no longer counted its claim.
 TEST_F(LeaseBroker, who_wakes_up_late_in_a_claim_looks_again) {
     std::optional<Slot> other;
-    deps.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("confirmed") || other) return;
         other = participant(State::holding, 60);
         clock->advance(claim_timeout_s + 1);
@@ -234,13 +234,13 @@ TEST_F(LeaseBroker, who_wakes_up_late_in_a_claim_looks_again) {
 
 TEST_F(LeaseBroker, of_two_claims_the_earlier_wins) {
     std::optional<Slot> rival;
-    deps.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point == std::string("claim") && !rival) rival = participant(State::claiming, 60, -1);
     };
     EXPECT_THROW(acquire(60), LeaseTimeout) << "the rival came first";
     rival->release();
     rival.reset();
-    deps.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("claim") || rival) return;
         rival = participant(State::claiming, 60, +1);
         clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::waiting, rival->publish(); });
@@ -250,7 +250,7 @@ TEST_F(LeaseBroker, of_two_claims_the_earlier_wins) {
 
 TEST_F(LeaseBroker, a_rival_that_is_confirmed_first_keeps_what_it_has) {
     std::optional<Slot> rival;
-    deps.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("claim") || rival) return;
         rival = participant(State::claiming, 60, +1);
         clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::holding, rival->publish(); });
@@ -289,7 +289,7 @@ TEST_F(LeaseBroker, refuses_what_can_never_be) {
 
 TEST_F(LeaseBroker, without_a_gpu_there_is_none) {
     NvmlProbe real;
-    if (real.look().why_none.empty()) GTEST_SKIP() << "there is a GPU";
+    if (real.observe().why_none.empty()) GTEST_SKIP() << "there is a GPU";
     ::setenv("GLINT_LEASE_DIR", folder.path().c_str(), 1);
     EXPECT_THROW(glint::gpu::acquire({.timeout_s = 0}), NoGpu);
     EXPECT_FALSE(snapshot_leases().why_no_gpu.empty());
@@ -316,7 +316,7 @@ TEST_F(LeaseBroker, without_a_directory_it_asks_nvml_alone_and_says_so) {
         EXPECT_FALSE(lease.visible());
         ASSERT_EQ(log.size(), 1u);
         EXPECT_NE(log[0].find(path), std::string::npos) << log[0];
-        EXPECT_NE(log[0].find("only NVML says what is free"), std::string::npos) << log[0];
+        EXPECT_NE(log[0].find("NVML alone says what is free"), std::string::npos) << log[0];
         EXPECT_FALSE(lease.others_wait());
         lease.publish_held(gib);
     }
@@ -397,7 +397,7 @@ TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
 TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
     const Lease holder = acquire(60);
     int removed = 0;
-    deps.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("look") || removed++) return;
         for (const std::string& name : folder.names())
             if (name.ends_with(".1")) std::filesystem::remove(folder / name);

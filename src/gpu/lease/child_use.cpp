@@ -1,4 +1,4 @@
-// Adds up a program's processes.
+// Attributes GPU memory and contexts to a child program and its descendants.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/child_use.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr std::uint64_t noticeable_bytes = std::uint64_t(64) << 20;  // less than any context
+constexpr std::uint64_t min_change_bytes = std::uint64_t(64) << 20;  // less than any context
 
 }  // namespace
 
@@ -34,7 +34,7 @@ ChildUse use_by_child(const ObservedGpu& seen, const std::function<bool(unsigned
         use.bytes += process.used_bytes;
         known &= process.used_bytes > 0;
     }
-    if ((of_this_namespace && known) || grown_bytes < noticeable_bytes) return use;
+    if ((of_this_namespace && known) || grown_bytes < min_change_bytes) return use;
     return {grown_bytes, std::max(1, use.contexts)};
 }
 

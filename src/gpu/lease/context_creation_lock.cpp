@@ -1,4 +1,4 @@
-// A file lock for each GPU.
+// The context creation lock: one flock()ed file per GPU in the state directory.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
@@ -18,7 +18,7 @@ std::string file_name(const GpuId& gpu) {
     return name;
 }
 
-/// Everybody's file, whoever made it; nothing is ever read from it.
+/// Opens the lock file, which any user may have created. Its content is never read, so it need not be trusted.
 Descriptor open_lock(const StateDir& directory, const std::string& name) {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     const auto open_as = [&](int how) { return ::openat(directory.descriptor(), name.c_str(), flags | how, 0666); };
@@ -32,7 +32,7 @@ Descriptor open_lock(const StateDir& directory, const std::string& name) {
     return owned;
 }
 
-/// The lock, and in which process: a forked child's copy must not end it.
+/// The held lock. A forked child inherits the open file description, and must not unlock it.
 struct CreationLock {
     Descriptor file;
     pid_t owner = ::getpid();
@@ -52,6 +52,7 @@ std::shared_ptr<void> lock_context_creation(const StateDir& directory, const Gpu
     std::uint64_t changed_ns = began_ns;
     timespec last{};
     double pause_s = 0.001;
+    // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others for ever.
     while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EINTR && errno != EWOULDBLOCK) return nullptr;
         struct stat status {};
@@ -63,7 +64,7 @@ std::shared_ptr<void> lock_context_creation(const StateDir& directory, const Gpu
         clock.wait(-1, pause_s);
         pause_s = std::min(2 * pause_s, 0.01);
     }
-    ::futimens(file.get(), nullptr);  // whoever waits sees that the turn went on
+    ::futimens(file.get(), nullptr);  // waiters measure by the mtime whether the lock still changes hands
     auto lock = std::make_shared<CreationLock>();
     lock->file = std::move(file);
     return lock;

@@ -1,4 +1,4 @@
-// One context at a time on each GPU: 32 that are created at once take 5 s each, one after the other 0.3 s.
+// A lock that serialises the creation of CUDA contexts on each GPU: 32 created at once take 5 s each, in turn 0.3 s each.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace glint::gpu::lease {
 
-/// Nobody takes so long to create a context: who has had the turn for longer is stopped, and is not waited for.
+/// Creating a context never takes this long, so a lock held for longer belongs to a stopped process and is ignored.
 constexpr double creation_lock_stall_s = 5;
-/// Where hands change all the time, one does not wait for longer than this.
+/// The longest wait for the lock while it keeps changing hands.
 constexpr double creation_lock_timeout_s = 120;
 
-/// Waits for the turn on a GPU; it ends with the last copy. Null where there is no lock to be had: that only costs
-/// time.
+/// Waits for the lock of a GPU; it is released with the last copy of the result. Null after a timeout or where no lock
+/// file can be opened: the lock is an optimisation, so the caller creates its context anyway.
 std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock);
 
 }  // namespace glint::gpu::lease

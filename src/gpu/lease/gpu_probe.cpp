@@ -1,4 +1,4 @@
-// Asks NVML.
+// The NVML implementation of GpuProbe.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/gpu_probe.hpp"
 
@@ -28,7 +28,7 @@ std::uint32_t number_of(const std::string& words) {
     return sum;
 }
 
-/// CUDA shows a process one MIG instance; a program that is told of another can use that one.
+/// CUDA shows a process one MIG instance only. A child with another instance in CUDA_VISIBLE_DEVICES can use that one.
 bool usable_by_child(const Device& device) {
     if (device.why_not.empty() || device.occupied) return true;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -59,7 +59,7 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     const bool measured = table.nvmlDeviceGetUtilizationRates &&
                           table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
     gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
-    int mode = 0;  // an administrator may change it while we wait
+    int mode = 0;  // queried each time: an administrator may change it meanwhile
     if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
         gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
@@ -68,7 +68,8 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     gpu.most_contexts = gpu.mps ? max_mps_clients : Gpu().most_contexts;
 }
 
-Observation first_look() {
+/// Names, UUIDs and sizes, which do not change while the process lives.
+Observation first_observation() {
     const Inventory found = inventory();
     Observation observation;
     observation.why_none = found.why_none;
@@ -93,9 +94,9 @@ Observation first_look() {
 
 }  // namespace
 
-Observation NvmlProbe::look() {
-    if (!looked_) last_ = first_look();
-    looked_ = true;
+Observation NvmlProbe::observe() {
+    if (!initialized_) last_ = first_observation();
+    initialized_ = true;
     for (ObservedGpu& seen : last_.gpus) refresh(nvml(), seen);
     return last_;
 }

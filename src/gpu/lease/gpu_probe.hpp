@@ -1,4 +1,4 @@
-// What NVML shows of the machine's GPUs now, as the policy wants it.
+// Observes the GPUs of the machine through NVML, in the form that the policy uses.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,36 +13,36 @@
 namespace glint::gpu::lease {
 
 struct ObservedGpu {
-    Gpu gpu;  ///< its context_bytes and most_contexts are what is usual
+    Gpu gpu;  ///< with default values of context_bytes and most_contexts
     GpuId id{};
     std::string name;
     int ordinal = -1;              ///< CUDA's, in this process
     bool usable = false;           ///< by this process
     bool usable_by_child = false;  ///< by a program that it starts
-    bool free_known = false;       ///< false: free_bytes is all it has
+    bool free_known = false;       ///< false: NVML does not report it, and gpu.free_bytes is the total
     std::vector<DeviceProcess> processes;
 };
 
 struct Observation {
     std::vector<ObservedGpu> gpus;
-    std::uint32_t driver = 0;  ///< a number that changes with the driver
-    std::string why_none;      ///< why this process can use none
+    std::uint32_t driver = 0;  ///< hash of the driver version: measured values hold for one driver only
+    std::string why_none;      ///< why this process can use none of them
 };
 
-/// Looks at the GPUs without a context. Not thread-safe.
+/// The interface to the state of the GPUs, replaced in tests. Creates no context. Not thread-safe.
 class GpuProbe {
   public:
     virtual ~GpuProbe() = default;
-    virtual Observation look() = 0;
+    virtual Observation observe() = 0;
 };
 
-/// By inventory() once, then by NVML alone: some 20 us a GPU.
+/// Calls inventory() once, then NVML alone: about 20 us per GPU.
 class NvmlProbe final : public GpuProbe {
   public:
-    Observation look() override;
+    Observation observe() override;
 
   private:
-    bool looked_ = false;
+    bool initialized_ = false;
     Observation last_;
 };
 

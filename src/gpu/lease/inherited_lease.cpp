@@ -1,4 +1,4 @@
-// Finds the lease that GLINT_LEASE names. Only what the directory says of it is believed.
+// Looks up the lease that GLINT_LEASE names. The variable is only a key: all data come from the state directory.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
@@ -52,7 +52,7 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
     const StateDir::Scan scan = deps.directory->scan();
     const ScannedSlot* lease = find_lease(scan, deps.inherited);
     if (!lease) return refuse("that lease has ended");
-    const Observation observation = deps.probe->look();
+    const Observation observation = deps.probe->observe();
     const std::vector<Offer> offers = offers_of(lease->record, observation, request);
     if (offers.empty()) return refuse("none of that lease's GPUs can be used here (CUDA_VISIBLE_DEVICES was changed?)");
     if (int(offers.size()) < request.gpus)
@@ -74,7 +74,7 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
 std::vector<std::pair<std::string, std::string>> child_environment(const LeaseState& state) {
     std::string visible;
     std::uint64_t limit = state.bytes;
-    const Observation observation = state.probe->look();
+    const Observation observation = state.probe->observe();
     for (const LeasedDevice& device : state.devices) {
         visible += (visible.empty() ? "" : ",") + device.uuid;
         for (const ObservedGpu& seen : observation.gpus)

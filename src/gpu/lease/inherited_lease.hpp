@@ -1,4 +1,4 @@
-// A lease that one program has and others run under: what they are told of it, and how they find it again.
+// Leases that are passed to child programs: the environment of the child, and how the child finds the lease.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,12 +11,13 @@
 
 namespace glint::gpu::lease {
 
-/// The variable that names the lease a program runs under, as "slot.1000.3:17": never the same again once it has ended.
+/// The variable with the name of the lease that a program runs under: "slot.UID.NUMBER:OCCUPANCY", as in
+/// "slot.1000.3:17". The occupancy makes the name unique, so that a later lease in the same slot has another name.
 constexpr const char* inherited_variable = "GLINT_LEASE";
 std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy);
 
-/// The lease that `around.inherited` names. Null where none does, it has ended, or none of its GPUs can be used here;
-/// the request's log is told. Throws NoGpu when it has some of the GPUs asked for but not all.
+/// A part of the lease that `deps.inherited` names. Null, with a line in the request's log, where the variable is unset,
+/// that lease has ended, or none of its GPUs can be used here. Throws NoGpu when it has fewer GPUs than requested.
 std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseRequest& request);
 
 /// Lease::child_environment().

@@ -1,4 +1,4 @@
-// A lease in hand, and the way to one.
+// The public class Lease, and acquire().
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
@@ -83,8 +83,8 @@ bool Lease::others_wait() const {
     const std::lock_guard lock(state_->mutex);
     if (!state_->slot) return false;
     const std::uint64_t now_ns = state_->clock->now_ns();
-    if (state_->looked_ns && now_ns - state_->looked_ns < every_ns) return state_->others_wait;
-    state_->looked_ns = now_ns;
+    if (state_->waiters_checked_ns && now_ns - state_->waiters_checked_ns < every_ns) return state_->others_wait;
+    state_->waiters_checked_ns = now_ns;
     state_->others_wait = false;
     for (const lease::ScannedSlot& slot : state_->directory->scan().slots) {
         if (!slot.alive || slot.record.state != lease::State::waiting || !lease::is_awake(slot.record, now_ns))

@@ -1,4 +1,4 @@
-// Publishes what a lease has, and gives it back.
+// Publishes the state of a lease in its slot, and releases it.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/lease_state.hpp"
 
@@ -12,7 +12,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-/// What the eyes see of each of these GPUs; null: it is gone, or NVML does not say what is free.
+/// The observation of each of these GPUs; null: it is gone, or NVML does not report its free memory.
 std::vector<const ObservedGpu*> find(const Observation& observation, const std::vector<GpuId>& ids) {
     std::vector<const ObservedGpu*> found;
     for (const GpuId& id : ids) {
@@ -23,7 +23,7 @@ std::vector<const ObservedGpu*> find(const Observation& observation, const std::
     return found;
 }
 
-/// A lease of its own.
+/// A new lease, through the queue.
 std::unique_ptr<LeaseState> take(const Dependencies& deps, const LeaseRequest& request) {
     Admitted admitted = admit(deps, request);
     auto state = std::make_unique<LeaseState>();
@@ -47,7 +47,8 @@ LeaseState::~LeaseState() {
 
 void LeaseState::publish() {
     if (slot->publish() || ::getpid() != owner || slot->kept_for_child()) return;
-    // Whoever owns the directory can remove our file, and then nobody sees the lease. The new slot keeps its own past.
+    // The owner of the directory can delete the slot file, which hides the lease from others. Publish it again in a new
+    // slot; that slot keeps its own sequence, occupancy and history.
     std::string why_not;
     auto other = Slot::take(*directory, why_not);
     if (!other) return;
@@ -65,7 +66,7 @@ std::string LeaseState::name() const {
 
 int LeaseState::keep_for_child() {
     if (!slot) return -1;
-    const Observation observation = probe->look();
+    const Observation observation = probe->observe();
     const StateDir::Scan scan = directory->scan();
     unexplained_before.clear();
     for (const ObservedGpu* seen : find(observation, ids))
@@ -76,12 +77,13 @@ int LeaseState::keep_for_child() {
 void LeaseState::publish_held_by(unsigned pid) {
     if (!slot || unexplained_before.empty()) return;
     const std::string mark = text(inherited_variable, "=", name());
-    // Who has left the family has still the variable; who has overwritten its environment is still of the family.
+    // A reparented descendant (daemon) is recognised by GLINT_LEASE in its environment; one that has overwritten its
+    // environment is recognised by its ancestry.
     const auto is_its = [&](unsigned other) {
         const std::vector<unsigned> family = lineage(other);
         return std::find(family.begin(), family.end(), pid) != family.end() || was_started_with(other, mark);
     };
-    const Observation observation = probe->look();
+    const Observation observation = probe->observe();
     const StateDir::Scan scan = directory->scan();
     const std::vector<const ObservedGpu*> found = find(observation, ids);
     bool changed = false;

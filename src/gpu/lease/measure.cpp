@@ -1,4 +1,4 @@
-// Finds out what a context costs, by NVML.
+// Reads the memory of this process's context, and the number of processes, from NVML.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/measure.hpp"
 

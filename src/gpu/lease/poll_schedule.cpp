@@ -1,4 +1,4 @@
-// How often somebody who waits wakes up.
+// Poll intervals and exponential backoff of waiting requests.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/poll_schedule.hpp"
 
@@ -7,10 +7,10 @@
 namespace glint::gpu::lease {
 namespace {
 
-// The reference polls every 0.5 s. Those behind the head need not look at all before something changes; they see
-// whether the head is awake.
+// The head of the queue polls NVML, which has no notifications. Requests behind it are notified of changes by inotify;
+// they poll rarely, and only to see whether the head is still alive.
 constexpr double head_poll_s = 0.5, near_poll_s = 4, far_poll_s = 16;
-constexpr double first_retry_s = 0.004;  // after a change: the kernel still takes a dead process apart
+constexpr double first_retry_s = 0.004;  // after a change: the driver frees the memory of a dead process a little later
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How often somebody who waits wakes up.
+// How often a waiting request wakes up, by its place in the queue.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,23 +6,24 @@
 
 namespace glint::gpu::lease {
 
-/// In the queue: who asks NVML for all, those who see every change, and the others.
+/// head: polls NVML on behalf of all. near: within the policy's window, is notified of every change. far: the others.
 enum class QueuePosition { head, near, far };
 
-/// All who look at everything do so at least this often, in case a notice was lost.
+/// Upper bound of the time between two full evaluations, in case a notification was lost.
 constexpr double full_scan_interval_s = 64;
 
-/// While it waits, a QueuePosition looks at LeaseRequest::stop so often, and calls on_wait.
+/// While it waits, a request polls LeaseRequest::stop, and calls on_wait, at these intervals.
 double stop_poll_s(QueuePosition place);
 double progress_interval_s(QueuePosition place);
 
 class PollSchedule {
   public:
-    /// Different seeds: so that those who wait do not all look at once.
+    /// `seed` differs between processes, so that their jittered polls do not coincide.
     explicit PollSchedule(std::uint64_t seed) : random_(seed) {}
-    /// Something has changed, and more may follow: memory comes back after its owner has gone.
+    /// After an event: poll again soon, because memory is freed some time after its process ended.
     void reset_backoff();
-    /// Seconds until the next look: the head's at everything, others' at the head. `notices`: changes are told.
+    /// Seconds until the next poll: of NVML for the head, of the head's liveness for the others. `notices`: inotify
+    /// works; without it the intervals are a quarter as long.
     double next_poll_s(QueuePosition place, bool notices);
 
   private:

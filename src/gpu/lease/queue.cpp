@@ -1,4 +1,4 @@
-// From slots to tickets and reservations.
+// Converts slot records to the tickets and reservations of the policy's snapshot.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue.hpp"
 
@@ -19,7 +19,7 @@ int index_of(const Observation& observation, const GpuId& id) {
     return -1;
 }
 
-/// The same participant's share at the scan before.
+/// The share of the same lease in the earlier scan; null: it was not held then.
 const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slot, const GpuId& gpu) {
     const auto found = std::lower_bound(before.slots.begin(), before.slots.end(), slot.name,
                                         [](const ScannedSlot& s, const SlotName& name) { return s.name < name; });
@@ -30,18 +30,19 @@ const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slo
     return nullptr;
 }
 
-/// Ours are told apart by arrival, then by name, as everybody does.
+/// The total order of the queue: by arrival, ties by slot name. All processes must agree on it.
 bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName name_of_b) {
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
-/// Many contexts that are created at once fail as one too many does, so what was learned may be wrong: it is not
-/// believed where more are there now.
+/// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong. It
+/// is ignored where the GPU holds more contexts now.
 bool is_credible(const Known& known, const Gpu& gpu) {
     return known.most_contexts >= min_credible_context_limit && known.most_contexts >= std::uint32_t(gpu.processes);
 }
 
-/// What this user's processes have learned replaces what is usual.
+/// Replaces the default context size and context limit by those that processes of this user have measured. Records of
+/// other users are not used: they could be forged to block or overcommit.
 void apply_known_costs(const StateDir::Scan& scan, const Observation& observation, std::uint32_t uid,
                        std::vector<Gpu>& gpus) {
     constexpr std::uint32_t max_mib = 16384;
@@ -60,6 +61,8 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
     }
 }
 
+/// Of the two scans around the NVML query, the share with more memory outstanding counts. A lease that allocated during
+/// the query would otherwise be missing from both "free" and "reserved".
 void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, const Observation& observation,
                       Queue& queue) {
     for (const Share& now : slot.record.used_shares()) {
@@ -80,7 +83,7 @@ Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
 
 void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan& scan, const Observation& observation,
                  const Self& self, Queue& queue) {
-    const int window = Rules().window;  // nobody looks at passes further behind
+    const int window = Rules().window;  // passes matter within the window only, and counting them is not cheap
     std::map<std::uint32_t, int> tickets_of;
     std::sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
         return comes_before(a->record, a->name, b->record, b->name);
@@ -93,7 +96,7 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     }
 }
 
-/// Where NVML does not say what is free, the leases alone do.
+/// Where NVML does not report free memory, it is the total minus what leases hold.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
     for (const Reservation& r : snapshot.reservations)
         if (r.gpu >= 0 && !observation.gpus[std::size_t(r.gpu)].free_known) {

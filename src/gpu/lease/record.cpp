@@ -1,4 +1,4 @@
-// Writes and checks records.
+// Seals and validates slot records.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/record.hpp"
 
@@ -67,7 +67,7 @@ std::optional<Record> unseal(std::span<const unsigned char> bytes) {
 
 std::optional<Record> latest(std::span<const unsigned char> file) {
     if (file.size() < slot_file_bytes) return {};
-    // What calls itself the later copy is looked at first: checking both would cost a scan half its time.
+    // The copy with the higher sequence number is validated first; checksumming both would double the time of a scan.
     const auto sequence_at = [&](std::size_t place) {
         std::uint64_t sequence = 0;
         std::memcpy(&sequence, file.data() + place + offsetof(Record, sequence), sizeof sequence);

@@ -1,4 +1,4 @@
-// Who has and wants what, for people to see.
+// snapshot_leases(): holders, waiters and foreign processes, for display.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <set>
@@ -34,7 +34,7 @@ std::vector<std::string> candidates_of(const Record& ticket, const Observation& 
     return uuids;
 }
 
-/// Where a program runs under a lease, its processes are the holder's children.
+/// The processes that do not descend from a holder. A program under `glint lease` is a child of the holder.
 std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& processes,
                                            const std::vector<LeaseHolder>& holders) {
     std::set<unsigned> known;
@@ -66,7 +66,7 @@ LeaseSnapshot snapshot_in(const Dependencies& deps) {
     LeaseSnapshot found;
     found.directory = deps.directory->path();
     found.why_no_directory = deps.directory->why_not();
-    const Observation observation = deps.probe->look();
+    const Observation observation = deps.probe->observe();
     found.why_no_gpu = observation.why_none;
     for (const ObservedGpu& seen : observation.gpus) {
         const Gpu& gpu = seen.gpu;

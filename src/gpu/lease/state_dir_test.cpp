@@ -333,8 +333,8 @@ TEST_F(LeaseStateDir, a_watch_sees_ends_and_rings_but_not_signs_of_life) {
     std::optional<Slot> other = participant(State::waiting, 8);
     Watch all(folder.path()), one(folder.path());
     if (all.descriptor() < 0) GTEST_SKIP() << "no inotify to be had";
-    EXPECT_TRUE(one.narrow_to(slot.name().text()));
-    EXPECT_FALSE(one.narrow_to(slot.name().text()));
+    EXPECT_TRUE(one.watch_only(slot.name().text()));
+    EXPECT_FALSE(one.watch_only(slot.name().text()));
     slot.publish();
     scan();
     EXPECT_FALSE(all.clear());

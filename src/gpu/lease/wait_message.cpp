@@ -1,4 +1,4 @@
-// Why somebody waits, in words.
+// Formats the message that says why a request waits.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/wait_message.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 const char* words_of(Obstacle obstacle) {
     switch (obstacle) {
         case Obstacle::contexts: return "it has as many contexts as it can hold";
-        case Obstacle::exclusive: return "its compute mode lets one process in at a time, and one is there";
-        case Obstacle::foreign_processes: return "programs that do not use glint leave too little room or keep it busy";
+        case Obstacle::exclusive: return "its compute mode allows one process at a time, and one is using it";
+        case Obstacle::foreign_processes: return "processes without a lease use too much of its memory or keep it busy";
         case Obstacle::user_limit: return "this user's leases have as many GPUs as GLINT_LEASES_PER_USER allows";
         case Obstacle::others_first: return "others came first";
         default: return "";
@@ -38,10 +38,10 @@ std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, 
         if (!slot || ++count > max_named) continue;
         const double for_s = now_ns > slot->record.since_ns ? double(now_ns - slot->record.since_ns) / 1e9 : 0;
         const bool stopped = is_stopped(slot->record.pid, r.uid);
-        words += text(
-            words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
-            bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
-            stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " lets it go on") : "", ")");
+        words +=
+            text(words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
+                 bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
+                 stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " resumes it") : "", ")");
     }
     if (count > max_named) words += text(" and ", count - max_named, " more");
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
@@ -58,12 +58,12 @@ std::string wait_message(const Queue& queue, const Observation& observation, con
     return text(bytes_text(decision.required_bytes), " with the context are needed",
                 ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
                 observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ",
-                bytes_text(gpu.total_bytes), " that are neither taken nor promised",
+                bytes_text(gpu.total_bytes), " that are neither in use nor reserved",
                 obstacle.empty() ? "" : "; " + obstacle, "; ", holders_of(decision.gpu, queue, scan, now_ns),
                 gpu.processes
                     ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
                     : "",
-                decision.place > 0 ? text("; ", decision.place, " requests are before this one") : "");
+                decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
 }
 
 }  // namespace glint::gpu::lease
