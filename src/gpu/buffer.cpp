@@ -1,4 +1,4 @@
-// Buffers: allocation, the order of uses on several streams, and the end.
+// Buffers: allocation, ordering of uses between streams, and deallocation.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -23,13 +23,13 @@ const char* why_not_ordered(bool captured, bool other_captured) {
     return "that is being captured is used outside that capture: end the capture first";
 }
 
-/// `stream` waits, on the device, for what `past` was part of.
+/// Makes `stream` wait on the device for the stream of an earlier use.
 void wait_for_use(StreamState& stream, const Use& past, const ContextState& home) {
     StreamState& other = *past.stream;
-    if (&other == &stream || other.home().released) return;  // a context waits for its streams before it goes
+    if (&other == &stream || other.home().released) return;  // released contexts have synchronized
     const std::uint64_t capture = stream.capture(), other_capture = other.capture();
     if (capture != other_capture) {
-        if (other.done >= past.count) return;  // the host has waited for it since
+        if (other.done >= past.count) return;  // the host has synchronized with that use since
         throw GpuError(cu::capture_unsupported, text(home.label(), ": a buffer that was last used on another stream ",
                                                      why_not_ordered(capture, other_capture)));
     }
@@ -60,7 +60,7 @@ void Allocation::drop() noexcept {
     if (address && kind == Kind::pooled) driver.cuMemFreeAsync(address, owner->stream);
     if (address && (kind == Kind::adopted || kind == Kind::managed)) driver.cuMemFree(address);
     address = 0;
-    busy = true;  // so that the host asks, and hears that it is gone
+    busy = true;  // makes the next host access check the context, and throw because it was released
 }
 
 std::vector<std::shared_ptr<StreamState>> Allocation::users() const {
@@ -84,7 +84,7 @@ std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
                                ": memory cannot be allocated on a stream that is being captured: "
                                "allocate before the capture begins");
         allocation->address = allocate_pooled(state, bytes);
-        allocation->writer.count = ++state.uses;  // the memory is there when the stream comes by
+        allocation->writer.count = ++state.uses;  // a stream-ordered allocation is valid from here on in `stream` only
     }
     allocation->bytes = allocation->counted = bytes;
     state.home().add(Resource::Rank::allocation, allocation.get());
@@ -108,7 +108,7 @@ void order_use(Allocation& allocation, const Stream& stream, bool write) {
     const std::lock_guard lock(allocation.mutex);
     StreamState& state = stream.state();
     std::vector<Use>& readers = allocation.readers;
-    if (allocation.writer.stream.get() == &state && readers.empty()) {  // as most often: nobody else is in it
+    if (allocation.writer.stream.get() == &state && readers.empty()) {  // the common case: used by one stream only
         allocation.writer.count = ++state.uses;
         allocation.busy = true;
         return;

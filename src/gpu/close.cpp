@@ -1,4 +1,4 @@
-// The end of a context: what is waited for, and the order in which things go.
+// Releasing a context: what is synchronized first, and the order of destruction.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 namespace glint::gpu::detail {
 namespace {
 
-std::mutex close_mutex;  // while one context waits for the streams of another, that one does not end
+std::mutex close_mutex;  // no context is released while another one waits for its streams
 
-/// Streams of other GPUs may still be at work on memory that is to go.
+/// Streams of other contexts may still use memory that is about to be freed.
 void wait_for_other_contexts(ContextState& home) noexcept {
     std::vector<std::shared_ptr<StreamState>> users;
     {
@@ -24,7 +24,7 @@ void wait_for_other_contexts(ContextState& home) noexcept {
     }
     const std::lock_guard lock(close_mutex);
     for (const auto& user : users) {
-        if (user->home().released) continue;  // it waited for its streams before it went
+        if (user->home().released) continue;  // it synchronized its streams when it was released
         const Current current(user->home(), std::nothrow);
         home.driver->cuStreamSynchronize(user->stream);
     }
@@ -34,7 +34,7 @@ void wait_for_other_contexts(ContextState& home) noexcept {
 
 void ContextState::close() noexcept {
     if (forked()) {
-        // What was inherited is the parent's, and its threads are not here.
+        // A forked child must not touch the parent's driver state, and has none of its threads.
         released = true;
         if (staging) staging->abandon();
         return;
@@ -43,7 +43,7 @@ void ContextState::close() noexcept {
         released = true;
         return;
     }
-    // These hold streams, and the caller's callbacks whatever the caller likes: their end takes the mutex.
+    // Destroyed after the mutex is released: destructors of streams, and of whatever the callbacks own, lock it.
     std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;
     std::map<void*, std::size_t> pages;
@@ -110,7 +110,8 @@ void ContextState::drop_resources() noexcept {
     bool memory_freed = false;
     for (const auto& [rank, resource] : resources) {
         if (rank != Resource::Rank::allocation && !memory_freed) {
-            // The frees lie in streams, and a pool destroyed before them keeps its memory until the process ends.
+            // The frees are enqueued in streams. A pool that is destroyed before they execute keeps its memory until
+            // the process ends.
             for (const auto& [stream, weak] : streams) driver->cuStreamSynchronize(stream->stream);
             memory_freed = true;
         }

@@ -1,4 +1,4 @@
-// A context from retaining it to releasing it, and the loss of a GPU.
+// Creating contexts, their members, and the record of GPUs lost by sticky errors.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 
@@ -18,9 +18,9 @@ namespace detail {
 namespace {
 
 constexpr int max_devices = 256;
-std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // the sticky error of each GPU; 0: none
+std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // of each GPU; 0: none
 
-std::mutex creation;  // two contexts created at once only slow each other down
+std::mutex creation;  // contexts created at the same time slow each other down
 
 int attribute(const Driver& driver, cu::Device device, int which) {
     int value = 0;
@@ -38,7 +38,7 @@ void require_ordinal(const Driver& driver, int wanted) {
                                         ", counted from 0", with_note(visible_devices_note())));
 }
 
-/// cuCtxCreate makes the new one current, on top of the caller's, which comes back.
+/// cuCtxCreate pushes the new context on the thread's stack; popping it restores the caller's.
 cu::Result create_separate(ContextState& state) {
     const Driver& driver = *state.driver;
     const cu::Result result = driver.cuCtxCreate(&state.context, 0, state.device);
@@ -63,8 +63,8 @@ void retain(ContextState& state) {
     constexpr cu::Result device_unavailable = 46;
     if (result == device_unavailable)
         throw GpuError(result, text(state.label(),
-                                    ": its compute mode lets one process in at a time, and another is "
-                                    "there: wait until it ends: ",
+                                    ": its compute mode allows one process at a time, and another one is "
+                                    "using it: wait until it ends: ",
                                     describe(result)));
     const char* what = "no context could be made: it may be full, or hold as many contexts as it can; try again later";
     if (result == cu::out_of_memory)
@@ -142,7 +142,7 @@ void ContextState::add(Resource::Rank rank, Resource* resource) {
 void ContextState::remove(Resource::Rank rank, Resource* resource) noexcept {
     if (forked()) return;
     const std::lock_guard lock(mutex);
-    if (resources.erase({rank, resource}) == 0) return;  // close() was here
+    if (resources.erase({rank, resource}) == 0) return;  // close() has released it
     const Current current(*this, std::nothrow);
     resource->drop();
 }
@@ -192,8 +192,8 @@ Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*
     use_relaxed_capture_mode();
 }
 
-/// While any stream is captured in the global mode, the driver lets no thread wait, query or free, for fear that it did
-/// so unaware. glint looks at each stream itself.
+/// While any stream is captured in global mode, the driver refuses synchronizing, querying and freeing in all threads, as
+/// a safeguard. glint checks each stream itself, so it switches the thread to the relaxed mode.
 void Current::use_relaxed_capture_mode() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
 
 Current::~Current() {
@@ -219,7 +219,7 @@ Context non_owning_context(const std::shared_ptr<ContextState>& state) {
 namespace {
 
 std::mutex registry_mutex;
-std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> registry;  // with their holds
+std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> registry;  // with keep_alive_
 
 }  // namespace
 
@@ -235,7 +235,7 @@ std::uint64_t detail::managed_by_others(const ContextState& home) {
 Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_shared<detail::ContextState>()) {
     keep_alive_ = std::shared_ptr<void>(nullptr, [state = state_](void*) mutable {
         state->close();
-        state.reset();  // the list of open contexts would keep this function, and so the state
+        state.reset();  // the weak_ptr in the registry keeps this deleter alive, which must not keep the state
     });
     state_->open(ordinal, options);
     const std::lock_guard lock(registry_mutex);

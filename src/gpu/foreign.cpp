@@ -1,4 +1,4 @@
-// Memory of other libraries on a GPU.
+// Downloads of other libraries' device memory, and synchronization with the default stream.
 // SPDX-License-Identifier: MIT
 #include "gpu/foreign.hpp"
 
@@ -10,7 +10,7 @@
 namespace glint::gpu {
 namespace {
 
-/// The GPU's primary context, current while this lives.
+/// Retains the GPU's primary context and makes it current for the scope.
 class PrimaryContextScope {
   public:
     explicit PrimaryContextScope(int ordinal) : driver_(usable_driver()) {
@@ -53,7 +53,7 @@ void wait_for_default_stream(int ordinal) {
 }
 
 void download_foreign(int ordinal, std::uint64_t from, void* to, std::size_t bytes) {
-    // Addresses are those of the process: any context of the GPU will do.
+    // Unified addressing: any context of the GPU can read the address. Do not create a primary context for this alone.
     std::vector<Context> ours;
     if (!primary_context_is_active(ordinal))
         for (const Context& context : open_contexts())

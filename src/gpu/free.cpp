@@ -1,4 +1,4 @@
-// Giving memory back: in stream order, or when the host has waited; later, where that is not possible now.
+// Freeing device memory: in stream order, or after synchronizing; deferred where a graph capture forbids both.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -25,7 +25,8 @@ void free_synchronously(ContextState& home, const DeferredFree& due) {
     home.check(home.driver->cuMemFree(due.address), "cuMemFree");
 }
 
-/// A free in stream order must not get into somebody's graph; one that waits would spoil any capture.
+/// A stream-ordered free must not be captured into a graph of the caller, and one that synchronizes would invalidate any
+/// capture.
 bool capture_forbids_free(ContextState& home, const DeferredFree& due) {
     const auto captured = [](const auto& stream) { return !stream->home().released && stream->capturing(); };
     if (std::any_of(due.users.begin(), due.users.end(), captured)) return true;
@@ -39,7 +40,7 @@ void free_or_defer(ContextState& home, DeferredFree due) noexcept {
         if (!capture_forbids_free(home, due))
             return due.kind == Kind::pooled ? free_in_stream_order(home, due) : free_synchronously(home, due);
     } catch (const std::exception&) {
-        // The GPU is lost, or will be, which the next call shows; else a later attempt, or closing, frees it.
+        // Errors of a lost GPU are thrown by the next call. Otherwise a later attempt, or close(), frees the memory.
     }
     const std::lock_guard lock(home.mutex);
     home.deferred_frees.push_back(std::move(due));

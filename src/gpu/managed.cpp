@@ -1,4 +1,4 @@
-// Unified memory: an Allocation whose pages the driver moves.
+// Managed (unified) memory: an Allocation whose pages the driver migrates.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// Some devices forbid the host to touch managed memory while anything runs on them.
+/// Devices without concurrent managed access forbid host access while any kernel runs, not only those of `user`.
 void wait_for(StreamState& user) {
     user.synchronize();
     if (user.home().concurrent_managed) return;

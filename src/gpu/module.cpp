@@ -1,4 +1,4 @@
-// Machine code: loading it, its kernels, launching them.
+// Modules: loading machine code, looking up kernels, launching them.
 // SPDX-License-Identifier: MIT
 #include "gpu/stream_state.hpp"
 #include "gpu/text.hpp"

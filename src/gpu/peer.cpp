@@ -1,5 +1,5 @@
-// Peer access. A known fault of some drivers lets a peer copy into a pool succeed and write nothing, so a pattern goes
-// there and back before a pair is used.
+// Enables and verifies peer access. With some drivers a peer copy into a pool reports success and writes nothing, so a
+// test pattern is copied both ways before a pair of contexts is used.
 // SPDX-License-Identifier: MIT
 #include "gpu/peer.hpp"
 
@@ -11,17 +11,17 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// False for an error that may be the pair's; one that loses a GPU is thrown.
+/// False for an error that only means that the pair cannot be used. Throws for a sticky error.
 bool succeeded(const ContextState& home, cu::Result result) {
     if (is_sticky(result)) home.check(result, "trying a copy between two GPUs");
     return result == cu::success;
 }
 
-/// Memory and a stream for the trial, given back at the end whatever happens.
+/// Memory and a stream for the test, released in any case.
 struct PeerTest {
     ContextState& home;
     cu::Stream stream = nullptr;
-    cu::DevicePtr memory = 0;  // null: there was no room
+    cu::DevicePtr memory = 0;  // null: out of memory
 
     PeerTest(ContextState& of, std::size_t bytes) : home(of) {
         const Current current(home);
@@ -76,7 +76,7 @@ bool enable_peer_access(ContextState& from, ContextState& home) {
     constexpr int read_and_write = 3;
     const cu::MemAccess access{{cu::location_device, from.device}, read_and_write};
     if (!succeeded(home, driver.cuMemPoolSetAccess(home.pool, &access, 1))) return false;
-    const Current current(from);  // for memory that came from elsewhere than the pool
+    const Current current(from);  // for memory outside the pool
     const cu::Result result = driver.cuCtxEnablePeerAccess(home.context, 0);
     return succeeded(from, result) || result == cu::peer_access_already_enabled;
 }
@@ -90,7 +90,7 @@ PeerAccess peer_access(ContextState& from, ContextState& home) {
         const auto known = home.peers.find(from.serial);
         if (known != home.peers.end()) return known->second ? PeerAccess::yes : PeerAccess::no;
     }
-    // Two threads may try at once; they find the same.
+    // Not locked during the test: two threads may run it at the same time, with the same result.
     const PeerAccess found = enable_peer_access(from, home) && enable_peer_access(home, from)
                                  ? test_peer_copies(home, from)
                                  : PeerAccess::no;
@@ -115,7 +115,7 @@ void require_peer_access(const Allocation& allocation, const Stream& stream) {
     if (found == PeerAccess::untested)
         throw OutOfMemory(cu::out_of_memory,
                           text("there is no room on ", home.label(), " or ", from.label(),
-                               " for the 64 KiB with which glint tries whether one reaches the other: free buffers"),
+                               " for the 64 KiB with which glint tests peer access between the two: free buffers"),
                           64 << 10);
     throw GpuError(cu::peer_access_unsupported, text("this buffer is on ", home.label(), ", and ", from.label(),
                                                      " cannot reach its memory: work on a stream of GPU ", home.ordinal,

@@ -1,4 +1,8 @@
-// Taking memory: the limit, and the ladder of what is tried before an allocation fails.
+// Allocation of device memory under the limit, and the fallbacks before an allocation fails.
+//
+// The context's CUDA pool (cudaMallocAsync's mechanism) serves Buffers in stream order and enforces the limit for them by
+// its max_size. Managed memory comes from the driver directly, so glint enforces the limit over the sum of both with
+// atomic counters (Counters::live), which are reserved before and rolled back after a failed allocation.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 
@@ -17,6 +21,7 @@ std::uint64_t pool_bytes(ContextState& home, int which) {
     return bytes;
 }
 
+/// Reserves `bytes` in the counters; false: the limit would be exceeded. Lock-free, since any thread may allocate.
 bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     std::uint64_t live = home.counters.live;
     do {
@@ -29,13 +34,14 @@ bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     return true;
 }
 
-/// The pool keeps to the limit by itself; managed memory is not the pool's, and the two must not exceed it together.
+/// Whether pooled and managed memory together stay within the limit. The pool may hold unused memory beyond its live
+/// buffers, so it is trimmed where that memory is in the way.
 bool fits_under_limit(ContextState& home, std::size_t pooled, std::uint64_t managed) {
     if (std::max(reserved_bytes(home), used_bytes(home) + pooled) + managed > home.limit) trim(home);
     return used_bytes(home) + pooled + managed <= home.limit;
 }
 
-/// Null when there is no room.
+/// One attempt. Null: out of memory; other errors are thrown.
 cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     ContextState& home = stream.home();
     if (const std::uint64_t managed = home.counters.managed; managed > 0 && !fits_under_limit(home, bytes, managed))
@@ -50,7 +56,8 @@ cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     return 0;
 }
 
-/// The driver gives more than there is and may hang when it is used, so glint counts. Null when there is no room.
+/// One attempt; null: out of memory. The driver overcommits managed memory, and kernels may hang when they use it, so
+/// glint compares with the free memory itself.
 cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
     if (!fits_under_limit(home, 0, home.counters.managed + bytes)) return 0;
     if (bytes > free_on_device(home)) trim(home);
@@ -66,7 +73,7 @@ cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
     return 0;
 }
 
-void drop_caches(ContextState& home) {
+void drop_caches(ContextState& home) {  // cached events take device memory too
     retry_deferred_frees(home);
     const Current current(home);
     const std::lock_guard lock(home.mutex);
@@ -76,7 +83,7 @@ void drop_caches(ContextState& home) {
     }
 }
 
-/// All but streams being captured: waiting for one would spoil the capture.
+/// Makes stream-ordered frees take effect. Skips streams being captured, whose capture a wait would invalidate.
 void synchronize_all_streams(ContextState& home) {
     for (const auto& stream : home.all_streams())
         if (!stream->capturing()) stream->synchronize();
@@ -84,7 +91,7 @@ void synchronize_all_streams(ContextState& home) {
 }
 
 void call_pressure_callbacks(ContextState& home) {
-    thread_local bool asking = false;  // a callback that itself fails to allocate is not asked again
+    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
     if (asking) return;
     std::vector<std::function<std::uint64_t()>> callbacks;
     {
@@ -106,11 +113,12 @@ void call_pressure_callbacks(ContextState& home) {
     trim(home);
 }
 
+/// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache, asking the application.
 struct FallbackStep {
     const char* name;
     void (*run)(ContextState&);
 };
-constexpr FallbackStep fallback_steps[] = {{"frees that were put off, and caches", drop_caches},
+constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_caches},
                                            {"waiting for all streams", synchronize_all_streams},
                                            {"trimming the pool", trim},
                                            {"asking the caller", call_pressure_callbacks}};
@@ -129,7 +137,7 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
         ++home.counters.retries;
         if (const cu::DevicePtr address = attempt()) return address;
     }
-    trim(home);  // on a full device a failed request leaves the pool with all there was
+    trim(home);  // a failed request leaves the pool with all memory that it could get: return it to other processes
     throw_out_of_memory(home, bytes,
                         "free buffers, work in smaller chunks, raise the limit, or wait for other processes");
 }

@@ -1,4 +1,5 @@
-// The slots. A chunk belongs to one thread: it waits for a slot, copies, and puts the transfer into the stream.
+// Staged copies of pageable memory. Each chunk is handled by one thread, which acquires a slot, copies, and enqueues the
+// transfer.
 // SPDX-License-Identifier: MIT
 #include "gpu/staging.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
 constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
-/// Several GPUs share the cores, whichever of them has most to copy; each context adds as many as its link needs.
+/// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
 std::shared_ptr<Workers> workers_for_new_context() {
     static std::mutex mutex;
     static std::weak_ptr<Workers> of_process;
@@ -44,7 +45,7 @@ Workers& Staging::workers() {
 }
 
 std::pair<Staging::Slot*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
-    for (const bool page_locked : {true, false})  // page-locking takes milliseconds
+    for (const bool page_locked : {true, false})  // prefer slots that are page-locked already: it takes milliseconds
         for (Slot& slot : slots_) {
             std::unique_lock lock(slot.mutex, std::try_to_lock);
             if (!lock || page_locked != (slot.memory != nullptr)) continue;
@@ -65,12 +66,13 @@ void Staging::prepare(Slot& slot) {
 void Staging::record_use(Slot& slot, StreamState& stream) {
     const cu::Result result = context_.driver->cuEventRecord(slot.last, stream.stream);
     slot.in_flight = result == cu::success;
-    if (!slot.in_flight) context_.driver->cuStreamSynchronize(stream.stream);  // else the slot would be used too early
+    if (!slot.in_flight)
+        context_.driver->cuStreamSynchronize(stream.stream);  // without the event nothing else guards it
     context_.check(result, "cuEventRecord");
 }
 
 void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
-    // Two chunks for each thread, or more when they would not fit into a slot.
+    // Two chunks per thread, or more where they would not fit into a slot.
     const std::size_t share = bytes / std::size_t(2 * thread_count());
     const std::size_t chunk = std::clamp((share + 4095) / 4096 * 4096, min_chunk, slot_bytes);
     const std::size_t chunks = (bytes + chunk - 1) / chunk;
@@ -83,7 +85,7 @@ void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
                 prepare(*slot);
                 copy(*slot, k * chunk, std::min(chunk, bytes - k * chunk));
             } catch (...) {
-                next = chunks;  // the others need not go on
+                next = chunks;  // makes the other threads stop
                 throw;
             }
         }

@@ -125,7 +125,7 @@ class Check {
         if (!scan.complete)
             return say(Health::problem, "it holds too many files to be trusted",
                        "remove what is not named slot.* or create.*");
-        const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::SeenSlot& slot) {
+        const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::ScannedSlot& slot) {
             return !slot.alive && slot.record.state != lease::State::absent;
         });
         say(Health::ok,
