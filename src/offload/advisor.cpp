@@ -1,4 +1,4 @@
-// Asking the cost model, and teaching it.
+// Queries the cost model and updates it.
 // SPDX-License-Identifier: MIT
 #include "offload/advisor.hpp"
 

@@ -1,4 +1,4 @@
-// The GPUs that one user of them holds.
+// The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
 
@@ -20,7 +20,7 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
     auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const auto& device) { return device->uuid == near; });
-    if (chosen == idle_.end()) chosen = idle_.begin();  // in turn, so that all are used alike
+    if (chosen == idle_.end()) chosen = idle_.begin();  // round robin: put_back() appends
     std::unique_ptr<Device> device = std::move(*chosen);
     idle_.erase(chosen);
     return device;
@@ -36,7 +36,7 @@ void DevicePool::put_back(std::unique_ptr<Device> device) {
 void DevicePool::discard(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::string uuid = device->uuid;
-    device.reset();  // first: who is told that there is one device less may lease this one at once
+    device.reset();  // before forget(): a thread that it wakes may lease the same GPU at once
     forget(uuid);
 }
 
@@ -44,7 +44,7 @@ void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
     if (found != held_.end()) held_.erase(found);
-    next_lease_attempt_ = {};
+    next_lease_attempt_ = {};  // a GPU was released: trying again makes sense now
     changed_.notify_all();
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     const std::string uuid = lease.devices().front().uuid;
     {
         const std::lock_guard lock(mutex_);
-        held_.push_back(uuid);
+        held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
     try {

@@ -1,4 +1,4 @@
-// Expectations from a snapshot of the leases.
+// Predicts wait and contention from a snapshot of the leases.
 // SPDX-License-Identifier: MIT
 #include "offload/gpu_forecast.hpp"
 
@@ -8,12 +8,12 @@
 namespace glint::offload {
 namespace {
 
-constexpr double min_hold_s = 0.1;      // a holder that has just come will not go at once
-constexpr double foreign_wait_s = 60;   // strangers: they say nothing of themselves
+constexpr double min_hold_s = 0.1;      // lower bound of the remaining time of a holder that has just started
+constexpr double foreign_wait_s = 60;   // for memory of foreign processes, of which nothing is known
 constexpr double max_utilization = 95;  // percent
 constexpr std::chrono::seconds cache_lifetime(1);
 
-/// Until there is room for `bytes`, if the holders go in the order in which they are expected to.
+/// Seconds until `bytes` are available, if the holders leave in the expected order.
 double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     if (of.available_bytes >= bytes) return 0;
     std::vector<const gpu::LeaseHolder*> holders;
@@ -54,7 +54,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     else if (best.why_no_gpu.empty())
         best.why_no_gpu = "no GPU can be used";
     if (best.uuid.empty()) best.wait_s = 0;
-    // Who waits already comes first, each for as long as the first.
+    // Requests in the queue are served before; each is assumed to take as long as the first wait.
     int before = 0;
     for (const gpu::LeaseWaiter& waiter : leases.waiters)
         before += waiter.awake &&

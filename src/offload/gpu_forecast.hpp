@@ -1,4 +1,4 @@
-// What is to be expected of the machine's GPUs now: whether there is one, how long until it can be had, how busy it is.
+// A forecast for a GPU that is not open yet: which one would be leased, the expected wait, and the contention on it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,25 +13,25 @@
 namespace glint::offload {
 
 struct GpuForecast {
-    std::string why_no_gpu;    ///< empty: there is one
-    std::string uuid, driver;  ///< of the one that would be taken
-    double wait_s = 0;         ///< expected, until `bytes` can be leased
-    double contention = 1;     ///< times longer work takes beside others
+    std::string why_no_gpu;    ///< why no GPU can be used; empty: one can
+    std::string uuid, driver;  ///< of the GPU that would be leased
+    double wait_s = 0;         ///< expected time until the lease
+    double contention = 1;     ///< factor by which work takes longer beside other processes
 };
 
-/// For a lease of so many bytes beyond the context. A holder is expected to stay for as long again as it has been there
-/// (J. R. Gott, Nature 363, 315 (1993)): nothing else is known of it.
+/// The forecast for a lease of `bytes`, not counting the context. The expected remaining time of a lease is its age
+/// (J. R. Gott, Nature 363, 315 (1993)), since nothing else is known about it.
 GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
-/// The same of this machine now. Takes up to 20 ms the first time, 1 ms later.
+/// The forecast for this machine now. Takes up to 20 ms the first time, 1 ms later.
 GpuForecast forecast_now(std::uint64_t bytes);
 
-/// look(), once a second at most.
+/// Caches forecast_now() for one second.
 class ForecastCache {
   public:
     const GpuForecast& get(std::uint64_t bytes);
     const GpuForecast& last() const { return last_; }
     bool has_forecast() const { return updated_.has_value(); }
-    void invalidate() { updated_.reset(); }  ///< the next one looks again
+    void invalidate() { updated_.reset(); }  ///< the next get() queries again
 
   private:
     GpuForecast last_;
