@@ -1,4 +1,4 @@
-// For tests of simulated sharing: servers and jobs in a few words.
+// Helpers for tests of simulated sharing: compact construction of servers and jobs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -34,7 +34,7 @@ inline std::vector<Job> arrivals(RandomNumbers& random, int count, double mean_s
     return jobs;
 }
 
-/// Of all sorts, on one GPU or several, with strangers.
+/// A random mix of jobs on one or several GPUs, with foreign processes.
 inline Workload random_workload(std::uint64_t seed) {
     RandomNumbers random(seed);
     const int gpus = 1 + int(random.uniform(0, 8));

@@ -1,4 +1,4 @@
-// Plays each user's jobs once more, alone.
+// Simulates each user's jobs once more, alone, to compute slowdowns caused by other users.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/fairness.hpp"
 

@@ -1,4 +1,4 @@
-// Sums up.
+// Computes the figures of merit of a simulation.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/figures.hpp"
 
@@ -18,7 +18,7 @@ double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-/// The least value that 99 % of all do not exceed.
+/// The 99th percentile.
 double p99(std::vector<double> values) {
     const auto nth = values.begin() + std::ptrdiff_t(std::ceil(0.99 * double(values.size()))) - 1;
     std::nth_element(values.begin(), nth, values.end());

@@ -71,7 +71,7 @@ TEST(SharingFigures, by_hand) {
 }
 
 TEST(SharingFigures, one_in_a_hundred_may_wait_longer_than_the_99th_percentile) {
-    for (const int late : {1, 2}) {  // of 100 jobs so many wait for a stranger to go
+    for (const int late : {1, 2}) {  // of 100 jobs, so many wait for the end of a foreign process
         std::vector<Job> jobs;
         for (int k = 0; k < 100; ++k) jobs.push_back(job(10 * k, k < late ? 139 : 1, 1));
         const Workload w = server(1, jobs, {{0, 5000, 0, 2 * gib, false}});

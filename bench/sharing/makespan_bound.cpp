@@ -1,4 +1,4 @@
-// The longest of: each job by itself, and the work that is there from each arrival on.
+// The maximum of two bounds: each job alone, and the total work from each arrival on.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/makespan_bound.hpp"
 

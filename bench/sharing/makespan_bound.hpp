@@ -1,4 +1,4 @@
-// What no policy can undercut.
+// A lower bound of the makespan under any policy.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@ namespace glint::sharing {
 /// From arrival to result on an empty server.
 double min_time_s(const Job& job);
 
-/// No schedule of the jobs that did not fail is done earlier (docs/sharing-policies.md derives it).
+/// The bound for the jobs that did not fail (derived in docs/sharing-policies.md), in seconds.
 double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 
 }  // namespace glint::sharing

@@ -1,4 +1,4 @@
-// The way of the reference, GaussMLE.jl, as its documentation has it: everybody polls and nobody reserves.
+// The polling policy, as documented for GaussMLE.jl: every job polls, and there are no reservations.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <functional>
@@ -22,7 +22,7 @@ class Polling final : public SharingPolicy {
     void foreign_processes_changed() override { rouse(); }
 
   private:
-    /// The largest request that would be let in.
+    /// The largest request that would be admitted.
     double room(const SharedGpu& gpu) const {
         if (gpu.contexts == 0) return double(gpu.free_bytes);
         if ((gpu.is_busy() ? 100 : 0) > max_busy_percent_) return 0;
@@ -39,7 +39,7 @@ class Polling final : public SharingPolicy {
         asleep_.push_back({job, stage_.now_s() + interval_s()});
     }
 
-    /// Polls that would find nothing are left out: whoever found nothing sleeps until there is something to be found.
+    /// An optimisation: polls that cannot succeed are not simulated; a job sleeps until the state of a GPU changes.
     void rouse() {
         std::vector<double> rooms;
         for (const SharedGpu& gpu : stage_.gpus()) rooms.push_back(room(gpu));

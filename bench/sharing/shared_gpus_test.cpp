@@ -43,7 +43,7 @@ TEST(SharedGpus, who_computes_alone_has_all_and_two_have_half) {
     EXPECT_FALSE(gpus.next());
 }
 
-TEST(SharedGpus, a_stranger_that_computes_has_its_share) {
+TEST(SharedGpus, a_foreign_process_that_computes_has_its_share) {
     SharedGpus gpus(2, gib);
     gpus.begin_computing(0, 0, 1, 10);
     gpus.foreign_process_computes(2, 0, 1);

@@ -1,4 +1,4 @@
-// The way of a job: it arrives, its policy starts it, contexts are created, it computes, and lets go.
+// The event loop: a job arrives, its policy starts it, its contexts are created, it computes, and releases everything.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 struct Event {
     enum Kind { arrival, foreign_arrival, foreign_departure, released, wake };
     double at_s;
-    std::uint64_t order;  // of two at the same time the one that was planned first
+    std::uint64_t order;  // breaks ties: of two events at the same time the one scheduled first
     Kind kind;
     int subject;
     bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : order > other.order; }
@@ -68,7 +68,7 @@ class Simulation final : public Stage {
         return std::move(outcome_);
     }
 
-    // ---- Stage
+    // ---- Stage: the interface for the policy
 
     double now_s() const override { return now_s_; }
     const Job& job(int job) const override { return workload_.jobs[std::size_t(job)]; }
@@ -190,11 +190,11 @@ class Simulation final : public Stage {
         computed ? policy_->released(j) : policy_->lost(j);
     }
 
-    // ---- Strangers
+    // ---- Foreign processes
 
     void comes(int k) {
         const ForeignProcess& process = workload_.foreign_processes[std::size_t(k)];
-        if (!gpus_.take_context(now_s_, process.gpu)) return;  // no room: it ends at once
+        if (!gpus_.take_context(now_s_, process.gpu)) return;  // out of memory: it ends at once
         const std::uint64_t wanted = process.bytes - std::min(process.bytes, context_bytes);
         const std::uint64_t more = std::min(wanted, gpus()[std::size_t(process.gpu)].free_bytes);
         gpus_.take(process.gpu, more);
@@ -212,7 +212,7 @@ class Simulation final : public Stage {
         policy_->foreign_processes_changed();
     }
 
-    // ---- The end
+    // ---- Result
 
     void finish_one() {
         --unfinished_;
@@ -228,7 +228,7 @@ class Simulation final : public Stage {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::uint64_t order_ = 0;
     std::vector<State> states_;
-    std::vector<std::deque<int>> turns_;  // who creates a context on a GPU, and who is next
+    std::vector<std::deque<int>> turns_;  // by GPU: the jobs that create a context, then those that wait to
     std::vector<std::uint64_t> foreign_bytes_;
     std::int64_t unfinished_ = std::int64_t(workload_.jobs.size());
     double now_s_ = 0;

@@ -1,4 +1,4 @@
-// Reads a workload file, and draws jobs and strangers from what it says.
+// Reads a workload file, and draws jobs and foreign processes from its distributions.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/workload.hpp"
 
@@ -119,7 +119,7 @@ class WorkloadReader {
         return index;
     }
 
-    // Rounded, so that the last digit of a C library's pow() does not matter.
+    // Rounded, so that results do not depend on the last digit of a C library's pow().
     static double in_ms(double seconds) { return std::round(seconds * 1000) / 1000; }
     double uniform_s(const Range& r) { return in_ms(random_.uniform(r.first, r.second)); }
     double log_uniform_s(const Range& r) { return in_ms(random_.log_uniform(r.first, r.second)); }

@@ -1,4 +1,4 @@
-// Memory under a limit: what is kept, what goes back early, and the ladder before an allocation fails.
+// Memory under a limit: what is kept, what goes back early, and the fallbacks before an allocation fails.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -47,7 +47,7 @@ TEST_F(GpuAllocationFallback, the_caller_is_asked_before_an_allocation_fails) {
     EXPECT_FALSE(bool(cache));
     EXPECT_EQ(context.statistics().live_bytes, 50 * mib);
     EXPECT_EQ(context.statistics().retries, 4u);
-    EXPECT_EQ(log.size(), 9u) << "each rung before and after, and what the caller freed";
+    EXPECT_EQ(log.size(), 9u) << "each fallback step before and after, and what the caller freed";
     EXPECT_NE(log[7].find("the caller freed 40.0 MiB"), std::string::npos) << log[7];
     EXPECT_NE(log[8].find("asking the caller gave 64.0 MiB back to the device"), std::string::npos) << log[8];
 }

@@ -230,7 +230,7 @@ TEST(OffloadForecast, expects_holders_to_stay_as_long_again) {
     leases.gpus = {gpu_with(10, {{50, 7}, {60, 20}})};
     EXPECT_EQ(forecast(inventory, leases, 60).wait_s, 7);
     EXPECT_EQ(forecast(inventory, leases, 120).wait_s, 20);
-    EXPECT_GE(forecast(inventory, leases, 1000).wait_s, 60) << "strangers have it";
+    EXPECT_GE(forecast(inventory, leases, 1000).wait_s, 60) << "foreign processes hold the memory";
     gpu::LeaseWaiter waiter;
     waiter.candidates = {"GPU-1"}, waiter.awake = true;
     leases.waiters = {waiter, waiter};

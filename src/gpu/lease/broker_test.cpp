@@ -44,7 +44,7 @@ TEST_F(LeaseBroker, several_gpus_at_once) {
     EXPECT_EQ(lease.devices()[1].ordinal, 2);
 }
 
-TEST_F(LeaseBroker, what_is_promised_to_one_is_not_given_to_another) {
+TEST_F(LeaseBroker, a_reservation_is_not_granted_to_another) {
     const Lease first = acquire(50);
     EXPECT_THROW(acquire(50), LeaseTimeout);
     const Lease second = acquire(20);
@@ -128,7 +128,7 @@ TEST_F(LeaseBroker, begins_when_a_neighbour_ends) {
     EXPECT_NEAR(lease.waited_s(), 20, 0.05);
 }
 
-TEST_F(LeaseBroker, begins_when_a_stranger_goes) {
+TEST_F(LeaseBroker, begins_when_a_foreign_process_ends) {
     gpu().free_bytes = 10 * gib;
     gpu().processes = 1;
     clock->at(20, [&] { gpu().free_bytes = 80 * gib, gpu().processes = 0; });

@@ -168,7 +168,7 @@ TEST_F(InheritedLease, more_than_was_reserved_is_published_as_it_is) {
 
 // In a container: what comes after the start of the program and is no other lease's is taken for the program's.
 TEST_F(InheritedLease, where_processes_are_hidden_memory_that_nothing_else_explains_is_the_programs) {
-    gpu().free_bytes = 79 * gib;  // a stranger has some
+    gpu().free_bytes = 79 * gib;  // a foreign process has some
     Lease lease = acquire(10);
     Slot other = participant(State::holding, 20);
     lease.keep_for_child();

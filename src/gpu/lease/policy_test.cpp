@@ -101,7 +101,7 @@ TEST(LeasePolicy, all_processes_of_a_lease_are_its_own) {
     s.gpus[0].utilization_percent = 100;
     const Ticket ticket = wants(40);
     EXPECT_EQ(only(s, ticket).obstacle, Obstacle::foreign_processes)
-        << "three that nobody knows, and not 1.5 times the room";
+        << "three foreign processes, and less than 1.5 times the need";
     s.reservations[0].more_contexts = 3;
     EXPECT_EQ(only(s, ticket).gpus, 1u);
     s.gpus[0].most_contexts = 4;
@@ -134,7 +134,7 @@ TEST(LeasePolicy, a_small_one_passes_a_large_one_that_cannot_run) {
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
-TEST(LeasePolicy, after_the_bound_nobody_gets_in_the_way_of_whom_it_passes) {
+TEST(LeasePolicy, after_the_bound_no_later_ticket_delays_an_overtaken_one) {
     Snapshot s = server(1);
     lease_on(s, 0, 40 * gib, true);
     s.tickets = {wants(60, 1, Rules().max_passes - 1), wants(30)};
@@ -203,7 +203,7 @@ TEST(LeasePolicy, keeps_a_context_too) {
     EXPECT_EQ(decide(s)[1].obstacle, Obstacle::others_first);
 }
 
-TEST(LeasePolicy, keeps_what_is_ample_where_strangers_are) {
+TEST(LeasePolicy, reserves_with_headroom_beside_foreign_processes) {
     Snapshot s = server(1);
     foreign_process_on(s, 0, gib, 0);
     lease_on(s, 0, 40 * gib, true);
@@ -213,7 +213,7 @@ TEST(LeasePolicy, keeps_what_is_ample_where_strangers_are) {
     EXPECT_EQ(decide(s)[1].obstacle, Obstacle::others_first);
 }
 
-TEST(LeasePolicy, keeps_nothing_free_for_whom_only_a_stranger_holds_up) {
+TEST(LeasePolicy, reserves_nothing_where_only_a_foreign_process_blocks) {
     Snapshot s = server(1);
     foreign_process_on(s, 0, 50 * gib, 0);
     s.tickets = {wants(60, 1, 99), wants(10)};
@@ -270,7 +270,7 @@ TEST(LeasePolicy, nobody_starves) {
 }
 
 // Small ones that it leaves room come all the time and stay for long; it begins when those are gone who came before it.
-TEST(LeasePolicy, who_has_been_passed_often_enough_waits_for_nobody_who_came_later) {
+TEST(LeasePolicy, an_overtaken_ticket_at_the_limit_waits_for_no_later_one) {
     std::mt19937 random(3);
     for (int round = 0; round < 50; ++round) {
         struct Running {
@@ -376,7 +376,7 @@ TEST(LeasePolicy, a_prohibited_gpu_is_none) {
     EXPECT_FALSE(ever_fits(server(1), wants(1, 2)));
 }
 
-TEST(LeasePolicy, strangers_are_kept_off_by_the_contention_rule) {
+TEST(LeasePolicy, the_contention_rule_applies_to_foreign_processes) {
     Snapshot idle = server(1), busy = server(1);
     foreign_process_on(idle, 0, 20 * gib, 10);
     EXPECT_EQ(only(idle, {me, 40 * gib - context, 1}).gpus, 1u) << "60 GiB free are 1.5 times 40";
@@ -387,13 +387,13 @@ TEST(LeasePolicy, strangers_are_kept_off_by_the_contention_rule) {
     EXPECT_EQ(only(busy, wants(1)).gpus, 1u);
 }
 
-TEST(LeasePolicy, a_need_that_an_empty_gpu_has_not_one_and_a_half_times_is_met_beside_an_idle_stranger) {
+TEST(LeasePolicy, a_need_that_an_empty_gpu_has_not_one_and_a_half_times_is_met_beside_an_idle_foreign_process) {
     Snapshot s = server(1);
     foreign_process_on(s, 0, gib / 4, 0);
     EXPECT_EQ(only(s, wants(70)).gpus, 1u);
 }
 
-TEST(LeasePolicy, a_busy_holder_is_no_stranger) {
+TEST(LeasePolicy, a_busy_holder_is_not_a_foreign_process) {
     Snapshot s = server(1);
     lease_on(s, 0, 30 * gib, true);
     s.gpus[0].utilization_percent = 100;
@@ -403,7 +403,7 @@ TEST(LeasePolicy, a_busy_holder_is_no_stranger) {
     EXPECT_EQ(only(s, wants(45)).obstacle, Obstacle::foreign_processes);
 }
 
-TEST(LeasePolicy, memory_that_nobody_explains_betrays_a_stranger_whose_process_is_hidden) {
+TEST(LeasePolicy, unexplained_memory_indicates_a_hidden_foreign_process) {
     Snapshot s = server(1);
     s.gpus[0].free_bytes -= 30 * gib;
     EXPECT_EQ(only(s, wants(40)).obstacle, Obstacle::foreign_processes);
