@@ -1,4 +1,4 @@
-// For tests of leases: a directory, GPUs and a clock of the test's own.
+// Fixture for tests of leases, with an injected directory, GPUs and clock.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace glint::gpu::lease::test {
 constexpr std::uint64_t gib = std::uint64_t(1) << 30;
 constexpr std::uint64_t context_bytes = gib / 2;
 
-/// Stands still but when somebody waits; then things happen at their times.
+/// Simulated time: advances only during wait(), and runs the events that are due.
 class TestClock final : public Clock {
   public:
     std::uint64_t now_ns() override { return now_; }
@@ -34,7 +34,7 @@ class TestClock final : public Clock {
             now_ = until;
         }
     }
-    /// Does something when so many seconds have passed since the start.
+    /// Schedules an event, in seconds since the start.
     void at(double seconds, std::function<void()> event) {
         events_.emplace(start + std::uint64_t(seconds * 1e9), std::move(event));
     }
@@ -93,7 +93,7 @@ struct LeaseTest : ::testing::Test {
     Lease acquire(std::uint64_t gibibytes, double timeout_s = 0) {
         return acquire_in(deps, {.bytes = gibibytes * gib, .timeout_s = timeout_s});
     }
-    /// Somebody's slot in some state, as another process would have it.
+    /// A slot in the given state, as another process would publish it.
     Slot participant(State state, std::uint64_t gibibytes, double arrived_s = 0, std::size_t g = 0) {
         std::string why;
         Slot slot = Slot::take(*deps.directory, why).value();

@@ -1,6 +1,5 @@
-// Fourier transforms on the CPU. A transform of two dimensions is one of the rows, then one of the columns, a few of
-// them at a time brought together in cache: that is 2 to 5 times as fast as FFTW's estimated plans of rank two, from
-// 256 x 256 on.
+// Fourier transforms on the CPU. A 2-D transform is one of the rows, then one of the columns, a few of which are gathered
+// in cache at a time: 2 to 5 times as fast as FFTW's estimated plans of rank two, from 256 x 256 on.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -77,7 +76,7 @@ class Pass {
     /// Whether elements are first brought together.
     bool is_apart(std::int64_t apart) const { return apart == 0 || (apart != 1 && n_ > longest_apart); }
 
-    /// Each thread's plans and room.
+    /// The plans and buffers of each thread.
     struct Worker {
         FftPlan<T> plans[2];
         std::vector<In> in;

@@ -10,13 +10,13 @@
 namespace glint::arrays::cpu {
 namespace {
 
-// One thread's share: a fixed number of elements, so that a sum does not depend on the number of threads.
+// Chunk per task: a fixed number of elements, so that sums do not depend on the number of threads.
 constexpr std::int64_t chunk_elements = 1 << 16;
 
-// Additions; waking others takes as long as some of these.
+// In additions; waking other threads takes as long as some of these.
 constexpr std::int64_t min_parallel_work = 1 << 19;
 
-/// About what a step takes, in additions.
+/// The approximate cost of a step, in additions.
 int cost(Step step) {
     switch (step) {
         case Step::divide:
@@ -29,7 +29,7 @@ int cost(Step step) {
     }
 }
 
-/// Whether so little is to do that other threads would wake up too late.
+/// Whether the work is too small for several threads.
 bool is_small(const Program& program, std::int64_t n) {
     std::int64_t each = 2;
     for (int i = 0; i < program.count; ++i) each += cost(program.instructions[i].step);

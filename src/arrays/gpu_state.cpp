@@ -1,4 +1,4 @@
-// Handles, plans and kernels: made on first use, given back in the end.
+// Library handles, plans and kernels: created on first use, destroyed before the context.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_state.hpp"
 
@@ -30,7 +30,7 @@ const gpu::Stream& OnGpu::State::second() {
 
 gpu::Buffer<std::byte>& OnGpu::State::blas_workspace_for(const gpu::Stream& on) {
     gpu::Buffer<std::byte>& memory = blas_workspaces[&on.state() == &stream.state() ? 0 : 1];
-    // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
+    // The size that NVIDIA recommends, if memory allows; 16 KiB are sufficient for correctness.
     constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
     std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
     for (; !memory; bytes /= 2) try {
@@ -128,7 +128,7 @@ void OnGpu::State::drop_plans() noexcept {
     plans.clear();
 }
 
-/// What was begun must be over before the libraries' own memory goes.
+/// Synchronizes before the libraries free their own memory, which enqueued work may use.
 OnGpu::State::~State() {
     if (gpu::forked() || home().released || !gpu::detail::lost_reason(home().ordinal).empty()) return;
     const gpu::detail::Current current(home(), std::nothrow);

@@ -1,4 +1,4 @@
-// How many threads the system lets this process run at once: affinity, and the quotas of control groups.
+// The number of threads that can run concurrently: CPU affinity and cgroup quotas.
 // SPDX-License-Identifier: MIT
 #include <sched.h>
 
@@ -51,8 +51,8 @@ double quota_v1(const fs::path& folder) {
     return quota >> quota_us && period >> period_us ? cpus_of(quota_us, period_us) : no_quota;
 }
 
-/// The least of a group and all above it, up to where the hierarchy is mounted. In a container the path may be the
-/// host's, of which only the mount's own folder can be seen.
+/// The minimum over a group and its ancestors, up to the mount point. In a container the path may be that of the host, of
+/// which only the mounted folder is visible.
 double min_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
     double least = quota(mount);
     if (group.find("..") != group.npos) return least;

@@ -1,4 +1,4 @@
-// Contexts, primary and separate ones: what they cost, how many there can be, and what stays when one is released.
+// Primary and separate contexts: memory, time and number limits, and what remains when one is released.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ cu::Result begin_creation(int device, bool* crowded) {
     const Device& d = server().devices[device];
     const int alive = context_count(device);
     if (d.compute_mode == prohibited) return device_unavailable;
-    const bool others = alive > int(own_use(device).contexts) || d.stranger_bytes;
+    const bool others = alive > int(own_use(device).contexts) || d.foreign_bytes;
     if (d.compute_mode == exclusive_process && others) return device_unavailable;
     if (alive >= setting_number("SIMGPU_CONTEXTS", most_contexts)) return cu::out_of_memory;
     if (free_bytes(device) < context_bytes()) return no_room();
@@ -41,7 +41,7 @@ cu::Result begin_creation(int device, bool* crowded) {
     return cu::success;
 }
 
-/// The driver creates one at a time, so that all who create at once share the time.
+/// The driver creates one context at a time, so concurrent creations take correspondingly longer.
 void wait_for_creation(int device) {
     constexpr double step = 0.002;
     double left = 0;
@@ -127,7 +127,7 @@ cu::Result cuDevicePrimaryCtxGetState(cu::Device device, unsigned* flags, int* a
     return cu::success;
 }
 
-/// Costs what a primary one does, and becomes current on top of what was.
+/// Takes as much as a primary context, and is pushed on the thread's context stack.
 cu::Result cuCtxCreate(cu::Context* handle, unsigned flags, cu::Device device) {
     const int index = device_of(device);
     if (index < 0) return invalid_device;

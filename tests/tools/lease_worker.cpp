@@ -99,7 +99,7 @@ void one_round(std::uint64_t bytes, Commands& commands) {
     commands.come_to("ending");
 }
 
-/// What is left: nothing reserved, nobody waits, and so many bytes free.
+/// Prints the numbers of holders and waiters, and the free memory.
 void print_state() {
     const LeaseSnapshot seen = snapshot_leases();
     std::size_t holders = 0;

@@ -1,4 +1,4 @@
-// The driver, NVML, and the device files through which both reach the GPUs.
+// Checks the driver, NVML, and the device files that both need.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 
@@ -25,7 +25,7 @@ Finding driver_finding() {
     if (table.why.empty())
         return {Health::ok, "driver", "",
                 text(version, ", CUDA ", table.version / 1000, ".", table.version % 1000 / 10,
-                     " (580 is the oldest that will do)"),
+                     " (580 is the oldest supported)"),
                 ""};
     return {Health::problem, "driver", "", table.why,
             table.version == 0
@@ -66,7 +66,7 @@ Findings check_driver(const std::string& dev_folder) {
     const auto files = device_files(dev_folder);
     const std::string where = dev_folder + "/nvidia*";
     if (files.empty()) {
-        const bool works = driver().why.empty();  // by other files (WSL2), or simulated
+        const bool works = driver().why.empty();  // through other files (WSL2), or simulated
         findings.push_back(
             {works ? Health::ok : Health::problem, "device files", "",
              where + (works ? ": none, and none are needed here" : ": none, so the kernel module is not loaded"),
