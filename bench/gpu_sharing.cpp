@@ -59,7 +59,8 @@ void attempt(const Options& options, Told& told) {
     if (!options.naive) lease = gpu::acquire({.bytes = options.bytes()});
     std::optional<gpu::Context> context;
     if (lease) {
-        const gpu::Lease::Turn turn = lease->turn_to_create();  // as create_context() does, but for the clock
+        const gpu::Lease::CreationLock creation_lock =
+            lease->lock_context_creation();  // as create_context() does, but for the clock
         told.waited_s += seconds_since(asked);
         const Clock::time_point began = Clock::now();
         context.emplace(lease->devices().front().ordinal, gpu::ContextOptions{.limit_bytes = options.bytes()});

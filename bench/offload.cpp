@@ -122,7 +122,7 @@ class Model {
 
   private:
     std::shared_ptr<offload::Machine> machine_;
-    offload::Circumstances warm_, cold_;
+    offload::DecisionInputs warm_, cold_;
 };
 
 class Bench {

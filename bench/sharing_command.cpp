@@ -66,7 +66,8 @@ std::vector<PolicyKind> policies_of(const BenchSharingFlags& flags) {
 }
 
 std::string words_of(const Workload& w) {
-    const std::string strangers = w.strangers.empty() ? "" : fmt::format(", strangers {}", w.strangers.size());
+    const std::string strangers =
+        w.foreign_processes.empty() ? "" : fmt::format(", strangers {}", w.foreign_processes.size());
     return fmt::format("{}{}{} (jobs {}, users {}{}, GPUs {} of {:.4g} GiB)", w.name, w.about.empty() ? "" : ": ",
                        w.about, with_commas(std::int64_t(w.jobs.size())), w.users.size(), strangers, w.gpus,
                        double(w.gpu_bytes) / (1 << 30));
@@ -78,7 +79,7 @@ nlohmann::ordered_json as_json(const Workload& w, PolicyKind policy, std::uint64
             {"gpus", w.gpus},
             {"gpu_bytes", w.gpu_bytes},
             {"users", w.users.size()},
-            {"strangers", w.strangers.size()},
+            {"strangers", w.foreign_processes.size()},
             {"seed", seed},
             {"jobs", f.jobs},
             {"failures", f.failures},

@@ -175,7 +175,7 @@ TEST_F(SimulatedDevices, say_when_their_compute_mode_keeps_one_out) {
     expect_in("nvidia-smi -c DEFAULT", prohibited["why_none"]);
     const json exclusive = devices("SIMGPU_COMPUTE_MODE=3 SIMGPU_STRANGERS=0:1GiB");
     EXPECT_EQ(find(exclusive, uuid_0)["usable"], false);
-    expect_in("\"exclusive-process\" lets one process in at a time, and process 4000000 is there",
+    expect_in("\"exclusive-process\" allows one process at a time, and process 4000000 is using it",
               why_not(exclusive, uuid_0));
     EXPECT_EQ(find(exclusive, uuid_1)["usable"], true);
     EXPECT_EQ(find(exclusive, uuid_1)["compute_mode"], "exclusive-process");

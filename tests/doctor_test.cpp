@@ -1,4 +1,4 @@
-// `glint doctor`: each check with what it is there to find.
+// `glint doctor`: each check detects the problem that it is for.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/doctor.hpp"
 
@@ -51,14 +51,14 @@ TEST(Doctor, device_files_must_be_there_and_open) {
 TEST(Doctor, the_directory_must_be_fit_for_all_users) {
     TemporaryFolder folder;
     const std::string path = (folder / "leases").string();
-    expect(check_directory(path), Health::ok, "lease directory", "the first lease makes it");
+    expect(check_directory(path), Health::ok, "lease directory", "the first lease creates it");
     EXPECT_FALSE(std::filesystem::exists(path)) << "looking makes nothing";
-    expect(check_directory((folder / "not/there").string()), Health::problem, "lease directory", "cannot make it");
+    expect(check_directory((folder / "not/there").string()), Health::problem, "lease directory", "cannot create it");
     ASSERT_EQ(::mkdir(path.c_str(), 0777), 0);
     ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
     expect(check_directory(path), Health::problem, "lease directory", "others can remove files in it");
     ASSERT_EQ(::chmod(path.c_str(), 0700), 0);
-    expect(check_directory(path), Health::warning, "lease directory", "not everybody may write there");
+    expect(check_directory(path), Health::warning, "lease directory", "not all users may write there");
     ASSERT_EQ(::chmod(path.c_str(), 01777), 0);
     expect(check_directory(path), Health::ok, "lease directory", "0 slots");
     std::filesystem::create_directory_symlink(path, folder / "link");
@@ -111,8 +111,8 @@ TEST(Doctor, leases_that_go_nowhere_are_named) {
     leases.gpus[0].holders[1].since_s = 700;
     leases.waiters[0].awake = false;
     const Findings bad = check_leases(leases);
-    expect(bad, Health::warning, "leases", "user 8 over 1.0 GiB: for 11 minutes nothing");
-    expect(bad, Health::warning, "leases", "no sign of life");
+    expect(bad, Health::warning, "leases", "user 8 over 1.0 GiB: not used for 11 minutes");
+    expect(bad, Health::warning, "leases", "without a heartbeat");
     EXPECT_EQ(bad.size(), 2u);
 }
 

@@ -1,5 +1,5 @@
-// `glint lease -- CMD` among real processes on the simulated server: what the program is told, what happens to signals
-// and exit codes, and who has the lease however the two end.
+// `glint lease -- CMD` among real processes on the simulated server: the child's environment, signals and exit codes, and
+// the lifetime of the lease in whatever order the two processes end.
 // SPDX-License-Identifier: MIT
 #include <pty.h>
 #include <sys/stat.h>
@@ -84,7 +84,7 @@ TEST_F(LeaseCommand, a_program_that_cannot_run_is_not_waited_for) {
     EXPECT_EQ(lease(60000, {"true"})->finish(), 5) << "more than a GPU has";
 }
 
-// glint's own writes survive SIGPIPE and SIGXFSZ; `yes | head` under it shall end as elsewhere.
+// glint ignores SIGPIPE and SIGXFSZ for itself; the child must get the default handlers, so that `yes | head` ends.
 TEST_F(LeaseCommand, the_program_finds_signals_ignored_that_were_ignored_before) {
     const std::string mine = glint::test::read_bytes("/proc/self/status"), name = "SigIgn:";
     auto told = lease_of_shell(1000, "grep SigIgn: /proc/self/status");

@@ -1,4 +1,4 @@
-// For tests of leases: a directory, GPUs and a clock of the test's own.
+// Fixture for tests of leases, with an injected directory, GPUs and clock.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace glint::gpu::lease::test {
 constexpr std::uint64_t gib = std::uint64_t(1) << 30;
 constexpr std::uint64_t context_bytes = gib / 2;
 
-/// Stands still but when somebody waits; then things happen at their times.
+/// Simulated time: advances only during wait(), and runs the events that are due.
 class TestClock final : public Clock {
   public:
     std::uint64_t now_ns() override { return now_; }
@@ -34,7 +34,7 @@ class TestClock final : public Clock {
             now_ = until;
         }
     }
-    /// Does something when so many seconds have passed since the start.
+    /// Schedules an event, in seconds since the start.
     void at(double seconds, std::function<void()> event) {
         events_.emplace(start + std::uint64_t(seconds * 1e9), std::move(event));
     }
@@ -48,21 +48,21 @@ class TestClock final : public Clock {
     std::multimap<std::uint64_t, std::function<void()>> events_;
 };
 
-class TestEyes final : public Eyes {
+class TestProbe final : public GpuProbe {
   public:
-    Sight sight;
+    Observation observation;
     long looks = 0;
-    Sight look() override {
+    Observation observe() override {
         ++looks;
-        return sight;
+        return observation;
     }
 };
 
 /// GPUs of 80 GiB, empty.
-inline Sight gpus(int count) {
-    Sight sight;
+inline Observation gpus(int count) {
+    Observation observation;
     for (int g = 0; g < count; ++g) {
-        SeenGpu seen;
+        ObservedGpu seen;
         seen.id = GpuId{static_cast<unsigned char>(g + 1)};
         seen.name = "Test GPU";
         seen.ordinal = g;
@@ -70,33 +70,33 @@ inline Sight gpus(int count) {
         seen.gpu.uuid = "GPU-test-" + std::to_string(g);
         seen.gpu.total_bytes = seen.gpu.free_bytes = 80 * gib;
         seen.gpu.context_bytes = context_bytes;
-        sight.gpus.push_back(seen);
+        observation.gpus.push_back(seen);
     }
-    if (count == 0) sight.why_none = "no GPU in this test";
-    return sight;
+    if (count == 0) observation.why_none = "no GPU in this test";
+    return observation;
 }
 
 struct LeaseTest : ::testing::Test {
     glint::test::TemporaryFolder folder;
     std::shared_ptr<TestClock> clock = std::make_shared<TestClock>();
-    std::shared_ptr<TestEyes> eyes = std::make_shared<TestEyes>();
-    Surroundings around;
+    std::shared_ptr<TestProbe> probe = std::make_shared<TestProbe>();
+    Dependencies deps;
 
     LeaseTest() {
-        eyes->sight = gpus(1);
-        around.directory = std::make_shared<StateDir>(folder.path());
-        around.eyes = eyes;
-        around.clock = clock;
+        probe->observation = gpus(1);
+        deps.directory = std::make_shared<StateDir>(folder.path());
+        deps.probe = probe;
+        deps.clock = clock;
     }
-    Gpu& gpu(std::size_t g = 0) { return eyes->sight.gpus[g].gpu; }
-    StateDir::Scan scan() const { return around.directory->scan(); }
+    Gpu& gpu(std::size_t g = 0) { return probe->observation.gpus[g].gpu; }
+    StateDir::Scan scan() const { return deps.directory->scan(); }
     Lease acquire(std::uint64_t gibibytes, double timeout_s = 0) {
-        return acquire_in(around, {.bytes = gibibytes * gib, .timeout_s = timeout_s});
+        return acquire_in(deps, {.bytes = gibibytes * gib, .timeout_s = timeout_s});
     }
-    /// Somebody's slot in some state, as another process would have it.
+    /// A slot in the given state, as another process would publish it.
     Slot participant(State state, std::uint64_t gibibytes, double arrived_s = 0, std::size_t g = 0) {
         std::string why;
-        Slot slot = Slot::take(*around.directory, why).value();
+        Slot slot = Slot::take(*deps.directory, why).value();
         slot.record.state = state;
         slot.record.gpus = 1;
         slot.record.need_bytes = gibibytes * gib;
@@ -104,7 +104,7 @@ struct LeaseTest : ::testing::Test {
         slot.record.since_ns = slot.record.beat_ns = clock->now_ns();
         slot.record.share_count = 1;
         const bool waits = state == State::waiting;
-        slot.record.shares[0] = {eyes->sight.gpus[g].id, waits ? 0 : gibibytes * gib + context_bytes, 0};
+        slot.record.shares[0] = {probe->observation.gpus[g].id, waits ? 0 : gibibytes * gib + context_bytes, 0};
         slot.publish();
         return slot;
     }

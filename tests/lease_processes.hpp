@@ -1,4 +1,4 @@
-// For tests of leases among real processes: a simulated server, a directory of leases, and programs on it.
+// Fixture for tests of leases among real processes: a simulated server, a lease directory, and worker programs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -31,7 +31,7 @@ class Worker {
         if (::pipe2(in, O_CLOEXEC) || ::pipe2(out, O_CLOEXEC)) throw std::runtime_error("no pipe");
         pid_ = ::fork();
         if (pid_ == 0) {
-            ::setpgid(0, 0);  // as a shell's job: a group that nobody watches over cannot be stopped by SIGTSTP
+            ::setpgid(0, 0);  // as a shell job: SIGTSTP does not stop an orphaned process group
             ::dup2(in[0], 0), ::dup2(out[1], 1), ::dup2(out[1], 2);
             if (::chdir(server.path().c_str()) == 0) ::execv(program.c_str(), arguments.data());
             ::_exit(127);
@@ -49,7 +49,7 @@ class Worker {
     void end_input() {
         if (input_ >= 0) ::close(std::exchange(input_, -1));
     }
-    /// Reads on until it says this; false when it ends before.
+    /// Reads its output until this line appears; false when it ends before.
     bool says(const std::string& line) { return prints(line + "\n"); }
     bool prints(const std::string& words) {
         char c;

@@ -1,6 +1,6 @@
-// Many localizations at once on a few simulated GPUs that hold one or two of them, while strangers come and go and some
-// are killed: all results are complete and those of an undisturbed run, and nothing is left on the GPUs.
-// GLINT_SHARED_SEEDS=20 runs as many seeds; ordinarily one.
+// A stress test: many localizations at once on a few simulated GPUs that hold one or two of them, while foreign processes
+// come and go and some jobs are killed. All results must be complete and identical to those of an undisturbed run, and no
+// GPU memory may leak. GLINT_SHARED_SEEDS=20 sets the number of seeds; by default one.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// For tests of simulated sharing: servers and jobs in a few words.
+// Helpers for tests of simulated sharing: compact construction of servers and jobs.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,14 +15,14 @@ inline Job job(double arrives_s, std::uint64_t gibibytes, double compute_s, int 
 }
 
 /// GPUs of 140 GiB, and two users.
-inline Workload server(int gpus, std::vector<Job> jobs, std::vector<Stranger> strangers = {}) {
+inline Workload server(int gpus, std::vector<Job> jobs, std::vector<ForeignProcess> foreign_processes = {}) {
     Workload w;
     w.name = "test";
     w.gpus = gpus;
     w.gpu_bytes = 140 * gib;
     w.users = {"a", "b"};
     w.jobs = std::move(jobs);
-    w.strangers = std::move(strangers);
+    w.foreign_processes = std::move(foreign_processes);
     return w;
 }
 
@@ -34,7 +34,7 @@ inline std::vector<Job> arrivals(RandomNumbers& random, int count, double mean_s
     return jobs;
 }
 
-/// Of all sorts, on one GPU or several, with strangers.
+/// A random mix of jobs on one or several GPUs, with foreign processes.
 inline Workload random_workload(std::uint64_t seed) {
     RandomNumbers random(seed);
     const int gpus = 1 + int(random.uniform(0, 8));
@@ -47,8 +47,8 @@ inline Workload random_workload(std::uint64_t seed) {
     }
     for (int k = 0; k < 10; ++k) {
         const double comes_s = random.uniform(0, w.jobs.back().arrives_s);
-        w.strangers.push_back({comes_s, comes_s + random.log_uniform(1, 1000), int(random.uniform(0, gpus)),
-                               std::uint64_t(random.uniform(0, 140) * double(gib)), random.uniform() < 0.5});
+        w.foreign_processes.push_back({comes_s, comes_s + random.log_uniform(1, 1000), int(random.uniform(0, gpus)),
+                                       std::uint64_t(random.uniform(0, 140) * double(gib)), random.uniform() < 0.5});
     }
     return w;
 }

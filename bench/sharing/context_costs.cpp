@@ -11,11 +11,11 @@ namespace {
 struct Point {
     double count, seconds;
 };
-// Alone it took 0.11 to 0.22 s, and 22 to 35 s each when 128 processes began at once.
+// Range of the measurements: 0.11 to 0.22 s for one alone, 22 to 35 s each when 128 processes started at once.
 constexpr Point one_by_one[] = {{0, 0.165}, {16, 0.25}, {32, 0.37}, {96, 0.82}};
 constexpr Point all_at_once[] = {{1, 0.165}, {8, 0.9}, {32, 5.0}, {128, 28.5}};
 
-/// Straight lines between the points; the last goes on.
+/// Linear interpolation; linear extrapolation beyond the last point.
 template <std::size_t N>
 double between(const Point (&points)[N], double count) {
     std::size_t k = 1;

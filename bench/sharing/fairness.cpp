@@ -1,4 +1,4 @@
-// Plays each user's jobs once more, alone.
+// Simulates each user's jobs once more, alone, to compute slowdowns caused by other users.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/fairness.hpp"
 
@@ -47,7 +47,7 @@ std::vector<double> mean_slowdowns(const Workload& workload, const Outcome& outc
     for (std::size_t k = 0; k < workload.jobs.size(); ++k) {
         const Job& job = workload.jobs[k];
         if (outcome.runs[k].failed) continue;
-        sums[std::size_t(job.user)] += response_s(job, outcome.runs[k]) / least_time_s(job);
+        sums[std::size_t(job.user)] += response_s(job, outcome.runs[k]) / min_time_s(job);
         ++counts[std::size_t(job.user)];
     }
     for (std::size_t user = 0; user < sums.size(); ++user)

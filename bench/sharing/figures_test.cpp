@@ -13,7 +13,7 @@ using namespace glint::sharing::test;
 
 namespace {
 
-double bound_s(const Workload& w) { return least_makespan_s(w, std::vector<JobRun>(w.jobs.size())); }
+double bound_s(const Workload& w) { return min_makespan_s(w, std::vector<JobRun>(w.jobs.size())); }
 
 Figures figures_of(const Workload& w, PolicyKind policy) { return figures(w, policy, 1, simulate(w, policy, 1)); }
 
@@ -27,7 +27,7 @@ TEST(SharingFigures, jains_index) {
 }
 
 TEST(SharingFigures, the_bound_by_hand) {
-    const double c = least_creation_s();
+    const double c = min_creation_s();
     EXPECT_DOUBLE_EQ(bound_s(server(2, std::vector<Job>(4, job(0, 8, 10)))), c + 20) << "all GPUs busy";
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 10), job(3, 8, 30)})), 3 + c + 30) << "the longest job";
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 1), job(3, 8, 30, 2)})), 3 + 2 * c + 30) << "with its two contexts";
@@ -37,7 +37,7 @@ TEST(SharingFigures, the_bound_by_hand) {
     EXPECT_DOUBLE_EQ(bound_s(server(2, {job(0, 8, 10, 2), job(0, 8, 10)})), c + 15) << "10 s on two GPUs are 20";
     std::vector<JobRun> runs(2);
     runs[1].failed = true;
-    EXPECT_DOUBLE_EQ(least_makespan_s(server(1, {job(0, 8, 10), job(0, 8, 90)}), runs), c + 10)
+    EXPECT_DOUBLE_EQ(min_makespan_s(server(1, {job(0, 8, 10), job(0, 8, 90)}), runs), c + 10)
         << "what failed is no work";
 }
 
@@ -55,7 +55,7 @@ TEST(SharingFigures, no_policy_undercuts_the_bound) {
 TEST(SharingFigures, by_hand) {
     // The second waits for the first: 80 GiB and 80 GiB do not fit together.
     const Figures f = figures_of(server(1, {job(0, 80, 10), job(0, 80, 10)}), PolicyKind::leases);
-    const double c = least_creation_s(), second_waits_s = 0.001 + c + 10 + 0.05 + 0.0002 + c;
+    const double c = min_creation_s(), second_waits_s = 0.001 + c + 10 + 0.05 + 0.0002 + c;
     EXPECT_EQ(f.jobs, 2);
     EXPECT_EQ(f.failures, 0);
     EXPECT_NEAR(f.mean_wait_s, (0.001 + c + second_waits_s) / 2, 1e-9);
@@ -71,7 +71,7 @@ TEST(SharingFigures, by_hand) {
 }
 
 TEST(SharingFigures, one_in_a_hundred_may_wait_longer_than_the_99th_percentile) {
-    for (const int late : {1, 2}) {  // of 100 jobs so many wait for a stranger to go
+    for (const int late : {1, 2}) {  // of 100 jobs, so many wait for the end of a foreign process
         std::vector<Job> jobs;
         for (int k = 0; k < 100; ++k) jobs.push_back(job(10 * k, k < late ? 139 : 1, 1));
         const Workload w = server(1, jobs, {{0, 5000, 0, 2 * gib, false}});

@@ -1,4 +1,4 @@
-// Our own way: tickets, and the decision of src/gpu/lease/policy.cpp, the code that the broker runs.
+// The lease policy: tickets, and the decisions of src/gpu/lease/policy.cpp, the code that the broker runs.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <limits>
@@ -11,9 +11,9 @@ namespace {
 
 namespace lease = gpu::lease;
 
-// Measured: a free GPU is leased 1 ms after the call, and whoever waits looks 0.2 ms after a release. Strangers do not
-// tell: the head of the queue polls.
-constexpr double first_look_s = 0.001, wake_s = 0.0002, head_polls_every_s = 0.5;
+// Measured latencies: 1 ms from the call to a lease on a free GPU, 0.2 ms from a release to the next evaluation. Foreign
+// processes send no notification: the head of the queue polls.
+constexpr double first_look_s = 0.001, wake_s = 0.0002, head_poll_s = 0.5;
 
 class Leases final : public SharingPolicy {
   public:
@@ -36,7 +36,7 @@ class Leases final : public SharingPolicy {
         give_back(job);
         look_after(wake_s);
     }
-    void strangers_changed() override { look_after(stage_.random() * head_polls_every_s); }
+    void foreign_processes_changed() override { look_after(stage_.random() * head_poll_s); }
     void woken(int) override {
         looks_at_s_ = std::numeric_limits<double>::infinity();
         look();
@@ -45,7 +45,7 @@ class Leases final : public SharingPolicy {
   private:
     struct Waiter {
         int job, passes;
-        std::uint64_t arrived;  // counted, so that no two are the same
+        std::uint64_t arrived;  // a counter, so that arrivals are unique
     };
     struct Holder {
         int job;
@@ -85,10 +85,10 @@ class Leases final : public SharingPolicy {
         }
         const bool any = still.size() < waiters_.size();
         waiters_ = std::move(still);
-        if (any) look_after(wake_s);  // who comes into the window now
+        if (any) look_after(wake_s);  // other tickets enter the window now
     }
 
-    /// What the slots say and what NVML shows.
+    /// The snapshot that the broker would have, from slots and NVML.
     void see() {
         for (std::size_t g = 0; g < snapshot_.gpus.size(); ++g) {
             const SharedGpu& gpu = stage_.gpus()[g];
@@ -115,7 +115,7 @@ class Leases final : public SharingPolicy {
     Stage& stage_;
     lease::Rules rules_;
     lease::Snapshot snapshot_;
-    std::vector<Waiter> waiters_;  // first come first
+    std::vector<Waiter> waiters_;  // in order of arrival
     std::vector<Holder> holders_;
     std::uint64_t count_ = 0;
     double looks_at_s_ = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// What no policy can undercut.
+// A lower bound of the makespan under any policy.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,9 +9,9 @@
 namespace glint::sharing {
 
 /// From arrival to result on an empty server.
-double least_time_s(const Job& job);
+double min_time_s(const Job& job);
 
-/// No schedule of the jobs that did not fail is done earlier (docs/sharing-policies.md derives it).
-double least_makespan_s(const Workload& workload, std::span<const JobRun> runs);
+/// The bound for the jobs that did not fail (derived in docs/sharing-policies.md), in seconds.
+double min_makespan_s(const Workload& workload, std::span<const JobRun> runs);
 
 }  // namespace glint::sharing

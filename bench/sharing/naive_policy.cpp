@@ -1,4 +1,4 @@
-// Any GPU, now.
+// The naive policy: random GPUs, at once.
 // SPDX-License-Identifier: MIT
 #include <bit>
 

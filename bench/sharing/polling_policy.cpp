@@ -1,4 +1,4 @@
-// The way of the reference, GaussMLE.jl, as its documentation has it: everybody polls and nobody reserves.
+// The polling policy, as documented for GaussMLE.jl: every job polls, and there are no reservations.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <functional>
@@ -12,20 +12,20 @@ constexpr double polls_every_s = 0.5, room_beside_others = 1.5;
 
 class Polling final : public SharingPolicy {
   public:
-    Polling(Stage& stage, int most_busy_percent) : stage_(stage), most_busy_percent_(most_busy_percent) {}
+    Polling(Stage& stage, int max_busy_percent) : stage_(stage), max_busy_percent_(max_busy_percent) {}
 
     void arrived(int job) override { poll(job); }
     void lost(int job) override { poll(job); }
     void woken(int job) override { poll(job); }
     void computed(int) override { rouse(); }
     void released(int) override { rouse(); }
-    void strangers_changed() override { rouse(); }
+    void foreign_processes_changed() override { rouse(); }
 
   private:
-    /// The largest request that would be let in.
+    /// The largest request that would be admitted.
     double room(const SharedGpu& gpu) const {
         if (gpu.contexts == 0) return double(gpu.free_bytes);
-        if ((gpu.is_busy() ? 100 : 0) > most_busy_percent_) return 0;
+        if ((gpu.is_busy() ? 100 : 0) > max_busy_percent_) return 0;
         return double(gpu.free_bytes) / room_beside_others;
     }
 
@@ -39,7 +39,7 @@ class Polling final : public SharingPolicy {
         asleep_.push_back({job, stage_.now_s() + interval_s()});
     }
 
-    /// Polls that would find nothing are left out: whoever found nothing sleeps until there is something to be found.
+    /// An optimisation: polls that cannot succeed are not simulated; a job sleeps until the state of a GPU changes.
     void rouse() {
         std::vector<double> rooms;
         for (const SharedGpu& gpu : stage_.gpus()) rooms.push_back(room(gpu));
@@ -60,14 +60,14 @@ class Polling final : public SharingPolicy {
         double polls_at_s;
     };
     Stage& stage_;
-    int most_busy_percent_;
+    int max_busy_percent_;
     std::vector<Sleeper> asleep_;
 };
 
 }  // namespace
 
-std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int most_busy_percent) {
-    return std::make_unique<Polling>(stage, most_busy_percent);
+std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent) {
+    return std::make_unique<Polling>(stage, max_busy_percent);
 }
 
 }  // namespace glint::sharing

@@ -1,4 +1,4 @@
-// Keeps the accounts of memory, and moves time on.
+// Memory accounting and the advance of simulated time.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/shared_gpus.hpp"
 
@@ -47,9 +47,9 @@ void SharedGpus::begin_computing(double now_s, int job, GpuSet on, double second
     for (std::size_t g = 0; g < gpus_.size(); ++g) gpus_[g].computing += on >> g & 1;
 }
 
-void SharedGpus::stranger_computes(double now_s, int gpu, int change) {
+void SharedGpus::foreign_process_computes(double now_s, int gpu, int change) {
     advance(now_s);
-    gpus_[std::size_t(gpu)].computing_strangers += change;
+    gpus_[std::size_t(gpu)].computing_foreign += change;
 }
 
 std::optional<SharedGpus::Ending> SharedGpus::next() {
@@ -66,10 +66,10 @@ void SharedGpus::end(double now_s, int job) {
     const auto ended = std::find_if(active_.begin(), active_.end(), [&](const Activity& a) { return a.job == job; });
     for (std::size_t g = 0; g < gpus_.size(); ++g)
         (ended->creates ? gpus_[g].creating : gpus_[g].computing) -= ended->on >> g & 1;
-    active_.erase(ended);  // the others stay in order: of two that end at the same time the first begun is the first
+    active_.erase(ended);  // keeps the order: of two that end at the same time, the one that started first comes first
 }
 
-/// To be called before anything changes.
+/// Advances all active work to `now_s`; must be called before any change of the state.
 void SharedGpus::advance(double now_s) {
     const double passed_s = now_s - now_s_;
     if (passed_s > 0 && !rates_hold_) set_rates();
@@ -88,11 +88,12 @@ void SharedGpus::set_rates() {
     rates_hold_ = true;
 }
 
-/// The GPU that has least for each who computes there says how fast those go; then the next, with what they leave.
+/// Max-min fairness by progressive filling: the GPU with the smallest share per job fixes the speed of its jobs; then the
+/// next, with the capacity that these leave.
 void SharedGpus::share_computing_time() {
     std::vector<double> left(gpus_.size(), 1);
     std::vector<int> sharers(gpus_.size());
-    for (std::size_t g = 0; g < gpus_.size(); ++g) sharers[g] = gpus_[g].computing + gpus_[g].computing_strangers;
+    for (std::size_t g = 0; g < gpus_.size(); ++g) sharers[g] = gpus_[g].computing + gpus_[g].computing_foreign;
     for (;;) {
         int tightest = -1;
         double share = std::numeric_limits<double>::infinity();
@@ -105,7 +106,7 @@ void SharedGpus::share_computing_time() {
             for (std::size_t g = 0; g < gpus_.size(); ++g)
                 if (a.on >> g & 1) left[g] -= share, --sharers[g];
         }
-        sharers[std::size_t(tightest)] = 0;  // strangers have the rest
+        sharers[std::size_t(tightest)] = 0;  // foreign processes get the rest
     }
 }
 

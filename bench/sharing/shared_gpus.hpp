@@ -1,4 +1,4 @@
-// GPUs whose memory is taken and given back, and whose time all who compute on them share.
+// Simulated GPUs: memory is allocated exclusively, computing time is shared by time slicing.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,22 +14,22 @@ using gpu::lease::GpuSet;
 
 struct SharedGpu {
     std::uint64_t total_bytes = 0, free_bytes = 0;
-    int contexts = 0;  ///< of jobs and strangers
+    int contexts = 0;  ///< of jobs and foreign processes
     int creating = 0;  ///< contexts that are being created
-    int computing = 0, computing_strangers = 0;
+    int computing = 0, computing_foreign = 0;
 
-    bool is_busy() const { return computing + computing_strangers > 0; }
+    bool is_busy() const { return computing + computing_foreign > 0; }
 };
 
-/// Whoever computes on several GPUs goes on everywhere at the pace of the slowest; what that leaves of the others goes
-/// to those beside it (max-min fair shares). Time never goes back: each `now_s` is the last one or later.
+/// A job on several GPUs runs at the speed of the slowest; what it leaves of the others goes to the jobs beside it (max-min
+/// fair shares). Time is monotonic: each `now_s` must not be less than the previous one.
 class SharedGpus {
   public:
     SharedGpus(int gpus, std::uint64_t bytes_each);
 
     const std::vector<SharedGpu>& gpus() const { return gpus_; }
 
-    /// False: there is no room, and nothing was taken.
+    /// False: not enough memory, and nothing was allocated.
     bool take(int gpu, std::uint64_t bytes);
     void give(int gpu, std::uint64_t bytes);
     bool take_context(double now_s, int gpu);
@@ -37,17 +37,17 @@ class SharedGpus {
 
     void begin_creation(double now_s, int job, int gpu);
     void begin_computing(double now_s, int job, GpuSet on, double seconds);
-    void stranger_computes(double now_s, int gpu, int change);
+    void foreign_process_computes(double now_s, int gpu, int change);
 
     struct Ending {
         double at_s;
         int job;
     };
-    /// Of what was begun, what ends first unless something changes before.
+    /// The active item that ends first, unless the state changes before.
     std::optional<Ending> next();
     void end(double now_s, int job);
 
-    /// Added up over GPUs: nobody computed there.
+    /// Time in which nothing computed, summed over GPUs.
     double idle_s(double now_s) {
         advance(now_s);
         return idle_s_;

@@ -23,7 +23,7 @@ void expect_next(SharedGpus& gpus, double at_s, int job) {
 }  // namespace
 
 TEST(SharedGpus, contexts_cost_what_was_measured) {
-    EXPECT_DOUBLE_EQ(least_creation_s(), 0.165) << "0.11 to 0.22 s";
+    EXPECT_DOUBLE_EQ(min_creation_s(), 0.165) << "0.11 to 0.22 s";
     EXPECT_DOUBLE_EQ(context_creation_s(16, 1), 0.25);
     EXPECT_DOUBLE_EQ(context_creation_s(32, 1), 0.37);
     EXPECT_DOUBLE_EQ(context_creation_s(64, 1), (0.37 + 0.82) / 2);
@@ -43,12 +43,12 @@ TEST(SharedGpus, who_computes_alone_has_all_and_two_have_half) {
     EXPECT_FALSE(gpus.next());
 }
 
-TEST(SharedGpus, a_stranger_that_computes_has_its_share) {
+TEST(SharedGpus, a_foreign_process_that_computes_has_its_share) {
     SharedGpus gpus(2, gib);
     gpus.begin_computing(0, 0, 1, 10);
-    gpus.stranger_computes(2, 0, 1);
-    gpus.stranger_computes(2, 1, 1);
-    gpus.stranger_computes(8, 0, -1);
+    gpus.foreign_process_computes(2, 0, 1);
+    gpus.foreign_process_computes(2, 1, 1);
+    gpus.foreign_process_computes(8, 0, -1);
     expect_next(gpus, 13, 0);  // 2 alone, 6 at half the pace, 5 alone
     EXPECT_DOUBLE_EQ(gpus.idle_s(14), 1 + 2) << "GPU 0 after 13 s, GPU 1 before 2 s";
 }

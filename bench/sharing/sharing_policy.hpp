@@ -1,4 +1,4 @@
-// What a policy of sharing is told, and what it may do.
+// The interface between the simulation and a sharing policy.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,20 +9,20 @@
 
 namespace glint::sharing {
 
-/// The server and its jobs, as a policy sees and moves them.
+/// The server and its jobs, as a policy observes and controls them.
 class Stage {
   public:
     virtual ~Stage() = default;
     virtual double now_s() const = 0;
     virtual const Job& job(int job) const = 0;
     virtual const std::vector<SharedGpu>& gpus() const = 0;
-    /// What the job has taken of a GPU, with its context.
+    /// Bytes that the job has allocated on a GPU, with its context.
     virtual std::uint64_t held_bytes(int job, int gpu) const = 0;
 
-    /// The job begins to create its contexts there, one after the other; then it takes its memory and computes.
+    /// Starts the job: it creates its contexts one after the other, allocates its memory and computes.
     virtual void start(int job, GpuSet on) = 0;
     virtual void fail(int job) = 0;
-    /// SharingPolicy::woken(token) is called then.
+    /// Schedules a call of SharingPolicy::woken(token).
     virtual void wake_at(double at_s, int token) = 0;
     virtual double random() = 0;  ///< uniform in [0, 1)
 };
@@ -30,23 +30,23 @@ class Stage {
 class SharingPolicy {
   public:
     virtual ~SharingPolicy() = default;
-    /// On each GPU; the others wait for their turn.
+    /// Contexts that are created concurrently on each GPU; further ones are queued.
     virtual bool creates_contexts_one_at_a_time() const { return false; }
 
     virtual void arrived(int job) = 0;
-    /// A context or memory was refused, and the job has let go of everything.
+    /// A context or memory was refused, and the job has released everything.
     virtual void lost(int job) = 0;
     virtual void computed(int /*job*/) {}
-    virtual void released(int /*job*/) {}  ///< it has computed, and let go of everything
-    virtual void strangers_changed() {}
+    virtual void released(int /*job*/) {}  ///< the job has finished and released everything
+    virtual void foreign_processes_changed() {}
     virtual void woken(int /*token*/) {}
 };
 
-/// Takes GPUs by chance, at once. What is refused has failed.
+/// Takes random GPUs at once. A refused job has failed.
 std::unique_ptr<SharingPolicy> naive_policy(Stage& stage);
-/// Looks at all GPUs every 0.5 s and takes the first that have room and are, with others there, at most so busy.
-std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int most_busy_percent);
-/// Asks the broker's own code.
+/// Polls all GPUs every 0.5 s and takes the first with enough free memory and, if shared, at most the given utilization.
+std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent);
+/// Uses the broker's own code.
 std::unique_ptr<SharingPolicy> lease_policy(Stage& stage);
 
 }  // namespace glint::sharing

@@ -1,4 +1,4 @@
-// The way of a job: it arrives, its policy starts it, contexts are created, it computes, and lets go.
+// The event loop: a job arrives, its policy starts it, its contexts are created, it computes, and releases everything.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/simulation.hpp"
 
@@ -19,9 +19,9 @@ namespace glint::sharing {
 namespace {
 
 struct Event {
-    enum Kind { arrival, stranger_comes, stranger_goes, released, wake };
+    enum Kind { arrival, foreign_arrival, foreign_departure, released, wake };
     double at_s;
-    std::uint64_t order;  // of two at the same time the one that was planned first
+    std::uint64_t order;  // breaks ties: of two events at the same time the one scheduled first
     Kind kind;
     int subject;
     bool operator>(const Event& other) const { return at_s != other.at_s ? at_s > other.at_s : order > other.order; }
@@ -36,7 +36,7 @@ class Simulation final : public Stage {
           progress_(progress),
           states_(workload.jobs.size()),
           turns_(std::size_t(workload.gpus)),
-          stranger_bytes_(workload.strangers.size()) {
+          foreign_bytes_(workload.foreign_processes.size()) {
         outcome_.runs.resize(workload.jobs.size());
         for (const Job& job : workload.jobs)
             if (job.gpus < 1 || job.gpus > workload.gpus || job.bytes + context_bytes > workload.gpu_bytes)
@@ -48,8 +48,8 @@ class Simulation final : public Stage {
     Outcome run() {
         for (std::size_t k = 0; k < workload_.jobs.size(); ++k)
             plan(workload_.jobs[k].arrives_s, Event::arrival, int(k));
-        for (std::size_t k = 0; k < workload_.strangers.size(); ++k)
-            plan(workload_.strangers[k].comes_s, Event::stranger_comes, int(k));
+        for (std::size_t k = 0; k < workload_.foreign_processes.size(); ++k)
+            plan(workload_.foreign_processes[k].comes_s, Event::foreign_arrival, int(k));
         while (unfinished_ > 0) {
             const auto ending = gpus_.next();
             if (!ending && events_.empty()) throw std::logic_error(workload_.name + ": jobs were forgotten");
@@ -68,7 +68,7 @@ class Simulation final : public Stage {
         return std::move(outcome_);
     }
 
-    // ---- Stage
+    // ---- Stage: the interface for the policy
 
     double now_s() const override { return now_s_; }
     const Job& job(int job) const override { return workload_.jobs[std::size_t(job)]; }
@@ -115,8 +115,8 @@ class Simulation final : public Stage {
             case Event::arrival: return policy_->arrived(event.subject);
             case Event::released: return let_go(event.subject);
             case Event::wake: return policy_->woken(event.subject);
-            case Event::stranger_comes: return comes(event.subject);
-            case Event::stranger_goes: return goes(event.subject);
+            case Event::foreign_arrival: return comes(event.subject);
+            case Event::foreign_departure: return goes(event.subject);
         }
     }
 
@@ -190,29 +190,29 @@ class Simulation final : public Stage {
         computed ? policy_->released(j) : policy_->lost(j);
     }
 
-    // ---- Strangers
+    // ---- Foreign processes
 
     void comes(int k) {
-        const Stranger& stranger = workload_.strangers[std::size_t(k)];
-        if (!gpus_.take_context(now_s_, stranger.gpu)) return;  // no room: it ends at once
-        const std::uint64_t wanted = stranger.bytes - std::min(stranger.bytes, context_bytes);
-        const std::uint64_t more = std::min(wanted, gpus()[std::size_t(stranger.gpu)].free_bytes);
-        gpus_.take(stranger.gpu, more);
-        stranger_bytes_[std::size_t(k)] = more;
-        if (stranger.computes) gpus_.stranger_computes(now_s_, stranger.gpu, 1);
-        plan(stranger.goes_s, Event::stranger_goes, k);
-        policy_->strangers_changed();
+        const ForeignProcess& process = workload_.foreign_processes[std::size_t(k)];
+        if (!gpus_.take_context(now_s_, process.gpu)) return;  // out of memory: it ends at once
+        const std::uint64_t wanted = process.bytes - std::min(process.bytes, context_bytes);
+        const std::uint64_t more = std::min(wanted, gpus()[std::size_t(process.gpu)].free_bytes);
+        gpus_.take(process.gpu, more);
+        foreign_bytes_[std::size_t(k)] = more;
+        if (process.computes) gpus_.foreign_process_computes(now_s_, process.gpu, 1);
+        plan(process.goes_s, Event::foreign_departure, k);
+        policy_->foreign_processes_changed();
     }
 
     void goes(int k) {
-        const Stranger& stranger = workload_.strangers[std::size_t(k)];
-        gpus_.give(stranger.gpu, stranger_bytes_[std::size_t(k)]);
-        gpus_.give_context(now_s_, stranger.gpu);
-        if (stranger.computes) gpus_.stranger_computes(now_s_, stranger.gpu, -1);
-        policy_->strangers_changed();
+        const ForeignProcess& process = workload_.foreign_processes[std::size_t(k)];
+        gpus_.give(process.gpu, foreign_bytes_[std::size_t(k)]);
+        gpus_.give_context(now_s_, process.gpu);
+        if (process.computes) gpus_.foreign_process_computes(now_s_, process.gpu, -1);
+        policy_->foreign_processes_changed();
     }
 
-    // ---- The end
+    // ---- Result
 
     void finish_one() {
         --unfinished_;
@@ -228,8 +228,8 @@ class Simulation final : public Stage {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::uint64_t order_ = 0;
     std::vector<State> states_;
-    std::vector<std::deque<int>> turns_;  // who creates a context on a GPU, and who is next
-    std::vector<std::uint64_t> stranger_bytes_;
+    std::vector<std::deque<int>> turns_;  // by GPU: the jobs that create a context, then those that wait to
+    std::vector<std::uint64_t> foreign_bytes_;
     std::int64_t unfinished_ = std::int64_t(workload_.jobs.size());
     double now_s_ = 0;
     Outcome outcome_;

@@ -114,7 +114,7 @@ TEST(SharingSimulation, all_gpus_of_a_job_at_once) {
     EXPECT_NEAR(o.runs[2].finishes_s, first_look_s + creation_s + 1, near_s) << "on the fourth GPU";
 }
 
-TEST(SharingSimulation, a_stranger_that_is_faster_makes_a_lease_wait_for_its_end) {
+TEST(SharingSimulation, a_faster_foreign_process_makes_a_lease_wait_for_its_end) {
     const Workload w = server(1, {job(0, 100, 5)}, {{0.1, 10, 0, 60 * gib, false}});
     const Outcome o = simulate(w, PolicyKind::leases, 1);
     EXPECT_EQ(failures(o), 0);
@@ -124,10 +124,10 @@ TEST(SharingSimulation, a_stranger_that_is_faster_makes_a_lease_wait_for_its_end
     EXPECT_EQ(failures(simulate(w, PolicyKind::naive, 1)), 1);
 }
 
-TEST(SharingSimulation, a_stranger_takes_no_more_than_there_is) {
-    const std::vector<Stranger> strangers = {
+TEST(SharingSimulation, a_foreign_process_takes_at_most_the_free_memory) {
+    const std::vector<ForeignProcess> foreign_processes = {
         {0, 50, 0, 100 * gib, true}, {1, 60, 0, 100 * gib, true}, {2, 70, 0, gib, true}};
-    const Outcome o = simulate(server(1, {job(3, 100, 5)}, strangers), PolicyKind::leases, 1);
+    const Outcome o = simulate(server(1, {job(3, 100, 5)}, foreign_processes), PolicyKind::leases, 1);
     EXPECT_GE(o.runs[0].starts_s, 60) << "the third found no room, and went";
     EXPECT_NEAR(o.runs[0].finishes_s - o.runs[0].starts_s, 5, near_s);
 }
@@ -183,7 +183,7 @@ TEST(SharingSimulation, jobs_that_share_are_slowed_down_as_in_m_g_1_ps) {
 TEST(SharingSimulation, no_time_is_lost_or_made) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Workload w = random_workload(seed);
-        w.strangers.clear();
+        w.foreign_processes.clear();
         double work_s = 0;
         for (Job& j : w.jobs) j.gpus = 1, work_s += j.compute_s;
         for (const PolicyKind policy : patient_policies) {
@@ -227,7 +227,8 @@ TEST(SharingSimulation, is_the_same_for_the_same_seed) {
             EXPECT_EQ(a.runs[k].finishes_s, b.runs[k].finishes_s);
             apart_s += std::abs(a.runs[k].finishes_s - c.runs[k].finishes_s);
         }
-        if (policy != PolicyKind::leases) {  // which leaves nothing to chance but when strangers are seen to go
+        if (policy !=
+            PolicyKind::leases) {  // which is deterministic except for when it notices the end of foreign processes
             EXPECT_GT(apart_s, 0) << name_of(policy);
         }
     }

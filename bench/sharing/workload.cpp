@@ -1,4 +1,4 @@
-// Reads a workload file, and draws jobs and strangers from what it says.
+// Reads a workload file, and draws jobs and foreign processes from its distributions.
 // SPDX-License-Identifier: MIT
 #include "bench/sharing/workload.hpp"
 
@@ -17,7 +17,7 @@ namespace glint::sharing {
 namespace {
 
 constexpr double gib = 1 << 30, mib = 1 << 20;
-constexpr double least_gib = 0.001, most_gib = 1024, shortest_s = 0.001, longest_s = 1e7;
+constexpr double min_gib = 0.001, max_gib = 1024, shortest_s = 0.001, longest_s = 1e7;
 
 using Range = std::pair<double, double>;
 
@@ -43,14 +43,14 @@ class WorkloadReader {
         out_.name = std::filesystem::path(name).stem().string();
         out_.about = file_.text("about").value_or("");
         const int gpus = whole(file_, "gpus", 8, most_gpus);
-        const double memory_gib = file_.number("memory_gib", 1, most_gib).value_or(140);
+        const double memory_gib = file_.number("memory_gib", 1, max_gib).value_or(140);
         out_.gpus = server.gpus.value_or(gpus);
         out_.gpu_bytes = server.gpu_bytes.value_or(std::uint64_t(memory_gib * gib));
     }
 
     Workload read() {
         for_each("jobs", [&](const toml::table& group) { add_jobs(group); });
-        for_each("strangers", [&](const toml::table& group) { add_strangers(group); });
+        for_each("strangers", [&](const toml::table& group) { add_foreign_processes(group); });
         if (out_.jobs.empty()) file_.refuse("jobs", "must hold at least one group");
         std::stable_sort(out_.jobs.begin(), out_.jobs.end(),
                          [](const Job& a, const Job& b) { return a.arrives_s < b.arrives_s; });
@@ -68,11 +68,11 @@ class WorkloadReader {
 
     void add_jobs(const toml::table& table) {
         const TomlSection group(table, name_, {"user", "users", "count", "at_s", "gpus", "memory_gib", "compute_s"});
-        const int users = whole(group, "users", 1, most_jobs), count = whole(group, "count", 1, most_jobs);
-        if (std::int64_t(out_.jobs.size()) + std::int64_t(users) * count > most_jobs)
-            group.refuse("count", fmt::format("makes more than {} jobs, the most that are simulated", most_jobs));
+        const int users = whole(group, "users", 1, max_jobs), count = whole(group, "count", 1, max_jobs);
+        if (std::int64_t(out_.jobs.size()) + std::int64_t(users) * count > max_jobs)
+            group.refuse("count", fmt::format("makes more than {} jobs, the most that are simulated", max_jobs));
         const Range at_s = range(group, "at_s", 0, longest_s);
-        const Range memory_gib = range(group, "memory_gib", least_gib, most_gib);
+        const Range memory_gib = range(group, "memory_gib", min_gib, max_gib);
         const Range compute_s = range(group, "compute_s", shortest_s, longest_s);
         const int gpus = whole(group, "gpus", 1, most_gpus);
         check_fits(group, gpus, memory_gib.second);
@@ -87,18 +87,18 @@ class WorkloadReader {
         }
     }
 
-    void add_strangers(const toml::table& table) {
+    void add_foreign_processes(const toml::table& table) {
         const TomlSection group(table, name_, {"count", "at_s", "for_s", "memory_gib", "computes"});
-        const int count = whole(group, "count", 1, most_jobs);
-        if (std::int64_t(out_.strangers.size()) + count > most_jobs)
-            group.refuse("count", fmt::format("makes more than {} strangers, the most that are simulated", most_jobs));
+        const int count = whole(group, "count", 1, max_jobs);
+        if (std::int64_t(out_.foreign_processes.size()) + count > max_jobs)
+            group.refuse("count", fmt::format("makes more than {} strangers, the most that are simulated", max_jobs));
         const Range at_s = range(group, "at_s", 0, longest_s), for_s = range(group, "for_s", shortest_s, longest_s);
-        const Range memory_gib = range(group, "memory_gib", least_gib, most_gib);
+        const Range memory_gib = range(group, "memory_gib", min_gib, max_gib);
         const bool computes = group.yes_or_no("computes").value_or(false);
         for (int k = 0; k < count; ++k) {
             const double comes_s = uniform_s(at_s), goes_s = comes_s + log_uniform_s(for_s);
             const int gpu = int(random_.uniform(0, out_.gpus));
-            out_.strangers.push_back({comes_s, goes_s, gpu, drawn_bytes(memory_gib), computes});
+            out_.foreign_processes.push_back({comes_s, goes_s, gpu, drawn_bytes(memory_gib), computes});
         }
     }
 
@@ -119,7 +119,7 @@ class WorkloadReader {
         return index;
     }
 
-    // Rounded, so that the last digit of a C library's pow() does not matter.
+    // Rounded, so that results do not depend on the last digit of a C library's pow().
     static double in_ms(double seconds) { return std::round(seconds * 1000) / 1000; }
     double uniform_s(const Range& r) { return in_ms(random_.uniform(r.first, r.second)); }
     double log_uniform_s(const Range& r) { return in_ms(random_.log_uniform(r.first, r.second)); }

@@ -1,4 +1,4 @@
-// Who asks for GPUs, when, and for what: drawn from a file that describes it.
+// Workloads: jobs and foreign processes, drawn at random from the distributions in a file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,46 +12,46 @@
 namespace glint::sharing {
 
 struct Job {
-    int user = 0;  ///< in Workload::users
+    int user = 0;  ///< index into Workload::users
     double arrives_s = 0;
-    int gpus = 1;             ///< different ones, all at once
-    std::uint64_t bytes = 0;  ///< on each GPU, beyond the context
-    double compute_s = 0;     ///< on each GPU, if it had them to itself
+    int gpus = 1;             ///< number of different GPUs, used together
+    std::uint64_t bytes = 0;  ///< on each GPU, not counting the context
+    double compute_s = 0;     ///< computing time with exclusive use of the GPUs
 };
 
-/// A program that asks nobody: it takes memory where it happens to start, as much as is there, and goes.
-struct Stranger {
+/// A process without a lease (`strangers` in the file): takes memory on its GPU, at most what is free, and ends.
+struct ForeignProcess {
     double comes_s = 0, goes_s = 0;
     int gpu = 0;
     std::uint64_t bytes = 0;  ///< with its context
-    bool computes = false;    ///< all the time
+    bool computes = false;    ///< during its whole life
 };
 
 struct Workload {
     std::string name, about;
     int gpus = 8;
-    std::uint64_t gpu_bytes = 0;  ///< each has
+    std::uint64_t gpu_bytes = 0;  ///< of each GPU
     std::vector<std::string> users;
     std::vector<Job> jobs;  ///< in the order of their arrival
-    std::vector<Stranger> strangers;
+    std::vector<ForeignProcess> foreign_processes;
 };
 
-constexpr int most_gpus = 16, most_jobs = 10'000;
+constexpr int most_gpus = 16, max_jobs = 10'000;
 
-/// The server, where it is not to be the one that the file names.
+/// Overrides the server that the file describes.
 struct ServerOptions {
     std::optional<int> gpus;
     std::optional<std::uint64_t> gpu_bytes;
 };
 
-/// Draws the jobs of one of builtin_workloads(), or of a file (docs/sharing-policies.md has the format); the same for
-/// the same seed on any machine. Throws OptionError for a name that is neither, InputError with the place in the file.
+/// Draws the jobs of one of builtin_workloads(), or of a file (format: docs/sharing-policies.md). Deterministic in the
+/// seed on any machine. Throws OptionError for an unknown name; InputError, with the location, for an invalid file.
 Workload draw_workload(const std::string& name_or_path, std::uint64_t seed, const ServerOptions& server = {});
 
 struct BuiltinWorkload {
     std::string_view name, text;
 };
-/// The files of bench/workloads, as they were when the program was built, by name.
+/// The files of bench/workloads, compiled into the program, by name.
 std::span<const BuiltinWorkload> builtin_workloads();
 
 }  // namespace glint::sharing

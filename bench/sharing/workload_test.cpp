@@ -69,11 +69,11 @@ TEST_F(SharingWorkload, one_value_is_what_is_drawn) {
     EXPECT_EQ(w.jobs[0].gpus, 1);
     EXPECT_EQ(w.users[std::size_t(w.jobs[1].user)], "b");
     EXPECT_EQ(w.jobs[1].gpus, 3);
-    ASSERT_EQ(w.strangers.size(), 1u);
-    EXPECT_EQ(w.strangers[0].comes_s, 3);
-    EXPECT_EQ(w.strangers[0].goes_s, 7);
-    EXPECT_TRUE(w.strangers[0].computes);
-    EXPECT_EQ(double(w.strangers[0].bytes), 10 * gib);
+    ASSERT_EQ(w.foreign_processes.size(), 1u);
+    EXPECT_EQ(w.foreign_processes[0].comes_s, 3);
+    EXPECT_EQ(w.foreign_processes[0].goes_s, 7);
+    EXPECT_TRUE(w.foreign_processes[0].computes);
+    EXPECT_EQ(double(w.foreign_processes[0].bytes), 10 * gib);
 }
 
 // A uniform variate's mean has the standard deviation (high - low) / sqrt(12 n).
@@ -102,7 +102,8 @@ TEST_F(SharingWorkload, is_the_same_for_the_same_seed) {
     const Workload a = draw_workload("strangers", 1), b = draw_workload("strangers", 1),
                    c = draw_workload("strangers", 2);
     for (std::size_t k = 0; k < a.jobs.size(); ++k) EXPECT_EQ(a.jobs[k].arrives_s, b.jobs[k].arrives_s);
-    for (std::size_t k = 0; k < a.strangers.size(); ++k) EXPECT_EQ(a.strangers[k].gpu, b.strangers[k].gpu);
+    for (std::size_t k = 0; k < a.foreign_processes.size(); ++k)
+        EXPECT_EQ(a.foreign_processes[k].gpu, b.foreign_processes[k].gpu);
     EXPECT_NE(a.jobs[0].arrives_s, c.jobs[0].arrives_s);
     // The draw of this seed, on whatever machine: tests and documents give figures that rest on it.
     EXPECT_EQ(a.jobs[0].arrives_s, 11.176);
@@ -119,7 +120,7 @@ TEST_F(SharingWorkload, the_server_can_be_another) {
     EXPECT_EQ(w.gpus, 3);
     EXPECT_EQ(w.gpu_bytes, *server.gpu_bytes);
     int most = 0;
-    for (const Stranger& s : w.strangers) most = std::max(most, s.gpu);
+    for (const ForeignProcess& s : w.foreign_processes) most = std::max(most, s.gpu);
     EXPECT_EQ(most, 2);
 }
 
@@ -142,11 +143,11 @@ TEST_F(SharingWorkload, those_that_are_built_in_are_whole) {
 
 TEST_F(SharingWorkload, as_many_jobs_as_may_be_can_be_listed_one_by_one) {
     std::string text = "jobs = [\n";
-    for (int k = 0; k < most_jobs; ++k)
+    for (int k = 0; k < max_jobs; ++k)
         text += fmt::format(
             "{{user = \"user {}\", count = 1, at_s = {}.5, gpus = 1, memory_gib = 1.5, compute_s = {}.25}},\n", k % 50,
             1000 + k, 10 + k % 90);
-    EXPECT_EQ(draw(text + "]").jobs.size(), std::size_t(most_jobs));
+    EXPECT_EQ(draw(text + "]").jobs.size(), std::size_t(max_jobs));
 }
 
 TEST_F(SharingWorkload, wrong_files_are_refused_with_place_and_reason) {
@@ -187,8 +188,8 @@ TEST_F(SharingWorkload, too_many_are_refused_before_they_are_drawn) {
     expect_error<InputError>([&] { draw("jobs = [" + group + "]"); }, {"count makes more than 10000 jobs"});
     const std::string half = "{count = 6000, at_s = 0, memory_gib = 1, compute_s = 1}";
     expect_error<InputError>([&] { draw("jobs = [" + half + ", " + half + "]"); }, {"more than 10000 jobs"});
-    const std::string stranger = "{count = 6000, at_s = 0, memory_gib = 1, for_s = 1}";
-    expect_error<InputError>([&] { draw("strangers = [" + stranger + ", " + stranger + "]"); }, {"10000 strangers"});
+    const std::string process = "{count = 6000, at_s = 0, memory_gib = 1, for_s = 1}";
+    expect_error<InputError>([&] { draw("strangers = [" + process + ", " + process + "]"); }, {"10000 strangers"});
 }
 
 // Every file is answered or refused, and what is drawn can run.
@@ -212,7 +213,8 @@ TEST_F(SharingWorkload, damaged_files_do_no_harm) {
                 ASSERT_TRUE(j.gpus >= 1 && j.gpus <= w.gpus && j.compute_s > 0 && j.arrives_s >= 0);
                 ASSERT_LE(j.bytes + context_bytes, w.gpu_bytes);
             }
-            for (const Stranger& s : w.strangers) ASSERT_TRUE(s.gpu >= 0 && s.gpu < w.gpus && s.goes_s > s.comes_s);
+            for (const ForeignProcess& s : w.foreign_processes)
+                ASSERT_TRUE(s.gpu >= 0 && s.gpu < w.gpus && s.goes_s > s.comes_s);
         } catch (const InputError&) {
         }
     }

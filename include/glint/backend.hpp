@@ -1,11 +1,11 @@
-// What computes: the CPU or a GPU.
+// The choice between CPU and GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace glint {
 
-/// As a wish, `automatic` leaves the choice open: GLINT_BACKEND decides (environment::backend), else what is done sooner
-/// (glint/offload). As the answer of a decision it is `cpu` or `gpu`.
+/// As an option, `automatic` means: GLINT_BACKEND if set (environment::backend), else whichever is expected to be faster
+/// (glint/offload). As the result of a decision it is `cpu` or `gpu`, never `automatic`.
 enum class Backend { automatic, cpu, gpu };
 
 }  // namespace glint

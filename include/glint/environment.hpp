@@ -1,4 +1,4 @@
-// The variables GLINT_*: each is read and checked here and nowhere else. docs/command_line.md lists them.
+// The environment variables GLINT_*, all read and validated here. docs/command_line.md lists them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,48 +10,48 @@
 
 namespace glint::environment {
 
-// All throw OptionError for a value that will not do; it names the variable, the value and what would do. A variable
-// that is empty counts as one that is not set. They look anew at every call.
+// All functions throw OptionError for an invalid value; the message names the variable, the value and what is valid. An
+// empty variable counts as unset. The environment is read at every call.
 
-/// GLINT_GPU_ENABLED, by default true. False: glint uses no GPU and asks none. Looked at once, before the first one.
+/// GLINT_GPU_ENABLED, by default true. False: glint neither uses nor queries GPUs. The driver's loader reads it once.
 bool gpu_enabled();
 
-/// GLINT_GPU_MEMORY_LIMIT: the most to take of a GPU of so many bytes; 0: `auto`, what a program asks for.
+/// GLINT_GPU_MEMORY_LIMIT in bytes, for a GPU with `total_bytes`; 0 (`auto`): no limit beyond the program's own.
 std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes);
 
-/// GLINT_GPU_EARLY_RECLAIM, by default true: unused memory goes back under pressure, before an allocation fails.
+/// GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory under pressure, before an allocation fails.
 bool gpu_early_reclaim();
 
-/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: where nothing is measured, operations on less stay on the CPU.
+/// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
 std::uint64_t offload_threshold_bytes();
 
-/// What is meant by `asked`: where that leaves the choice open, GLINT_BACKEND (`auto`, `cpu`, `gpu`, or `cuda` for gpu).
+/// `asked`, or GLINT_BACKEND where that is automatic (`auto`, `cpu`, `gpu`, or `cuda` for gpu).
 Backend backend(Backend asked = Backend::automatic);
 
-/// GLINT_THREADS, else usable_threads(): how many threads are meant where a program does not say.
+/// GLINT_THREADS, else usable_threads(): the default number of threads.
 int threads();
 
-/// GLINT_LEASES_PER_USER: most shares of GPUs that this user's leases have at once; 0: any number.
+/// GLINT_LEASES_PER_USER: maximum of GPU shares that the leases of this user have at once; 0: any number.
 int leases_per_user();
 /// GLINT_LEASE_DIR, else /dev/shm/glint-lease.
 std::string lease_directory();
-/// GLINT_LEASE: the lease that `glint lease` started this program under; empty: none.
+/// GLINT_LEASE: the lease under which `glint lease` started this program; empty: none.
 std::string inherited_lease();
-/// GLINT_ISA, unchecked: active_isa() knows which ones there are. Empty: the best.
+/// GLINT_ISA, not validated here but by active_isa(). Empty: the best available.
 std::string isa();
 
-/// Threads that the system lets this process run at once: by its CPU affinity, and by the CPU quotas of its cgroup and
-/// all above it (versions 1 and 2; a quota of 2.5 CPUs makes 3). At least 1. Below `root` lie the /proc and /sys that
-/// are read.
+/// The number of threads that can run concurrently: the minimum of the CPU affinity mask and the CPU quotas of the cgroup
+/// and its ancestors (versions 1 and 2; a quota of 2.5 CPUs is rounded up to 3). At least 1. Reads /proc and /sys below
+/// `root`.
 int usable_threads(const std::string& root = "");
 
-/// A variable as it stands.
+/// The state of one variable.
 struct Setting {
-    std::string name, value;  ///< the value in force, or as it was written where that will not do
-    bool is_set = false;      ///< in the environment; else the value is the default
+    std::string name, value;  ///< the effective value, or the given one if that is invalid
+    bool is_set = false;      ///< set in the environment; false: the value is the default
     std::string problem;      ///< what is wrong with the value; empty: nothing
 };
-/// All of them, in the order of the documentation. Never throws for a wrong value.
+/// All variables, in the order of the documentation. Does not throw for invalid values.
 std::vector<Setting> settings();
 
 }  // namespace glint::environment

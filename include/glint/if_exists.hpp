@@ -1,11 +1,11 @@
-// What to do where a file to be written exists already.
+// The policy for output files that exist already.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace glint {
 
-/// `refuse` holds until the file has its name: one that appears while the work goes on is not replaced either, unless it
-/// has the very same bytes.
+/// `refuse` is checked again when the finished file gets its name: a file that was created meanwhile is not replaced
+/// either, unless its content is identical.
 enum class IfExists { replace, refuse };
 
 }  // namespace glint

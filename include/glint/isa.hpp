@@ -1,4 +1,4 @@
-// The SIMD instruction set that the fit and the detection run with.
+// The SIMD instruction set used by the fit, the detection and array operations.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +7,11 @@
 
 namespace glint {
 
-/// The instruction set in use: the best this CPU has, or the one that GLINT_ISA in the environment names (sse2,
-/// avx2, avx512; neon on Arm). Read once. Throws OptionError when GLINT_ISA names one that is unknown or that this
-/// CPU does not have.
+/// The instruction set in use: the best that this CPU supports, or the one named by GLINT_ISA (sse2, avx2, avx512; neon on
+/// Arm). Read once. Throws OptionError when GLINT_ISA names one that is unknown or not supported by this CPU.
 std::string active_isa();
 
-/// All instruction sets compiled in that this CPU can run, best first.
+/// All instruction sets that are compiled in and that this CPU supports, best first.
 std::vector<std::string> available_isas();
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// How long work reports what it has done, and how it is asked to stop.
+// Types for progress reports, warnings and stop requests of long-running functions.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,11 +9,11 @@
 
 namespace glint {
 
-/// Set from anywhere (a signal handler too); long work polls it between blocks and then stops early.
+/// May be set from any thread or signal handler; long-running functions poll it between blocks and stop early.
 using StopFlag = std::atomic<bool>;
 
-/// Called from one thread at a time, after each finished block: `done` of `total` (frames, fits) and the number
-/// of localizations so far; -1 where there are none to be counted.
+/// Called by one thread at a time after each finished block: `done` of `total` (frames, fits) and the number of
+/// localizations so far, -1 where there are none to count.
 using Progress = std::function<void(std::int64_t done, std::int64_t total, std::int64_t localizations)>;
 
 /// Receives warnings as complete sentences. The library itself never prints.

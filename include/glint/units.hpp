@@ -1,4 +1,4 @@
-// Lengths, times and amounts of memory with their units, as a person writes them: "130nm", "1.3px"; "5min"; "4GiB".
+// Parses lengths, times and amounts of memory with units: "130nm", "1.3px"; "5min"; "4GiB".
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,7 @@
 
 namespace glint {
 
-/// A length with the unit it was given in. Convert with `to_px` or `to_nm`, which need the pixel size only where
-/// the unit asks for it.
+/// A length in its original unit. Convert with `to_px` or `to_nm`, which use the pixel size only where units differ.
 struct Length {
     enum class Unit { nanometre, pixel };
     double value = 0;

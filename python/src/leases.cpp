@@ -34,7 +34,7 @@ class HeldLease {
 
 /// A turn to create a context, ended explicitly by Python.
 struct Turn {
-    gpu::Lease::Turn hold;
+    gpu::Lease::CreationLock hold;
 };
 
 HeldLease acquire(std::uint64_t bytes, int gpus, double timeout_s, const std::vector<std::string>& avoid,
@@ -63,8 +63,8 @@ void bind_snapshot(nb::module_& m) {
         .def_ro("available_bytes", &gpu::LeaseGpu::available_bytes)
         .def_ro("utilization_percent", &gpu::LeaseGpu::utilization_percent)
         .def_ro("processes", &gpu::LeaseGpu::processes)
-        .def_ro("strangers", &gpu::LeaseGpu::strangers)
-        .def_ro("stranger_processes", &gpu::LeaseGpu::stranger_processes)
+        .def_ro("strangers", &gpu::LeaseGpu::foreign_count)
+        .def_ro("stranger_processes", &gpu::LeaseGpu::foreign_processes)
         .def_ro("holders", &gpu::LeaseGpu::holders);
     nb::class_<gpu::LeaseWaiter>(m, "LeaseWaiter")
         .def_ro("uid", &gpu::LeaseWaiter::uid)
@@ -112,7 +112,7 @@ void bind_leases(nb::module_& m) {
             [](HeldLease& lease, std::size_t device) {
                 gpu::Lease& held = lease.get();
                 const nb::gil_scoped_release release;
-                return Turn{held.turn_to_create(device)};
+                return Turn{held.lock_context_creation(device)};
             },
             "device"_a)
         .def("child_environment", [](HeldLease& lease) { return lease.get().child_environment(); })

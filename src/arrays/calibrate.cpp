@@ -1,4 +1,4 @@
-// A few sizes of everything, on both sides.
+// Calibrates the cost model: runs each operation at a few sizes on CPU and GPU.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/calibrate.hpp"
 
@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using offload::Forced;
 
-constexpr int repeats = 2;               // after one that loads and plans
-constexpr double long_enough_s = 0.005;  // what takes longer is repeated once
+constexpr int repeats = 2;               // after one warm-up that loads libraries and makes plans
+constexpr double long_enough_s = 0.005;  // longer runs are repeated once only
 
 struct Sizes {
     Kind kind;

@@ -1,4 +1,4 @@
-// Shapes and numbers that will not do, in words.
+// Messages for invalid shapes and values.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 

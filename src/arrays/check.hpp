@@ -1,4 +1,4 @@
-// Refusing operands that do not fit together.
+// Validates operands.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint::arrays {
 std::string words(const Shape& shape);  ///< "(3, 4)"
 /// OptionError "WHAT: EXPECTED, not SHAPE".
 [[noreturn]] void refuse(const std::string& what, const std::string& expected, const Shape& shape);
-/// Of a matrix of which singular values are wanted, in C order. OptionError with the place of the first NaN or infinity.
+/// Checks the input of svd(), in C order. Throws OptionError with the position of the first NaN or infinity.
 template <class T>
 void require_finite(const std::vector<T>& a, std::int64_t rows, std::int64_t columns);
 void require_shape(const std::string& what, const Shape& expected, const Shape& shape);

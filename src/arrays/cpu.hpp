@@ -1,4 +1,4 @@
-// The operations of glint/arrays/operations.hpp on the CPU: shapes were checked before, and none is empty.
+// The operations of glint/arrays/operations.hpp on the CPU. Shapes are validated by the caller, and not empty.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint::arrays::cpu {
 
-/// `threads`: 0: all that this process may use.
+/// `threads`: 0 means all that this process may use.
 template <class T>
 void matmul(const View<const T>& a, const View<const T>& b, const View<T>& c, int threads);
 template <class T>
@@ -29,7 +29,7 @@ template <class T>
 double reduce(Reduction reduction, const Program& program, std::span<const View<const T>> inputs, const Shape& shape,
               int threads);
 
-/// What is missing for some of these here ("libfftw3f.so.3: ..."), with the remedy; empty: nothing.
+/// The missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty: none.
 std::string why_no_fft();
 
 }  // namespace glint::arrays::cpu

@@ -1,4 +1,4 @@
-// Finding OpenBLAS.
+// Loads OpenBLAS.
 // SPDX-License-Identifier: MIT
 #include "arrays/cpu_blas.hpp"
 
@@ -14,7 +14,7 @@
 namespace glint::arrays::cpu {
 namespace {
 
-/// As Debian, Fedora and openSUSE call the one with threads.
+/// The names of the multi-threaded library on Debian, Fedora and openSUSE.
 constexpr const char* names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libopenblas_pthreads.so.0"};
 
 [[noreturn]] void refuse(const char* why) {
@@ -22,7 +22,7 @@ constexpr const char* names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libop
                       (why ? why : "it lacks a function") + "; install it: apt-get install libopenblas0-pthread");
 }
 
-/// It starts a thread for each core when it is loaded, and ends the process where one cannot be started.
+/// OpenBLAS starts a thread per core when it is loaded, and terminates the process if it cannot start one.
 void require_threads() {
     if (std::getenv("OPENBLAS_NUM_THREADS") || std::getenv("OMP_NUM_THREADS")) return;
     const int cores = tbb::info::default_concurrency();

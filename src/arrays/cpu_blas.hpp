@@ -1,5 +1,5 @@
-// OpenBLAS, opened when it is first needed: it starts a thread for each processor when it is loaded, which programs
-// that multiply no matrices need not pay for. And its number of threads, which is one for the whole process.
+// OpenBLAS, loaded on first use, since it starts a thread per CPU core when it is loaded; and its number of threads, which
+// is a setting of the whole process.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,8 +29,8 @@ struct OpenBlas {
 /// Throws OptionError where there is none, with the remedy.
 const OpenBlas& openblas();
 
-/// While it lives OpenBLAS uses that many threads (0: as many as it began with). Those of other threads that want the
-/// same number live at the same time, others wait.
+/// Sets OpenBLAS's number of threads (0: its initial number) for the scope. Scopes in other threads with the same number
+/// may coexist; those with another number wait.
 class BlasThreads {
   public:
     explicit BlasThreads(int threads) {

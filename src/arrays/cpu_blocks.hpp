@@ -1,4 +1,4 @@
-// A program run over blocks of elements that stay in the first-level cache: one dispatch a step and block.
+// Interprets a program on blocks of elements that fit into the L1 cache: one dispatch per step and block.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ namespace glint::arrays::cpu {
 template <class T>
 constexpr std::int64_t block_elements = 4096 / sizeof(T);
 
-/// What is to be computed of what. Inputs of one element are the same everywhere.
+/// A program with its inputs. Inputs of one element are broadcast.
 template <class T>
 struct Job {
     Job(const Program& steps, std::span<const View<const T>> views, const Shape& shape, const View<T>* result)

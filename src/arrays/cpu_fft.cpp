@@ -1,6 +1,5 @@
-// Fourier transforms on the CPU. A transform of two dimensions is one of the rows, then one of the columns, a few of
-// them at a time brought together in cache: that is 2 to 5 times as fast as FFTW's estimated plans of rank two, from
-// 256 x 256 on.
+// Fourier transforms on the CPU. A 2-D transform is one of the rows, then one of the columns, a few of which are gathered
+// in cache at a time: 2 to 5 times as fast as FFTW's estimated plans of rank two, from 256 x 256 on.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -16,8 +15,8 @@ namespace {
 
 constexpr std::int64_t lines_at_once = 16;      // whose elements are brought together: two cache lines of them
 constexpr std::int64_t longest_apart = 128;     // elements that need not be: their cache lines do not crowd each other
-constexpr std::int64_t least_shared = 1 << 16;  // elements, of one transform by several threads
-constexpr std::int64_t least_parallel = 1 << 14;  // elements, of all
+constexpr std::int64_t min_shared = 1 << 16;    // elements, of one transform by several threads
+constexpr std::int64_t min_parallel = 1 << 14;  // elements, of all
 
 /// Transforms along one dimension of `in` and `out`, over all others.
 template <class T, class In, class Out>
@@ -53,14 +52,14 @@ class Pass {
         std::int64_t lines = 1;
         for (int k = 0; k < dimensions_; ++k) lines *= extent_[k];
         const int count = thread_count(threads);
-        if (lines < count && n_ >= least_shared && count > 1 && fft_has_threads<T>()) {
+        if (lines < count && n_ >= min_shared && count > 1 && fft_has_threads<T>()) {
             threads_each_ = count;
             return in_arena(threads, [&] { run_groups(1, lines, 1); });
         }
         const bool gathers = is_apart(in_apart_) || is_apart(out_apart_);
         std::int64_t size =
             gathers ? (n_ <= 1 << 14 ? lines_at_once : 4) : std::clamp<std::int64_t>(4096 / n_ / 4 * 4, 1, 64);
-        const bool alone = lines * n_ < least_parallel || count == 1;
+        const bool alone = lines * n_ < min_parallel || count == 1;
         if (!alone) size = std::min(size, std::max<std::int64_t>(inner / count / 4 * 4, 1));
         run_groups(size, lines, alone ? 1 : threads);
     }
@@ -77,7 +76,7 @@ class Pass {
     /// Whether elements are first brought together.
     bool is_apart(std::int64_t apart) const { return apart == 0 || (apart != 1 && n_ > longest_apart); }
 
-    /// Each thread's plans and room.
+    /// The plans and buffers of each thread.
     struct Worker {
         FftPlan<T> plans[2];
         std::vector<In> in;

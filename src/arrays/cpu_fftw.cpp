@@ -1,5 +1,5 @@
 // FFTW 3 by dlopen: it is under the GPL, and glint neither contains nor distributes any of it. The declarations are
-// ours, of what its manual documents.
+// our own, after its manual.
 // SPDX-License-Identifier: MIT
 #include "arrays/cpu_fftw.hpp"
 
@@ -26,7 +26,7 @@ constexpr unsigned preserve_input = 1u << 4, estimate = 1u << 6;
 template <class T>
 constexpr bool is_float = std::is_same_v<T, float>;
 
-/// Runs the parts of one transform: FFTW's own way starts a thread for each.
+/// Runs the parts of one transform in our threads; FFTW itself would start a new thread for each part.
 void run_parts(void* (*work)(char*), char* parts, std::size_t bytes, int count, void*) {
     parallel(0, count, [&](std::int64_t k) { work(parts + std::size_t(k) * bytes); });
 }

@@ -1,4 +1,4 @@
-// FFTW 3, opened where it is installed, and plans of it that are kept.
+// FFTW 3, loaded if it is installed, and a cache of its plans.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@ enum class Transform { forward, backward, from_real, to_real };
 struct Lines {
     Transform transform;
     std::int64_t n, in_apart, out_apart, count, in_step, out_step;
-    int threads;  // that one transform is shared out to
+    int threads;  // per transform
     bool operator==(const Lines&) const = default;
 };
 
@@ -34,7 +34,7 @@ class FftPlan {
     std::shared_ptr<const Made> made_;
 };
 
-/// Whether one transform can be shared out to threads.
+/// Whether one transform can use several threads.
 template <class T>
 bool fft_has_threads();
 

@@ -10,13 +10,13 @@
 namespace glint::arrays::cpu {
 namespace {
 
-// One thread's share: a fixed number of elements, so that a sum does not depend on the number of threads.
+// Chunk per task: a fixed number of elements, so that sums do not depend on the number of threads.
 constexpr std::int64_t chunk_elements = 1 << 16;
 
-// Additions; waking others takes as long as some of these.
-constexpr std::int64_t least_parallel_work = 1 << 19;
+// In additions; waking other threads takes as long as some of these.
+constexpr std::int64_t min_parallel_work = 1 << 19;
 
-/// About what a step takes, in additions.
+/// The approximate cost of a step, in additions.
 int cost(Step step) {
     switch (step) {
         case Step::divide:
@@ -29,11 +29,11 @@ int cost(Step step) {
     }
 }
 
-/// Whether so little is to do that other threads would wake up too late.
+/// Whether the work is too small for several threads.
 bool is_small(const Program& program, std::int64_t n) {
     std::int64_t each = 2;
     for (int i = 0; i < program.count; ++i) each += cost(program.instructions[i].step);
-    return n * each < least_parallel_work;
+    return n * each < min_parallel_work;
 }
 
 std::int64_t chunks_of(std::int64_t n) { return (n + chunk_elements - 1) / chunk_elements; }

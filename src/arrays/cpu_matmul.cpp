@@ -78,7 +78,7 @@ void gemv(CBLAS_TRANSPOSE ta, blasint m, blasint n, const double* a, blasint lda
     openblas().cblas_dgemv(CblasRowMajor, ta, m, n, 1, a, lda, x, apart, 1, y, 1);
 }
 
-/// An input as BLAS takes it: as it lies, transposed, or copied.
+/// An input in a layout that BLAS accepts: unchanged, transposed, or copied.
 template <class T>
 class Argument {
   public:

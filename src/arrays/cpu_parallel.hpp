@@ -13,14 +13,14 @@
 
 namespace glint::arrays::cpu {
 
-/// `threads` as the functions of cpu.hpp take it, as a number of threads: no more than there are processors for.
+/// Resolves the argument `threads` of cpu.hpp to a number of threads, at most the number of usable CPUs.
 inline int thread_count(int threads) {
     static const int all = tbb_threads(tbb::info::default_concurrency());
     return threads > 0 ? std::min(threads, all) : all;
 }
 
-/// body(k) for k from 0 to n - 1. While it waits, the caller takes on no other work of the program's: it may hold a
-/// lock.
+/// Calls body(k) for k from 0 to n - 1 in parallel. While it waits, the calling thread executes no unrelated tasks, because
+/// it may hold a lock.
 template <class Body>
 void parallel(int threads, std::int64_t n, const Body& body) {
     if (n <= 1 || thread_count(threads) == 1) {

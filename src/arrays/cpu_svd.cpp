@@ -27,7 +27,7 @@ std::string text(std::int64_t m, std::int64_t n) {
     return "the matrix (" + std::to_string(m) + ", " + std::to_string(n) + ")";
 }
 
-/// Room for a result without gaps: the caller's, or a copy that is handed over by finish().
+/// Contiguous memory for a result: the caller's, or a buffer that finish() copies to the caller's.
 template <class T>
 class Result {
   public:

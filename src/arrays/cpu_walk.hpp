@@ -1,4 +1,4 @@
-// A way through several arrays of one shape at once, in few and long strides.
+// Iterates over several arrays of the same shape, in few and long strided runs.
 // SPDX-License-Identifier: MIT
 #pragma once
 

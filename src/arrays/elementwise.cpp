@@ -1,4 +1,4 @@
-// Maps and reductions of expressions, wherever they are done sooner; moving arrays.
+// Maps and reductions of expressions on the CPU or the GPU; transfers of arrays.
 // SPDX-License-Identifier: MIT
 #include <cmath>
 #include <deque>

@@ -1,5 +1,5 @@
-// What each step of a Program computes, defined once: for the CPU's loops over blocks, for a thread of a GPU, and for
-// constants when an expression is put together.
+// The arithmetic of each step of a Program, defined once: for the CPU's loops over blocks, for GPU threads, and for
+// constant folding when an expression is built.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@ namespace glint::arrays {
 
 constexpr int step_count = int(Step::fused_multiply_add) + 1;
 
-/// Of the registers a, b, c: how many a step reads.
+/// The number of registers (a, b, c) that a step reads.
 constexpr int operands_of(Step step) {
     return step <= Step::input       ? 0
            : step <= Step::hypot     ? 2

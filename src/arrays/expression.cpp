@@ -1,4 +1,4 @@
-// Puts expressions together, and turns them into steps on registers.
+// Builds expressions, and compiles them to steps on registers.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/expression.hpp"
 
@@ -28,7 +28,7 @@ Expression of(Step step, std::initializer_list<Expression> operands) {
     return Expression(std::make_shared<const Expression::Node>(Expression::Node{step, 0, operands}));
 }
 
-/// What one register will hold at some time: subexpressions that are the same are one value.
+/// A value of a register. Common subexpressions share one value.
 struct Value {
     Step step;
     double constant_or_input;
@@ -117,8 +117,8 @@ std::vector<int> order_of(const Values& values) {
     return order;
 }
 
-/// Writes steps in order. Where registers run out, an input or a constant that is needed latest gives way, and is
-/// loaded once more.
+/// Emits steps in order. When registers run out, evicts the input or constant whose next use is farthest, and reloads it
+/// later.
 class Allocator {
   public:
     Allocator(const Values& values, const std::vector<int>& order) : values_(values), order_(order) {

@@ -1,4 +1,4 @@
-// Fourier transforms, wherever they are done sooner.
+// Fourier transforms on the CPU or the GPU, as the session decides.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"

@@ -1,7 +1,7 @@
-// The operations of glint/arrays/operations.hpp on a GPU: shapes were checked before, and none is empty. Operands on
-// the host are brought there and results taken back; what does not fit at once is cut into pieces (a matrix product, a
-// map, a reduction, transforms before the last dimensions), smaller ones after a lack of memory. Throws
-// gpu::OutOfMemory when the smallest does not fit, LibraryMissing when a library is not there.
+// The operations of glint/arrays/operations.hpp on a GPU. Shapes are validated by the caller, and not empty. Operands on
+// the host are uploaded and results downloaded. Work that exceeds the memory is divided into pieces (matrix products,
+// maps, reductions, batches of transforms), and into smaller ones after running out of memory. Throws gpu::OutOfMemory
+// when the smallest piece does not fit, LibraryMissing when a library cannot be loaded.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace glint::arrays {
 
-/// What a session's GPU has for arrays: library handles, plans, kernels. Made on first use, gone before the context.
+/// A session's GPU objects for arrays: library handles, plans, kernels. Created on first use, destroyed before the context.
 class OnGpu {
   public:
     OnGpu(const gpu::Context& context, const gpu::Stream& stream);
@@ -38,7 +38,7 @@ class OnGpu {
     double reduce(Reduction reduction, const Program& program, std::span<const Operand<const T>> inputs,
                   const Shape& shape);
 
-    /// Gives cached plans, handles' workspaces and other spare memory back.
+    /// Frees cached plans, workspaces and other unused memory.
     void drop_caches();
 
     struct State;

@@ -1,4 +1,5 @@
-// Fourier transforms on a GPU, by cuFFT. Work areas are ours, so that they count against the limit.
+// Fourier transforms on a GPU, by cuFFT. Work areas are allocated from the context's pool, so that they count against its
+// limit.
 // SPDX-License-Identifier: MIT
 #include "arrays/transfer.hpp"
 

@@ -104,8 +104,8 @@ double OnGpu::reduce(Reduction reduction, const Program& program, std::span<cons
     State& state = *state_;
     const gpu::Kernel& kernel = state.kernel<T>("arrays_reduce", reduce_shared_bytes<T>(max_registers));
     const unsigned shared_bytes = reduce_shared_bytes<T>(program.registers);
-    const std::int64_t total = shape.count(), most_blocks = 8 * state.stream.context().multiprocessors();
-    const auto blocks_for = [&](std::int64_t n) { return std::min(most_blocks, (n + map_tile - 1) / map_tile); };
+    const std::int64_t total = shape.count(), max_blocks = 8 * state.stream.context().multiprocessors();
+    const auto blocks_for = [&](std::int64_t n) { return std::min(max_blocks, (n + map_tile - 1) / map_tile); };
     const Pieces pieces{
         .total = total, .bytes_each = bytes_of_inputs(inputs, total), .granule = granule, .overlap = on_host(inputs)};
     struct Slot {

@@ -1,4 +1,4 @@
-// Handles, plans and kernels: made on first use, given back in the end.
+// Library handles, plans and kernels: created on first use, destroyed before the context.
 // SPDX-License-Identifier: MIT
 #include "arrays/gpu_state.hpp"
 
@@ -30,7 +30,7 @@ const gpu::Stream& OnGpu::State::second() {
 
 gpu::Buffer<std::byte>& OnGpu::State::blas_workspace_for(const gpu::Stream& on) {
     gpu::Buffer<std::byte>& memory = blas_workspaces[&on.state() == &stream.state() ? 0 : 1];
-    // What NVIDIA recommends, where there is room; from 16 KiB on nothing fails for lack of it.
+    // The size that NVIDIA recommends, if memory allows; 16 KiB are sufficient for correctness.
     constexpr std::size_t least = 64 << 10, most = std::size_t(32) << 20;
     std::size_t bytes = std::clamp<std::size_t>(room() / 16 / least * least, least, most);
     for (; !memory; bytes /= 2) try {
@@ -85,8 +85,8 @@ FftPlan& OnGpu::State::plan_for(FftPlan wanted) {
     }
     const Cufft& library = cufft();
     const gpu::detail::Current current(home());
-    constexpr std::size_t most_plans = 8;
-    for (; plans.size() >= most_plans; plans.pop_back()) library.cufftDestroy(plans.back().plan);
+    constexpr std::size_t max_plans = 8;
+    for (; plans.size() >= max_plans; plans.pop_back()) library.cufftDestroy(plans.back().plan);
     check(Library::cufft, "cufftCreate", library.cufftCreate(&wanted.plan));
     plans.push_front(wanted);
     FftPlan& plan = plans.front();
@@ -128,9 +128,9 @@ void OnGpu::State::drop_plans() noexcept {
     plans.clear();
 }
 
-/// What was begun must be over before the libraries' own memory goes.
+/// Synchronizes before the libraries free their own memory, which enqueued work may use.
 OnGpu::State::~State() {
-    if (gpu::forked() || home().released || !gpu::detail::lost_note(home().ordinal).empty()) return;
+    if (gpu::forked() || home().released || !gpu::detail::lost_reason(home().ordinal).empty()) return;
     const gpu::detail::Current current(home(), std::nothrow);
     home().driver->cuStreamSynchronize(stream.state().stream);
     if (second_stream) home().driver->cuStreamSynchronize(second_stream->state().stream);

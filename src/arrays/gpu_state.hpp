@@ -1,4 +1,4 @@
-// What stands behind OnGpu: streams, handles of the libraries, plans, kernels, and the ways of operands.
+// The implementation of OnGpu: streams, library handles, plans, kernels, and transfers of operands.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -77,7 +77,7 @@ struct OnGpu::State {
     void drop_plans() noexcept;
 };
 
-/// Puts a kernel into a stream. Arguments have exactly the types of the kernel's parameters; addresses are uint64.
+/// Launches a kernel. Arguments must have exactly the types of the kernel's parameters; addresses are uint64.
 template <class... P>
 void launch(const gpu::Stream& stream, const gpu::Kernel& kernel, std::int64_t blocks, unsigned threads,
             unsigned shared_bytes, P... arguments) {

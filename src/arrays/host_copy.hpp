@@ -1,4 +1,4 @@
-// Parts of arrays of any strides to and from memory without gaps, for the way to a GPU and back.
+// Packs and unpacks parts of strided arrays, for transfers to and from a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Finds NVIDIA's libraries and their functions.
+// Loads NVIDIA's libraries and their functions.
 // SPDX-License-Identifier: MIT
 #include "arrays/libraries.hpp"
 
@@ -35,7 +35,7 @@ void* open_library(std::initializer_list<const char*> names, const char* package
         for (const char* name : names) {
             if (void* library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
             const char* error = dlerror();
-            // What is there and does not load says more than that something is nowhere.
+            // The error of a library that exists but does not load is more useful than "not found".
             const bool absent = error && std::string(error).find("cannot open shared object") != std::string::npos;
             if (error && (why.empty() || !absent)) why = error;
         }

@@ -1,4 +1,4 @@
-// cuBLAS, cuFFT and cuSOLVER as tables of functions, found at run time: the same program runs where there are none.
+// cuBLAS, cuFFT and cuSOLVER as tables of functions, loaded at run time, so that the program also runs without them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,7 +29,7 @@ struct Cusolver {
 #undef X
 };
 
-/// Loaded at the first call, and never unloaded. Throw LibraryMissing, and look anew at the next call.
+/// Loaded at the first call, and never unloaded. Throw LibraryMissing; the next call tries again.
 const Cublas& cublas();
 const Cufft& cufft();
 const Cusolver& cusolver();
@@ -39,7 +39,7 @@ const Cusolver& cusolver();
 /// and `apt` of apt-get.
 void* open_library(std::initializer_list<const char*> names, const char* package, const char* apt);
 
-/// Throws what `status` of `call` means: OutOfMemory, DeviceLost where that is what is behind it, or GpuError.
+/// Throws OutOfMemory, DeviceLost (if a sticky error is the cause) or GpuError unless `status` is success.
 void check(const gpu::detail::ContextState& home, Library library, const char* call, lib::Status status);
 
 }  // namespace glint::arrays

@@ -1,4 +1,4 @@
-// The tables of the libraries' errors.
+// The tables of error codes of cuBLAS, cuFFT and cuSOLVER.
 // SPDX-License-Identifier: MIT
 #include "arrays/library_advice.hpp"
 

@@ -1,4 +1,4 @@
-// What a status of cuBLAS, cuFFT or cuSOLVER means to a user, and what to do about it.
+// The meaning of status codes of cuBLAS, cuFFT and cuSOLVER, and what to do about them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,13 +19,13 @@ struct LibraryAdvice {
     const char* remedy;
 };
 
-/// Null for success and for statuses that are not known.
+/// Null for success and for unknown codes.
 const LibraryAdvice* advice_on(Library library, lib::Status status);
 /// "cublasSgemm_v2: CUBLAS_STATUS_ALLOC_FAILED (3): the GPU has no memory left for this; ask for less"
 std::string describe(Library library, const char* call, lib::Status status);
-/// Whether it says that memory lacks.
+/// Whether the status means out of memory.
 bool lacks_memory(Library library, lib::Status status);
-/// Whether it may mean that memory lacks, as those that say nothing in particular do.
+/// Whether the status may mean out of memory, as unspecific ones do.
 bool may_lack_memory(Library library, lib::Status status);
 
 }  // namespace glint::arrays

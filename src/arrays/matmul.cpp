@@ -1,4 +1,4 @@
-// Matrix products, wherever they are done sooner.
+// Matrix products on the CPU or the GPU, as the session decides.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"

@@ -1,4 +1,4 @@
-// Operands that lie on a GPU, brought to the host for the CPU, and results taken back.
+// Downloads operands from a GPU for operations on the CPU, and uploads the results.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace glint::arrays {
 
-/// An input as a View; holds a copy of what lies on a GPU.
+/// An input as a View on the host; owns a copy if the input is on a GPU.
 template <class T>
 class InputOnHost {
   public:
@@ -27,7 +27,7 @@ class InputOnHost {
     View<const T> view_;
 };
 
-/// Room for a result; finish() takes it to where it belongs.
+/// Memory for a result; finish() copies it to its destination.
 template <class T>
 class ResultOnHost {
   public:
@@ -51,7 +51,7 @@ class ResultOnHost {
     View<T> view_;
 };
 
-/// The session's GPU with what arrays need there.
+/// The session's GPU with its array objects.
 inline OnGpu& on_gpu(Session& session) {
     return session.keep<OnGpu>(
         [](const gpu::Context& context, const gpu::Stream& stream) { return OnGpu(context, stream); });

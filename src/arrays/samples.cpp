@@ -1,4 +1,4 @@
-// Making the operands, and calling.
+// Creates random operands and calls the operations.
 // SPDX-License-Identifier: MIT
 #include "arrays/samples.hpp"
 

@@ -27,7 +27,7 @@ constexpr std::int64_t numbers_of(Kind kind, std::int64_t n) {
     return kind == Kind::matmul || kind == Kind::svd ? n * n : kind == Kind::fft ? 2 * n : n;
 }
 
-/// What sample() will be, without making it.
+/// The Work of sample(), without allocating its operands.
 template <class T>
 Work work_of(Kind kind, std::int64_t n, bool resident);
 

@@ -1,4 +1,4 @@
-// Small problems on every backend, and plain loops to judge them.
+// Runs small problems on every backend and compares the results with plain loops.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Singular value decompositions, wherever they are done sooner.
+// Singular value decompositions on the CPU or the GPU, as the session decides.
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"

@@ -1,4 +1,4 @@
-// Arrays with and without gaps across the link.
+// Transfers of contiguous and strided arrays between host and GPU.
 // SPDX-License-Identifier: MIT
 #include "arrays/transfer.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t packed_bytes = std::int64_t(64) << 20;  // of host memory, for arrays with gaps
 
-/// Calls each(first, n) for parts of a range that are not too large to be packed.
+/// Calls each(first, n) for parts of a range that fit into the packing buffer.
 template <class T, class Each>
 void in_parts(std::int64_t n, const Each& each) {
     const std::int64_t most = packed_bytes / std::int64_t(sizeof(T));
@@ -62,14 +62,14 @@ GLINT_TRANSFERS(std::complex<float>)
 GLINT_TRANSFERS(std::complex<double>)
 
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces) {
-    // A fraction of a ms on the link, many times a call's cost; several, so that little of the first and last stands
-    // alone.
-    constexpr std::int64_t least_bytes = std::int64_t(4) << 20, most_bytes = std::int64_t(64) << 20;
+    // Pieces of a fraction of a ms on the link, many times the cost of a call; several, so that most of the transfers
+    // overlap.
+    constexpr std::int64_t least_bytes = std::int64_t(4) << 20, max_bytes = std::int64_t(64) << 20;
     if (pieces.bytes_each == 0) return pieces.total;
     const std::int64_t room = std::int64_t(state.room()), all = pieces.total * pieces.bytes_each;
     std::int64_t size = pieces.total;
     if (all > room) size = room / pieces.bytes_each / (pieces.overlap ? 2 : 1);
-    if (pieces.overlap) size = std::min(size, std::clamp(all / 8, least_bytes, most_bytes) / pieces.bytes_each);
+    if (pieces.overlap) size = std::min(size, std::clamp(all / 8, least_bytes, max_bytes) / pieces.bytes_each);
     return size >= pieces.total ? pieces.total : whole_granules(size, pieces);
 }
 

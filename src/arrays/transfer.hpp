@@ -1,4 +1,4 @@
-// The ways of operands to a GPU and of results back, and work in pieces that fit.
+// Transfers of operands to a GPU and of results back, and processing in pieces that fit into the memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ template <class T>
 void download(const gpu::Stream& stream, const View<T>& to, const gpu::Buffer<T>& from, std::int64_t first,
               std::int64_t n);
 
-/// An input of which parts are wanted on the GPU: where it lies, or in a buffer for as much as a piece.
+/// An input of which parts are needed on the GPU: in place, or in a buffer of the size of a piece.
 template <class T>
 class Source {
   public:
@@ -82,10 +82,10 @@ inline std::int64_t whole_granules(std::int64_t n, const Pieces& pieces) {
     return std::max<std::int64_t>(1, n / pieces.granule) * pieces.granule;
 }
 
-/// Until nothing is under way; what goes wrong then is not told.
+/// Synchronizes; ignores errors.
 void wait_quietly(const OnGpu::State& state) noexcept;
 
-/// So many at once that they fit, and that a copy, a kernel and a copy back can overlap.
+/// The size of a piece such that pieces fit into the memory, and upload, kernel and download can overlap.
 std::int64_t piece_size(const OnGpu::State& state, const Pieces& pieces);
 
 /// Works on a range piece by piece: make(stream, most) -> Slot, the memory for a piece; start(slot, stream, first, n)

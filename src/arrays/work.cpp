@@ -1,4 +1,4 @@
-// Counts of operations and bytes, after the textbooks.
+// Operation and byte counts of each operation, by textbook formulas.
 // SPDX-License-Identifier: MIT
 #include "glint/arrays/work.hpp"
 

@@ -1,4 +1,4 @@
-// oneTBB's threads: as many as can be started, and as many as were asked for.
+// Limits oneTBB to the number of threads that was requested and that can be started.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace glint {
 
-/// How many of `wanted` threads oneTBB may have. To be asked before its first use with so many: where it cannot start one,
-/// it ends the process.
+/// How many of `wanted` threads oneTBB may use. Must be called before its first use with that many threads: oneTBB
+/// terminates the process when it cannot start one.
 inline int tbb_threads(int wanted) {
     const int threads = startable_threads(wanted);
     if (threads < wanted) {
@@ -23,10 +23,10 @@ inline int tbb_threads(int wanted) {
     return threads;
 }
 
-/// The same for what runs in the caller's arena, or in none.
+/// The same for work in the caller's arena, or outside of any.
 inline int tbb_threads() { return tbb_threads(tbb::this_task_arena::max_concurrency()); }
 
-/// Runs `work` where oneTBB's algorithms have as many threads as GLINT_THREADS says, or as the caller's arena has.
+/// Runs `work` in an arena with GLINT_THREADS threads, or in the caller's arena if there is one.
 template <class Work>
 void in_own_arena(const Work& work) {
     const int allowed = tbb::this_task_arena::max_concurrency(), wanted = environment::threads();

@@ -1,4 +1,4 @@
-// Time that passes, in seconds.
+// Elapsed time in seconds.
 // SPDX-License-Identifier: MIT
 #pragma once
 

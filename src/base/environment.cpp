@@ -1,4 +1,4 @@
-// Reads and checks the variables.
+// Reads and validates the environment variables GLINT_*.
 // SPDX-License-Identifier: MIT
 #include "glint/environment.hpp"
 
@@ -23,7 +23,7 @@ std::string value_of(const char* name) {
     return value ? value : "";
 }
 
-/// Words count in any case: True, AUTO.
+/// Keywords are case-insensitive: True, AUTO.
 std::string word_of(const char* name) {
     std::string word = value_of(name);
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -46,7 +46,7 @@ bool is_on(const char* name, bool by_default) {
     refuse(name, value_of(name), "true or false (also 1 or 0, yes or no, on or off)");
 }
 
-/// 0 where it is not set.
+/// 0 where the variable is not set.
 int number_of(const char* name, int most, const char* expected) {
     const std::string value = value_of(name);
     if (value.empty()) return 0;
@@ -65,7 +65,7 @@ std::string words(Backend backend) {
 
 std::string number_or(int number, const char* otherwise) { return number ? std::to_string(number) : otherwise; }
 
-/// The value as it was written, once it has been checked; else the default.
+/// The validated value as written; the default if it is not set.
 template <class Check>
 std::string written(const char* name, const char* otherwise, const Check& check) {
     check();

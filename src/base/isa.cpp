@@ -1,4 +1,4 @@
-// Which instruction set this process uses.
+// Selects the instruction set of this process.
 // SPDX-License-Identifier: MIT
 #include "base/isa.hpp"
 

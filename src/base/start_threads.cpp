@@ -1,4 +1,4 @@
-// Trying whether threads can be started.
+// Tests how many threads can be started.
 // SPDX-License-Identifier: MIT
 #include "base/start_threads.hpp"
 
@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-constexpr int others = 2;  // threads that a run has beside those that compute
+constexpr int others = 2;  // threads of a run that do not compute
 
 /// The number of this process' threads, and a constant.
 nlink_t thread_links() {
@@ -24,13 +24,13 @@ nlink_t thread_links() {
     return ::stat("/proc/self/task", &status) == 0 ? status.st_nlink : 0;
 }
 
-/// A thread that was joined counts for a moment more.
+/// The kernel counts a joined thread for a moment longer.
 void wait_until_gone(nlink_t links_before) {
     using namespace std::chrono_literals;
     for (int looks = 0; looks < 1000 && thread_links() > links_before; ++looks) std::this_thread::sleep_for(100us);
 }
 
-/// So many more threads, of `wanted`, run at once.
+/// Starts up to `wanted` threads; returns how many run at the same time.
 int start(int wanted) {
     const nlink_t links_before = thread_links();
     std::latch end(1);
@@ -39,7 +39,7 @@ int start(int wanted) {
         threads.reserve(std::size_t(wanted));
         while (int(threads.size()) < wanted) threads.emplace_back([&end] { end.wait(); });
     } catch (const std::system_error&) {
-        // So many, then.
+        // The limit is reached.
     }
     end.count_down();
     for (std::thread& thread : threads) thread.join();

@@ -1,4 +1,4 @@
-// Threads where the system may refuse them: `ulimit -u`, the process limit of a control group, no memory.
+// Starting threads on systems that may refuse them: `ulimit -u`, the pids limit of a cgroup, lack of memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace glint {
 
-/// How many of `wanted` threads, the caller's among them, can compute at once, with a few left for other work beside them;
-/// at least 1. Starts them to see, and remembers. Thread-safe.
+/// How many of `wanted` threads, including the caller's, can compute at once, with a few to spare for other work; at least
+/// 1. Tests it by starting threads, and caches the result. Thread-safe.
 int startable_threads(int wanted);
 
-/// Why there are no more threads, and what to do about it.
+/// The message for too few threads, with the remedy.
 std::string why_no_threads();
 
 /// Runs `work`, which must not throw, in a thread of its own. Throws Error where none can be started.

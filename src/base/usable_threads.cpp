@@ -1,4 +1,4 @@
-// How many threads the system lets this process run at once: affinity, and the quotas of control groups.
+// The number of threads that can run concurrently: CPU affinity and cgroup quotas.
 // SPDX-License-Identifier: MIT
 #include <sched.h>
 
@@ -51,9 +51,9 @@ double quota_v1(const fs::path& folder) {
     return quota >> quota_us && period >> period_us ? cpus_of(quota_us, period_us) : no_quota;
 }
 
-/// The least of a group and all above it, up to where the hierarchy is mounted. In a container the path may be the
-/// host's, of which only the mount's own folder can be seen.
-double least_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
+/// The minimum over a group and its ancestors, up to the mount point. In a container the path may be that of the host, of
+/// which only the mounted folder is visible.
+double min_quota(const fs::path& mount, const std::string& group, double (*quota)(const fs::path&)) {
     double least = quota(mount);
     if (group.find("..") != group.npos) return least;
     fs::path folder = mount;
@@ -79,10 +79,10 @@ double cpus_by_cgroups(const std::string& root) {
         const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
         if (controllers.empty())
             for (const fs::path& mount : {mounts, mounts / "unified"})
-                least = std::min(least, least_quota(mount, group, quota_v2));
+                least = std::min(least, min_quota(mount, group, quota_v2));
         if (holds(controllers, "cpu"))
             for (const fs::path& mount : {mounts / controllers, mounts / "cpu"})
-                least = std::min(least, least_quota(mount, group, quota_v1));
+                least = std::min(least, min_quota(mount, group, quota_v1));
     }
     return least;
 }

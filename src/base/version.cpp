@@ -1,4 +1,4 @@
-// The version, as the build states it.
+// The version, defined by the build system.
 // SPDX-License-Identifier: MIT
 #include "glint/version.hpp"
 

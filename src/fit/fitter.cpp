@@ -135,7 +135,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     spread(plan, info);
     info.decision = plan.decision->reason() + info.decision;
     if (stack.options.on_decision && told != plan.decision->choice) {
-        const std::lock_guard one_at_a_time(pool.telling);
+        const std::lock_guard one_at_a_time(pool.callback_mutex);
         stack.options.on_decision(info.decision + '\n' + plan.decision->table());
     }
     told = plan.decision->choice;
@@ -203,7 +203,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     const std::optional<offload::Decision>& decision = plan.decision;
     offload::DeviceRequest request = device_request(options);
     request.threads = plan.gpus, request.most = plan.most_gpus;
-    request.open_for_nothing = info.fits == 0;  // so that Backend::gpu reports a missing GPU even for an empty stack
+    request.open_without_work = info.fits == 0;  // so that Backend::gpu reports a missing GPU even for an empty stack
     request.near = uuid_of(stack.rois.gpu);
     if (decision && is_estimate(*decision))
         request.worth_waiting_s = worth_waiting_s(*decision, joint_estimate(*decision, plan.gpus).gpus_s);
@@ -233,7 +233,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     if (cpu) cpu->join(info);
     const std::lock_guard lock(mutex);
     for (const GpuPart& part : info.gpus) on_gpus_s += part.seconds;
-    if (run.waited_in_vain) advisor.in_vain();
+    if (run.wait_abandoned) advisor.wait_abandoned();
     // A run on one GPU alone without retries is a measurement of its speed.
     if (decision && info.retries == 0 && info.gpus.size() == 1 && info.cpu_fits == 0) {
         const double seconds = info.gpus.front().seconds;

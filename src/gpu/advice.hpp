@@ -1,4 +1,4 @@
-// What an error of the driver or of NVML means to a user, and what to do about it.
+// The meaning of CUDA and NVML error codes, and what to do about them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,9 +10,9 @@ struct Advice {
     const char* remedy;
 };
 
-/// Of a result of the CUDA driver; null for success and for codes that are not known.
+/// The entry for a result of the CUDA driver; null for success and for unknown codes.
 const Advice* cuda_advice(int result);
-/// Of a result of NVML; null for success and for codes that are not known.
+/// The entry for a result of NVML; null for success and for unknown codes.
 const Advice* nvml_advice(int result);
 
 }  // namespace glint::gpu

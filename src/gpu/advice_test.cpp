@@ -96,7 +96,7 @@ TEST(ExplainError, says_that_a_lost_gpu_needs_a_new_process) {
     const auto [message, suggestion] = explain_error(thrown_by<DeviceLost>(700));
     expect_in("(700)", message);
     EXPECT_EQ(message.find("restart it"), std::string::npos) << message;
-    expect_in("start the program anew", suggestion);
+    expect_in("restart the program", suggestion);
     expect_in("compute-sanitizer", suggestion);
 }
 

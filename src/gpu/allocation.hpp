@@ -1,4 +1,4 @@
-// What stands behind a Buffer: where it is, and which streams used it.
+// The implementation of Buffer: one allocation, and the streams that used it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace glint::gpu::detail {
 
-/// A stream, and how many uses of buffers it had seen with this one.
+/// A use of an allocation by a stream; `count` is the stream's running number of uses, this one included.
 struct Use {
     std::shared_ptr<StreamState> stream;
     std::uint64_t count = 0;
@@ -25,19 +25,19 @@ struct Allocation : Resource {
 
     Context context;
     const Kind kind;
-    const std::shared_ptr<StreamState> owner;  // taken and freed in its order
+    const std::shared_ptr<StreamState> owner;  // allocated and freed in the order of this stream
     std::uint64_t address = 0;
-    std::size_t bytes = 0, counted = 0;  // counted: as live
+    std::size_t bytes = 0, counted = 0;  // counted: in Counters::live
 
-    std::mutex mutex;
-    Use writer;                     // the last
-    std::vector<Use> readers;       // since then, on other streams
-    std::atomic<bool> busy{false};  // used by a GPU since the host last waited (managed memory)
+    std::mutex mutex;               // guards the uses
+    Use writer;                     // the last one
+    std::vector<Use> readers;       // since that write, on other streams
+    std::atomic<bool> busy{false};  // used by a GPU since the host last synchronized (managed memory)
 
     std::vector<std::shared_ptr<StreamState>> users() const;
 };
 
-/// Orders `stream` behind the uses so far that it must not overlap, and notes this one.
-void order(Allocation& allocation, const Stream& stream, bool write);
+/// Makes `stream` wait for the earlier uses that conflict with this one, and records this one.
+void order_use(Allocation& allocation, const Stream& stream, bool write);
 
 }  // namespace glint::gpu::detail

@@ -1,4 +1,4 @@
-// Buffers: allocation, the order of uses on several streams, and the end.
+// Buffers: allocation, ordering of uses between streams, and deallocation.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -23,13 +23,13 @@ const char* why_not_ordered(bool captured, bool other_captured) {
     return "that is being captured is used outside that capture: end the capture first";
 }
 
-/// `stream` waits, on the device, for what `past` was part of.
-void order_behind(StreamState& stream, const Use& past, const ContextState& home) {
+/// Makes `stream` wait on the device for the stream of an earlier use.
+void wait_for_use(StreamState& stream, const Use& past, const ContextState& home) {
     StreamState& other = *past.stream;
-    if (&other == &stream || other.home().released) return;  // a context waits for its streams before it goes
+    if (&other == &stream || other.home().released) return;  // released contexts have synchronized
     const std::uint64_t capture = stream.capture(), other_capture = other.capture();
     if (capture != other_capture) {
-        if (other.done >= past.count) return;  // the host has waited for it since
+        if (other.done >= past.count) return;  // the host has synchronized with that use since
         throw GpuError(cu::capture_unsupported, text(home.label(), ": a buffer that was last used on another stream ",
                                                      why_not_ordered(capture, other_capture)));
     }
@@ -39,7 +39,7 @@ void order_behind(StreamState& stream, const Use& past, const ContextState& home
 }  // namespace
 
 Allocation::Allocation(const Stream& stream, Kind of_kind)
-    : context(without_hold(stream.context().shared_state())),
+    : context(non_owning_context(stream.context().shared_state())),
       kind(of_kind),
       owner(stream.shared_state()),
       writer{owner, 0} {}
@@ -52,7 +52,7 @@ Allocation::~Allocation() {
         if (home.resources.erase({Resource::Rank::allocation, this}) == 0)
             return;  // close() was here, or it was never added
     }
-    if (address && kind != Kind::borrowed) give_back(home, {address, counted, kind, users()});
+    if (address && kind != Kind::borrowed) free_memory(home, {address, counted, kind, users()});
 }
 
 void Allocation::drop() noexcept {
@@ -60,7 +60,7 @@ void Allocation::drop() noexcept {
     if (address && kind == Kind::pooled) driver.cuMemFreeAsync(address, owner->stream);
     if (address && (kind == Kind::adopted || kind == Kind::managed)) driver.cuMemFree(address);
     address = 0;
-    busy = true;  // so that the host asks, and hears that it is gone
+    busy = true;  // makes the next host access check the context, and throw because it was released
 }
 
 std::vector<std::shared_ptr<StreamState>> Allocation::users() const {
@@ -83,8 +83,8 @@ std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes) {
                            state.home().label() +
                                ": memory cannot be allocated on a stream that is being captured: "
                                "allocate before the capture begins");
-        allocation->address = take(state, bytes);
-        allocation->writer.count = ++state.uses;  // the memory is there when the stream comes by
+        allocation->address = allocate_pooled(state, bytes);
+        allocation->writer.count = ++state.uses;  // a stream-ordered allocation is valid from here on in `stream` only
     }
     allocation->bytes = allocation->counted = bytes;
     state.home().add(Resource::Rank::allocation, allocation.get());
@@ -101,23 +101,23 @@ std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, s
     return allocation;
 }
 
-void order(Allocation& allocation, const Stream& stream, bool write) {
+void order_use(Allocation& allocation, const Stream& stream, bool write) {
     const ContextState& home = allocation.context.state();
     home.require_usable("this buffer");
     stream.state().require_usable();
     const std::lock_guard lock(allocation.mutex);
     StreamState& state = stream.state();
     std::vector<Use>& readers = allocation.readers;
-    if (allocation.writer.stream.get() == &state && readers.empty()) {  // as most often: nobody else is in it
+    if (allocation.writer.stream.get() == &state && readers.empty()) {  // the common case: used by one stream only
         allocation.writer.count = ++state.uses;
         allocation.busy = true;
         return;
     }
     const auto reader =
         std::find_if(readers.begin(), readers.end(), [&](const Use& use) { return use.stream.get() == &state; });
-    if (write || reader == readers.end()) order_behind(state, allocation.writer, home);
+    if (write || reader == readers.end()) wait_for_use(state, allocation.writer, home);
     if (write)
-        for (const Use& use : readers) order_behind(state, use, home);
+        for (const Use& use : readers) wait_for_use(state, use, home);
     const Use use{stream.shared_state(), ++state.uses};
     allocation.busy = true;
     if (write) {
@@ -133,8 +133,8 @@ void order(Allocation& allocation, const Stream& stream, bool write) {
 }
 
 std::uint64_t use(Allocation& allocation, const Stream& stream, bool write) {
-    require_reach(allocation, stream);
-    order(allocation, stream, write);
+    require_peer_access(allocation, stream);
+    order_use(allocation, stream, write);
     return allocation.address;
 }
 

@@ -1,4 +1,4 @@
-// The end of a context: what is waited for, and the order in which things go.
+// Releasing a context: what is synchronized first, and the order of destruction.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -7,10 +7,10 @@
 namespace glint::gpu::detail {
 namespace {
 
-std::mutex endings;  // while one context waits for the streams of another, that one does not end
+std::mutex close_mutex;  // no context is released while another one waits for its streams
 
-/// Streams of other GPUs may still be at work on memory that is to go.
-void wait_for_others(ContextState& home) noexcept {
+/// Streams of other contexts may still use memory that is about to be freed.
+void wait_for_other_contexts(ContextState& home) noexcept {
     std::vector<std::shared_ptr<StreamState>> users;
     {
         const std::lock_guard lock(home.mutex);
@@ -20,11 +20,11 @@ void wait_for_others(ContextState& home) noexcept {
         };
         for (const auto& [rank, resource] : home.resources)
             if (rank == Resource::Rank::allocation) add(static_cast<Allocation*>(resource)->users());
-        for (const ParkedFree& due : home.parked) add(due.users);
+        for (const DeferredFree& due : home.deferred_frees) add(due.users);
     }
-    const std::lock_guard lock(endings);
+    const std::lock_guard lock(close_mutex);
     for (const auto& user : users) {
-        if (user->home().released) continue;  // it waited for its streams before it went
+        if (user->home().released) continue;  // it synchronized its streams when it was released
         const Current current(user->home(), std::nothrow);
         home.driver->cuStreamSynchronize(user->stream);
     }
@@ -34,7 +34,7 @@ void wait_for_others(ContextState& home) noexcept {
 
 void ContextState::close() noexcept {
     if (forked()) {
-        // What was inherited is the parent's, and its threads are not here.
+        // A forked child must not touch the parent's driver state, and has none of its threads.
         released = true;
         if (staging) staging->abandon();
         return;
@@ -43,28 +43,28 @@ void ContextState::close() noexcept {
         released = true;
         return;
     }
-    // These hold streams, and the caller's callbacks whatever the caller likes: their end takes the mutex.
-    std::vector<ParkedFree> dropped;
+    // Destroyed after the mutex is released: destructors of streams, and of whatever the callbacks own, lock it.
+    std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;
     std::map<void*, std::size_t> pages;
     {
         const Current current(*this, std::nothrow);
         for (const auto& stream : all_streams()) driver->cuStreamSynchronize(stream->stream);
         wait_for_retired();
-        wait_for_others(*this);
+        wait_for_other_contexts(*this);
         staging.reset();
         {
-            const std::lock_guard ending(endings);
+            const std::lock_guard ending(close_mutex);
             released = true;
         }
         const std::lock_guard lock(mutex);
-        for (const ParkedFree& due : parked) {
+        for (const DeferredFree& due : deferred_frees) {
             if (due.kind == Kind::pooled)
                 driver->cuMemFreeAsync(due.address, due.users.front()->stream);
             else
                 driver->cuMemFree(due.address);
         }
-        dropped.swap(parked);
+        dropped.swap(deferred_frees);
         callbacks.swap(on_pressure);
         pages.swap(pinned);
         drop_resources();
@@ -110,7 +110,8 @@ void ContextState::drop_resources() noexcept {
     bool memory_freed = false;
     for (const auto& [rank, resource] : resources) {
         if (rank != Resource::Rank::allocation && !memory_freed) {
-            // The frees lie in streams, and a pool destroyed before them keeps its memory until the process ends.
+            // The frees are enqueued in streams. A pool that is destroyed before they execute keeps its memory until
+            // the process ends.
             for (const auto& [stream, weak] : streams) driver->cuStreamSynchronize(stream->stream);
             memory_freed = true;
         }

@@ -1,4 +1,4 @@
-// A context from retaining it to releasing it, and the loss of a GPU.
+// Creating contexts, their members, and the record of GPUs lost by sticky errors.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 
@@ -17,10 +17,10 @@ namespace glint::gpu {
 namespace detail {
 namespace {
 
-constexpr int most_devices = 256;
-std::array<std::atomic<cu::Result>, most_devices> lost_by;  // the sticky error of each GPU; 0: none
+constexpr int max_devices = 256;
+std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // of each GPU; 0: none
 
-std::mutex creation;  // two contexts created at once only slow each other down
+std::mutex creation;  // contexts created at the same time slow each other down
 
 int attribute(const Driver& driver, cu::Device device, int which) {
     int value = 0;
@@ -33,12 +33,12 @@ std::string with_note(const std::string& note) { return note.empty() ? "" : " ("
 void require_ordinal(const Driver& driver, int wanted) {
     int count = 0;
     check(driver.cuDeviceGetCount(&count), "cuDeviceGetCount");
-    if (wanted < 0 || wanted >= std::min(count, most_devices))
+    if (wanted < 0 || wanted >= std::min(count, max_devices))
         throw NoGpu(cu::no_device, text("GPU ", wanted, " was asked for, and this process sees ", count,
                                         ", counted from 0", with_note(visible_devices_note())));
 }
 
-/// cuCtxCreate makes the new one current, on top of the caller's, which comes back.
+/// cuCtxCreate pushes the new context on the thread's stack; popping it restores the caller's.
 cu::Result create_separate(ContextState& state) {
     const Driver& driver = *state.driver;
     const cu::Result result = driver.cuCtxCreate(&state.context, 0, state.device);
@@ -63,8 +63,8 @@ void retain(ContextState& state) {
     constexpr cu::Result device_unavailable = 46;
     if (result == device_unavailable)
         throw GpuError(result, text(state.label(),
-                                    ": its compute mode lets one process in at a time, and another is "
-                                    "there: wait until it ends: ",
+                                    ": its compute mode allows one process at a time, and another one is "
+                                    "using it: wait until it ends: ",
                                     describe(result)));
     const char* what = "no context could be made: it may be full, or hold as many contexts as it can; try again later";
     if (result == cu::out_of_memory)
@@ -93,7 +93,7 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     char text_of_name[256] = {};
     gpu::check(driver->cuDeviceGetName(text_of_name, sizeof text_of_name - 1, device), "cuDeviceGetName");
     name = text_of_name;
-    if (const std::string lost = lost_note(ordinal); !lost.empty()) throw DeviceLost(lost_by[ordinal], lost);
+    if (const std::string lost = lost_reason(ordinal); !lost.empty()) throw DeviceLost(sticky_errors[ordinal], lost);
 
     std::size_t total = 0;
     gpu::check(driver->cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
@@ -122,13 +122,13 @@ void ContextState::require_usable(const char* what) const {
     if (released)
         throw GpuError(cu::invalid_context, text(label(), ": the context of ", what,
                                                  " was released: keep its Context as long as it is used"));
-    if (const cu::Result code = lost_by[ordinal].load(std::memory_order_relaxed))
-        throw DeviceLost(code, lost_note(ordinal));
+    if (const cu::Result code = sticky_errors[ordinal].load(std::memory_order_relaxed))
+        throw DeviceLost(code, lost_reason(ordinal));
 }
 
 void ContextState::check(cu::Result result, const char* what) const {
     if (result == cu::success) return;
-    if (is_sticky(result)) lost_by[ordinal] = result;
+    if (is_sticky(result)) sticky_errors[ordinal] = result;
     fail(result, text(label(), ": ", what));
 }
 
@@ -142,7 +142,7 @@ void ContextState::add(Resource::Rank rank, Resource* resource) {
 void ContextState::remove(Resource::Rank rank, Resource* resource) noexcept {
     if (forked()) return;
     const std::lock_guard lock(mutex);
-    if (resources.erase({rank, resource}) == 0) return;  // close() was here
+    if (resources.erase({rank, resource}) == 0) return;  // close() has released it
     const Current current(*this, std::nothrow);
     resource->drop();
 }
@@ -183,32 +183,32 @@ Current::Current(const ContextState& state) : driver_(*state.driver) {
         state.check(driver_.cuCtxSetCurrent(state.context), "cuCtxSetCurrent");
         changed_ = true;
     }
-    relax();
+    use_relaxed_capture_mode();
 }
 
 Current::Current(const ContextState& state, std::nothrow_t) noexcept : driver_(*state.driver) {
     driver_.cuCtxGetCurrent(&before_);
     changed_ = before_ != state.context && driver_.cuCtxSetCurrent(state.context) == cu::success;
-    relax();
+    use_relaxed_capture_mode();
 }
 
-/// While any stream is captured in the global mode, the driver lets no thread wait, query or free, for fear that it did
-/// so unaware. glint looks at each stream itself.
-void Current::relax() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
+/// While any stream is captured in global mode, the driver refuses synchronizing, querying and freeing in all threads, as
+/// a safeguard. glint checks each stream itself, so it switches the thread to the relaxed mode.
+void Current::use_relaxed_capture_mode() noexcept { driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_); }
 
 Current::~Current() {
     driver_.cuThreadExchangeStreamCaptureMode(&capture_mode_);
     if (changed_) driver_.cuCtxSetCurrent(before_);
 }
 
-std::string lost_note(int ordinal) {
-    const cu::Result code = lost_by[ordinal];
+std::string lost_reason(int ordinal) {
+    const cu::Result code = sticky_errors[ordinal];
     if (code == cu::success) return "";
     return text("GPU ", ordinal, " was lost to this process by an earlier error, ", describe(code),
                 "; restart the process to use it again (its memory on the GPU comes back when it ends)");
 }
 
-Context without_hold(const std::shared_ptr<ContextState>& state) {
+Context non_owning_context(const std::shared_ptr<ContextState>& state) {
     Context context;
     context.state_ = state;
     return context;
@@ -219,7 +219,7 @@ Context without_hold(const std::shared_ptr<ContextState>& state) {
 namespace {
 
 std::mutex registry_mutex;
-std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> registry;  // with their holds
+std::vector<std::pair<std::weak_ptr<detail::ContextState>, std::weak_ptr<void>>> registry;  // with keep_alive_
 
 }  // namespace
 
@@ -233,14 +233,14 @@ std::uint64_t detail::managed_by_others(const ContextState& home) {
 }
 
 Context::Context(int ordinal, const ContextOptions& options) : state_(std::make_shared<detail::ContextState>()) {
-    hold_ = std::shared_ptr<void>(nullptr, [state = state_](void*) mutable {
+    keep_alive_ = std::shared_ptr<void>(nullptr, [state = state_](void*) mutable {
         state->close();
-        state.reset();  // the list of open contexts would keep this function, and so the state
+        state.reset();  // the weak_ptr in the registry keeps this deleter alive, which must not keep the state
     });
     state_->open(ordinal, options);
     const std::lock_guard lock(registry_mutex);
     std::erase_if(registry, [](const auto& entry) { return entry.second.expired(); });
-    registry.emplace_back(state_, hold_);
+    registry.emplace_back(state_, keep_alive_);
 }
 
 int Context::ordinal() const { return state_->ordinal; }
@@ -261,8 +261,8 @@ std::vector<Context> open_contexts() {
     const std::lock_guard lock(registry_mutex);
     for (const auto& [state, hold] : registry) {
         Context context;
-        context.state_ = state.lock(), context.hold_ = hold.lock();
-        if (context.hold_.use_count() > 0) contexts.push_back(std::move(context));
+        context.state_ = state.lock(), context.keep_alive_ = hold.lock();
+        if (context.keep_alive_.use_count() > 0) contexts.push_back(std::move(context));
     }
     return contexts;
 }
@@ -273,7 +273,7 @@ void synchronize_all() {
 
 void Context::trim() const {
     state_->require_usable("this Context");
-    detail::drain_parked(*state_);
+    detail::retry_deferred_frees(*state_);
     detail::trim(*state_);
 }
 
@@ -306,7 +306,8 @@ std::vector<MemoryRecord> Context::snapshot() const {
         const auto& allocation = static_cast<const detail::Allocation&>(*resource);
         if (allocation.address) records.push_back({allocation.address, allocation.bytes, allocation.kind, false});
     }
-    for (const detail::ParkedFree& due : state_->parked) records.push_back({due.address, due.bytes, due.kind, true});
+    for (const detail::DeferredFree& due : state_->deferred_frees)
+        records.push_back({due.address, due.bytes, due.kind, true});
     return records;
 }
 

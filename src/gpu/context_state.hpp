@@ -1,4 +1,4 @@
-// What stands behind a Context: the driver's handles, what lives in it, and what was counted.
+// The implementation of Context: driver handles, owned resources, and counters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,18 +22,18 @@ namespace glint::gpu::detail {
 
 struct StreamState;
 
-/// What must go before its context does, in the order of `rank`.
+/// An object that must be destroyed before its context, in the order of Rank.
 struct Resource {
     enum class Rank { allocation, event, module, stream };
     virtual ~Resource() = default;
-    /// Gives the driver's handle back. Called with the context current and its mutex held; may be called twice.
+    /// Releases the driver handle. Called with the context current and its mutex held; idempotent.
     virtual void drop() noexcept = 0;
 };
 
 using Kind = MemoryKind;
 
-/// A free that capture forbade when it was due, or that failed.
-struct ParkedFree {
+/// A free that was not possible because of a graph capture, or that failed. Retried at the next synchronization.
+struct DeferredFree {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
     Kind kind = Kind::pooled;
@@ -42,20 +42,20 @@ struct ParkedFree {
 
 struct Counters {
     std::atomic<std::uint64_t> live{0}, peak{0}, managed{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
-        early_reclaims{0}, retries{0}, trims{0};  // managed: the part of live that is not the pool's
+        early_reclaims{0}, retries{0}, trims{0};  // managed: the part of live that is not in the pool
 };
 
-/// When the pool was last given back early, and what that cost.
+/// When the pool was last trimmed early, and how long that took.
 struct ReclaimHistory {
     std::chrono::steady_clock::time_point last{};
-    double seconds = 0;  ///< of the last one
+    double seconds = 0;  ///< duration of the last one
 };
 
 struct ContextState {
-    const std::uint64_t serial = next_serial++;  // no two contexts of a process share one
+    const std::uint64_t serial = next_serial++;  // unique in the process, unlike addresses
     static inline std::atomic<std::uint64_t> next_serial{0};
 
-    // Constant from open() to close().
+    // Constant from open() to close(), except `limit`.
     const Driver* driver = nullptr;
     int ordinal = -1, multiprocessors = 0, shared_bytes_per_block = 0;
     std::string name, capability;
@@ -70,19 +70,19 @@ struct ContextState {
     std::atomic<bool> released{false};
     Counters counters;
 
-    std::mutex mutex;  // guards what follows; held while the host waits for the device only in close()
+    std::mutex mutex;  // guards what follows; only close() blocks on the device while it holds it
     std::set<std::pair<Resource::Rank, Resource*>> resources;
     std::unordered_map<StreamState*, std::weak_ptr<StreamState>> streams;
-    std::vector<cu::Stream> retired;         // destroyed by their owners; what was in them may still run
+    std::vector<cu::Stream> retired;         // of destroyed Streams, with work that may still run
     std::vector<cu::Event> spare_events[2];  // without and with timing
-    std::map<void*, std::size_t> pinned;     // page-locked by us
-    std::vector<ParkedFree> parked;
+    std::map<void*, std::size_t> pinned;     // page-locked by glint; address and size
+    std::vector<DeferredFree> deferred_frees;
     std::vector<std::function<std::uint64_t()>> on_pressure;
     ReclaimHistory reclaims;
 
     std::mutex peer_mutex;
     std::map<std::uint64_t, bool>
-        peers;  // by serial: whether another context reaches this one's memory; each was tried
+        peers;  // by serial: whether that context has verified peer access to this one's memory
 
     std::once_flag staging_once;
     std::unique_ptr<Staging> staging;
@@ -90,12 +90,12 @@ struct ContextState {
     void open(int wanted, const ContextOptions& options);
     void close() noexcept;
     void drop_resources() noexcept;
-    void drop_finished_streams() noexcept;  ///< of the retired; with the mutex held
+    void drop_finished_streams() noexcept;  ///< destroys idle retired streams; with the mutex held
     void wait_for_retired() noexcept;
 
     /// Throws when the context was released, the GPU was lost, or this is a forked child.
     void require_usable(const char* what) const;
-    /// As the free function; a sticky error is remembered for this GPU.
+    /// As gpu::check(); also records a sticky error for this GPU.
     void check(cu::Result result, const char* what) const;
     void say(const std::string& message) const {
         if (log) log(message);
@@ -103,14 +103,14 @@ struct ContextState {
     std::string label() const;  ///< "GPU 0 (NVIDIA H200)"
 
     void add(Resource::Rank rank, Resource* resource);
-    void remove(Resource::Rank rank, Resource* resource) noexcept;  ///< drops it unless close() did
+    void remove(Resource::Rank rank, Resource* resource) noexcept;  ///< drops it unless close() has
     std::vector<std::shared_ptr<StreamState>> all_streams();
 
     cu::Event take_event(bool timing);
     void return_event(cu::Event event, bool timing) noexcept;  ///< with the mutex held
 };
 
-/// Makes a context current, and the one before current again at the end of the scope.
+/// Makes a context current in this thread, and restores the previous one at the end of the scope.
 class Current {
   public:
     explicit Current(const ContextState& state);
@@ -120,18 +120,18 @@ class Current {
     Current& operator=(const Current&) = delete;
 
   private:
-    void relax() noexcept;
+    void use_relaxed_capture_mode() noexcept;
 
     const Driver& driver_;
     cu::Context before_ = nullptr;
     bool changed_ = false;
-    int capture_mode_ = cu::capture_mode_relaxed;  // the thread's own meanwhile
+    int capture_mode_ = cu::capture_mode_relaxed;  // exchanged: holds the thread's own mode meanwhile
 };
 
-/// Managed memory that this process's other contexts of the same GPU hold.
+/// Bytes of managed memory in other contexts of this process on the same GPU.
 std::uint64_t managed_by_others(const ContextState& home);
 
-/// Why this process has lost that GPU; empty when it has not.
-std::string lost_note(int ordinal);
+/// The message about the sticky error by which this process lost the GPU; empty: it has not.
+std::string lost_reason(int ordinal);
 
 }  // namespace glint::gpu::detail

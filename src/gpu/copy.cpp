@@ -1,4 +1,8 @@
-// Uploads, downloads, copies and fills: which way each goes.
+// Uploads, downloads, copies and fills, and the choice of the transfer path.
+//
+// Pinned memory is copied directly and asynchronously. Pageable memory goes through Staging, because cuMemcpyAsync on it
+// is slow and its synchronization is undocumented. Copies between GPUs use peer access where it is verified, else two
+// pinned halves on the host.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -11,11 +15,13 @@
 namespace glint::gpu::detail {
 namespace {
 
+/// The staging slots of the context, created on first use: most contexts copy from pinned memory only.
 Staging& staging_of(ContextState& home) {
     std::call_once(home.staging_once, [&] { home.staging = std::make_unique<Staging>(home); });
     return *home.staging;
 }
 
+/// Staging waits on the host, which would invalidate the capture of the caller. Throw before anything is enqueued.
 void refuse_capture(const StreamState& stream, const char* what) {
     if (stream.capturing())
         throw GpuError(cu::capture_unsupported,
@@ -23,7 +29,9 @@ void refuse_capture(const StreamState& stream, const char* what) {
                             " pageable memory cannot be captured: use Pinned memory, or do it before the capture"));
 }
 
-/// Through pinned memory, a chunk at a time: each side on a stream of its own GPU. Waits for the end.
+/// Copies through pinned host memory in chunks, double buffered: while one half is written to the target, the other is
+/// filled from the source. Each side uses a stream of its own GPU. Blocks until the copy is complete, because the
+/// halves are freed on return.
 void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
                  const Stream& in_order_of) {
     const auto on = [&](const Allocation& side) {
@@ -32,15 +40,15 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     };
     const Stream reading = on(from), writing = on(to);
     refuse_capture(in_order_of.state(), "a copy staged through");
-    order(from, reading, false);
-    order(to, writing, true);
+    order_use(from, reading, false);
+    order_use(to, writing, true);
     const std::size_t chunk = std::min(bytes, Staging::slot_bytes);
     const Pinned<std::byte> halves[2] = {Pinned<std::byte>(from.context, chunk),
                                          Pinned<std::byte>(from.context, chunk)};
     ContextState &source = from.context.state(), &target = to.context.state();
     Event filled[2] = {Event(from.context), Event(from.context)}, emptied[2] = {Event(to.context), Event(to.context)};
     const auto fetch = [&](std::size_t k) {
-        if (k >= 2) emptied[k % 2].synchronize();
+        if (k >= 2) emptied[k % 2].synchronize();  // the half is still the source of chunk k - 2
         const Current current(source);
         source.check(source.driver->cuMemcpyDtoHAsync(halves[k % 2].data(), from.address + from_offset + k * chunk,
                                                       std::min(chunk, bytes - k * chunk), reading.state().stream),
@@ -48,7 +56,7 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
         filled[k % 2].record(reading);
     };
     const auto deliver = [&](std::size_t k) {
-        filled[k % 2].synchronize();
+        filled[k % 2].synchronize();  // by the host: events cannot order streams of contexts without peer access
         const Current current(target);
         target.check(target.driver->cuMemcpyHtoDAsync(to.address + to_offset + k * chunk, halves[k % 2].data(),
                                                       std::min(chunk, bytes - k * chunk), writing.state().stream),
@@ -64,7 +72,7 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
         }
         writing.synchronize();
     } catch (...) {
-        // What is under way still uses the halves.
+        // Copies in flight still use the halves: wait before they are freed.
         for (const Stream& stream : {reading, writing}) {
             const Current current(stream.context().state(), std::nothrow);
             source.driver->cuStreamSynchronize(stream.state().stream);
@@ -73,10 +81,11 @@ void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::s
     }
 }
 
+/// Asynchronous, on `stream`, which may belong to either GPU.
 void copy_from_peer(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
                     const Stream& stream) {
-    order(from, stream, false);
-    order(to, stream, true);
+    order_use(from, stream, false);
+    order_use(to, stream, true);
     ContextState& here = stream.context().state();
     const Current current(here);
     here.check(
@@ -111,7 +120,7 @@ void download(const Stream& stream, void* to, Allocation& from, std::size_t offs
     }
     refuse_capture(stream.state(), "a download to");
     ++home.counters.host_blocks;
-    const std::uint64_t begun = stream.state().uses;
+    const std::uint64_t begun = stream.state().uses;  // these uses are done when the download returns
     staging_of(home).download(stream.state(), static_cast<std::byte*>(to), source, bytes);
     stream.state().note_done(begun);
     at_synchronization(home);
@@ -126,16 +135,17 @@ void copy(const Stream& stream, Allocation& to, std::size_t to_offset, Allocatio
     if (bytes == 0) return;
     if (&to == &from && to_offset < from_offset + bytes && from_offset < to_offset + bytes)
         throw OptionError("a copy of a part of a buffer onto itself: the two parts overlap");
-    const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // which every GPU reaches
+    const bool managed = from.kind == Kind::managed || to.kind == Kind::managed;  // accessible from every GPU
     const auto reaches = [](ContextState& one, const Allocation& memory) {
-        return memory.kind == Kind::managed || reach(one, memory.context.state()) == Reach::yes;
+        return memory.kind == Kind::managed || peer_access(one, memory.context.state()) == PeerAccess::yes;
     };
+    // Both sides must be accessible from the stream's GPU; for a peer copy also the source from the target's GPU.
     if (!reaches(here, from) || !reaches(here, to) || (!managed && !reaches(target, from)))
         return copy_staged(to, to_offset, from, from_offset, bytes, stream);
     if (!managed && source.ordinal != target.ordinal)
         return copy_from_peer(to, to_offset, from, from_offset, bytes, stream);
-    order(from, stream, false);
-    order(to, stream, true);
+    order_use(from, stream, false);
+    order_use(to, stream, true);
     const Current current(here);
     here.check(here.driver->cuMemcpyDtoDAsync(to.address + to_offset, from.address + from_offset, bytes,
                                               stream.state().stream),

@@ -23,7 +23,7 @@ struct Uuid {
     char bytes[16];
 };
 
-// Results that are told apart; every other one is an error like any other.
+// Results that are handled individually.
 constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100,
                  invalid_device = 101, invalid_context = 201, no_binary_for_gpu = 209,
                  peer_access_already_enabled = 704, peer_access_unsupported = 217, not_found = 500, not_ready = 600,

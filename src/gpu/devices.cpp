@@ -1,4 +1,4 @@
-// The inventory: NVML says what the machine has, CUDA what this process may use; their UUIDs join the two.
+// The inventory of GPUs: NVML lists those of the machine, CUDA those of this process; UUIDs match the two.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cctype>
@@ -26,7 +26,7 @@ constexpr const char* is_lost =
 
 std::string mode_name(int mode) { return mode >= 0 && mode < 4 ? compute_modes[mode] : ""; }
 
-/// The hexadecimal digits after "GPU-" or "MIG-": the part that NVML and CUDA write alike.
+/// The hexadecimal digits after "GPU-" or "MIG-", the part that NVML and CUDA format alike.
 std::string digits_of(const std::string& uuid) {
     std::string digits;
     for (std::size_t k = uuid.find('-') + 1; k < uuid.size(); ++k)
@@ -34,7 +34,7 @@ std::string digits_of(const std::string& uuid) {
     return digits;
 }
 
-/// What GPUs and instances are asked alike.
+/// The properties that GPUs and MIG instances have in common.
 Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
     Device device;
     char words[128] = {};
@@ -76,7 +76,7 @@ bool in_mig_mode(const Nvml& table, cu::NvmlDevice handle) {
     return table.nvmlDeviceGetMigMode && table.nvmlDeviceGetMigMode(handle, &now, &pending) == nvml_success && now;
 }
 
-/// False: NVML keeps some or all to itself.
+/// False: NVML does not report all instances.
 bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& board, std::vector<Device>& devices) {
     unsigned most = 0;
     if (!table.nvmlDeviceGetMaxMigDeviceCount || !table.nvmlDeviceGetMigDeviceHandleByIndex) return false;
@@ -88,7 +88,7 @@ bool list_instances(const Nvml& table, cu::NvmlDevice handle, const Device& boar
         all &= result == nvml_success || result == nvml_not_found;
         if (result != nvml_success) continue;
         Device device = describe_by_nvml(table, instance);
-        if (device.uuid.empty()) {  // it shares its place on the bus: nothing tells it from the others
+        if (device.uuid.empty()) {  // its PCI address is that of the GPU: it cannot be identified
             all = false;
             continue;
         }
@@ -124,7 +124,7 @@ void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
         cu::NvmlDevice handle = nullptr;
         const int result = table.nvmlDeviceGetHandleByIndex_v2(k, &handle);
         if (result == nvml_success) list_board(table, handle, devices);
-        if (result != nvml_gpu_is_lost) continue;  // others are not ours to see
+        if (result != nvml_gpu_is_lost) continue;  // other errors: not accessible to this process
         devices.push_back({});
         devices.back().name = text("NVML's GPU ", k);
         devices.back().why_not = is_lost;
@@ -142,7 +142,7 @@ std::string uuid_text(const cu::Uuid& uuid, bool mig) {
     return words;
 }
 
-/// What can be said of a device by CUDA alone.
+/// A device that CUDA reports; used where NVML does not list it.
 Device found_by_cuda(const Driver& table, cu::Device handle, const cu::Uuid& uuid) {
     Device device;
     char words[256] = {};
@@ -154,13 +154,13 @@ Device found_by_cuda(const Driver& table, cu::Device handle, const cu::Uuid& uui
     return device;
 }
 
-/// By UUID; where NVML gives none, by the place on the bus, which NVML writes with a longer domain.
+/// By UUID; where NVML reports none, by PCI address, which NVML formats with a longer domain.
 bool is_same(const Device& by_nvml, const Device& by_cuda) {
     if (!by_nvml.uuid.empty()) return digits_of(by_nvml.uuid) == digits_of(by_cuda.uuid);
     return !by_cuda.mig && !by_cuda.pci_bus.empty() && by_nvml.pci_bus.ends_with(by_cuda.pci_bus);
 }
 
-/// What CUDA knows without a context; NVML's values stay where it gave some.
+/// Adds what CUDA reports without a context; keeps the values that NVML has provided.
 void describe_by_cuda(const Driver& table, cu::Device handle, Device& device) {
     std::size_t total = 0;
     if (device.total_bytes == 0 && table.cuDeviceTotalMem(&total, handle) == cu::success) device.total_bytes = total;
@@ -190,11 +190,11 @@ void add_by_cuda(const Driver& table, std::vector<Device>& devices) {
         if (device->pci_bus.empty()) device->pci_bus = found.pci_bus;
         device->ordinal = ordinal;
         describe_by_cuda(table, handle, *device);
-        if (const std::string lost = detail::lost_note(ordinal); !lost.empty()) device->why_not = lost;
+        if (const std::string lost = detail::lost_reason(ordinal); !lost.empty()) device->why_not = lost;
     }
 }
 
-/// Another process that is the only one allowed here; MPS lets others in through its own.
+/// The other process that occupies a GPU in exclusive mode; null: none. An MPS server does not count: it serves others.
 const DeviceProcess* only_process(const Device& device) {
     if (device.compute_mode != "exclusive-process" || device.processes.empty()) return nullptr;
     if (context_is_there(device.ordinal)) return nullptr;
@@ -220,12 +220,12 @@ void say_why_not(const Driver& table, Device& device) {
         device.why_not = note.empty() ? "CUDA does not show it to this process" : "not among " + note;
     else if (const DeviceProcess* other = only_process(device)) {
         device.occupied = true;
-        device.why_not = text("its compute mode \"exclusive-process\" lets one process in at a time, and process ",
-                              other->pid, " is there: wait until it ends");
+        device.why_not = text("its compute mode \"exclusive-process\" allows one process at a time, and process ",
+                              other->pid, " is using it: wait until it ends");
     }
 }
 
-/// NVML's, or that of the loaded kernel module, or only that there is one.
+/// From NVML, else from the kernel module, else "unknown".
 std::string driver_version(const Nvml& management, bool driver_found) {
     char words[96] = {};
     if (management.why.empty() && management.nvmlSystemGetDriverVersion(words, sizeof words - 1) == nvml_success)
@@ -256,7 +256,7 @@ Inventory inventory() {
     else
         for (const Device& device : found.devices) {
             const std::string words = device.name + ": " + device.why_not;
-            if (found.why_none.find(words) == std::string::npos)  // eight GPUs are often alike
+            if (found.why_none.find(words) == std::string::npos)  // several identical GPUs: say it once
                 found.why_none += (found.why_none.empty() ? "" : "; ") + words;
         }
     return found;

@@ -1,4 +1,4 @@
-// Finds libcuda.so.1 and each of its functions, and says why it cannot be used.
+// Loads libcuda.so.1 and its functions, and explains why it cannot be used.
 // SPDX-License-Identifier: MIT
 #include "gpu/driver.hpp"
 
@@ -27,11 +27,11 @@ using GetProcAddressV1 = cu::Result (*)(const char*, void**, int, unsigned long 
 using GetProcAddressV2 = cu::Result (*)(const char*, void**, int, unsigned long long, int*);
 
 std::atomic<bool> started{false}, in_forked_child{false};
-std::array<std::atomic<int>, 256> separate_contexts{};  // of ours, by ordinal
+std::array<std::atomic<int>, 256> separate_contexts{};  // of glint, by ordinal
 
 std::string cuda_text(int version) { return text(version / 1000, ".", version % 1000 / 10); }
 
-/// A driver that lacks a function answers "success" and a null pointer.
+/// A driver that lacks a function returns success and a null pointer.
 struct Finder {
     GetProcAddressV1 v1;
     GetProcAddressV2 v2;
@@ -44,7 +44,7 @@ struct Finder {
     }
 };
 
-/// Asked directly too, because a driver too old for cuGetProcAddress has this one.
+/// By dlsym() too, because a driver too old for cuGetProcAddress has this function.
 int version_of(void* library, const Finder& find) {
     void* function = dlsym(library, "cuDriverGetVersion");
     if (!function && (find.v1 || find.v2)) function = find("cuDriverGetVersion", 2020);
@@ -102,8 +102,8 @@ std::string read_switch() {
 
 Driver load() {
     Driver driver;
-    if (driver.why = why_switched_off(); !driver.why.empty()) return driver;
-    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads would fall into a hole
+    if (driver.why = why_disabled(); !driver.why.empty()) return driver;
+    void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: its threads run on
     if (!library) {
         const char* error = dlerror();
         driver.why = text("no NVIDIA driver (", error ? error : "libcuda.so.1 not found",
@@ -135,7 +135,7 @@ constexpr const char* fork_message =
 
 }  // namespace
 
-const std::string& why_switched_off() {
+const std::string& why_disabled() {
     static const std::string why = read_switch();
     return why;
 }
@@ -154,7 +154,7 @@ const Driver& driver() {
 const Driver& usable_driver() {
     if (forked()) throw GpuError(cu::not_initialized, fork_message);
     const Driver& found = loaded();
-    if (!why_switched_off().empty()) environment::gpu_enabled();  // throws for a value that will not do
+    if (!why_disabled().empty()) environment::gpu_enabled();  // throws for an invalid value
     if (!found.why.empty()) throw NoGpu(cu::no_device, found.why);
     return found;
 }

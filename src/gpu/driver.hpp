@@ -1,4 +1,4 @@
-// The CUDA driver as a table of functions, found at run time: the same program runs where there is none.
+// The CUDA driver as a table of functions, loaded at run time, so that the program also runs without a driver.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,22 +16,22 @@ struct Driver {
     std::string why;  // why it cannot be used, with the remedy; empty when it can
 };
 
-/// Why this process shall see no GPU, with the remedy: GLINT_GPU_ENABLED; empty: it may. Looked up once, at the first
-/// call, so that nothing changes under what is open.
-const std::string& why_switched_off();
+/// Why GLINT_GPU_ENABLED forbids this process to use GPUs, with the remedy; empty: it does not. Read once, at the first
+/// call, so that the answer does not change while contexts are open.
+const std::string& why_disabled();
 
-/// The driver, loaded and initialized at the first call. Never throws for lack of one: look at `why`, which a forked
-/// child finds set when its parent had started the driver.
+/// The driver, loaded and initialized at the first call. Does not throw where there is none: check `why`, which is also
+/// set in a forked child of a process that had initialized the driver.
 const Driver& driver();
-/// The driver, or NoGpu. In a forked child of a process that had started it: GpuError.
+/// The driver. Throws NoGpu where it cannot be used, GpuError in a forked child.
 const Driver& usable_driver();
 
-/// True in a child of a process that had started the driver. What it inherited must not be touched, nor freed.
+/// True in a forked child of a process that had initialized the driver. Inherited handles must not be used or freed.
 bool forked();
 
-/// Whether this process has a context on the GPU: the primary one, whichever library made it, or a separate one of ours.
+/// Whether this process has a context on the GPU: the primary one, created by any library, or a separate one of glint.
 bool context_is_there(int ordinal);
-/// One more, or one less, that context_is_there() knows of.
+/// Adds `change` to the number of separate contexts that context_is_there() counts.
 void note_separate_context(int ordinal, int change) noexcept;
 
 /// CUDA_VISIBLE_DEVICES, quoted, when it is set; else empty.
@@ -39,9 +39,9 @@ std::string visible_devices_note();
 
 /// "CUDA_ERROR_ILLEGAL_ADDRESS (700): a kernel touched memory that is not its own"
 std::string describe(cu::Result result);
-/// After such an error every call fails until the process ends.
+/// Whether every later call on the GPU fails too, until the process ends.
 bool is_sticky(cu::Result result);
-/// Throws what `result` of `what` means, with a remedy: DeviceLost, OutOfMemory or GpuError; nothing on success.
+/// Throws DeviceLost, OutOfMemory or GpuError, with a remedy, unless `result` is success. `what` names the call.
 void check(cu::Result result, const char* what);
 [[noreturn]] void fail(cu::Result result, const std::string& what);
 

@@ -1,4 +1,4 @@
-// Puts what an exception knows into words: the tables of codes, and the numbers it carries.
+// Explains exceptions, from the tables of codes and the amounts that they carry.
 // SPDX-License-Identifier: MIT
 #include <new>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* look = "see what `glint doctor` finds";
 
-/// Messages of failed calls end with the table's remedy, which has a place of its own here.
+/// Messages of failed calls end with the remedy, which FriendlyError has in a field of its own.
 std::string without_remedy(const GpuError& error) {
     const std::string words = error.what();
     const Advice* advice = cuda_advice(error.code);
@@ -27,10 +27,11 @@ std::string remedy_of(int code) {
 }
 
 std::string suggestion(const LeaseTimeout& error) {
-    return text(bytes_text(error.required_bytes), " were needed on one GPU, context included, and at most ",
-                bytes_text(error.available_bytes),
-                " were free: `glint top` shows who has the rest; wait longer (--gpu-timeout), ask for less "
-                "(--gpu-memory), or let the CPU do it (--backend cpu)");
+    return text(
+        bytes_text(error.required_bytes), " were needed on one GPU, context included, and at most ",
+        bytes_text(error.available_bytes),
+        " were free: `glint top` shows which processes hold the rest; wait longer (--gpu-timeout), ask for less "
+        "(--gpu-memory), or let the CPU do it (--backend cpu)");
 }
 
 std::string suggestion(const OutOfMemory& error) {
@@ -41,20 +42,20 @@ std::string suggestion(const OutOfMemory& error) {
                     "lease), or work on less at once; waiting for others does not help");
     const std::string free = error.free_bytes ? text(", ", bytes_text(error.free_bytes), " were free") : "";
     return text(asked, error.asked_bytes ? " were asked for" : " was asked for", free,
-                ": work on less at once, wait for those whom `glint top` shows, or take another GPU");
+                ": work on less at once, wait for the processes that `glint top` shows, or take another GPU");
 }
 
 std::string suggestion(const NoGpu&) {
-    if (!why_switched_off().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
+    if (!why_disabled().empty()) return "unset GLINT_GPU_ENABLED, or go on with the CPU (--backend cpu)";
     return "`glint doctor` says what is wrong and `glint doctor --guide` what to install; meanwhile the CPU does the "
            "same work (--backend cpu)";
 }
 
 std::string suggestion(const DeviceLost& error) {
-    return text("start the program anew, for this process cannot use that GPU again; ", remedy_of(error.code));
+    return text("restart the program, since this process cannot use that GPU again; ", remedy_of(error.code));
 }
 
-/// Of those that no GPU is to blame for.
+/// For exceptions that have nothing to do with GPUs.
 std::string general_suggestion(const std::exception& error) {
     if (dynamic_cast<const OptionError*>(&error)) return "correct what the message names, and call again";
     if (dynamic_cast<const InputError*>(&error)) return "give another input, or mend this one";

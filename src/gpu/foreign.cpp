@@ -1,4 +1,4 @@
-// Memory of other libraries on a GPU.
+// Downloads of other libraries' device memory, and synchronization with the default stream.
 // SPDX-License-Identifier: MIT
 #include "gpu/foreign.hpp"
 
@@ -10,22 +10,22 @@
 namespace glint::gpu {
 namespace {
 
-/// The GPU's primary context, current while this lives.
-class Primary {
+/// Retains the GPU's primary context and makes it current for the scope.
+class PrimaryContextScope {
   public:
-    explicit Primary(int ordinal) : driver_(usable_driver()) {
+    explicit PrimaryContextScope(int ordinal) : driver_(usable_driver()) {
         check(driver_.cuDeviceGet(&device_, ordinal), "cuDeviceGet");
         cu::Context primary = nullptr;
         check(driver_.cuDevicePrimaryCtxRetain(&primary, device_), "cuDevicePrimaryCtxRetain");
         driver_.cuCtxGetCurrent(&before_);
         driver_.cuCtxSetCurrent(primary);
     }
-    ~Primary() {
+    ~PrimaryContextScope() {
         driver_.cuCtxSetCurrent(before_);
         driver_.cuDevicePrimaryCtxRelease(device_);
     }
-    Primary(const Primary&) = delete;
-    Primary& operator=(const Primary&) = delete;
+    PrimaryContextScope(const PrimaryContextScope&) = delete;
+    PrimaryContextScope& operator=(const PrimaryContextScope&) = delete;
 
   private:
     const Driver& driver_;
@@ -33,7 +33,7 @@ class Primary {
     cu::Context before_ = nullptr;
 };
 
-bool has_primary(int ordinal) {
+bool primary_context_is_active(int ordinal) {
     const Driver& driver = usable_driver();
     cu::Device device = 0;
     unsigned flags = 0;
@@ -46,19 +46,19 @@ bool has_primary(int ordinal) {
 }  // namespace
 
 void wait_for_default_stream(int ordinal) {
-    if (!has_primary(ordinal)) return;
-    const Primary current(ordinal);
+    if (!primary_context_is_active(ordinal)) return;
+    const PrimaryContextScope current(ordinal);
     const auto legacy = reinterpret_cast<cu::Stream>(std::uintptr_t(1));
     check(usable_driver().cuStreamSynchronize(legacy), "waiting for the default stream");
 }
 
 void download_foreign(int ordinal, std::uint64_t from, void* to, std::size_t bytes) {
-    // Addresses are those of the process: any context of the GPU will do.
+    // Unified addressing: any context of the GPU can read the address. Do not create a primary context for this alone.
     std::vector<Context> ours;
-    if (!has_primary(ordinal))
+    if (!primary_context_is_active(ordinal))
         for (const Context& context : open_contexts())
             if (context.ordinal() == ordinal && ours.empty()) ours.push_back(context);
-    std::optional<Primary> primary;
+    std::optional<PrimaryContextScope> primary;
     std::optional<detail::Current> current;
     if (ours.empty())
         primary.emplace(ordinal);

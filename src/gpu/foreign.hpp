@@ -1,4 +1,4 @@
-// Memory of other libraries on a GPU, in whichever context of this process it was made.
+// Access to device memory that other libraries of this process allocated, in any context.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace glint::gpu {
 
-/// Copies to the host, and waits until that is done. Throws GpuError.
+/// Copies device memory to the host; blocks until it is done. Throws GpuError.
 void download_foreign(int ordinal, std::uint64_t from, void* to, std::size_t bytes);
 
-/// Waits for what was put into the default stream of the GPU's primary context, which other libraries' runtimes use.
+/// Blocks until the default stream of the GPU's primary context is idle; the CUDA runtime of other libraries uses it.
 void wait_for_default_stream(int ordinal);
 
 }  // namespace glint::gpu

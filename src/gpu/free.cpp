@@ -1,4 +1,4 @@
-// Giving memory back: in stream order, or when the host has waited; later, where that is not possible now.
+// Freeing device memory: in stream order, or after synchronizing; deferred where a graph capture forbids both.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace glint::gpu::detail {
 namespace {
 
-void free_in_order(ContextState& home, const ParkedFree& due) {
+void free_in_stream_order(ContextState& home, const DeferredFree& due) {
     StreamState& on = *due.users.front();
     for (std::size_t k = 1; k < due.users.size(); ++k)
         if (!due.users[k]->home().released) on.wait_for(*due.users[k]);
@@ -15,7 +15,7 @@ void free_in_order(ContextState& home, const ParkedFree& due) {
     home.check(home.driver->cuMemFreeAsync(due.address, on.stream), "cuMemFreeAsync");
 }
 
-void free_waiting(ContextState& home, const ParkedFree& due) {
+void free_synchronously(ContextState& home, const DeferredFree& due) {
     for (const auto& user : due.users) {
         if (user->home().released) continue;
         const Current current(user->home());
@@ -25,8 +25,9 @@ void free_waiting(ContextState& home, const ParkedFree& due) {
     home.check(home.driver->cuMemFree(due.address), "cuMemFree");
 }
 
-/// A free in stream order must not get into somebody's graph; one that waits would spoil any capture.
-bool capture_forbids(ContextState& home, const ParkedFree& due) {
+/// A stream-ordered free must not be captured into a graph of the caller, and one that synchronizes would invalidate any
+/// capture.
+bool capture_forbids_free(ContextState& home, const DeferredFree& due) {
     const auto captured = [](const auto& stream) { return !stream->home().released && stream->capturing(); };
     if (std::any_of(due.users.begin(), due.users.end(), captured)) return true;
     if (due.kind == Kind::pooled) return false;
@@ -34,31 +35,31 @@ bool capture_forbids(ContextState& home, const ParkedFree& due) {
     return std::any_of(streams.begin(), streams.end(), captured);
 }
 
-void free_or_park(ContextState& home, ParkedFree due) noexcept {
+void free_or_defer(ContextState& home, DeferredFree due) noexcept {
     try {
-        if (!capture_forbids(home, due))
-            return due.kind == Kind::pooled ? free_in_order(home, due) : free_waiting(home, due);
+        if (!capture_forbids_free(home, due))
+            return due.kind == Kind::pooled ? free_in_stream_order(home, due) : free_synchronously(home, due);
     } catch (const std::exception&) {
-        // The GPU is lost, or will be, which the next call shows; else a later attempt, or closing, frees it.
+        // Errors of a lost GPU are thrown by the next call. Otherwise a later attempt, or close(), frees the memory.
     }
     const std::lock_guard lock(home.mutex);
-    home.parked.push_back(std::move(due));
+    home.deferred_frees.push_back(std::move(due));
 }
 
 }  // namespace
 
-void give_back(ContextState& home, ParkedFree due) noexcept {
+void free_memory(ContextState& home, DeferredFree due) noexcept {
     uncount_live(home, due.bytes, due.kind);
-    free_or_park(home, std::move(due));
+    free_or_defer(home, std::move(due));
 }
 
-void drain_parked(ContextState& home) noexcept {
-    std::vector<ParkedFree> due;
+void retry_deferred_frees(ContextState& home) noexcept {
+    std::vector<DeferredFree> due;
     {
         const std::lock_guard lock(home.mutex);
-        due.swap(home.parked);
+        due.swap(home.deferred_frees);
     }
-    for (ParkedFree& one : due) free_or_park(home, std::move(one));
+    for (DeferredFree& one : due) free_or_defer(home, std::move(one));
 }
 
 }  // namespace glint::gpu::detail

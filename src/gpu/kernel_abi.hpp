@@ -1,5 +1,5 @@
-// How a kernel is declared, so that one .cu compiles twice: nvcc makes the GPU's code of it, and the host's compiler
-// makes the library that the simulated GPU server (tests/simgpu) runs.
+// The declaration of kernels such that one .cu file compiles twice: by nvcc to device code, and by the host compiler to
+// the library that the simulated GPU server (tests/simgpu) runs.
 //
 // A kernel is a struct of static functions, every parameter but the first one passed to cuLaunchKernel:
 //
@@ -31,13 +31,13 @@
 
 namespace glint::gpu {
 
-/// Which thread this is. Blocks and grids have one dimension.
+/// The index of the current thread. Blocks and grids are one-dimensional.
 struct Index {
     unsigned block, thread, block_dim, grid_dim;
     GLINT_DEVICE unsigned global() const { return block * block_dim + thread; }
 };
 
-/// The block's shared memory, as large as the launch asked for, aligned to 16 bytes; holds garbage at first.
+/// The block's dynamic shared memory, of the size given at the launch, aligned to 16 bytes, uninitialised.
 struct Scratch {
     void* memory;
     template <class T>
@@ -51,7 +51,7 @@ namespace detail {
 template <class...>
 struct Types {};
 
-/// The parameters of a kernel, read off its compute().
+/// The parameters of a kernel, deduced from its compute().
 template <class Function>
 struct Signature;
 template <class... P>

@@ -15,7 +15,7 @@ struct TypeAt<0, Types<First, Rest...>> {
 template <class Kernel, int n>
 using Parameter = typename TypeAt<n, typename SignatureOf<Kernel>::Parameters>::type;
 
-/// Blocks that a multiprocessor shall hold, if the kernel says so: fewer leave each thread more registers.
+/// Minimum of resident blocks per multiprocessor, if the kernel defines it: fewer leave more registers per thread.
 template <class Kernel>
 constexpr unsigned min_blocks = [] {
     if constexpr (requires { Kernel::min_blocks; })
@@ -41,7 +41,7 @@ __device__ __forceinline__ void run_thread(P... parameters) {
 
 }  // namespace glint::gpu::detail
 
-// A __global__ function with C linkage cannot be a template, so its parameters are counted out: "T0 p0, T1 p1, ...".
+// A __global__ function with C linkage cannot be a template, so its parameters are listed by macros: "T0 p0, T1 p1, ...".
 #define GLINT_PARAMETER(kernel, n) ::glint::gpu::detail::Parameter<kernel, n> p##n
 #define GLINT_PARAMETERS_1(k) GLINT_PARAMETER(k, 0)
 #define GLINT_PARAMETERS_2(k) GLINT_PARAMETERS_1(k), GLINT_PARAMETER(k, 1)

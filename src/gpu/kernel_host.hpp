@@ -1,5 +1,5 @@
-// GLINT_KERNEL under the host's compiler: a descriptor, exported as simgpu_kernel_NAME, with which the simulated driver
-// checks a launch and runs it block by block.
+// GLINT_KERNEL under the host compiler: a descriptor exported as simgpu_kernel_NAME, by which the simulated driver checks
+// a launch and runs it block by block.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Bytes with their unit, or percent of the GPU.
+// Parsing and combining memory limits.
 // SPDX-License-Identifier: MIT
 #include "gpu/limit.hpp"
 

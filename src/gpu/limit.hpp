@@ -6,7 +6,7 @@
 
 namespace glint::gpu {
 
-/// The one that holds when both are given: a program may keep to less than its user allows, never take more. 0: none.
+/// The smaller of two limits, where 0 means none: a program may use less than its user allows, never more.
 std::uint64_t smaller_limit(std::uint64_t one, std::uint64_t other);
 
 }  // namespace glint::gpu

@@ -39,7 +39,7 @@ TEST_F(GpuLost, DISABLED_in_a_child_by_an_illegal_address) {
 TEST_F(GpuLost, DISABLED_in_a_child_never_by_a_full_device) {
     const Context context(0, {.limit_bytes = 64 * mib});
     const Stream stream(context);
-    EXPECT_NO_THROW(Buffer<unsigned>(stream, 1000)) << "the ladder tries again";
+    EXPECT_NO_THROW(Buffer<unsigned>(stream, 1000)) << "the fallbacks try again";
     EXPECT_EQ(context.statistics().retries, 2u);
 }
 

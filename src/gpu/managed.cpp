@@ -1,4 +1,4 @@
-// Unified memory: an Allocation whose pages the driver moves.
+// Managed (unified) memory: an Allocation whose pages the driver migrates.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/managed.hpp"
 
@@ -9,7 +9,7 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// Some devices forbid the host to touch managed memory while anything runs on them.
+/// Devices without concurrent managed access forbid host access while any kernel runs, not only those of `user`.
 void wait_for(StreamState& user) {
     user.synchronize();
     if (user.home().concurrent_managed) return;
@@ -24,7 +24,7 @@ std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t
     ContextState& home = context.state();
     for (const auto& other : home.all_streams()) other->refuse_capture("allocating managed memory");
     auto allocation = std::make_shared<Allocation>(stream, Kind::managed);
-    if (bytes > 0) allocation->address = take_managed(home, bytes);
+    if (bytes > 0) allocation->address = allocate_managed_memory(home, bytes);
     allocation->bytes = allocation->counted = bytes;
     home.add(Resource::Rank::allocation, allocation.get());
     ++home.counters.allocations;
@@ -49,7 +49,7 @@ void prefetch(Allocation& allocation, const Stream& stream, bool to_host) {
     ContextState& home = stream.context().state();
     stream.state().require_usable();
     stream.state().refuse_capture("a prefetch");
-    order(allocation, stream, false);
+    order_use(allocation, stream, false);
     if (!home.concurrent_managed || !home.driver->cuMemPrefetchAsync || allocation.bytes == 0) return;
     const Current current(home);
     const cu::Location there =

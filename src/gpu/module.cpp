@@ -1,4 +1,4 @@
-// Machine code: loading it, its kernels, launching them.
+// Modules: loading machine code, looking up kernels, launching them.
 // SPDX-License-Identifier: MIT
 #include "gpu/stream_state.hpp"
 #include "gpu/text.hpp"
@@ -7,7 +7,7 @@ namespace glint::gpu {
 namespace detail {
 
 struct ModuleState : Resource {
-    explicit ModuleState(const Context& of) : context(without_hold(of.shared_state())) {
+    explicit ModuleState(const Context& of) : context(non_owning_context(of.shared_state())) {
         context.state().require_usable("a Module");
     }
     ~ModuleState() override { context.state().remove(Resource::Rank::module, this); }

@@ -1,4 +1,4 @@
-// Knows MPS by its pipe and by its server's name.
+// Detects MPS by its pipe directory and by the name of its server process.
 // SPDX-License-Identifier: MIT
 #include "gpu/mps.hpp"
 
@@ -10,7 +10,7 @@
 
 namespace glint::gpu {
 
-/// It leaves its pipe where a client looks for it.
+/// The server creates its pipe directory where clients look for it.
 bool mps_may_run() {
     const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
     struct stat status {};
@@ -19,7 +19,7 @@ bool mps_may_run() {
 
 bool is_mps_server(unsigned pid) {
     const auto info = process_info(pid);
-    return info && info->name.starts_with("nvidia-cuda-mps");  // the kernel keeps 15 letters
+    return info && info->name.starts_with("nvidia-cuda-mps");  // the kernel truncates names to 15 characters
 }
 
 }  // namespace glint::gpu

@@ -1,10 +1,10 @@
-// NVIDIA's MPS: one server process has the GPU, and others go through it.
+// NVIDIA MPS (Multi-Process Service): one server process holds the context, and client processes share it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 namespace glint::gpu {
 
-/// Whether a server may run on this machine at all, as far as this process can see.
+/// Whether an MPS server may be running. False saves looking at each process.
 bool mps_may_run();
 bool is_mps_server(unsigned pid);
 

@@ -1,4 +1,4 @@
-// Finds libnvidia-ml.so.1 and its functions.
+// Loads libnvidia-ml.so.1 and its functions.
 // SPDX-License-Identifier: MIT
 #include "gpu/nvml.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 Nvml load() {
     Nvml table;
-    if (table.why = why_switched_off(); !table.why.empty()) return table;
+    if (table.why = why_disabled(); !table.why.empty()) return table;
     void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char* error = dlerror();
@@ -50,7 +50,7 @@ std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, c
         unsigned count = unsigned(found.size());
         const int result = table.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, found.data());
         if (result != nvml_success && result != nvml_insufficient_size) return {};
-        found.resize(result == nvml_success ? count : count + at_first);  // others may start meanwhile
+        found.resize(result == nvml_success ? count : count + at_first);  // more processes may start meanwhile
         if (result != nvml_success) continue;
         std::vector<DeviceProcess> processes;
         for (const cu::NvmlProcess& process : found)

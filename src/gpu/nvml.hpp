@@ -1,4 +1,4 @@
-// NVML, the library behind nvidia-smi, as a table of functions: what GPUs there are, without a context on any.
+// NVML, the library behind nvidia-smi, as a table of functions. It needs no context on a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,8 +23,8 @@ struct Nvml {
 /// NVML, loaded and initialized at the first call (14 ms). Never throws.
 const Nvml& nvml();
 
-/// The processes with a context on a device; none where NVML hides them (a container), nothing where it cannot tell.
-/// Their memory is 0 where NVML does not know it.
+/// The processes with a context on a device: an empty list where NVML hides them (in a container), nullopt where the
+/// query fails. Their memory is 0 where NVML does not know it.
 std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device);
 
 }  // namespace glint::gpu

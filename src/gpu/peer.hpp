@@ -1,4 +1,4 @@
-// Which GPUs reach each other's memory; each pair is tried with a real copy before it is trusted.
+// Peer access between GPUs, verified by a real copy for each pair of contexts.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace glint::gpu::detail {
 
-enum class Reach { no, yes, untried };
+enum class PeerAccess { no, yes, untested };
 
-/// Whether `from`'s GPU reaches the memory of `home`. Enabled and tried at the first call, which takes some ms; untried
-/// as long as there is no room to try. Throws DeviceLost.
-Reach reach(ContextState& from, ContextState& home);
+/// Whether the GPU of `from` can access the memory of `home`. The first call enables and tests it, which takes some ms;
+/// `untested` as long as there is no memory for the test. Throws DeviceLost.
+PeerAccess peer_access(ContextState& from, ContextState& home);
 
-/// Throws a GpuError that names both GPUs, or OutOfMemory where it could not be tried, when a kernel on `stream` cannot
-/// reach the memory.
-void require_reach(const Allocation& allocation, const Stream& stream);
+/// Throws where a kernel on `stream` cannot access the memory: a GpuError that names both GPUs, or OutOfMemory where
+/// access could not be tested.
+void require_peer_access(const Allocation& allocation, const Stream& stream);
 
 }  // namespace glint::gpu::detail

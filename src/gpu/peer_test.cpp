@@ -28,7 +28,7 @@ struct GpuPeers : OneGpuTest {
 
 }  // namespace
 
-TEST_F(GpuPeers, copies_between_gpus_arrive_and_strangers_are_named) {
+TEST_F(GpuPeers, copies_between_gpus_arrive_and_unreachable_ones_are_named) {
     const Context second(1, {.limit_bytes = 512 * mib});
     const Stream there(second);
     const std::size_t n = 6000000;  // several chunks, where it is staged

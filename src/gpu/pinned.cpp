@@ -1,5 +1,5 @@
-// Our own pages, registered with the driver. Memory from cuMemHostAlloc would vanish with the context, under the feet
-// of a host that still reads it.
+// Page-locked host memory: mmap()ed pages registered with the driver. Memory from cuMemHostAlloc would be unmapped with
+// the context, while host code may still read it.
 // SPDX-License-Identifier: MIT
 #include "gpu/pinned.hpp"
 
@@ -36,12 +36,12 @@ void* pin(ContextState& home, std::size_t bytes) {
     if (memory == MAP_FAILED)
         throw OutOfMemory(cu::out_of_memory, "the host has no room for " + bytes_text(bytes) + " of pinned memory",
                           bytes);
-    // A child that wrote to these pages would leave the device with a copy of them.
+    // After fork(), copy-on-write could leave the parent with new pages and the device with the old ones.
     madvise(memory, size, MADV_DONTFORK);
     madvise(memory, size, MADV_HUGEPAGE);
     const Current current(home);
     const cu::Result result = home.driver->cuMemHostRegister(memory, size, cu::host_portable);
-    if (result == cu::not_supported) return memory;  // slower copies, nothing else
+    if (result == cu::not_supported) return memory;  // stays pageable: copies are slower, but correct
     if (result != cu::success) munmap(memory, size);
     home.check(result, text("page-locking ", bytes_text(bytes), " of host memory").c_str());
     home.counters.pinned += size;
@@ -56,16 +56,16 @@ void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept {
     bool ours = false;
     {
         const std::lock_guard lock(home.mutex);
-        ours = home.pinned.erase(memory) != 0;  // else close() was here
+        ours = home.pinned.erase(memory) != 0;  // else close() has unregistered it
     }
     if (ours) {
         const Current current(home, std::nothrow);
         home.driver->cuMemHostUnregister(memory);  // waits for the device
         home.counters.pinned -= size;
     }
-    // For a lost GPU the driver still has these pages: what was mapped here later could not be page-locked for another
-    // one.
-    if (lost_note(home.ordinal).empty()) munmap(memory, size);
+    // The driver keeps the pages of a lost GPU registered. If they were unmapped, a later mapping at this address could
+    // not be page-locked for another GPU.
+    if (lost_reason(home.ordinal).empty()) munmap(memory, size);
 }
 
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes) {

@@ -8,11 +8,12 @@
 
 namespace glint::gpu::detail {
 
-/// Whole pages of our own, page-locked where the system allows; when the context goes they become ordinary memory.
+/// Allocates whole pages and page-locks them, where the system supports that. They become ordinary memory when the
+/// context is released. Throws OutOfMemory or GpuError.
 void* pin(ContextState& home, std::size_t bytes);
 void unpin(ContextState& home, void* memory, std::size_t bytes) noexcept;
 
-/// Whether the device may copy from or to all of it without the driver's help, whoever page-locked it.
+/// Whether the range is page-locked, by glint or by another library, so that the device can copy it directly.
 bool is_pinned(const ContextState& home, const void* memory, std::size_t bytes);
 
 }  // namespace glint::gpu::detail

@@ -1,4 +1,8 @@
-// Taking memory: the limit, and the ladder of what is tried before an allocation fails.
+// Allocation of device memory under the limit, and the fallbacks before an allocation fails.
+//
+// The context's CUDA pool (cudaMallocAsync's mechanism) serves Buffers in stream order and enforces the limit for them by
+// its max_size. Managed memory comes from the driver directly, so glint enforces the limit over the sum of both with
+// atomic counters (Counters::live), which are reserved before and rolled back after a failed allocation.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 
@@ -11,12 +15,13 @@ namespace {
 
 std::uint64_t pool_bytes(ContextState& home, int which) {
     std::uint64_t bytes = 0;
-    if (home.released || forked() || !home.pool || !lost_note(home.ordinal).empty()) return 0;
+    if (home.released || forked() || !home.pool || !lost_reason(home.ordinal).empty()) return 0;
     const Current current(home);
     home.check(home.driver->cuMemPoolGetAttribute(home.pool, which, &bytes), "cuMemPoolGetAttribute");
     return bytes;
 }
 
+/// Reserves `bytes` in the counters; false: the limit would be exceeded. Lock-free, since any thread may allocate.
 bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     std::uint64_t live = home.counters.live;
     do {
@@ -29,16 +34,17 @@ bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     return true;
 }
 
-/// The pool keeps to the limit by itself; managed memory is not the pool's, and the two must not exceed it together.
-bool room_beside(ContextState& home, std::size_t pooled, std::uint64_t managed) {
+/// Whether pooled and managed memory together stay within the limit. The pool may hold unused memory beyond its live
+/// buffers, so it is trimmed where that memory is in the way.
+bool fits_under_limit(ContextState& home, std::size_t pooled, std::uint64_t managed) {
     if (std::max(reserved_bytes(home), used_bytes(home) + pooled) + managed > home.limit) trim(home);
     return used_bytes(home) + pooled + managed <= home.limit;
 }
 
-/// Null when there is no room.
+/// One attempt. Null: out of memory; other errors are thrown.
 cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     ContextState& home = stream.home();
-    if (const std::uint64_t managed = home.counters.managed; managed > 0 && !room_beside(home, bytes, managed))
+    if (const std::uint64_t managed = home.counters.managed; managed > 0 && !fits_under_limit(home, bytes, managed))
         return 0;
     if (!count_live(home, bytes, Kind::pooled)) return 0;
     const Current current(home);
@@ -50,9 +56,10 @@ cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     return 0;
 }
 
-/// The driver gives more than there is and may hang when it is used, so glint counts. Null when there is no room.
+/// One attempt; null: out of memory. The driver overcommits managed memory, and kernels may hang when they use it, so
+/// glint compares with the free memory itself.
 cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
-    if (!room_beside(home, 0, home.counters.managed + bytes)) return 0;
+    if (!fits_under_limit(home, 0, home.counters.managed + bytes)) return 0;
     if (bytes > free_on_device(home)) trim(home);
     if (bytes > free_on_device(home) || home.counters.live + managed_by_others(home) + bytes > home.free_at_start)
         return 0;
@@ -66,8 +73,8 @@ cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
     return 0;
 }
 
-void drop_caches(ContextState& home) {
-    drain_parked(home);
+void drop_caches(ContextState& home) {  // cached events take device memory too
+    retry_deferred_frees(home);
     const Current current(home);
     const std::lock_guard lock(home.mutex);
     for (auto& events : home.spare_events) {
@@ -76,15 +83,15 @@ void drop_caches(ContextState& home) {
     }
 }
 
-/// All but streams being captured: waiting for one would spoil the capture.
-void wait_for_all(ContextState& home) {
+/// Makes stream-ordered frees take effect. Skips streams being captured, whose capture a wait would invalidate.
+void synchronize_all_streams(ContextState& home) {
     for (const auto& stream : home.all_streams())
         if (!stream->capturing()) stream->synchronize();
     home.wait_for_retired();
 }
 
-void ask_the_caller(ContextState& home) {
-    thread_local bool asking = false;  // a callback that itself fails to allocate is not asked again
+void call_pressure_callbacks(ContextState& home) {
+    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
     if (asking) return;
     std::vector<std::function<std::uint64_t()>> callbacks;
     {
@@ -102,33 +109,35 @@ void ask_the_caller(ContextState& home) {
     }
     if (freed == 0) return;
     home.say(text("the caller freed ", bytes_text(freed)));
-    wait_for_all(home);
+    synchronize_all_streams(home);
     trim(home);
 }
 
-struct Rung {
+/// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache, asking the application.
+struct FallbackStep {
     const char* name;
-    void (*climb)(ContextState&);
+    void (*run)(ContextState&);
 };
-constexpr Rung ladder[] = {{"frees that were put off, and caches", drop_caches},
-                           {"waiting for all streams", wait_for_all},
-                           {"trimming the pool", trim},
-                           {"asking the caller", ask_the_caller}};
+constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_caches},
+                                           {"waiting for all streams", synchronize_all_streams},
+                                           {"trimming the pool", trim},
+                                           {"asking the caller", call_pressure_callbacks}};
 
-cu::DevicePtr climb(ContextState& home, std::size_t bytes, const std::function<cu::DevicePtr()>& attempt) {
+cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
+                                      const std::function<cu::DevicePtr()>& attempt) {
     if (bytes > home.limit) throw_out_of_memory(home, bytes, "work in smaller chunks, or raise the limit");
     if (const cu::DevicePtr address = attempt()) return address;
-    for (const Rung& rung : ladder) {
-        home.say(text(home.label(), ": no room for ", bytes_text(bytes), "; trying: ", rung.name));
+    for (const FallbackStep& step : fallback_steps) {
+        home.say(text(home.label(), ": no room for ", bytes_text(bytes), "; trying: ", step.name));
         const std::uint64_t before = reserved_bytes(home);
-        rung.climb(home);
+        step.run(home);
         const std::uint64_t after = reserved_bytes(home);
-        home.say(text(home.label(), ": ", rung.name, " gave ", bytes_text(before - std::min(before, after)),
+        home.say(text(home.label(), ": ", step.name, " gave ", bytes_text(before - std::min(before, after)),
                       " back to the device"));
         ++home.counters.retries;
         if (const cu::DevicePtr address = attempt()) return address;
     }
-    trim(home);  // on a full device a failed request leaves the pool with all there was
+    trim(home);  // a failed request leaves the pool with all memory that it could get: return it to other processes
     throw_out_of_memory(home, bytes,
                         "free buffers, work in smaller chunks, raise the limit, or wait for other processes");
 }
@@ -140,12 +149,12 @@ void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     if (kind == Kind::managed) home.counters.managed -= bytes;
 }
 
-cu::DevicePtr take(StreamState& stream, std::size_t bytes) {
-    return climb(stream.home(), bytes, [&] { return try_pool(stream, bytes); });
+cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes) {
+    return allocate_with_fallbacks(stream.home(), bytes, [&] { return try_pool(stream, bytes); });
 }
 
-cu::DevicePtr take_managed(ContextState& home, std::size_t bytes) {
-    return climb(home, bytes, [&] { return try_managed(home, bytes); });
+cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes) {
+    return allocate_with_fallbacks(home, bytes, [&] { return try_managed(home, bytes); });
 }
 
 void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice) {

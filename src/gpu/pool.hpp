@@ -1,4 +1,4 @@
-// Memory from a context's pool under its limit, and what is tried before an allocation fails.
+// Device memory of a context: the pool and its limit, deferred frees, and reclaiming under pressure.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,22 +6,22 @@
 
 namespace glint::gpu::detail {
 
-/// Pooled memory in stream order, managed memory at once. Throw OutOfMemory after all else was tried.
-cu::DevicePtr take(StreamState& stream, std::size_t bytes);
-cu::DevicePtr take_managed(ContextState& home, std::size_t bytes);
+/// Allocates `bytes`: from the pool in stream order, or managed memory at once. Throw OutOfMemory after all fallbacks.
+cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
+cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
-/// Frees pooled memory in the order of the first user, behind the others; for the rest the host waits. Parked where
-/// capture forbids that, or where it fails.
-void give_back(ContextState& home, ParkedFree due) noexcept;
+/// Frees pooled memory in the order of its first user, after the other users; for other kinds the host synchronizes.
+/// Deferred where a capture forbids it or where it fails.
+void free_memory(ContextState& home, DeferredFree due) noexcept;
 [[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice);
 
-void drain_parked(ContextState& home) noexcept;
-void trim(ContextState& home);
-std::uint64_t reserved_bytes(ContextState& home);  ///< by the pool
-std::uint64_t used_bytes(ContextState& home);      ///< of it, until the device has come by the frees
+void retry_deferred_frees(ContextState& home) noexcept;
+void trim(ContextState& home);                     ///< returns the pool's unused memory to the device
+std::uint64_t reserved_bytes(ContextState& home);  ///< that the pool has allocated from the device
+std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
 std::uint64_t free_on_device(ContextState& home);
 
-/// The host has waited: parked frees are tried again, and under pressure the pool's unused memory goes back early.
+/// To be called after the host has synchronized: retries deferred frees, and trims the pool under pressure.
 void at_synchronization(ContextState& home);
 
 }  // namespace glint::gpu::detail

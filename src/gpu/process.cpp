@@ -1,4 +1,4 @@
-// Reads /proc.
+// Reads processes from /proc.
 // SPDX-License-Identifier: MIT
 #include "gpu/process.hpp"
 
@@ -40,9 +40,9 @@ bool is_stopped(unsigned pid, std::uint32_t uid) {
 }
 
 std::vector<unsigned> lineage(unsigned pid) {
-    constexpr std::size_t most_generations = 256;  // who is reparented meanwhile makes no circle that lasts
+    constexpr std::size_t max_generations = 256;  // bounds the loop should pids be reused meanwhile
     std::vector<unsigned> pids;
-    while (pid != 0 && pids.size() < most_generations) {
+    while (pid != 0 && pids.size() < max_generations) {
         pids.push_back(pid);
         const auto info = process_info(pid);
         pid = info ? info->parent : 0;

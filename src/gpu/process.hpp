@@ -16,13 +16,13 @@ struct ProcessInfo {
     std::string name;
 };
 
-/// Nothing for a process that has ended, or lives in another process namespace, or is hidden.
+/// Nothing for a process that has ended, belongs to another pid namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
-/// By a signal or a debugger; false for a number that another user's process has by now.
+/// Stopped by a signal or a debugger. False where the pid meanwhile belongs to another user's process.
 bool is_stopped(unsigned pid, std::uint32_t uid);
-/// The process, its parent, that one's parent, and so on.
+/// The process and its ancestors, nearest first.
 std::vector<unsigned> lineage(unsigned pid);
-/// Whether "NAME=value" was in its environment when it started; false also where that may not be read.
+/// Whether "NAME=value" was in its initial environment; false also where that may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
 
 }  // namespace glint::gpu

@@ -1,5 +1,7 @@
-// Giving unused memory back before an allocation fails: at points where the host has waited anyway, when pressure is
-// high and the last such reclaim was cheap beside the time since.
+// Early reclaim: returns unused pool memory to the device under memory pressure, before an allocation fails.
+//
+// It runs only where the host has synchronized anyway, because a trim frees nothing that the device still uses. Its cost
+// is bounded relative to run time: the next reclaim waits for a multiple of the duration of the last one.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 #include "gpu/text.hpp"
@@ -9,15 +11,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double high = 0.75, urgent = 0.9;                 // marks of used / limit
-constexpr double worth_at_high = 50, worth_at_urgent = 10;  // reclaim for at most 1/50, 1/10 of the time
-constexpr std::uint64_t least_share = 32;                   // less than limit / 32 unused is not worth a call
+constexpr double high_pressure = 0.75, urgent_pressure = 0.9;             // used / limit
+constexpr double interval_factor_high = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time
+constexpr std::uint64_t reclaim_divisor = 32;                             // ignore less than limit / 32
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// What the device has come by the free of is used no more.
+/// Counts memory as used until the device has executed its free, so this falls only when a trim would help.
 double pressure(ContextState& home) { return double(used_bytes(home) + home.counters.managed) / double(home.limit); }
 
+/// Whether enough time has passed since the last reclaim, in multiples of its duration.
 bool affordable(ContextState& home, double factor) {
     const std::lock_guard lock(home.mutex);
     const ReclaimHistory& history = home.reclaims;
@@ -39,27 +42,28 @@ void reclaim(ContextState& home) {
     home.say(text(home.label(), ": gave ", bytes_text(before > after ? before - after : 0), " back early, in ",
                   took * 1000, " ms"));
     const std::lock_guard lock(home.mutex);
-    // One that freed nothing counts tenfold: the next attempt comes later.
+    // Backoff: one that freed nothing counts tenfold.
     home.reclaims = {Clock::now(), before > after ? took : 10 * took};
 }
 
 }  // namespace
 
 void at_synchronization(ContextState& home) {
-    bool waiting = false;
+    bool waiting = false;  // deferred frees exist; retried without the mutex, which they take
     {
         const std::lock_guard lock(home.mutex);
-        waiting = !home.parked.empty();
+        waiting = !home.deferred_frees.empty();
         if (!home.retired.empty()) {
             const Current current(home);
             home.drop_finished_streams();
         }
     }
-    if (waiting) drain_parked(home);
+    if (waiting) retry_deferred_frees(home);
     if (!home.early_reclaim) return;
     const double now = pressure(home);
-    if (now < high || !affordable(home, now < urgent ? worth_at_high : worth_at_urgent)) return;
-    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / least_share, 1)) reclaim(home);
+    if (now < high_pressure || !affordable(home, now < urgent_pressure ? interval_factor_high : interval_factor_urgent))
+        return;
+    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / reclaim_divisor, 1)) reclaim(home);
 }
 
 }  // namespace glint::gpu::detail

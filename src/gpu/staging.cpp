@@ -1,4 +1,5 @@
-// The slots. A chunk belongs to one thread: it waits for a slot, copies, and puts the transfer into the stream.
+// Staged copies of pageable memory. Each chunk is handled by one thread, which acquires a slot, copies, and enqueues the
+// transfer.
 // SPDX-License-Identifier: MIT
 #include "gpu/staging.hpp"
 
@@ -13,10 +14,10 @@ namespace glint::gpu::detail {
 namespace {
 
 constexpr int most_threads = 8;  // 1 thread 7, 2 threads 15, 4 threads 35, 8 threads 54 GB/s on a PCIe 5 link
-constexpr std::size_t least_chunk = std::size_t(512) << 10;
+constexpr std::size_t min_chunk = std::size_t(512) << 10;
 
-/// Several GPUs share the cores, whichever of them has most to copy; each context adds as many as its link needs.
-std::shared_ptr<Workers> workers_for_one_more() {
+/// All contexts share one pool of threads; each adds as many as its link needs, up to the number of cores.
+std::shared_ptr<Workers> workers_for_new_context() {
     static std::mutex mutex;
     static std::weak_ptr<Workers> of_process;
     const std::lock_guard lock(mutex);
@@ -39,12 +40,12 @@ Staging::~Staging() {
 }
 
 Workers& Staging::workers() {
-    std::call_once(workers_once_, [&] { workers_ = workers_for_one_more(); });
+    std::call_once(workers_once_, [&] { workers_ = workers_for_new_context(); });
     return *workers_;
 }
 
-std::pair<Staging::Slot*, std::unique_lock<std::mutex>> Staging::take() {
-    for (const bool page_locked : {true, false})  // page-locking takes milliseconds
+std::pair<Staging::Slot*, std::unique_lock<std::mutex>> Staging::acquire_slot() {
+    for (const bool page_locked : {true, false})  // prefer slots that are page-locked already: it takes milliseconds
         for (Slot& slot : slots_) {
             std::unique_lock lock(slot.mutex, std::try_to_lock);
             if (!lock || page_locked != (slot.memory != nullptr)) continue;
@@ -62,28 +63,29 @@ void Staging::prepare(Slot& slot) {
     slot.in_flight = false;
 }
 
-void Staging::mark(Slot& slot, StreamState& stream) {
+void Staging::record_use(Slot& slot, StreamState& stream) {
     const cu::Result result = context_.driver->cuEventRecord(slot.last, stream.stream);
     slot.in_flight = result == cu::success;
-    if (!slot.in_flight) context_.driver->cuStreamSynchronize(stream.stream);  // else the slot would be used too early
+    if (!slot.in_flight)
+        context_.driver->cuStreamSynchronize(stream.stream);  // without the event nothing else guards it
     context_.check(result, "cuEventRecord");
 }
 
-void Staging::each_chunk(std::size_t bytes, const Copy& copy) {
-    // Two chunks for each thread, or more when they would not fit into a slot.
+void Staging::for_each_chunk(std::size_t bytes, const Copy& copy) {
+    // Two chunks per thread, or more where they would not fit into a slot.
     const std::size_t share = bytes / std::size_t(2 * thread_count());
-    const std::size_t chunk = std::clamp((share + 4095) / 4096 * 4096, least_chunk, slot_bytes);
+    const std::size_t chunk = std::clamp((share + 4095) / 4096 * 4096, min_chunk, slot_bytes);
     const std::size_t chunks = (bytes + chunk - 1) / chunk;
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         for (std::size_t k; (k = next++) < chunks;) {
             try {
                 const Current current(context_);
-                const auto [slot, lock] = take();
+                const auto [slot, lock] = acquire_slot();
                 prepare(*slot);
                 copy(*slot, k * chunk, std::min(chunk, bytes - k * chunk));
             } catch (...) {
-                next = chunks;  // the others need not go on
+                next = chunks;  // makes the other threads stop
                 throw;
             }
         }
@@ -95,19 +97,19 @@ void Staging::each_chunk(std::size_t bytes, const Copy& copy) {
 }
 
 void Staging::upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes) {
-    each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
+    for_each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
         std::memcpy(slot.memory, from + offset, n);
         context_.check(context_.driver->cuMemcpyHtoDAsync(to + offset, slot.memory, n, stream.stream),
                        "cuMemcpyHtoDAsync");
-        mark(slot, stream);
+        record_use(slot, stream);
     });
 }
 
 void Staging::download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes) {
-    each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
+    for_each_chunk(bytes, [&](Slot& slot, std::size_t offset, std::size_t n) {
         context_.check(context_.driver->cuMemcpyDtoHAsync(slot.memory, from + offset, n, stream.stream),
                        "cuMemcpyDtoHAsync");
-        mark(slot, stream);
+        record_use(slot, stream);
         context_.check(context_.driver->cuEventSynchronize(slot.last), "cuEventSynchronize");
         slot.in_flight = false;
         std::memcpy(to + offset, slot.memory, n);

@@ -1,4 +1,4 @@
-// Pageable host memory to and from a GPU at the link's speed: through page-locked slots, by several threads.
+// Staging: copies pageable host memory to and from a GPU through page-locked slots, with several threads, at link speed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,7 +17,7 @@ namespace glint::gpu::detail {
 struct ContextState;
 struct StreamState;
 
-/// The slots of one context; each is page-locked when first needed. Thread-safe.
+/// The staging slots of one context; each is page-locked on first use. Thread-safe.
 class Staging {
   public:
     static constexpr int slot_count = 16;
@@ -26,34 +26,34 @@ class Staging {
     explicit Staging(ContextState& context) : context_(context) {}
     ~Staging();
 
-    /// Returns when `from` has been read; the copies are then in the stream.
+    /// Returns when `from` has been read and all copies are enqueued in the stream.
     void upload(StreamState& stream, cu::DevicePtr to, const std::byte* from, std::size_t bytes);
     /// Returns when `to` is complete.
     void download(StreamState& stream, std::byte* to, cu::DevicePtr from, std::size_t bytes);
-    /// In a forked child: its threads are not here.
+    /// In a forked child: leaks the workers, whose threads do not exist there and cannot be joined.
     void abandon() noexcept { new std::shared_ptr(std::move(workers_)); }
 
   private:
     struct Slot {
         std::mutex mutex;  // held while a thread fills or empties it
         std::byte* memory = nullptr;
-        cu::Event last = nullptr;  // the last copy to or from it
+        cu::Event last = nullptr;  // recorded after the last transfer to or from it
         bool in_flight = false;
     };
     using Copy = std::function<void(Slot&, std::size_t offset, std::size_t bytes)>;
 
-    void each_chunk(std::size_t bytes, const Copy& copy);
-    /// One that is page-locked and idle, else a new one, else the next to come free.
-    std::pair<Slot*, std::unique_lock<std::mutex>> take();
+    void for_each_chunk(std::size_t bytes, const Copy& copy);
+    /// An idle page-locked slot, else an unused one, else the next in turn, after waiting for its owner.
+    std::pair<Slot*, std::unique_lock<std::mutex>> acquire_slot();
     void prepare(Slot& slot);
-    void mark(Slot& slot, StreamState& stream);
+    void record_use(Slot& slot, StreamState& stream);
     Workers& workers();
 
     ContextState& context_;
     Slot slots_[slot_count];
     std::atomic<unsigned> next_slot_{0};
     std::once_flag workers_once_;
-    std::shared_ptr<Workers> workers_;  // all contexts of the process have the same
+    std::shared_ptr<Workers> workers_;  // shared by all contexts of the process
 };
 
 }  // namespace glint::gpu::detail

@@ -1,4 +1,4 @@
-// Streams and events: order on the device, and the host's waits for it.
+// Streams and events: ordering on the device, and synchronization with the host.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/stream.hpp"
 
@@ -17,9 +17,9 @@ StreamState::~StreamState() {
     if (forked()) return;
     const std::lock_guard lock(at.mutex);
     at.streams.erase(this);
-    if (at.resources.erase({Resource::Rank::stream, this}) == 0) return;  // close() was here, or it was never added
+    if (at.resources.erase({Resource::Rank::stream, this}) == 0) return;  // released by close(), or never added
     const Current current(at, std::nothrow);
-    if (stream) at.retired.push_back(std::exchange(stream, nullptr));  // its work goes on to the end
+    if (stream) at.retired.push_back(std::exchange(stream, nullptr));  // destroyed when its work is done
     drop();
     at.drop_finished_streams();
 }
@@ -34,7 +34,7 @@ std::uint64_t StreamState::capture() const {
     constexpr std::uint64_t spoilt = ~std::uint64_t(0);
     const Current current(home());
     int status = cu::capture_none;
-    std::uint64_t id = spoilt;  // the driver names only one that can still succeed
+    std::uint64_t id = spoilt;  // the driver sets it only for a capture that is still valid
     home().check(home().driver->cuStreamGetCaptureInfo(stream, &status, &id), "cuStreamGetCaptureInfo");
     return status == cu::capture_none ? 0 : id;
 }
@@ -77,7 +77,8 @@ void StreamState::wait_for(StreamState& other) {
 }
 
 struct EventState : Resource {
-    EventState(const Context& of, bool with_timing) : context(without_hold(of.shared_state())), timing(with_timing) {
+    EventState(const Context& of, bool with_timing)
+        : context(non_owning_context(of.shared_state())), timing(with_timing) {
         ContextState& home = context.state();
         home.require_usable("an Event");
         event = home.take_event(timing);
@@ -92,7 +93,7 @@ struct EventState : Resource {
         context.state().require_usable("this Event");
         return context.state();
     }
-    /// For the host's questions, which would spoil a capture.
+    /// For queries and waits by the host, which would invalidate a capture.
     ContextState& outside_captures() const {
         ContextState& home = usable();
         if (capture)
@@ -107,7 +108,7 @@ struct EventState : Resource {
     bool timing;
     cu::Event event = nullptr;
     bool recorded = false;
-    std::uint64_t capture = 0;  // that it was last recorded in; 0: in none
+    std::uint64_t capture = 0;  // the capture it was last recorded in; 0: none
 };
 
 }  // namespace detail
@@ -117,7 +118,7 @@ Stream::Stream(const Context& context) : state_(std::make_shared<detail::StreamS
     home.require_usable("a Stream");
     const detail::Current current(home);
     state_->event = home.take_event(false);
-    home.add(detail::Resource::Rank::stream, state_.get());  // from here on the state gives both back
+    home.add(detail::Resource::Rank::stream, state_.get());  // from here on the state releases both
     home.check(home.driver->cuStreamCreate(&state_->stream, cu::stream_non_blocking), "cuStreamCreate");
     const std::lock_guard lock(home.mutex);
     home.streams[state_.get()] = state_;

@@ -1,4 +1,4 @@
-// What stands behind a Stream.
+// The implementation of Stream.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,28 +11,28 @@
 namespace glint::gpu::detail {
 
 struct StreamState : Resource {
-    explicit StreamState(const Context& of) : context(without_hold(of.shared_state())) {}
+    explicit StreamState(const Context& of) : context(non_owning_context(of.shared_state())) {}
     ~StreamState() override;
     void drop() noexcept override;
 
     Context context;
     cu::Stream stream = nullptr;
-    cu::Event event = nullptr;           // recorded anew whenever another stream must wait for this one
-    std::atomic<std::uint64_t> uses{0};  // of buffers, so far
-    std::atomic<std::uint64_t> done{0};  // uses that the host has waited for
+    cu::Event event = nullptr;           // recorded again whenever another stream must wait for this one
+    std::atomic<std::uint64_t> uses{0};  // running number of buffer uses
+    std::atomic<std::uint64_t> done{0};  // number of uses that the host has synchronized with
 
     ContextState& home() const { return context.state(); }
-    /// The number of the capture that the stream is part of, one for all streams that go into one graph; 0: of none.
+    /// The id of the capture that the stream is part of, the same for all streams of one graph; 0: not captured.
     std::uint64_t capture() const;
     bool capturing() const { return capture() != 0; }
     void require_usable() const { home().require_usable("this stream"); }
-    /// Throws where `what`, a wait of the host's say, would spoil a capture.
+    /// Throws GpuError if the stream is being captured and `what` (a wait, for example) would invalidate the capture.
     void refuse_capture(const char* what) const;
-    /// The host has waited for the first `count` uses.
+    /// Records that the host has synchronized with the first `count` uses.
     void note_done(std::uint64_t count) noexcept;
-    /// The host waits; then notes what is over, and may reclaim.
+    /// Blocks the host until the stream is idle, then updates `done` and may reclaim memory.
     void synchronize();
-    /// What is put here from now on runs behind what is in `other`.
+    /// Work enqueued here from now on executes after the work now in `other`. Does not block the host.
     void wait_for(StreamState& other);
 };
 

@@ -1,4 +1,4 @@
-// Words for messages, without a library: this layer links nothing but libdl and threads.
+// Formatting of messages without a library: this layer links only libdl and threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint::gpu {
 
-/// All parts, one after the other.
+/// Concatenates all parts.
 template <class... Parts>
 std::string text(const Parts&... parts) {
     std::ostringstream stream;

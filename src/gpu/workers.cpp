@@ -1,4 +1,4 @@
-// A queue of jobs; whoever calls works too, so a job never waits for a thread to be free.
+// A queue of jobs. The calling thread works too, so that a job never waits for an idle worker.
 // SPDX-License-Identifier: MIT
 #include "gpu/workers.hpp"
 
@@ -13,7 +13,7 @@ struct Workers::Job {
     std::mutex mutex;
     std::condition_variable finished;
     int running = 0;
-    bool closed = false;  // the caller is done: who comes late has nothing left to do
+    bool closed = false;  // the caller has finished: workers that enter now have nothing left to do
     std::exception_ptr error;
 
     explicit Job(const std::function<void()>& call) : work(call) {}
@@ -53,7 +53,7 @@ void Workers::add(int count, int most) {
     try {
         for (; count > 0 && int(threads_.size()) < most; --count) threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-        // Fewer threads than wished for: slower, not wrong.
+        // Fewer threads than requested: slower, but correct.
     }
 }
 

@@ -1,4 +1,4 @@
-// A few threads that copy host memory: one alone cannot keep the link to the GPU busy (7 of 54 GB/s).
+// A small thread pool that copies host memory: one thread cannot saturate the link to the GPU (7 of 54 GB/s).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace glint::gpu {
 
-/// Threads that wait for work. Thread-safe.
+/// A thread pool. Thread-safe.
 class Workers {
   public:
     explicit Workers(int count);
     ~Workers();
-    /// So many more, as long as all together stay within `most`.
+    /// Adds `count` threads, up to `most` in total.
     void add(int count, int most);
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    /// Calls `work` from this thread and, at the same time, from up to `helpers` others. Returns when all have
-    /// returned; throws the first of what they threw.
+    /// Calls `work` in this thread and concurrently in up to `helpers` workers. Returns when all calls have returned;
+    /// rethrows the first exception.
     void run(int helpers, const std::function<void()>& work);
 
   private:

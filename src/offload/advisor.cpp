@@ -1,4 +1,4 @@
-// Asking the cost model, and teaching it.
+// Queries the cost model and updates it.
 // SPDX-License-Identifier: MIT
 #include "offload/advisor.hpp"
 
@@ -12,26 +12,26 @@
 namespace glint::offload {
 
 bool Advisor::is_short(const Work& work) const {
-    return driver_is_there() && cpu_->estimate(work).cpu.total() + forgone_s_ < least_opening_s;
+    return driver_is_there() && cpu_->estimate(work).cpu.total() + forgone_s_ < min_context_creation_s;
 }
 
 Decision Advisor::cpu_at_once(const Work& work) const {
     Decision decision;
     decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::estimated;
-    decision.cpu = cpu_->estimate(work).cpu, decision.gpu.context_s = least_opening_s;
-    decision.speedup = least_opening_s / std::max(decision.cpu.total(), 1e-9), decision.spread = 1;
+    decision.cpu = cpu_->estimate(work).cpu, decision.gpu.context_s = min_context_creation_s;
+    decision.speedup = min_context_creation_s / std::max(decision.cpu.total(), 1e-9), decision.spread = 1;
     return decision;
 }
 
-Decision Advisor::explain(const Work& work, Circumstances& at) {
+Decision Advisor::explain(const Work& work, DecisionInputs& at) {
     const Machine& machine = machine_for(at);
     Decision decision = offload::decide(machine, at, work);
-    if (decision.basis != Basis::forced) decision.flips_at = flip_size(machine, at, work);
+    if (decision.basis != Basis::forced) decision.flips_at = break_even_size(machine, at, work);
     return decision;
 }
 
 Decision Advisor::explain_now(const Work& work, std::uint64_t lease_bytes, bool gpu_open) {
-    Circumstances at;
+    DecisionInputs at;
     at.context_open = at.library_loaded = gpu_open;
     at.threshold_bytes = environment::offload_threshold_bytes();
     if (!gpu_open) look(at, lease_bytes);

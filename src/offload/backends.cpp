@@ -1,4 +1,4 @@
-// The table of backends, and how each is found.
+// The table of backends, and their detection.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/backends.hpp"
 
@@ -17,7 +17,7 @@
 namespace glint::offload {
 namespace {
 
-/// Of the first line of a file of /proc that begins so, what follows the colon; else empty.
+/// The value after the colon in the first line of a /proc file that begins with `name`; empty: none.
 std::string entry_of(const char* path, const std::string& name) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -56,7 +56,7 @@ void describe_cpu(BackendInfo& info) {
 }
 
 void detect_cpu(BackendInfo& info) {
-    const std::string name = entry_of("/proc/cpuinfo", "model name");  // Arm gives none
+    const std::string name = entry_of("/proc/cpuinfo", "model name");  // empty on Arm
     info.devices = {{name.empty() ? "CPU" : name, memory_bytes("MemTotal"), memory_bytes("MemAvailable")}};
     try {
         describe_cpu(info);

@@ -1,4 +1,4 @@
-// Learning and looking up.
+// Updates a correction curve, and interpolates it.
 // SPDX-License-Identifier: MIT
 #include "offload/curve.hpp"
 
@@ -9,10 +9,10 @@
 namespace glint::offload {
 namespace {
 
-constexpr float least_weight = 0.2f;  // of a new run: old ones fade, as neighbours on the machine come and go
-constexpr float most_per_run = 2.3f;  // ln 10: one run that was held up does not turn everything around
-constexpr std::uint32_t most_counted = 1000;
-// The quickest of these counts: others met new memory, threads that slept, plans still to be made.
+constexpr float min_weight = 0.2f;   // of a new run: exponential forgetting, because the load of the machine changes
+constexpr float max_per_run = 2.3f;  // ln 10: limits the effect of a single outlier
+constexpr std::uint32_t max_counted = 1000;
+// Of the first runs only the fastest counts: the others include page faults, idle threads waking up, and planning.
 constexpr std::uint32_t first_runs = 3;
 
 }  // namespace
@@ -23,14 +23,15 @@ void Curve::learn(double size, double ratio) {
     if (!(ratio > 0) || !std::isfinite(ratio)) return;
     known_ = true;
     Point& point = points_[octave(size)];
+    // In logarithms: a run that takes twice as long and one that takes half as long average to the estimate.
     const float value = float(std::log(ratio)), at = log2_of(size);
-    const float weight = std::max(least_weight, 1 / float(point.count + 1));
+    const float weight = std::max(min_weight, 1 / float(point.count + 1));
     if (point.count < first_runs)
         point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
     else
-        point.log_ratio += weight * std::clamp(value - point.log_ratio, -most_per_run, most_per_run);
+        point.log_ratio += weight * std::clamp(value - point.log_ratio, -max_per_run, max_per_run);
     point.log2_size += weight * (at - point.log2_size);
-    point.count = std::min(point.count + 1, most_counted);
+    point.count = std::min(point.count + 1, max_counted);
 }
 
 float Curve::log2_of(double size) { return std::log2(std::max(float(size), 1.0f)); }
@@ -44,7 +45,7 @@ Curve::Value Curve::at(float x) const {
     for (int k = here; k < octaves && !above; ++k)
         if (points_[k].count && points_[k].log2_size > x) above = &points_[k];
     if (!below && !above) return {1, std::numeric_limits<double>::infinity()};
-    if (!below || !above) {
+    if (!below || !above) {  // beyond the measured range the nearest ratio holds, since the estimate scales with size
         const Point& one = *(below ? below : above);
         return {std::exp(one.log_ratio), std::abs(one.log2_size - x)};
     }

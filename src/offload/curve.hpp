@@ -1,4 +1,4 @@
-// How much longer an operation takes than its estimate, by size, learned from what runs took.
+// A learned correction of an estimate: the ratio of measured to estimated time as a function of size.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,21 +7,22 @@
 
 namespace glint::offload {
 
-/// Ratios of measured to estimated time, one point an octave of the size. Between points it interpolates, beyond them
-/// the last one holds: the estimate knows how times grow.
+/// One point per octave of the size. Linear interpolation of the logarithms between points; constant beyond the outermost
+/// ones, because the estimate itself scales with size.
 class Curve {
   public:
     struct Point {
         float log2_size = 0, log_ratio = 0;
-        std::uint32_t count = 0;  ///< 0: nothing was measured here
+        std::uint32_t count = 0;  ///< number of runs; 0: no measurement in this octave
     };
     static constexpr int octaves = 64;
 
+    /// Adds a run. Ratios that are not positive and finite are ignored.
     void learn(double size, double ratio);
-    double ratio(double size) const { return at(log2_of(size)).ratio; }  ///< 1 where nothing is known
-    /// Distance to the nearest point; infinite without one.
+    double ratio(double size) const { return at(log2_of(size)).ratio; }  ///< 1 without any measurement
+    /// Distance in octaves to the nearest point; infinite without one.
     double octaves_off(double size) const { return at(log2_of(size)).octaves_off; }
-    /// Both, for a size of which the logarithm is known.
+    /// Ratio and distance, for a size whose logarithm is at hand.
     struct Value {
         double ratio = 1, octaves_off = 0;
     };
@@ -34,7 +35,7 @@ class Curve {
 
   private:
     static int octave(double size);
-    bool known_ = false;  // whether there may be points
+    bool known_ = false;  // whether there may be points: skips the search
     std::array<Point, octaves> points_{};
 };
 

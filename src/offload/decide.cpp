@@ -1,4 +1,9 @@
-// Comparing the two sides.
+// Compares the estimated times of CPU and GPU.
+//
+// Opening a GPU (wait, context, libraries) is an investment for an unknown number of later operations, as in the ski
+// rental problem. The time that an open GPU would have saved so far is credited against that cost, so a GPU is opened at
+// the latest when the savings forgone equal it. If the estimates are right, the total
+// is then at most twice that of the best choice in hindsight.
 // SPDX-License-Identifier: MIT
 #include "offload/decide.hpp"
 
@@ -8,17 +13,17 @@
 namespace glint::offload {
 namespace {
 
-constexpr double close_octaves = 1.5;  // to what was measured, for an estimate to count as measured
-// Standard deviations of ln(time): of what was measured near by, of an estimate from rates, and for each octave off.
-constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, most_sigma = 2;
-constexpr double little_s = 1e-9;
+constexpr double close_octaves = 1.5;  // distance in size to a measurement for an estimate to count as measured
+// Standard deviations of ln(time): measured at a similar size, estimated from rates, and added per octave of distance.
+constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, max_sigma = 2;
+constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
 std::uint64_t bytes_of(const Work& work) {
     const std::uint64_t moved = work.bytes_to_gpu + work.bytes_from_gpu + work.bytes_to_host + work.bytes_to_return;
     return std::max(moved, std::uint64_t(std::max(0.0, work.bytes)));
 }
 
-bool lies_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
+bool operands_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
 
 Decision forced(Decision decision, Backend side, const char* by) {
     decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by;
@@ -28,8 +33,9 @@ Decision forced(Decision decision, Backend side, const char* by) {
     return decision;
 }
 
-Backend by_rules(const Circumstances& at, const Work& work) {
-    if (lies_on_gpu(work)) return Backend::gpu;
+/// Fixed sizes, for a machine where nothing was measured. Operands on a GPU stay there.
+Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
+    if (operands_on_gpu(work)) return Backend::gpu;
     const double rule = work.operation->rule_size;
     const bool large = rule > 0 ? work.size > rule : bytes_of(work) > at.threshold_bytes;
     return large ? Backend::gpu : Backend::cpu;
@@ -37,7 +43,7 @@ Backend by_rules(const Circumstances& at, const Work& work) {
 
 }  // namespace
 
-Decision decide(const Machine& machine, const Circumstances& at, const Work& work) {
+Decision decide(const Machine& machine, const DecisionInputs& at, const Work& work) {
     Decision decision;
     decision.work = work;
     const Machine::Estimate estimate = machine.estimate(work);
@@ -50,22 +56,23 @@ Decision decide(const Machine& machine, const Circumstances& at, const Work& wor
     if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
     if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
-    if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !lies_on_gpu(work))
+    if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
 
     if (!estimate.gpu_measured) {
         decision.basis = Basis::rules;
-        decision.choice = by_rules(at, work);
+        decision.choice = choose_by_rules(at, work);
         return decision;
     }
-    const double on_cpu = std::max(decision.cpu.total(), little_s);
+    const double on_cpu = std::max(decision.cpu.total(), min_time_s);
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
-    const double on_gpu = std::max(gpu.total() - std::min(to_start, at.forgone_s), little_s);
+    const double on_gpu =
+        std::max(gpu.total() - std::min(to_start, at.forgone_s), min_time_s);  // the credit, see above
     decision.choice = on_gpu < on_cpu ? Backend::gpu : Backend::cpu;
     decision.speedup = std::max(on_cpu / on_gpu, on_gpu / on_cpu);
     decision.basis = estimate.distance <= close_octaves ? Basis::measured : Basis::estimated;
-    decision.spread = std::min(most_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
-                                               sigma_octave * estimate.distance);
+    decision.spread = std::min(max_sigma, (decision.basis == Basis::measured ? sigma_measured : sigma_estimated) +
+                                              sigma_octave * estimate.distance);
     return decision;
 }
 
@@ -80,7 +87,8 @@ Work scaled(const Work& work, double factor) {
     return other;
 }
 
-double flip_size(const Machine& machine, const Circumstances& at, const Work& work) {
+double break_even_size(const Machine& machine, const DecisionInputs& at, const Work& work) {
+    // Searches outwards octave by octave, because the difference need not be monotonic; then bisects in that octave.
     constexpr int octaves = 40, halvings = 12;
     if (work.size <= 0) return 0;
     const Backend now = decide(machine, at, work).choice;

@@ -1,4 +1,4 @@
-// The decision itself: a function of what was measured, how things stand, and the work.
+// The decision between CPU and GPU, as a pure function of the cost model, the state of the GPU, and the work.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace glint::offload {
 
-/// How things stand with the GPU.
-struct Circumstances {
+/// The state of the session and of the GPU that the decision depends on.
+struct DecisionInputs {
     Backend choice = Backend::automatic;
-    const char* why_no_gpu = nullptr;  ///< null: there is one; of static storage, or longer-lived than decisions
+    const char* why_no_gpu = nullptr;  ///< null: one can be used. Not owned; must outlive the decision
     bool context_open = false, library_loaded = false;
-    double wait_s = 0;                  ///< expected, until a lease
-    double contention = 1;              ///< times longer everything takes on it
-    double forgone_s = 0;               ///< that an open GPU would have saved so far: context and libraries pay off
-    std::uint64_t least_bytes = 0;      ///< less stays on the CPU; 0: no such limit
-    std::uint64_t threshold_bytes = 0;  ///< where nothing is measured
+    double wait_s = 0;              ///< expected time until a lease
+    double contention = 1;          ///< factor by which work takes longer on the GPU
+    double forgone_s = 0;           ///< time that an open GPU would have saved so far; offsets the cost of opening it
+    std::uint64_t least_bytes = 0;  ///< operations on less stay on the CPU; 0: no such limit
+    std::uint64_t threshold_bytes = 0;  ///< the fixed rule, where nothing is measured
 };
 
-Decision decide(const Machine& machine, const Circumstances& circumstances, const Work& work);
-/// The size nearest to the work's at which the other side is chosen, all else alike; 0: there is none.
-double flip_size(const Machine& machine, const Circumstances& circumstances, const Work& work);
-/// The same operation on operands `factor` times as long.
+Decision decide(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
+/// The break-even size: the nearest to the work's at which the other side would be chosen; 0: none within 40 octaves.
+double break_even_size(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
+/// The same operation with its size multiplied by `factor`.
 Work scaled(const Work& work, double factor);
 
 }  // namespace glint::offload

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "offload/outlook.hpp"
+#include "offload/gpu_forecast.hpp"
 
 namespace glint::offload {
 namespace {
@@ -46,7 +46,7 @@ struct OffloadDecision : ::testing::Test {
         warm.context_open = warm.library_loaded = true;
     }
     Machine machine;
-    Circumstances warm, cold;
+    DecisionInputs warm, cold;
 };
 
 TEST_F(OffloadDecision, large_products_go_to_the_gpu_and_small_ones_do_not) {
@@ -96,13 +96,13 @@ TEST_F(OffloadDecision, waiting_and_contention_are_terms) {
 
 TEST_F(OffloadDecision, the_size_at_which_it_flips_is_where_both_take_as_long) {
     for (const double n : {64.0, 8192.0}) {
-        const double at = flip_size(machine, warm, product_of(n));
+        const double at = break_even_size(machine, warm, product_of(n));
         ASSERT_GT(at, 0);
         const Decision there = decide(machine, warm, scaled(product_of(n), at / n));
         EXPECT_NEAR(there.speedup, 1, 0.02) << "from " << n << " rows, at " << at;
     }
     warm.choice = Backend::cpu;
-    EXPECT_EQ(flip_size(machine, warm, product_of(64)), 0);
+    EXPECT_EQ(break_even_size(machine, warm, product_of(64)), 0);
 }
 
 TEST_F(OffloadDecision, without_measurements_it_goes_by_fixed_rules) {
@@ -219,24 +219,24 @@ gpu::LeaseGpu gpu_with(std::uint64_t available, std::vector<std::pair<std::uint6
     return of;
 }
 
-TEST(OffloadOutlook, expects_holders_to_stay_as_long_again) {
+TEST(OffloadForecast, expects_holders_to_stay_as_long_again) {
     gpu::Inventory inventory;
     gpu::Device device;
     device.uuid = "GPU-1", device.ordinal = 0;
     inventory.devices = {device};
     gpu::LeaseSnapshot leases;
     leases.gpus = {gpu_with(100, {{50, 7}})};
-    EXPECT_EQ(outlook(inventory, leases, 100).wait_s, 0);
+    EXPECT_EQ(forecast(inventory, leases, 100).wait_s, 0);
     leases.gpus = {gpu_with(10, {{50, 7}, {60, 20}})};
-    EXPECT_EQ(outlook(inventory, leases, 60).wait_s, 7);
-    EXPECT_EQ(outlook(inventory, leases, 120).wait_s, 20);
-    EXPECT_GE(outlook(inventory, leases, 1000).wait_s, 60) << "strangers have it";
+    EXPECT_EQ(forecast(inventory, leases, 60).wait_s, 7);
+    EXPECT_EQ(forecast(inventory, leases, 120).wait_s, 20);
+    EXPECT_GE(forecast(inventory, leases, 1000).wait_s, 60) << "foreign processes hold the memory";
     gpu::LeaseWaiter waiter;
     waiter.candidates = {"GPU-1"}, waiter.awake = true;
     leases.waiters = {waiter, waiter};
-    EXPECT_EQ(outlook(inventory, leases, 60).wait_s, 21) << "two come before";
+    EXPECT_EQ(forecast(inventory, leases, 60).wait_s, 21) << "two come before";
     inventory.devices[0].why_not = "it is broken";
-    EXPECT_FALSE(outlook(inventory, leases, 60).why_no_gpu.empty());
+    EXPECT_FALSE(forecast(inventory, leases, 60).why_no_gpu.empty());
 }
 
 }  // namespace

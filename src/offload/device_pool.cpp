@@ -1,4 +1,4 @@
-// The GPUs that one user of them holds.
+// The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
 
@@ -10,7 +10,7 @@
 namespace glint::offload {
 namespace {
 
-constexpr std::chrono::milliseconds lease_again_after{500};
+constexpr std::chrono::milliseconds lease_retry_interval{500};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
     auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const auto& device) { return device->uuid == near; });
-    if (chosen == idle_.end()) chosen = idle_.begin();  // in turn, so that all are used alike
+    if (chosen == idle_.end()) chosen = idle_.begin();  // round robin: put_back() appends
     std::unique_ptr<Device> device = std::move(*chosen);
     idle_.erase(chosen);
     return device;
@@ -36,7 +36,7 @@ void DevicePool::put_back(std::unique_ptr<Device> device) {
 void DevicePool::discard(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::string uuid = device->uuid;
-    device.reset();  // first: who is told that there is one device less may lease this one at once
+    device.reset();  // before forget(): a thread that it wakes may lease the same GPU at once
     forget(uuid);
 }
 
@@ -44,7 +44,7 @@ void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
     if (found != held_.end()) held_.erase(found);
-    lease_again_ = {};
+    next_lease_attempt_ = {};  // a GPU was released: trying again makes sense now
     changed_.notify_all();
 }
 
@@ -55,19 +55,19 @@ void DevicePool::wait(double seconds) {
 
 bool DevicePool::may_lease(int most) const {
     const std::lock_guard lock(mutex_);
-    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= lease_again_);
+    return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
 void DevicePool::refused() {
     const std::lock_guard lock(mutex_);
-    lease_again_ = std::chrono::steady_clock::now() + lease_again_after;
+    next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
 }
 
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
     {
         const std::lock_guard lock(mutex_);
-        held_.push_back(uuid);
+        held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
     try {
@@ -95,7 +95,7 @@ bool DevicePool::avoids_any() const {
     return !avoid_.empty();
 }
 
-std::vector<std::string> DevicePool::not_wanted(const std::string& near) const {
+std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) const {
     std::vector<std::string> all;
     if (!near.empty())
         for (const gpu::Device& device : gpu::inventory().devices)

@@ -1,8 +1,8 @@
-// The GPUs that one user of them holds: leased, opened, idle or in use, given up.
+// The pool of GPUs of one Fitter, movie or session: leased and opened devices, idle or in use, and excluded ones.
 //
-// A fitter, a movie and a session each have a pool. What is done with a GPU is the affair of the layer that opens it;
-// which one may be leased, by whom and when is the pool's. Each GPU has a lease of its own, so that one can be given
-// back while the others go on. run_on_devices() has work done by the GPUs of a pool.
+// The pool manages which GPU may be leased, and when; the layer that opens a device (OpenDevice) decides what to do with
+// it. Each GPU has its own lease, so that one can be released while the others continue. run_on_devices() runs a workload
+// on a pool.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace glint::offload {
 
-/// An open GPU. The layer that opens it derives from this, and keeps the lease, the context and what it needs there.
-/// Whoever took it from the pool uses it alone.
+/// An open GPU. The layer that opens it derives from this class, which owns the lease, the context and everything on that
+/// GPU. Used by one thread at a time: the one that took it from the pool.
 struct Device {
     explicit Device(const gpu::Lease& lease);
     virtual ~Device() = default;
@@ -31,60 +31,61 @@ struct Device {
     Device& operator=(const Device&) = delete;
 
     virtual const gpu::Context& context() const = 0;
-    /// Others got a part of the lease: a lack of memory now may be over with a new one.
+    /// The lease was shrunk for other processes. An out-of-memory error may then be resolved by a new lease.
     bool limit_was_lowered() const { return context().statistics().limit_bytes < limit_bytes; }
 
     const std::string name, uuid;
-    std::uint64_t limit_bytes = 0;  ///< of the context's memory, as it began; set by the pool
+    std::uint64_t limit_bytes = 0;  ///< initial limit of the context; set by the pool
 };
 
-/// Makes a context under the lease, and what else a layer keeps with it. Throws gpu::GpuError.
+/// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.
 using OpenDevice = std::function<std::unique_ptr<Device>(gpu::Lease)>;
 
-/// Thread-safe. Devices that were taken are put back or discarded before the pool's end.
+/// Thread-safe. Devices that were taken must be put back or discarded before the pool is destroyed.
 class DevicePool {
   public:
-    /// One that nobody uses, `near` where that is among them; null: there is none.
+    /// Removes and returns an idle device, preferably with UUID `near`; null: none is idle.
     std::unique_ptr<Device> take_idle(const std::string& near = {});
     void put_back(std::unique_ptr<Device> device);
-    /// Gives the lease back.
+    /// Destroys the device and releases its lease.
     void discard(std::unique_ptr<Device> device);
-    /// Waits so long at most for one to be put back or discarded.
+    /// Blocks until a device is put back or discarded, or `seconds` have passed.
     void wait(double seconds);
 
-    /// To be held from the request for a lease until open() has it: two requests at once could get the same GPU.
-    std::unique_lock<std::mutex> turn_to_lease() { return std::unique_lock(leasing_); }
-    /// There are less than `most`, and a further one was not refused just now.
+    /// Held from the request of a lease until open() has registered it. Otherwise two threads could lease the same GPU
+    /// twice, since the list of held GPUs is passed to the request.
+    std::unique_lock<std::mutex> lock_leasing() { return std::unique_lock(leasing_); }
+    /// Whether fewer than `most` devices are held, and no request was refused in the last half second.
     bool may_lease(int most) const;
-    /// A further one was refused: not to be asked for in the next half second.
+    /// Records that a further lease was refused: no new request for half a second.
     void refused();
-    /// Opens what was leased, and lets others lease meanwhile, since a context takes 0.2 s. When `open` throws, the lease
-    /// has gone back.
+    /// Opens a leased device. Releases `turn` first, so that other threads can lease while the context is created (0.2 s).
+    /// When `open` throws, the lease is released.
     std::unique_ptr<Device> open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn = {});
-    int held() const;  ///< devices in use or not, and those being opened
+    int held() const;  ///< number of devices: in use, idle, or being opened
 
-    /// This one failed too often: never to be leased again.
+    /// Excludes a GPU that failed too often from further leases.
     void avoid(const std::string& uuid);
     bool avoids_any() const;
-    /// For gpu::LeaseRequest::avoid: those to avoid, and those that are held; with `near`, all others than that too.
-    std::vector<std::string> not_wanted(const std::string& near = {}) const;
+    /// For gpu::LeaseRequest::avoid: excluded and held GPUs, and if `near` is not empty, all but that one.
+    std::vector<std::string> excluded_uuids(const std::string& near = {}) const;
 
-    /// How many GPUs this process can use.
+    /// Number of GPUs that this process can use.
     int usable();
-    /// Set: no GPU is to be had any more, and none is asked for.
+    /// Once set, no GPU is requested any more; why_none() returns the reason, null: GPUs may be available.
     void set_why_none(std::exception_ptr why);
     std::exception_ptr why_none() const;
 
-    std::mutex telling;  ///< held while a caller's function is called, so that these come one at a time
+    std::mutex callback_mutex;  ///< held during callbacks of the caller, so that they run one at a time
 
   private:
     void forget(const std::string& uuid);
 
-    mutable std::mutex mutex_;  // for what follows
+    mutable std::mutex mutex_;  // guards what follows, except leasing_
     std::condition_variable changed_;
     std::deque<std::unique_ptr<Device>> idle_;
     std::vector<std::string> held_, avoid_;
-    std::chrono::steady_clock::time_point lease_again_{};
+    std::chrono::steady_clock::time_point next_lease_attempt_{};
     std::exception_ptr why_none_;
     std::mutex leasing_;
     std::once_flag counted_;

@@ -1,4 +1,4 @@
-// Sending a session's work where it is wanted, for a while.
+// Temporarily forces the backend of a session, for calibration and tests.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace glint::offload {
 
-/// To one side after the other, and what fails there shall be seen; at the end of the scope the session decides as before.
+/// Disables the fallback to the CPU, so that failures are seen; restores the session's settings at the end of the scope.
 class Forced {
   public:
     explicit Forced(Session& session) : session_(session), choice_(session.choice()), oom_safe_(session.oom_safe()) {

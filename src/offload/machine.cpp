@@ -1,4 +1,9 @@
-// Estimates from what was measured, learning, and the file in between.
+// The cost model: estimates from rates and learned corrections, updates from measured times, and the cache file.
+//
+// An estimate is (operations or bytes) / rate + latencies, times a correction by size from a Curve per operation, side and
+// combination of transfers. learn() updates the curve with the ratio of measured to estimated time, so errors of the
+// rates cancel after a few runs. One mutex guards rates and curves; it is held for microseconds, never during I/O of the
+// caller.
 // SPDX-License-Identifier: MIT
 #include "offload/machine.hpp"
 
@@ -19,19 +24,19 @@
 namespace glint::offload {
 namespace {
 
-// Where nothing better is known: one core's, with vectors; curves correct them.
-constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, most_cores_on_memory = 12;
+// Defaults per core, with SIMD, until something is measured; the curves correct them.
+constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, max_cores_on_memory = 12;
 
-std::string readable(const std::string& text) {
+std::string safe_file_name(const std::string& text) {
     std::string name;
     for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
     return name;
 }
 
-Constants of_threads(int threads) {
+Constants default_constants(int threads) {
     Constants constants;
     constants.cpu_flops = threads * flops_of_a_core;
-    constants.cpu_bytes = std::min<double>(threads, most_cores_on_memory) * bytes_of_a_core;
+    constants.cpu_bytes = std::min<double>(threads, max_cores_on_memory) * bytes_of_a_core;
     return constants;
 }
 
@@ -56,9 +61,9 @@ void from_json(const nlohmann::json& points, Curve& curve) {
     }
 }
 
-/// The members of Constants by name.
+/// Calls act(name, value) for all rates and latencies, so that reading and writing the file use the same names.
 template <class Do>
-void each_constant(Constants& c, const Do& act) {
+void for_each_constant(Constants& c, const Do& act) {
     act("up_pinned", c.up_pinned), act("down_pinned", c.down_pinned);
     act("up_pageable", c.up_pageable), act("down_pageable", c.down_pageable);
     act("transfer_s", c.transfer_s), act("launch_s", c.launch_s), act("context_s", c.context_s);
@@ -69,11 +74,11 @@ void each_constant(Constants& c, const Do& act) {
 }  // namespace
 
 Machine::Machine(MachineKey key, std::filesystem::path folder)
-    : key_(std::move(key)), folder_(std::move(folder)), constants_(of_threads(key_.threads)) {
+    : key_(std::move(key)), folder_(std::move(folder)), constants_(default_constants(key_.threads)) {
     try {
         load();
-    } catch (const std::exception&) {  // of another version, or cut off: measured anew
-        constants_ = of_threads(key_.threads), curves_.clear();
+    } catch (const std::exception&) {  // another version or a truncated file: start from the defaults
+        constants_ = default_constants(key_.threads), curves_.clear();
     }
 }
 
@@ -99,7 +104,7 @@ void Machine::set_context(double seconds) {
     constants_.context_s = seconds, changed_ = true;
 }
 
-/// Of a table of both sides: the CPU's, the GPU's.
+/// Index into tables of both sides.
 static int column(Backend side) { return side == Backend::gpu ? 1 : 0; }
 
 int Machine::movement(const Work& work, Backend side) {
@@ -187,7 +192,7 @@ std::uint32_t Machine::runs(const Work& work, Backend side) const {
 
 std::filesystem::path Machine::file() const {
     if (folder_.empty()) return {};
-    return folder_ / fmt::format("offload-{}.json", key_.gpu_uuid.empty() ? "cpu" : readable(key_.gpu_uuid));
+    return folder_ / fmt::format("offload-{}.json", key_.gpu_uuid.empty() ? "cpu" : safe_file_name(key_.gpu_uuid));
 }
 
 void Machine::load() {
@@ -196,9 +201,9 @@ void Machine::load() {
     const nlohmann::json all = nlohmann::json::parse(in);
     const nlohmann::json& of = all.at("machine");
     const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
-    if (kept != key_) return;
-    Constants constants = of_threads(key_.threads);
-    each_constant(constants, [&](const char* name, double& value) {
+    if (kept != key_) return;  // measured with another GPU, driver, CPU, thread count or version
+    Constants constants = default_constants(key_.threads);
+    for_each_constant(constants, [&](const char* name, double& value) {
         value = all.at("constants").at(name);
         if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant that is none");
     });
@@ -214,6 +219,8 @@ void Machine::load() {
     constants_ = constants;
 }
 
+// Writes a temporary file and renames it, so that a process that is killed, or several that save at the same time, leave
+// a complete file. The last one wins: losing some measurements is harmless.
 bool Machine::save() const noexcept try {
     const std::lock_guard lock(mutex_);
     if (folder_.empty() || !changed_) return !changed_;
@@ -224,7 +231,7 @@ bool Machine::save() const noexcept try {
                       {"threads", key_.threads},
                       {"version", key_.version}};
     Constants constants = constants_;
-    each_constant(constants, [&](const char* name, double& value) { all["constants"][name] = value; });
+    for_each_constant(constants, [&](const char* name, double& value) { all["constants"][name] = value; });
     all["library_s"] = constants_.library_s;
     all["operations"] = nlohmann::json::array();
     for (const auto& [key, curves] : curves_) {
@@ -257,7 +264,7 @@ bool Machine::save() const noexcept try {
 
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
-    constants_ = of_threads(key_.threads), curves_.clear(), changed_ = true;
+    constants_ = default_constants(key_.threads), curves_.clear(), changed_ = true;
 }
 
 bool driver_is_there() {

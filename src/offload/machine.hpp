@@ -1,4 +1,4 @@
-// What was measured of this machine, and kept in the user's cache directory.
+// The cost model of this machine: measured rates and latencies, kept in the user's cache directory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,30 +15,30 @@
 
 namespace glint::offload {
 
-/// Seconds, bytes a second, operations a second.
+/// Rates (bytes or operations per second) and latencies (seconds).
 struct Constants {
-    double up_pinned = 0, down_pinned = 0, up_pageable = 0, down_pageable = 0;  ///< of the link; 0: not measured
-    double transfer_s = 0, launch_s = 0;  ///< latencies of one transfer, of one kernel with the wait for it
-    double context_s = 0;                 ///< of creating a context, and of its pool
-    double cpu_flops = 0, cpu_bytes = 0, gpu_flops = 0, gpu_bytes = 0;  ///< rough; curves correct them
-    std::map<std::string, double, std::less<>> library_s;               ///< of the first use of each library
+    double up_pinned = 0, down_pinned = 0, up_pageable = 0, down_pageable = 0;  ///< link, bytes/s; 0: not measured
+    double transfer_s = 0, launch_s = 0;  ///< latency of a transfer; of a kernel including synchronization
+    double context_s = 0;                 ///< to create a context and its pool
+    double cpu_flops = 0, cpu_bytes = 0, gpu_flops = 0, gpu_bytes = 0;  ///< approximate; the curves correct them
+    std::map<std::string, double, std::less<>> library_s;               ///< first use of each library, in seconds
 
     bool gpu_measured() const { return up_pinned > 0; }
 };
 
-/// What the measurements hold for; when one changes they are void.
+/// What the measurements depend on. They are discarded when any of these changes.
 struct MachineKey {
-    std::string gpu_uuid;  ///< empty: the CPU alone
+    std::string gpu_uuid;  ///< empty: CPU only
     std::string driver, cpu;
     int threads = 1;
     std::string version;  ///< of glint
     bool operator==(const MachineKey&) const = default;
 };
 
-/// Thread-safe.
+/// The cost model for one GPU, or for the CPU alone. Thread-safe.
 class Machine {
   public:
-    /// Reads what `folder` holds for that key. An empty folder: nothing is read or kept.
+    /// Loads the measurements for `key` from `folder`. An empty path: nothing is loaded or saved.
     Machine(MachineKey key, std::filesystem::path folder);
     ~Machine();  ///< saves
 
@@ -49,29 +49,30 @@ class Machine {
     void set_context(double seconds);
 
     struct Estimate {
-        Terms cpu, gpu;                       ///< of a GPU that is open and has its libraries loaded
-        double distance = 0;                  ///< octaves from what was measured, the larger one of both sides
-        bool gpu_measured = false;            ///< the link, at least
-        double context_s = 0, library_s = 0;  ///< to open the GPU, to load the work's library
+        Terms cpu, gpu;                       ///< for an open GPU with its libraries loaded
+        double distance = 0;                  ///< octaves in size to the nearest measurement, the larger of both sides
+        bool gpu_measured = false;            ///< at least the link
+        double context_s = 0, library_s = 0;  ///< to open the GPU; to load the library that the work needs
     };
     Estimate estimate(const Work& work) const;
-    /// What a run took in all, but waiting for a GPU, its context and libraries.
+    /// Updates the model with the measured time of a run, not counting lease, context and libraries.
     void learn(const Work& work, Backend side, double seconds);
-    bool knows(const Work& work, Backend side) const;          ///< of any size
-    std::uint32_t runs(const Work& work, Backend side) const;  ///< of about that size
+    bool knows(const Work& work, Backend side) const;          ///< whether the operation was measured at any size
+    std::uint32_t runs(const Work& work, Backend side) const;  ///< measured runs of about that size
 
-    /// Whether all was written; never throws.
+    /// Writes the file; false on failure.
     bool save() const noexcept;
     std::filesystem::path file() const;
     void forget();
 
   private:
-    /// Of one operation.
+    /// Corrections of one operation.
     struct Curves {
         std::string name;
-        Curve compute[2], moved[2][4];  // by side: where nothing moves; else all of it, by movement()
+        Curve compute[2], moved[2][4];  // by side: without transfers; with transfers, by movement()
     };
-    /// Which ways operands move: bit 0 towards that side, bit 1 back. How fast is the constants' affair.
+    /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because transfers
+    /// may overlap with computing.
     static int movement(const Work& work, Backend side);
     Terms terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const;
     void load();
@@ -84,13 +85,13 @@ class Machine {
     mutable bool changed_ = false;
 };
 
-/// The machine with that GPU (empty: without), one for all who ask in this process.
+/// The model for a GPU (empty: CPU only); one instance per process, shared by all callers.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver);
-/// No GPU is opened in less: what the CPU does sooner is not worth a look at GPUs, which takes 0.2 s itself.
-constexpr double least_opening_s = 0.1;
-/// Whether a driver may be there, without waking it.
+/// Lower bound of the time to open a GPU. Work that the CPU does faster does not justify even querying the driver.
+constexpr double min_context_creation_s = 0.1;
+/// Whether libcuda can be loaded; does not initialize the driver, which takes 0.2 s.
 bool driver_is_there();
-/// The CPU's model, as /proc/cpuinfo has it.
+/// The CPU's model name, from /proc/cpuinfo.
 std::string cpu_model();
 /// $XDG_CACHE_HOME/glint, or ~/.cache/glint; empty where there is neither.
 std::filesystem::path cache_folder();

@@ -1,4 +1,4 @@
-// Copies and fills, timed from the host, as an operation's caller would see them.
+// Times copies and fills from the host, as the caller of an operation experiences them.
 // SPDX-License-Identifier: MIT
 #include "offload/measure.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t large = std::size_t(32) << 20, small = 4096;
 constexpr int small_repeats = 20;
 constexpr double flops_a_cycle = 256;  // of a multiprocessor: 128 fused multiplications and additions
-constexpr double clock_hz = 1.5e9;     // about; curves correct what follows from it
+constexpr double clock_hz = 1.5e9;     // approximate: the curves correct it
 
 using Clock = std::chrono::steady_clock;
 

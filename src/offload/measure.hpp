@@ -1,4 +1,4 @@
-// Measuring a GPU and the link to it, in a tenth of a second.
+// Measures a GPU and the link to it, in about 0.1 s.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace glint::offload {
 
-/// Fills what belongs to the GPU and the link; the rest is left.
+/// Sets the members of `constants` that describe the GPU and the link.
 void measure_gpu(const gpu::Context& context, const gpu::Stream& stream, Constants& constants);
 
 }  // namespace glint::offload

@@ -1,12 +1,15 @@
-// Work done by the GPUs of a pool.
+// Runs a workload on several GPUs with retries.
 //
-// Each GPU has a thread. What goes wrong on one costs only what it had begun: that goes back to the workload, for whoever
-// asks next. The first thread waits for a GPU as long as it may; the others take what is free, look again now and then,
-// and never keep anybody waiting in the queue for leases.
+// One thread per GPU draws parts from the shared workload. A failure loses only the parts in progress on that GPU, which
+// return to the workload. The first thread waits in the lease queue up to the timeout. The other threads take only what
+// is free at the moment (timeout 0) and poll, so that one run never has more than one ticket in the queue.
 //
-// A thread's way: serve() asks the workload again and again whether there is something to do, and makes an attempt, which
-// finds a device (find_device), works by it (work), and sorts what that throws. A time-out or the lack of any GPU ends
-// the thread (give_up). Any other error of a GPU costs the lease, and is tried again (try_again) unless nothing helps.
+// serve() is the loop of a thread; each attempt() finds a device, works, and classifies the exception: a timeout or NoGpu
+// ends the thread (give_up); another GPU error releases the lease and is retried with backoff (try_again), up to
+// max_failures in a row on one GPU.
+//
+// Locks: Runner::mutex_ guards the result; DevicePool has its own; DevicePool::callback_mutex serialises callbacks and is
+// never taken together with mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/run_on_devices.hpp"
 
@@ -30,33 +33,34 @@ namespace glint::offload {
 namespace {
 
 constexpr int cuda_unknown = 999;
-constexpr std::uint64_t room_to_spare = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
-// A pause doubles with each failure. Waits are cut into slices, after which a thread looks for a stop.
-constexpr int most_failures = 8;  // one after the other, though the GPU was not full: it will not do
-constexpr double first_pause_s = 0.05, longest_pause_s = 2, slice_s = 0.05, look_again_s = 0.5;
-constexpr double notable_wait_s = 0.1;
+constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
+// Exponential backoff: the pause doubles with each failure. Waits are sliced so that a stop request is noticed.
+constexpr int max_failures = 8;  // consecutive failures with memory to spare: the GPU is excluded
+constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
+constexpr double reported_wait_s = 0.1;
 
-/// Others have what this needs: no fault of the GPU, however often it happens. A full GPU refuses a context by 999 too.
+/// Whether the error only means that other processes use the memory. Such failures never exclude a GPU. Creating a
+/// context on a full GPU may also fail with CUDA_ERROR_UNKNOWN (999).
 bool is_full(const gpu::GpuError& error, bool opening) {
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
     if (opening) return memory || error.code == cuda_unknown;
-    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + room_to_spare;
+    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + pool_slack_bytes;
 }
 
 class Runner {
   public:
-    Runner(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& how)
-        : pool_(pool), request_(request), workload_(workload), how_(how) {}
+    Runner(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& result)
+        : pool_(pool), request_(request), workload_(workload), result_(result) {}
     void run();
 
   private:
-    /// A thread with its device, and what went wrong with that.
+    /// The state of one thread: its device, and the failures on it.
     struct Worker {
-        bool first;  ///< waits for a device; the others do not
+        bool first;  ///< waits in the lease queue; the others do not
         std::unique_ptr<Device> device = {};
-        std::string uuid = {};  ///< also of one that could not be opened
+        std::string uuid = {};  ///< of the last device, also if opening it failed
         int failures = 0;
-        double pause_s = first_pause_s;
+        double backoff_s = initial_backoff_s;
     };
 
     bool serve(bool first);
@@ -72,38 +76,38 @@ class Runner {
     void pause(Worker& worker);
     bool give_up(std::exception_ptr why);
     void throw_if_stopped() const;
-    void tell(const std::string& what);
-    std::string after_failure(const gpu::GpuError& error) const;
+    void report(const std::string& what);
+    std::string with_last_failure(const gpu::GpuError& error) const;
 
     DevicePool& pool_;
     const DeviceRequest& request_;
     Workload& workload_;
     std::vector<std::thread> others_;
-    std::atomic<bool> first_gone_{false}, told_of_refusal_{false};
+    std::atomic<bool> first_worker_ended_{false}, refusal_reported_{false};
 
-    mutable std::mutex mutex_;  // for what follows
-    DeviceRun& how_;
-    std::exception_ptr error_, failure_;  // that stopped all; of the last device of a thread
-    std::string last_failure_;
+    mutable std::mutex mutex_;  // guards what follows
+    DeviceRun& result_;
+    std::exception_ptr error_, failure_;  // fatal for the run; of the last device that a thread had
+    std::string last_failure_;            // message, quoted when no device is left
 };
 
 void Runner::run() {
     const bool served = serve(true);
-    first_gone_ = true;
+    first_worker_ended_ = true;
     for (std::thread& other : others_) other.join();
     if (error_) std::rethrow_exception(error_);
-    how_.finished = workload_.is_finished() && (served || !request_.open_for_nothing);
-    if (how_.finished) return;
+    result_.finished = workload_.is_finished() && (served || !request_.open_without_work);
+    if (result_.finished) return;
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_);
     if (request_.strict) std::rethrow_exception(failure_ ? failure_ : pool_.why_none());
 }
 
-/// False: it could not.
+/// The loop of a thread. False: it ended because it has no device.
 bool Runner::serve(bool first) {
     Worker worker{first};
     bool able = true;
     try {
-        bool begin = first;  // whatever there is to do: request_.open_for_nothing
+        bool begin = first;  // the first attempt is made even for an empty workload (open_without_work)
         for (; able && (begin || workload_.wait_for_work(request_.stop)); begin = false) able = attempt(worker);
     } catch (...) {
         workload_.close();
@@ -114,31 +118,31 @@ bool Runner::serve(bool first) {
     return able;
 }
 
-/// False: there is no device for this thread any more.
+/// False: no device for this thread, now or later.
 bool Runner::attempt(Worker& worker) {
     try {
         if (!worker.device && !find_device(worker)) return false;
-        if (!worker.device) return true;  // others have finished: the workload says so too
+        if (!worker.device) return true;  // the workload was finished meanwhile
         if (worker.first) start_others();
         work(worker);
         return true;
     } catch (const gpu::LeaseTimeout& timeout) {
-        // Not the user's time is up but the one that pays. Later work may be worth a longer wait: no give_up().
+        // Not the user's timeout, but the wait that would pay off. Later work may justify a longer one: no give_up().
         if (request_.worth_waiting_s < request_.timeout_s) {
-            tell(timeout.what());
+            report(timeout.what());
             const std::lock_guard lock(mutex_);
-            how_.waited_in_vain = true;
+            result_.wait_abandoned = true;
             return false;
         }
-        const gpu::LeaseTimeout in_all(after_failure(timeout), timeout.required_bytes, timeout.available_bytes);
-        tell(in_all.what());
+        const gpu::LeaseTimeout in_all(with_last_failure(timeout), timeout.required_bytes, timeout.available_bytes);
+        report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::NoGpu& none) {
-        const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? after_failure(none) : none.what());
-        tell(in_all.what());
+        const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? with_last_failure(none) : none.what());
+        report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::GpuError& error) {
-        tell(error.what());
+        report(error.what());
         const std::exception_ptr thrown = std::current_exception();
         {
             const std::lock_guard lock(mutex_);
@@ -148,12 +152,12 @@ bool Runner::attempt(Worker& worker) {
     }
 }
 
-/// This thread ends. With the last device gone, the pool is told that none is to be had: work to come does not ask again.
-/// Always false.
+/// Ends this thread. Without any device left, marks the pool as unavailable, so that later work does not ask again.
+/// Always returns false.
 bool Runner::give_up(std::exception_ptr why) {
     const std::lock_guard lock(mutex_);
     failure_ = why;
-    if (pool_.held() == 0) pool_.set_why_none(why);  // else others go on
+    if (pool_.held() == 0) pool_.set_why_none(why);  // else other threads continue
     return false;
 }
 
@@ -161,20 +165,20 @@ void Runner::throw_if_stopped() const {
     if (request_.stop && *request_.stop) throw Cancelled("stopped while waiting for a GPU");
 }
 
-/// False: there is none for this thread. True without a device: nothing is left to do.
+/// Takes an idle device of the pool or leases one. False: none for this thread. True without a device: no work is left.
 bool Runner::find_device(Worker& worker) {
     while (!pool_.why_none()) {
         throw_if_stopped();
         if ((worker.device = pool_.take_idle(request_.near))) break;
-        const bool somebody_has_one = pool_.held() > 0;
-        if ((worker.first || somebody_has_one) && pool_.may_lease(request_.most)) open_device(worker);
+        const bool pool_has_device = pool_.held() > 0;
+        if ((worker.first || pool_has_device) && pool_.may_lease(request_.most)) open_device(worker);
         if (worker.device) break;
         if (worker.first) {
-            if (!request_.open_for_nothing && workload_.wait_for_end(0)) return true;
+            if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
             pool_.wait(slice_s);
         } else {
-            if (!somebody_has_one && first_gone_) return false;
-            if (workload_.wait_for_end(somebody_has_one ? look_again_s : slice_s)) return true;
+            if (!pool_has_device && first_worker_ended_) return false;
+            if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
     }
     if (!worker.device) return false;
@@ -184,38 +188,38 @@ bool Runner::find_device(Worker& worker) {
 
 void Runner::open_device(Worker& worker) {
     if (request_.require) request_.require();
-    std::unique_lock turn = pool_.turn_to_lease();
-    // What was true before the wait for the turn may not be any more.
+    std::unique_lock turn = pool_.lock_leasing();
+    // Check again: other threads may have leased or lost devices while this one waited for the lock.
     if ((worker.device = pool_.take_idle(request_.near)) || pool_.why_none() || !pool_.may_lease(request_.most)) return;
     const Clock::time_point asked = Clock::now();
     const bool further = pool_.held() > 0;
-    if (!worker.first && !further) return;  // it has just been lost: the first thread waits for another
+    if (!worker.first && !further) return;  // the only device was just lost: waiting is up to the first thread
     worker.uuid.clear();
     std::optional<gpu::Lease> lease = further ? lease_further() : lease_first();
     if (!lease) return;
     worker.uuid = lease->devices().front().uuid;
     const double waited_s = lease->waited_s();
-    if (waited_s > notable_wait_s)
-        tell(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, worker.uuid));
+    if (waited_s > reported_wait_s)
+        report(fmt::format("waited {:.1f} s for {} ({})", waited_s, lease->devices().front().name, worker.uuid));
     worker.device = pool_.open(std::move(*lease), request_.open, std::move(turn));
     {
         const std::lock_guard lock(mutex_);
-        how_.opened = true;
+        result_.opened = true;
     }
-    // A further one's time says little: others compute meanwhile.
+    // Only the first is timed for the cost model: later ones are opened while others compute.
     if (!further && request_.on_opened) request_.on_opened(*worker.device, seconds_since(asked) - waited_s);
 }
 
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
-            .avoid = pool_.not_wanted(request_.near),
+            .avoid = pool_.excluded_uuids(request_.near),
             .on_wait =
                 [this](double elapsed_s, std::uint64_t available, std::uint64_t required) {
-                    const std::lock_guard lock(pool_.telling);
+                    const std::lock_guard lock(pool_.callback_mutex);
                     if (request_.on_wait) request_.on_wait(elapsed_s, available, required);
                 },
             .stop = request_.finished_by_others ? request_.finished_by_others : request_.stop,
-            .log = [this](const std::string& words) { tell(words); }};
+            .log = [this](const std::string& words) { report(words); }};
 }
 
 std::optional<gpu::Lease> Runner::lease_first() {
@@ -225,13 +229,13 @@ std::optional<gpu::Lease> Runner::lease_first() {
     const Clock::time_point asked = Clock::now();
     const auto note = [&](double seconds) {
         const std::lock_guard lock(mutex_);
-        how_.waited_s += seconds;
+        result_.waited_s += seconds;
     };
     try {
         gpu::Lease lease = gpu::acquire(wanted);
         note(lease.waited_s());
         return lease;
-    } catch (const Cancelled&) {  // by the user, or by request_.finished_by_others
+    } catch (const Cancelled&) {  // by the user's stop flag, or by request_.finished_by_others
         note(seconds_since(asked));
         if (workload_.wait_for_end(0) && workload_.is_finished()) return {};
         throw;
@@ -241,27 +245,27 @@ std::optional<gpu::Lease> Runner::lease_first() {
     }
 }
 
-/// Now or not at all: whoever waits for a first one goes before.
+/// Without waiting: requests of other programs for their first device have precedence.
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s = 0;
-    if (told_of_refusal_) wanted.log = {};
+    if (refusal_reported_) wanted.log = {};
     try {
         return gpu::acquire(wanted);
     } catch (const gpu::GpuError& error) {
         pool_.refused();
-        if (!told_of_refusal_.exchange(true)) tell(fmt::format("no further GPU now: {}", error.what()));
+        if (!refusal_reported_.exchange(true)) report(fmt::format("no further GPU now: {}", error.what()));
         return {};
     }
 }
 
-/// Once there is a first device: before that, further ones would only wait behind it.
+/// Starts the other threads once the first device is open; before that they would only wait for it.
 void Runner::start_others() {
     if (!others_.empty()) return;
     try {
         for (int k = 1; k < request_.threads; ++k) others_.emplace_back([this] { serve(false); });
     } catch (const std::system_error&) {
-        // Fewer threads than wished for: slower, not wrong.
+        // Fewer threads than requested: slower, but correct.
     }
 }
 
@@ -276,54 +280,54 @@ void Runner::work(Worker& worker) {
     worker.failures = 0;
 }
 
-/// Gives the device back, and waits a little where that helps. False: nothing helps.
+/// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.
 bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
     const bool opening = !worker.device;
     const bool limit_was_lowered = !opening && worker.device->limit_was_lowered();
     pool_.discard(std::move(worker.device));
-    const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // another may do, without delay
+    const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // try another GPU without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
-        if (!limit_was_lowered) return false;  // the work needs more than was asked for, on any GPU
+        if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
-        if (!is_full(error, opening) && ++worker.failures >= most_failures) {
+        if (!is_full(error, opening) && ++worker.failures >= max_failures) {
             pool_.avoid(worker.uuid);
-            tell(fmt::format("{} failed {} times one after the other: not asked again", worker.uuid, worker.failures));
+            report(fmt::format("{} failed {} times in a row: not used again", worker.uuid, worker.failures));
             worker.failures = 0;
         }
         if (seconds_since(workload_.progressed()) >= request_.timeout_s) return false;
         pause(worker);
     }
     const std::lock_guard lock(mutex_);
-    ++how_.retries;
+    ++result_.retries;
     return true;
 }
 
 void Runner::pause(Worker& worker) {
     static thread_local std::minstd_rand random{std::random_device()()};
-    // Programs that failed at once shall not come back at once.
+    // Jitter: programs that failed at the same time must not retry at the same time.
     const double jitter = std::uniform_real_distribution<>(0.75, 1.25)(random);
-    const double most_s = request_.timeout_s - seconds_since(workload_.progressed());
-    const double pause_s = std::min(std::min(worker.pause_s, longest_pause_s) * jitter, most_s);
-    worker.pause_s *= 2;
-    for (const Clock::time_point began = Clock::now(); seconds_since(began) < pause_s;) {
+    const double max_s = request_.timeout_s - seconds_since(workload_.progressed());
+    const double backoff_s = std::min(std::min(worker.backoff_s, max_backoff_s) * jitter, max_s);
+    worker.backoff_s *= 2;
+    for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
-        const double slice = std::max(0.0, std::min(slice_s, pause_s - seconds_since(began)));
-        if (request_.open_for_nothing)
+        const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));
+        if (request_.open_without_work)
             std::this_thread::sleep_for(std::chrono::duration<double>(slice));
         else if (workload_.wait_for_end(slice))
             break;
     }
     const std::lock_guard lock(mutex_);
-    how_.waited_s += pause_s;
+    result_.waited_s += backoff_s;
 }
 
-void Runner::tell(const std::string& what) {
-    const std::lock_guard lock(pool_.telling);
+void Runner::report(const std::string& what) {
+    const std::lock_guard lock(pool_.callback_mutex);
     if (request_.log) request_.log(what);
 }
 
-/// What a device did before there was none any more.
-std::string Runner::after_failure(const gpu::GpuError& error) const {
+/// The message of `error`, with the last failure of a device before it.
+std::string Runner::with_last_failure(const gpu::GpuError& error) const {
     const std::lock_guard lock(mutex_);
     return last_failure_.empty() ? error.what() : fmt::format("{} (before: {})", error.what(), last_failure_);
 }

@@ -1,4 +1,5 @@
-// Work done by the GPUs of a pool: each has a thread; what fails is tried again, there, on another GPU, or not at all.
+// Runs a workload on the GPUs of a pool, one thread per GPU, with retries after failures: on the same GPU, on another one,
+// or not at all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,46 +15,47 @@
 namespace glint::offload {
 
 struct DeviceRequest {
-    std::uint64_t bytes = std::uint64_t(1) << 30;  ///< to lease of each device, beyond the context
-    int threads = 1;                               ///< devices at work at once
+    std::uint64_t bytes = std::uint64_t(1) << 30;  ///< to lease on each device, not counting the context
+    int threads = 1;                               ///< devices used at the same time
     int most = 1;                                  ///< devices that the pool may hold
-    std::string near;               ///< UUID of the GPU that the input lies on, and the only one to lease
-    bool open_for_nothing = false;  ///< one is opened also where nothing is to be done: to see if it can
+    std::string near;                ///< UUID of the GPU that holds the input; if not empty, no other one is leased
+    bool open_without_work = false;  ///< open a device even for an empty workload, to check that it can be used
 
-    /// How long to go without a device, waiting or failing; begins anew with each part that is finished.
+    /// Maximum time without progress, waiting for a device or retrying; restarts with each finished part.
     double timeout_s = std::numeric_limits<double>::infinity();
-    /// Not to wait longer for a device, since that does not pay.
+    /// Maximum wait for a device after which the CPU is expected to be faster.
     double worth_waiting_s = std::numeric_limits<double>::infinity();
-    /// What a lack of devices ends in: an exception, or DeviceRun::finished being false.
+    /// Without a usable device: throw (true), or return with DeviceRun::finished false, so that the CPU does the rest.
     bool strict = false;
 
-    const StopFlag* stop = nullptr;
-    /// Set, when all is finished, by others who work on the same: a wait for a device ends then.
+    const StopFlag* stop = nullptr;  ///< polled; when set, Cancelled is thrown
+    /// Set by other threads that process the same workload when all of it is finished; ends a wait for a device.
     const StopFlag* finished_by_others = nullptr;
-    // These are called by one thread at a time.
+    // Callbacks. on_wait and log are called by one thread at a time (DevicePool::callback_mutex).
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait;
-    std::function<void(const std::string&)> log;  ///< told of every wait, failure and new attempt
+    std::function<void(const std::string&)> log;  ///< receives every wait, failure and retry
 
-    std::function<void()>
-        require;  ///< called before a lease is asked for; throws gpu::NoGpu where none would be of use
+    /// Called before a lease is requested; throws gpu::NoGpu where no GPU could do the work.
+    std::function<void()> require;
     OpenDevice open;
-    /// Told of the first device when it is open, and how long that took.
+    /// Called once the first device is open, with the time that took.
     std::function<void(const Device&, double seconds)> on_opened;
-    /// Works until there is nothing to be had; throws what goes wrong. `useful` is set when a part was finished, also
-    /// where it throws: failures count anew from then on.
+    /// Processes parts of the workload until none is left; throws gpu::GpuError on failure. Sets `useful` as soon as a
+    /// part was finished, also where it throws later: that resets the count of failures.
     std::function<void(Device&, bool& useful)> work;
 };
 
-/// How it went, also when it threw.
+/// Result of a run; valid also when run_on_devices() throws.
 struct DeviceRun {
-    bool finished = false;  ///< all was done; false: what is left is for the CPU
+    bool finished = false;  ///< all parts are done; false: the rest is left to the CPU
     double waited_s = 0;
-    int retries = 0;  ///< times that a device was asked for again after a failure
+    int retries = 0;  ///< attempts after a failure
     bool opened = false;
-    bool waited_in_vain = false;  ///< to wait longer was not worth it; it may be for later work
+    bool wait_abandoned = false;  ///< worth_waiting_s expired; later work may justify a longer wait
 };
 
-/// Throws what nothing helps against, and with DeviceRequest::strict what the devices failed by.
+/// Blocks until the workload is finished or no device can be used. Throws errors that a retry cannot help, Cancelled, and
+/// with DeviceRequest::strict the last error of the devices.
 void run_on_devices(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& run);
 
 }  // namespace glint::offload

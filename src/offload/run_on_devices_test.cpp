@@ -144,7 +144,7 @@ TEST_F(GpuPool, one_is_opened_for_nothing_only_when_that_is_asked_for) {
     DevicePool pool;
     Parts nothing(0);
     request.work = [](Device&, bool&) {};
-    request.open_for_nothing = true;
+    request.open_without_work = true;
     run_on_devices(pool, request, nothing, run);
     EXPECT_TRUE(run.finished);
     EXPECT_TRUE(run.opened);

@@ -1,4 +1,4 @@
-// A session: opening the GPU when it pays, timing what ran, recording what failed.
+// Sessions: open the GPU when that pays off, time what runs, and record failures.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/session.hpp"
 
@@ -19,13 +19,13 @@
 namespace glint::offload {
 namespace {
 
-constexpr std::uint64_t least_lease = std::uint64_t(1) << 30;
-constexpr double first_rest_s = 1, longest_rest_s = 300;
-constexpr std::size_t most_fallbacks = 100;
-// To time each call would cost more than it teaches. Those whose result stays on the GPU return before they are done, and
-// have to be waited for to be timed: the GPU idles meanwhile, for some 10 us.
-constexpr std::uint64_t timed_at_first = 64, timed_each = 16, waited_at_first = 3;
-constexpr std::chrono::milliseconds between_waits(5);
+constexpr std::uint64_t min_lease = std::uint64_t(1) << 30;
+constexpr double initial_backoff_s = 1, max_backoff_s = 300;
+constexpr std::size_t max_fallbacks = 100;
+// Sampling: timing every call would cost more than it is worth. Calls whose result stays on the GPU are asynchronous, and
+// timing them needs a synchronization, during which the GPU idles for some 10 us.
+constexpr std::uint64_t first_timed = 64, timed_interval = 16, first_synchronized = 3;
+constexpr std::chrono::milliseconds synchronize_interval(5);
 
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
 
@@ -47,7 +47,7 @@ struct Session::State {
         gpu::Lease lease;
         gpu::Context own_context;
         gpu::Stream stream;
-        std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // goes first, the last made before the others
+        std::vector<std::pair<const void*, std::unique_ptr<Kept>>> kept;  // destroyed first, in reverse order
     };
 
     SessionOptions options;
@@ -56,14 +56,14 @@ struct Session::State {
     std::uint64_t threshold_bytes = 0;
 
     Advisor advisor;
-    std::string why_given_up;  // the GPU, until `rest_over`
-    Clock::time_point rest_over{};
-    double rest_s = first_rest_s;
+    std::string why_given_up;  // why no GPU is used until `retry_after`
+    Clock::time_point retry_after{};
+    double backoff_s = initial_backoff_s;
 
     DevicePool pool;
-    std::unique_ptr<OpenGpu> gpu;  // of the pool; null while none is open
+    std::unique_ptr<OpenGpu> gpu;  // taken from the pool; null while none is open
     std::set<std::string, std::less<>> libraries;
-    Clock::time_point waited{};  // for a call to be timed, last
+    Clock::time_point synchronized{};  // last synchronization for timing
 
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
@@ -74,19 +74,19 @@ struct Session::State {
     }
     std::uint64_t bytes_to_lease(const Work* work) const {
         if (options.gpu_memory_bytes > 0) return options.gpu_memory_bytes;
-        return std::max(least_lease, work ? 4 * work->gpu_bytes : 0);
+        return std::max(min_lease, work ? 4 * work->gpu_bytes : 0);
     }
-    /// How things stand; looks at most once a second, and not while the GPU is open.
-    Circumstances circumstances(const Work& work) {
-        Circumstances at;
+    /// The inputs of a decision. Queries the GPUs at most once a second, and not while one is open.
+    DecisionInputs decision_inputs(const Work& work) {
+        DecisionInputs at;
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = gpu != nullptr;
         if (at.context_open || at.choice == Backend::cpu) return at;
-        if (!why_given_up.empty() && Clock::now() < rest_over)
+        if (!why_given_up.empty() && Clock::now() < retry_after)
             at.why_no_gpu = why_given_up.c_str();
         else if (at.choice == Backend::automatic && advisor.too_short(work))
-            at.why_no_gpu = "the CPU is done before a GPU could be opened";
+            at.why_no_gpu = "the CPU finishes before a GPU could be opened";
         else
             advisor.look(at, bytes_to_lease(&work));
         return at;
@@ -103,7 +103,7 @@ struct Session::State {
             close();
             throw;
         }
-        why_given_up.clear(), rest_s = first_rest_s;
+        why_given_up.clear(), backoff_s = initial_backoff_s;
         gpu->publish();
     }
     void close() noexcept {
@@ -111,16 +111,17 @@ struct Session::State {
         advisor.closed();
         advisor.save();
     }
-    /// No GPU for a while: the longer, the more often that happened.
+    /// Uses no GPU for a while, with exponential backoff.
     void give_up(const std::string& why) {
         why_given_up = why;
-        rest_over = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rest_s));
-        rest_s = std::min(longest_rest_s, rest_s * 2);
+        retry_after =
+            Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(backoff_s));
+        backoff_s = std::min(max_backoff_s, backoff_s * 2);
     }
     void record(std::string_view operation, const std::string& why, std::uint64_t asked, std::uint64_t free) {
         ++fallbacks;
         last_fallbacks.push_back({std::string(operation), why, asked, free});
-        if (last_fallbacks.size() > most_fallbacks) last_fallbacks.pop_front();
+        if (last_fallbacks.size() > max_fallbacks) last_fallbacks.pop_front();
         say(fmt::format("{}: the GPU failed: {}", operation, why));
     }
     bool is_timed(const Work& work, Backend side, const OperationStatistics& of) const {
@@ -128,8 +129,8 @@ struct Session::State {
         if (side == Backend::gpu && !work.library.empty() && libraries.find(work.library) == libraries.end())
             return true;
         if (side == Backend::gpu && stays_on_gpu(work))
-            return calls < waited_at_first || Clock::now() - waited > between_waits;
-        return calls < timed_at_first || calls % timed_each == 0;
+            return calls < first_synchronized || Clock::now() - synchronized > synchronize_interval;
+        return calls < first_timed || calls % timed_interval == 0;
     }
     OperationStatistics& of(const Work& work) {
         OperationStatistics& of = statistics[work.operation->key];
@@ -152,12 +153,12 @@ Session::~Session() {
 Session::Session(Session&&) noexcept = default;
 
 Decision Session::decide(const Work& work) const {
-    Circumstances at = state_->circumstances(work);
+    DecisionInputs at = state_->decision_inputs(work);
     return state_->advisor.decide(work, at);
 }
 
 Decision Session::explain(const Work& work) const {
-    Circumstances at = state_->circumstances(work);
+    DecisionInputs at = state_->decision_inputs(work);
     return state_->advisor.explain(work, at);
 }
 
@@ -165,18 +166,18 @@ Session::Running Session::begin(const Work& work) {
     State& s = *state_;
     Running running;
     Decision& decision = running.decision;
-    if (s.options.choice == Backend::cpu) {  // nothing to weigh
+    if (s.options.choice == Backend::cpu) {  // nothing to decide
         decision.work = work, decision.choice = Backend::cpu, decision.basis = Basis::forced;
     } else {
         decision = decide(work);
     }
     if (decision.choice == Backend::gpu && !s.gpu) try {
-            // To wait longer than it saves is to lose; no longer than that at most doubles the time.
+            // A wait of at most the time that the GPU would save at most doubles the total time.
             const double saves_s = decision.cpu.total() - (decision.gpu.total() - decision.gpu.wait_s);
-            const bool may_leave = decision.basis != Basis::forced;
-            s.open(&work, may_leave && decision.basis != Basis::rules
+            const bool cpu_allowed = decision.basis != Basis::forced;
+            s.open(&work, cpu_allowed && decision.basis != Basis::rules
                               ? std::min(s.options.gpu_timeout_s, std::max(saves_s, 0.0))
-                              : (may_leave ? 0 : s.options.gpu_timeout_s));
+                              : (cpu_allowed ? 0 : s.options.gpu_timeout_s));
         } catch (const gpu::GpuError& error) {
             if (s.options.choice == Backend::gpu) throw;
             s.give_up(error.what());
@@ -202,17 +203,17 @@ void Session::end(const Running& running, Backend side) {
     const std::uint64_t down = side == Backend::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
     if (!running.timed) return;
-    if (side == Backend::gpu && stays_on_gpu(work)) s.gpu->stream.synchronize(), s.waited = Clock::now();
+    if (side == Backend::gpu && stays_on_gpu(work)) s.gpu->stream.synchronize(), s.synchronized = Clock::now();
     const double seconds = seconds_since(running.began);
     ++here.timed_calls, here.seconds += seconds;
-    if (side != decision.choice) return;  // it was tried elsewhere before
+    if (side != decision.choice) return;  // the time includes a failed attempt on the other side
     if (side == Backend::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
         s.advisor.learn_library(work, seconds - (decision.gpu.total() - decision.gpu.library_s));
         return;
     }
     s.advisor.learn(work, side, seconds);
-    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.advisor.has_looked()) && !s.gpu)
-        s.advisor.forgo(decision, seconds, here.calls > timed_at_first ? double(timed_each) : 1);
+    if (side == Backend::cpu && (decision.basis != Basis::forced || !s.advisor.has_forecast()) && !s.gpu)
+        s.advisor.forgo(decision, seconds, here.calls > first_timed ? double(timed_interval) : 1);
     if (decision.basis == Basis::forced || decision.basis == Basis::rules) return;
     const double other = (side == Backend::gpu ? decision.cpu : decision.gpu).total();
     ++(seconds <= other ? of.right : of.wrong);
@@ -226,7 +227,7 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     try {
         if (memory) clean_up();
     } catch (const gpu::GpuError&) {
-        // The GPU is not to be used any more; the CPU is.
+        // The clean-up failed too: the GPU is unusable, and the CPU takes over.
     }
     if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
         s.close();

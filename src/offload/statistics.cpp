@@ -1,4 +1,4 @@
-// Statistics as JSON.
+// Formats session statistics as JSON.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/statistics.hpp"
 

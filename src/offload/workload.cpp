@@ -1,4 +1,4 @@
-// Waiting for work, and for its end.
+// Waiting for parts of a workload, and for its completion.
 // SPDX-License-Identifier: MIT
 #include "offload/workload.hpp"
 
@@ -7,7 +7,7 @@
 namespace glint::offload {
 namespace {
 
-constexpr std::chrono::milliseconds slice{50};  // after which a wait looks for a stop
+constexpr std::chrono::milliseconds slice{50};  // interval for polling the stop flag
 
 }  // namespace
 

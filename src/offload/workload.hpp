@@ -1,4 +1,4 @@
-// Work that is done part by part, by several devices and others at once: whether there is some, and when it is over.
+// A workload that several devices, and the CPU, process part by part: whether parts are available, and when all are done.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,23 +10,23 @@
 
 namespace glint::offload {
 
-/// Thread-safe. What the parts are is known to who derives from it: the rows of a stack, the frames of a movie.
+/// Thread-safe. Derived classes define the parts: rows of a stack, frames of a movie.
 class Workload {
   public:
     virtual ~Workload() = default;
 
-    /// Waits until there is something to do; false: everything is finished, or it was closed. Throws Cancelled.
+    /// Blocks until a part is available; false: all are finished, or the workload was closed. Throws Cancelled.
     bool wait_for_work(const StopFlag* stop);
-    /// Waits so long at most; true: everything is finished, or it was closed.
+    /// Blocks for at most `seconds`; true: all parts are finished, or the workload was closed.
     bool wait_for_end(double seconds);
-    /// From now on there is nothing to do: something went wrong that stops all.
+    /// Ends the workload after a fatal error: no more parts are available.
     void close();
     bool is_finished() const;
-    /// When a part was last finished; at first, when this was made.
+    /// When a part was last finished; initially the time of construction.
     std::chrono::steady_clock::time_point progressed() const;
 
   protected:
-    // Both are asked with mutex_ held; changed_ is told when an answer changes.
+    // Called with mutex_ held. Whoever changes an answer notifies changed_.
     virtual bool all_done() const = 0;
     virtual bool some_to_do() const = 0;
 

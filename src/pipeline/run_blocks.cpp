@@ -99,7 +99,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     offload::DeviceRequest request = device_request(options);
     request.most = most_gpus(pool, options.gpus);
     request.threads = std::min(request.most, on_gpus.useful_gpus());
-    request.open_for_nothing = frames == 0;  // Backend::gpu says whether there is one
+    request.open_without_work = frames == 0;  // Backend::gpu says whether there is one
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
     if (decision)

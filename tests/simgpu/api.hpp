@@ -1,5 +1,4 @@
-// The driver's functions, as glint's list declares them: the compiler checks the definitions, the linker that none
-// lacks.
+// Declares the driver's functions from glint's list: the compiler checks their definitions, the linker that all exist.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,5 +1,5 @@
-// At exit: what the process still holds (SIMGPU_LEAKS=1: message and exit code 87), and how often it called what
-// (SIMGPU_REPORT=FILE), from which a test learns the calls at which to kill the next run.
+// At exit, reports leaked objects (SIMGPU_LEAKS=1: message and exit code 87) and the number of calls of each function
+// (SIMGPU_REPORT=FILE), from which a test chooses the calls at which to kill the next run.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ void count(std::size_t n, const char* what) {
 void audit_devices() {
     for (int i = 0; i < server().device_count; ++i) {
         const Context& context = process().contexts[i];
-        if (context.lost) continue;  // nothing can be given back any more
+        if (context.lost) continue;  // nothing can be freed any more
         const Use& use = own_use(i);
         if (context.references) leak("gpu " + std::to_string(i) + ": the context");
         if (const int n = separate_count(i))

@@ -1,4 +1,4 @@
-// Vector clocks: what is known, when a call is made, to have happened before it, in whatever order things then run.
+// Vector clocks: which operations are ordered before a call by synchronization, independent of the actual execution order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace simgpu {
 
 struct Stream;
 
-/// For each stream (by number) how far it has surely come.
+/// For each stream (by number) the operation up to which it has certainly executed.
 struct Clock {
     std::map<int, std::uint64_t> of_stream;
 
@@ -32,8 +32,8 @@ class UseLog {
     std::vector<Access> accesses_;
 
   public:
-    /// Notes that the operation last put into `stream` uses the range. Ends the program when another stream's use of
-    /// it, of which one writes, is not ordered before: such a program works by luck.
+    /// Records that the operation last enqueued in `stream` uses the range. Terminates the program on a data race: another
+    /// stream's conflicting use is not ordered before.
     void note(const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end, bool write);
 };
 

@@ -1,4 +1,4 @@
-// Contexts, primary and separate ones: what they cost, how many there can be, and what stays when one is released.
+// Primary and separate contexts: memory, time and number limits, and what remains when one is released.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -14,7 +14,8 @@ namespace {
 constexpr cu::Result invalid_device = 101, device_unavailable = 46;
 constexpr int prohibited = 2, exclusive_process = 3;
 constexpr int most_contexts = 101;  // the 102nd failed with 90 GiB free
-constexpr int most_at_once = 28;    // measured: of 128 processes that create at once, 100 fail, each after its time
+constexpr int max_concurrent_creations =
+    28;  // measured: of 128 processes that create at once, 100 fail, each after its time
 
 /// Measured on an H200: 0.2 s alone, 0.25 s with 16 others alive, 0.37 with 32, 0.82 with 96.
 double creation_seconds(int alive) { return (0.18 + 0.0065 * alive) * server().time_scale; }
@@ -27,11 +28,11 @@ cu::Result no_room() { return random_numbers()() % 2 ? cu::out_of_memory : cu::u
 /// `crowded` says that this one will fail in the end.
 cu::Result begin_creation(int device, bool* crowded) {
     ServerLock locked;
-    *crowded = creating_count(device) >= most_at_once;
+    *crowded = creating_count(device) >= max_concurrent_creations;
     const Device& d = server().devices[device];
     const int alive = context_count(device);
     if (d.compute_mode == prohibited) return device_unavailable;
-    const bool others = alive > int(own_use(device).contexts) || d.stranger_bytes;
+    const bool others = alive > int(own_use(device).contexts) || d.foreign_bytes;
     if (d.compute_mode == exclusive_process && others) return device_unavailable;
     if (alive >= setting_number("SIMGPU_CONTEXTS", most_contexts)) return cu::out_of_memory;
     if (free_bytes(device) < context_bytes()) return no_room();
@@ -40,7 +41,7 @@ cu::Result begin_creation(int device, bool* crowded) {
     return cu::success;
 }
 
-/// The driver creates one at a time, so that all who create at once share the time.
+/// The driver creates one context at a time, so concurrent creations take correspondingly longer.
 void wait_for_creation(int device) {
     constexpr double step = 0.002;
     double left = 0;
@@ -126,7 +127,7 @@ cu::Result cuDevicePrimaryCtxGetState(cu::Device device, unsigned* flags, int* a
     return cu::success;
 }
 
-/// Costs what a primary one does, and becomes current on top of what was.
+/// Takes as much as a primary context, and is pushed on the thread's context stack.
 cu::Result cuCtxCreate(cu::Context* handle, unsigned flags, cu::Device device) {
     const int index = device_of(device);
     if (index < 0) return invalid_device;

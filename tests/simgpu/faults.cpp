@@ -1,4 +1,4 @@
-// Faults on demand.
+// Fault injection: parses SIMGPU_FAULT and counts calls.
 // SPDX-License-Identifier: MIT
 #include "faults.hpp"
 

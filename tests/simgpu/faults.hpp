@@ -1,4 +1,4 @@
-// Faults on demand: SIMGPU_FAULT="FUNCTION:N[+][~]:CODE[s],FUNCTION:N[~]!kill,...".
+// Fault injection: SIMGPU_FAULT="FUNCTION:N[+][~]:CODE[s],FUNCTION:N[~]!kill,...".
 //
 //   cuMemAllocFromPoolAsync:3:2   the third call returns 2 (out of memory) and does nothing
 //   cuMemAllocFromPoolAsync:3+:2  the third and all later ones
@@ -19,7 +19,7 @@ namespace simgpu {
 
 namespace cu = glint::cu;
 
-/// What shall happen.
+/// The fault planned for a call.
 struct Fault {
     cu::Result result = cu::success;
     bool sticky = false;
@@ -28,7 +28,7 @@ struct Fault {
     explicit operator bool() const { return result != cu::success || kill; }
 };
 
-/// Counts this call, and says what shall happen to it. Under a lock of the caller's.
+/// Counts this call, and returns the fault planned for it. The caller holds a lock.
 Fault count_call(const char* function);
 /// Calls so far, by function.
 const std::map<std::string, long>& call_counts();

@@ -1,4 +1,4 @@
-// Device memory as address space that the host cannot touch.
+// Device memory as address space that is inaccessible to host code (mprotect and a SIGSEGV handler).
 // SPDX-License-Identifier: MIT
 #include "guard.hpp"
 

@@ -1,5 +1,5 @@
-// Device memory as address space that the host cannot touch: a fault of the program outside an operation, and an
-// illegal address (700) inside one.
+// Device memory as protected address space: an access by the host is a bug of the program, and an invalid access inside an
+// operation is an illegal address (700).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ struct Arena {
 Arena arena_of(int device);
 
 void set_access(std::uintptr_t begin, std::size_t bytes, bool allowed);
-/// Gives the pages back to the host's system; they read as zero afterwards.
+/// Returns the pages to the operating system; they read as zero afterwards.
 void drop_pages(std::uintptr_t begin, std::size_t bytes);
 
 /// Runs device code with all device memory open; a bad access ends it with 700.

@@ -74,13 +74,13 @@ EXPORTED int cuGetProcAddress(const char* name, void** pointer, int version, std
 
 // What only a test calls, by dlsym.
 
-/// From now on somebody unknown takes so much of a device, for all processes, and keeps it so busy.
+/// From now on a foreign process uses this much memory of a device, visible to all processes, and this utilization.
 EXPORTED void simgpu_set_stranger(int device, unsigned long long bytes, int utilization_percent) {
     simgpu::server();
     const simgpu::ServerLock locked;
     simgpu::Device& d = simgpu::server().devices[device];
-    d.stranger_bytes = bytes;
-    d.stranger_utilization = utilization_percent;
+    d.foreign_bytes = bytes;
+    d.foreign_utilization = utilization_percent;
 }
 
 /// The number of the current context's device, as cuCtxGetDevice gives it; -1 without one. For the stand-ins of libraries.
@@ -91,8 +91,7 @@ EXPORTED int simgpu_current_device() {
     return int(std::ranges::find(visible, simgpu::current()->device) - visible.begin());
 }
 
-/// Pretends that somebody captures this stream into a graph, in a capture of that number; 0 ends the one that it is
-/// part of.
+/// Simulates a capture of this stream into a graph, with that capture id; 0 ends the capture that it is part of.
 EXPORTED void simgpu_set_capturing(void* handle, int number) {
     const std::lock_guard lock(simgpu::driver_mutex());
     simgpu::Stream& stream = simgpu::process().streams.get(handle);

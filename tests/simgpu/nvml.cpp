@@ -160,8 +160,8 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
     for (int i = n; i <= n + d.instances; ++i) {
         const unsigned instance =
             server().devices[i].parent < 0 ? no_instance : unsigned(i - server().devices[i].parent);
-        if (server().devices[i].stranger_bytes)
-            add(server().devices[i].stranger_pid, server().devices[i].stranger_bytes, instance);
+        if (server().devices[i].foreign_bytes)
+            add(server().devices[i].foreign_pid, server().devices[i].foreign_bytes, instance);
         for (const simgpu::Slot& slot : server().slots)
             if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), slot.use[i].bytes(), instance);
     }

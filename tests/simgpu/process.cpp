@@ -1,4 +1,4 @@
-// What the simulated driver keeps for this process.
+// The simulated driver's state of this process.
 // SPDX-License-Identifier: MIT
 #include "process.hpp"
 

@@ -1,4 +1,4 @@
-// What the simulated driver keeps for this process: contexts, and which handles are valid.
+// The simulated driver's state of this process: contexts, and which handles are valid.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Late execution.
+// Deferred execution of operations, in the order of the chosen schedule.
 // SPDX-License-Identifier: MIT
 #include "schedule.hpp"
 

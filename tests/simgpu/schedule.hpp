@@ -1,4 +1,4 @@
-// Streams, and late execution: an operation runs when something forces it, and not before.
+// Streams and deferred execution: an operation runs only when something forces it.
 //
 // A real GPU may run what streams hold in any order that streams and events allow, and as late as the host lets it; a
 // simulation that ran everything at once would hide every missing wait. So calls only queue, and what must become true
@@ -58,13 +58,13 @@ constexpr std::uint64_t spoilt_capture = ~std::uint64_t(0);
 
 std::mt19937_64& random_numbers();
 
-/// How this thread's calls get on with captures: 0 global, as at first, 1 thread-local, 2 relaxed.
+/// The capture mode of this thread: 0 global (the default), 1 thread-local, 2 relaxed.
 inline thread_local int capture_mode = 0;
 
 Stream& add_stream(Context& context);
 void remove_streams_of(const Context& context);
 
-/// Puts an operation last into the stream; its sequence number is then stream.pushed.
+/// Appends an operation to the stream; its sequence number is then stream.pushed.
 void push(Stream& stream, std::function<cu::Result()> run, RecordPtr waits_for = {}, RecordPtr records = {});
 /// What the next operation put in does instead of its work.
 void fail_next_operation(std::function<cu::Result()> instead);
@@ -78,7 +78,7 @@ void synchronize(Stream& stream);
 void synchronize_all();
 /// The host learns of what has happened anyway, as after a query that said yes.
 void host_saw(const Clock& clock);
-/// A few operations may run: time goes by when the host only asks.
+/// Runs a few operations at random: time passes also while the host only polls.
 void let_time_pass();
 
 }  // namespace simgpu

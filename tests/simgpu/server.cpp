@@ -1,4 +1,4 @@
-// The simulated server: what all processes on it share.
+// The simulated server: the state shared by all processes on it.
 // SPDX-License-Identifier: MIT
 #include "server.hpp"
 
@@ -52,7 +52,7 @@ Device& add_device(Server& s, std::uint64_t bytes, int parent) {
     d.total_bytes = bytes;
     d.base_bytes = 4 * mebibyte;
     d.parent = parent;
-    d.stranger_pid = 4'000'000 + unsigned(i);  // nobody's
+    d.foreign_pid = 4'000'000 + unsigned(i);  // nobody's
     d.capability = int(setting_number("SIMGPU_CC", 90));
     d.compute_mode = int(setting_number("SIMGPU_COMPUTE_MODE", 0));
     for (int k = 0; k < 16; ++k) d.uuid[k] = static_cast<unsigned char>(17 * (i + 1) + k);
@@ -81,16 +81,15 @@ void add_devices(Server& s) {
     }
 }
 
-/// SIMGPU_STRANGERS="0:6GiB:95:4711": 6 GiB of device 0 are taken by somebody unknown, process 4711, who keeps it 95 %
-/// busy.
-void add_strangers(Server& s) {
-    for (const std::string& stranger : split(setting("SIMGPU_STRANGERS"), ',')) {
-        const auto parts = split(stranger, ':');
-        if (parts.size() < 2) broken("SIMGPU_STRANGERS=%s: write 0:6GiB:95", stranger.c_str());
+/// SIMGPU_STRANGERS="0:6GiB:95:4711": a foreign process, 4711, uses 6 GiB of device 0 and keeps it 95 % busy.
+void add_foreign_processes(Server& s) {
+    for (const std::string& entry : split(setting("SIMGPU_STRANGERS"), ',')) {
+        const auto parts = split(entry, ':');
+        if (parts.size() < 2) broken("SIMGPU_STRANGERS=%s: write 0:6GiB:95", entry.c_str());
         Device& d = s.devices[std::stoi(parts[0]) % max_devices];
-        d.stranger_bytes = parse_bytes(parts[1]);
-        d.stranger_utilization = parts.size() > 2 ? std::stoi(parts[2]) : 0;
-        if (parts.size() > 3) d.stranger_pid = unsigned(std::stoul(parts[3]));
+        d.foreign_bytes = parse_bytes(parts[1]);
+        d.foreign_utilization = parts.size() > 2 ? std::stoi(parts[2]) : 0;
+        if (parts.size() > 3) d.foreign_pid = unsigned(std::stoul(parts[3]));
     }
 }
 
@@ -98,7 +97,7 @@ void create(Server& s) {
     s.device_count = 0;
     s.time_scale = std::stod(setting("SIMGPU_TIME_SCALE", "0.1"));
     add_devices(s);
-    add_strangers(s);
+    add_foreign_processes(s);
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
@@ -168,7 +167,7 @@ Use& own_use(int device) { return mapped->slots[own_slot].use[device]; }
 
 std::uint64_t used_bytes(int device) {
     const Device& d = mapped->devices[device];
-    std::uint64_t sum = d.base_bytes + d.stranger_bytes;
+    std::uint64_t sum = d.base_bytes + d.foreign_bytes;
     for (const Slot& slot : mapped->slots)
         if (slot.used) sum += slot.use[device].bytes();
     for (int i = 1; i <= d.instances; ++i) sum += used_bytes(device + i);
@@ -197,7 +196,7 @@ int creating_count(int device) {
 int utilization_percent(int device) {
     const std::uint64_t now = now_ns();
     const bool busy = count_slots([=](const Slot& slot) { return slot.use[device].busy_until_ns > now; }) > 0;
-    return std::max(mapped->devices[device].stranger_utilization, busy ? 97 : 0);
+    return std::max(mapped->devices[device].foreign_utilization, busy ? 97 : 0);
 }
 
 std::uint64_t now_ns() {

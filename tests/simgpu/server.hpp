@@ -1,4 +1,4 @@
-// The simulated server: what all processes on it share, in one mapped file (SIMGPU_STATE).
+// The simulated server: the state shared by all processes on it, in one mapped file (SIMGPU_STATE).
 //
 // There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that
 // a kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the
@@ -19,9 +19,9 @@ constexpr int max_devices = 32, max_processes = 256;
 /// A GPU, or a MIG instance of one.
 struct Device {
     std::uint64_t total_bytes, base_bytes;  // base: taken by the driver itself
-    std::uint64_t stranger_bytes;           // taken by a process that is not simulated
-    int stranger_utilization;               // percent
-    unsigned stranger_pid;                  // as NVML shows it
+    std::uint64_t foreign_bytes;            // taken by a process that is not simulated
+    int foreign_utilization;                // percent
+    unsigned foreign_pid;                   // as NVML shows it
     int parent;                             // of a MIG instance: its GPU; else -1
     int instances;                          // how many MIG instances this GPU is cut into, which follow it; 0: no MIG
     int capability;                         // 90: compute capability 9.0
@@ -30,7 +30,7 @@ struct Device {
     char name[64];
 };
 
-/// What one process takes on one device.
+/// The use of one device by one process.
 struct Use {
     std::uint64_t context_bytes, managed_bytes, pool_bytes;
     std::uint32_t contexts;       // made, or being made

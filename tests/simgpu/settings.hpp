@@ -21,9 +21,9 @@ bool is_sick(int device, const std::string& illness);
 std::uint64_t parse_bytes(const std::string& text);  // "8GiB", "512MiB", "1024"
 std::vector<std::string> split(std::string_view text, char separator);
 
-// What is the program's fault, as far as a real server goes: a message, and exit code 86.
+// Reports a bug of the program under test: a message, and exit code 86.
 [[noreturn]] void bug(const char* format, ...) __attribute__((format(printf, 1, 2)));
-// What is the simulation's or its user's fault: a message, and abort().
+// Reports a wrong setting or an unsupported feature of the simulation: a message, and abort().
 [[noreturn]] void broken(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace simgpu

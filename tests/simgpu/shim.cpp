@@ -1,6 +1,6 @@
-// A libcuda.so.1 that hands every call on to the real one, named by SIMGPU_REAL_DRIVER, and plays the faults of
-// SIMGPU_FAULT: what glint does when a real GPU fails. A fault at execution (~) happens at the call: the shim cannot
-// see execution.
+// A libcuda.so.1 that forwards every call to the real one, named by SIMGPU_REAL_DRIVER, and injects the faults of
+// SIMGPU_FAULT, to test failures on a real GPU. A fault at execution (~) happens at the call: the shim cannot observe
+// execution.
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 

@@ -69,8 +69,8 @@ void fill_without_a_lease(std::uint64_t bytes, const Commands& commands) {
 
 void one_round(std::uint64_t bytes, Commands& commands) {
     if (commands.alone) return fill_without_a_lease(bytes, commands);
-    lease::Surroundings around = lease::machine_surroundings();
-    around.at = [&](const char* point) { commands.come_to(point); };
+    lease::Dependencies deps = lease::machine_dependencies();
+    deps.test_point = [&](const char* point) { commands.come_to(point); };
     bool told = false;
     LeaseRequest request{.bytes = bytes, .timeout_s = commands.timeout_s};
     request.log = [&](const std::string& words) {
@@ -79,11 +79,11 @@ void one_round(std::uint64_t bytes, Commands& commands) {
     request.on_wait = [&](double, std::uint64_t, std::uint64_t) {
         if (commands.tell && !std::exchange(told, true)) say("waiting");
     };
-    const Lease lease = lease::acquire_in(around, request);
+    const Lease lease = lease::acquire_in(deps, request);
     if (!lease.visible()) throw glint::Error("the directory of leases is not used");
     commands.come_to("leased");
     if (commands.point == "turn") {
-        const Lease::Turn turn = lease.turn_to_create();
+        const Lease::CreationLock creation_lock = lease.lock_context_creation();
         commands.come_to("turn");
     }
     const Context context = lease.create_context();
@@ -99,7 +99,7 @@ void one_round(std::uint64_t bytes, Commands& commands) {
     commands.come_to("ending");
 }
 
-/// What is left: nothing reserved, nobody waits, and so many bytes free.
+/// Prints the numbers of holders and waiters, and the free memory.
 void print_state() {
     const LeaseSnapshot seen = snapshot_leases();
     std::size_t holders = 0;
@@ -114,7 +114,8 @@ void print_holders() {
         for (const LeaseHolder& holder : gpu.holders)
             say(std::to_string(holder.reserved_bytes / mib) + " reserved, " + std::to_string(holder.held_bytes / mib) +
                 " held, " + std::to_string(holder.contexts) + " contexts");
-        say(std::to_string(gpu.available_bytes / mib) + " available, " + std::to_string(gpu.strangers) + " strangers");
+        say(std::to_string(gpu.available_bytes / mib) + " available, " + std::to_string(gpu.foreign_count) +
+            " strangers");
     }
 }
 

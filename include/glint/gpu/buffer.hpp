@@ -1,4 +1,4 @@
-// Memory that knows its GPU and the stream that last used it.
+// Device buffers that track their GPU and the streams that used them, page-locked host memory, and copies between them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,19 +14,19 @@ namespace glint::gpu {
 
 namespace detail {
 struct Allocation;
-/// n * size. Throws OutOfMemory where that is no number.
+/// n * size. Throws OutOfMemory on overflow.
 inline std::size_t bytes_for(std::size_t n, std::size_t size) {
     if (n > SIZE_MAX / size) throw OutOfMemory(2, "a buffer of more elements than any memory holds", SIZE_MAX);
     return n * size;
 }
-/// Throws OptionError where there is none.
+/// Throws OptionError for an empty buffer.
 inline Allocation& required(const std::shared_ptr<Allocation>& allocation) {
     if (!allocation) throw OptionError("this buffer is empty: it was made without a stream and a size, or moved away");
     return *allocation;
 }
 std::shared_ptr<Allocation> allocate(const Stream& stream, std::size_t bytes);
 std::shared_ptr<Allocation> adopt(const Stream& stream, std::uint64_t address, std::size_t bytes, bool owned);
-/// Orders `stream` behind the last use by another stream, notes this use, and returns the device address.
+/// Makes `stream` wait on the device for conflicting uses by other streams, records this use, returns the address.
 std::uint64_t use(Allocation& allocation, const Stream& stream, bool write);
 std::size_t bytes_of(const Allocation& allocation);
 const Context& context_of(const Allocation& allocation);
@@ -42,25 +42,26 @@ void free_pinned(const std::shared_ptr<ContextState>& context, void* memory, std
 template <class T>
 class Managed;
 
-/// n elements on a GPU. Copies and views share the memory, which is freed in stream order when the last one goes.
-/// Used on another stream than the last, the use is ordered behind it on the device; the host waits only where it
-/// reads. Reading an element from the host does not compile: download() it. Use one from one thread at a time.
+/// n elements in the memory of a GPU. Copies and views share the memory, which is freed in stream order with the last of
+/// them. A use on another stream than the previous one waits for that on the device, not on the host. Elements cannot be
+/// read from the host: download() them. Not thread-safe: use from one thread at a time.
 ///
-/// Ask for the address anew, by read_on() or write_on(), for every launch: that is what the order of uses is made of. A
-/// stream that is being captured into a graph can use what was last used on itself, in the same capture, or on streams
-/// that the host has waited for since; where an order cannot be kept, a GpuError says so. Launches of the graph are the
-/// caller's to order.
+/// Call read_on() or write_on() for every launch, since these calls establish the order of uses; do not cache the address.
+/// A stream that is being captured into a graph can use a buffer that was last used on the same stream, in the same
+/// capture, or on streams that the host has synchronized since. Where an order cannot be established, throws a GpuError.
+/// The caller orders the launches of the graph itself.
 template <class T>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
     Buffer() = default;
-    /// n elements of garbage. Throws OutOfMemory; GpuError while `stream` is being captured.
+    /// Allocates n uninitialised elements from the context's pool, in the order of `stream`. Throws OutOfMemory; GpuError
+    /// while `stream` is being captured.
     Buffer(const Stream& stream, std::size_t n)
         : allocation_(detail::allocate(stream, detail::bytes_for(n, sizeof(T)))), offset_(0), size_(n) {}
-    /// Somebody else's device memory, as a Buffer; it does not count against the limit. Earlier work on it is not
-    /// ordered: wait for it before. When `owned`, the last copy waits for its uses and frees it by cuMemFree.
+    /// Wraps device memory that another library allocated. It does not count against the limit. Uses before this call are
+    /// not tracked: synchronize with them first. With `owned`, the last copy waits for its uses and calls cuMemFree.
     static Buffer adopt(const Stream& stream, std::uint64_t address, std::size_t n, bool owned) {
         Buffer buffer;
         buffer.allocation_ = detail::adopt(stream, address, detail::bytes_for(n, sizeof(T)), owned);
@@ -73,15 +74,15 @@ class Buffer {
     const Context& context() const { return detail::context_of(detail::required(allocation_)); }
     explicit operator bool() const { return allocation_ != nullptr; }
 
-    /// Elements [first, first + n); shares the memory.
+    /// Elements [first, first + n); shares the memory. Throws OptionError for a range outside the buffer.
     Buffer view(std::size_t first, std::size_t n) const {
         if (first > size_ || n > size_ - first) throw OptionError("a view beyond the end of its buffer");
         Buffer part = *this;
         part.offset_ += first, part.size_ = n;
         return part;
     }
-    /// The address to hand to a kernel on `stream`. Throws GpuError where that stream's GPU cannot reach it: the
-    /// message names both GPUs and the two remedies.
+    /// The device address for a kernel on `stream` that reads, or writes, the buffer. Throws GpuError where that stream's
+    /// GPU has no peer access to the memory; the message names both GPUs and the two remedies.
     std::uint64_t read_on(const Stream& stream) const {
         return detail::use(detail::required(allocation_), stream, false) + offset_ * sizeof(T);
     }
@@ -102,9 +103,10 @@ class Buffer {
     std::size_t offset_ = 0, size_ = 0;
 };
 
-/// Page-locked host memory: copies to and from it run at the link's speed beside other work. Not copyable. Do not
-/// destroy it before the streams that copy to or from it have come by. When its context goes it stays, as ordinary
-/// memory. A forked child does not have it. Throws OutOfMemory, or GpuError where the system locks no more pages.
+/// n elements of page-locked host memory, uninitialised. Copies to and from it are asynchronous and run at the speed of
+/// the link. Movable, not copyable. Synchronize with the streams that copy to or from it before destroying it. When its
+/// context is released it remains valid as ordinary memory. Not mapped in forked children. The constructor throws
+/// OutOfMemory, or GpuError where the system locks no more pages.
 template <class T>
 class Pinned {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -133,31 +135,33 @@ class Pinned {
     std::size_t size_ = 0;
 };
 
-/// Host to device, in stream order. From pinned memory it returns at once, and `from` must stay until the stream has
-/// come by; from pageable memory it goes through a pinned ring, and `from` is free again when it returns.
+/// Copies host to device, in stream order. From pinned memory it returns at once, and `from` must stay unchanged until
+/// the stream has executed the copy. From pageable memory it is staged through pinned slots, and `from` may be reused on
+/// return. Throws OptionError where `from` is larger than `to`; GpuError for pageable memory while capturing.
 template <class T>
 void upload(const Stream& stream, Buffer<T>& to, std::span<const std::type_identity_t<T>> from) {
     if (from.size() > to.size()) throw OptionError("an upload that is larger than its buffer");
     detail::upload(stream, to.allocation(), to.byte_offset(), from.data(), from.size_bytes());
 }
 
-/// Device to host, in stream order. To pinned memory it returns at once: `to` is valid after the stream's
-/// synchronize(). To pageable memory it waits.
+/// Copies device to host, in stream order. To pinned memory it returns at once, and `to` is valid after
+/// stream.synchronize(). To pageable memory it returns when `to` is complete. Throws as upload().
 template <class T>
 void download(const Stream& stream, std::span<std::type_identity_t<T>> to, const Buffer<T>& from) {
     if (to.size() > from.size()) throw OptionError("a download that is larger than its buffer");
     detail::download(stream, to.data(), from.allocation(), from.byte_offset(), to.size_bytes());
 }
 
-/// Device to device by the best way there is: on the same GPU, from peer to peer (each pair is tried once before it is
-/// trusted), else staged through pinned memory, for which the host waits. `stream` may be of either GPU.
+/// Copies device to device by the fastest way available: within a GPU; by peer access, which is verified once per pair of
+/// contexts; else staged through pinned host memory, which blocks the host. `stream` may be of either GPU. Throws
+/// OptionError where `from` is larger than `to` or the parts overlap.
 template <class T>
 void copy(const Stream& stream, Buffer<T>& to, const Buffer<T>& from) {
     if (from.size() > to.size()) throw OptionError("a copy that is larger than its buffer");
     detail::copy(stream, to.allocation(), to.byte_offset(), from.allocation(), from.byte_offset(), from.bytes());
 }
 
-/// Sets all bytes.
+/// Sets all bytes of the buffer to `value`, in stream order.
 template <class T>
 void fill(const Stream& stream, Buffer<T>& to, unsigned char value) {
     detail::fill(stream, to.allocation(), to.byte_offset(), value, to.bytes());

@@ -1,4 +1,4 @@
-// A GPU in use: its context and the memory taken on it.
+// The context of one GPU, its memory pool under a limit, and statistics of both.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,92 +16,99 @@ class Context;
 
 namespace detail {
 struct ContextState;
-Context without_hold(const std::shared_ptr<ContextState>& state);
+Context non_owning_context(const std::shared_ptr<ContextState>& state);
 }  // namespace detail
 
-/// Where memory stands. Bytes are those of the device unless they say otherwise.
+/// Memory in bytes of the device, unless stated otherwise, and counters since the context was created.
 struct MemoryStatistics {
-    std::uint64_t live_bytes = 0, peak_bytes = 0;  ///< in buffers
-    std::uint64_t reserved_bytes = 0;              ///< taken from the device by the pool
+    std::uint64_t live_bytes = 0, peak_bytes = 0;  ///< in buffers, now and at most
+    std::uint64_t reserved_bytes = 0;              ///< that the pool has allocated from the device
     std::uint64_t limit_bytes = 0;                 ///< hard limit of the pool
-    std::uint64_t pinned_bytes = 0;                ///< of host memory
+    std::uint64_t pinned_bytes = 0;                ///< page-locked host memory
     std::uint64_t allocations = 0;
-    std::uint64_t event_waits = 0;         ///< uses that had to be ordered behind another stream
-    std::uint64_t host_blocks = 0;         ///< times the host waited for the device
-    std::uint64_t early_reclaims = 0;      ///< by pressure
-    std::uint64_t retries = 0, trims = 0;  ///< of failed allocations; of the pool
+    std::uint64_t event_waits = 0;     ///< uses that had to wait for another stream
+    std::uint64_t host_blocks = 0;     ///< times that the host waited for the device
+    std::uint64_t early_reclaims = 0;  ///< trims because of memory pressure, before an allocation failed
+    std::uint64_t retries = 0;         ///< of failed allocations
+    std::uint64_t trims = 0;           ///< of the pool
 };
 
+/// pooled: allocated from the context's pool. borrowed, adopted: allocated by another library, not owned or owned
+/// (Buffer::adopt). managed: unified memory.
 enum class MemoryKind { pooled, borrowed, adopted, managed };
 
-/// One piece of device memory.
+/// One allocation in device memory.
 struct MemoryRecord {
     std::uint64_t address = 0, bytes = 0;
-    MemoryKind kind = MemoryKind::pooled;  ///< Buffer's own; adopted not owned, and owned; Managed
-    bool freed_later = false;  ///< nobody holds it, and it goes when a capture is over or the host has waited
+    MemoryKind kind = MemoryKind::pooled;
+    bool freed_later = false;  ///< no longer referenced; its free is deferred until a graph capture has ended
 };
 
 struct ContextOptions {
-    /// Most that buffers may take, in bytes; 0: all that is free. GLINT_GPU_MEMORY_LIMIT ("4GiB", "25%"), where it is
-    /// smaller, holds instead.
+    /// Maximum of the memory in buffers, in bytes; 0: all that is free now. The smaller of this and
+    /// GLINT_GPU_MEMORY_LIMIT ("4GiB", "25%") applies.
     std::uint64_t limit_bytes = 0;
-    /// A context of its own, instead of the GPU's primary one, which all libraries of a process share. What other
-    /// libraries put into it goes with it: cuBLAS and cuSOLVER hold a primary context until the process ends.
+    /// Create a separate context instead of retaining the primary context, which all libraries of the process share.
+    /// Objects that other libraries create in it are destroyed with it; cuBLAS and cuSOLVER would keep a primary context
+    /// alive until the process ends.
     bool separate = false;
-    bool early_reclaim = true;                         ///< GLINT_GPU_EARLY_RECLAIM=0 switches it off too
-    std::function<void(const std::string&)> log = {};  ///< told of reclaims, retries and trims; from any thread
+    bool early_reclaim = true;                         ///< GLINT_GPU_EARLY_RECLAIM=0 disables it too
+    std::function<void(const std::string&)> log = {};  ///< receives reclaims, retries and trims; from any thread
 };
 
-/// Holds the primary context of one GPU, or a separate one, and one pool of memory capped at a limit. Copies share it; when the last copy
-/// is gone, everything is freed, the pool destroyed, and the context released, in that order, so that the process
-/// leaves nothing on the GPU. Streams, events, modules and buffers do not hold it: used after it, they throw a
-/// GpuError, and Pinned memory becomes ordinary memory. So does what context() of a buffer or stream returns, and a
-/// copy of that. Creating one takes 0.2 s and some 500 MiB of the GPU. The caller's current context is never changed.
-/// Thread-safe, but for destroying the last copy while others still use what belongs to it. A forked child may not use
-/// it.
+/// The primary context of one GPU, or a separate one, with a memory pool under a limit.
+///
+/// Ownership: copies share it. With the last copy, all memory is freed, the pool destroyed and the context released, in
+/// this order, so that the process leaves nothing on the GPU. Streams, events, modules and buffers do not own the context,
+/// and neither does what their context() returns: used after its release, they throw GpuError, and Pinned memory becomes
+/// ordinary memory.
+///
+/// Creating one takes 0.2 s and about 500 MiB of the GPU. No member changes the calling thread's current context.
+/// Thread-safe, except for destroying the last copy while other threads use what belongs to it. Not usable in a forked
+/// child.
 class Context {
   public:
-    /// Throws NoGpu, OutOfMemory, or GpuError; OptionError for a limit that is none; DeviceLost on a GPU that this
-    /// process has lost before.
+    /// Retains or creates the context on the GPU with CUDA's number `ordinal`. Throws NoGpu, OutOfMemory or GpuError;
+    /// OptionError for an invalid limit; DeviceLost on a GPU that this process has lost before.
     explicit Context(int ordinal, const ContextOptions& options = {});
 
     int ordinal() const;
     const std::string& name() const;  ///< of the device
     int multiprocessors() const;
-    int shared_bytes_per_block() const;  ///< most that a block may have
-    /// Waits for all streams of this Context. Throws what went wrong on them; GpuError, before it waits, where one is
-    /// being captured.
+    int shared_bytes_per_block() const;  ///< maximum of shared memory, with opt-in
+    /// Blocks until all streams of this Context are idle. Throws errors of earlier work on them; GpuError, before it
+    /// waits, where one is being captured.
     void synchronize() const;
-    /// Gives the pool's unused memory back to the device. What was freed in a stream is unused when the device has come
-    /// by.
+    /// Returns unused memory of the pool to the device. Memory freed in stream order becomes unused when the device has
+    /// executed the free.
     void trim() const;
-    /// Makes the limit smaller, for good; more than it is: no change. What buffers have beyond it they keep.
+    /// Reduces the limit permanently; no effect if `bytes` is more than it is. Existing buffers stay, also beyond it.
     void lower_limit(std::uint64_t bytes) const;
-    /// Also after the context was released, and on a lost GPU; reserved_bytes is 0 then.
+    /// May be called after the context was released and on a lost GPU; reserved_bytes is 0 then.
     MemoryStatistics statistics() const;
-    /// All memory that buffers hold now, in no order.
+    /// All allocations of buffers now, in no particular order.
     std::vector<MemoryRecord> snapshot() const;
-    /// Called, before an allocation fails, to free what the caller can spare; returns the bytes freed. From any thread
-    /// that allocates; it stays until the context goes, cannot be removed, and is not asked when it allocates itself.
-    /// It must not hold this Context, which would then never go.
+    /// Registers a callback that frees memory before an allocation fails, and returns the number of bytes freed. Called
+    /// in any thread that allocates, but not recursively from within itself. It cannot be removed, and must not hold this
+    /// Context, which would never be released then.
     void on_pressure(std::function<std::uint64_t()> callback) const;
 
     detail::ContextState& state() const { return *state_; }
     const std::shared_ptr<detail::ContextState>& shared_state() const { return state_; }
 
   private:
-    friend Context detail::without_hold(const std::shared_ptr<detail::ContextState>& state);
+    friend Context detail::non_owning_context(const std::shared_ptr<detail::ContextState>& state);
     friend std::vector<Context> open_contexts();
     Context() = default;
 
     std::shared_ptr<detail::ContextState> state_;
-    std::shared_ptr<void> hold_;  // the last one closes the state
+    std::shared_ptr<void> keep_alive_;  // null in non-owning copies; the last one closes the state
 };
 
-/// All that this process has open, of whomever; what is returned holds them.
+/// All contexts that this process has open, whichever part of it opened them. The result keeps them alive.
 std::vector<Context> open_contexts();
 
-/// Waits for all streams of all contexts of this process. Throws what went wrong on the first that fails.
+/// Context::synchronize() for all contexts of this process. Throws the first error.
 void synchronize_all();
 
 }  // namespace glint::gpu

@@ -1,4 +1,4 @@
-// What can go wrong on a GPU.
+// The exceptions of the GPU runtime.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,32 +9,32 @@
 
 namespace glint::gpu {
 
-/// A call of the driver failed. `code` is CUDA's (700: illegal address), `what()` names the call and the remedy.
+/// A driver call failed. `code` is the CUDA result (700: illegal address); `what()` names the call and the remedy.
 class GpuError : public Error {
   public:
     GpuError(int result, const std::string& message) : Error(message), code(result) {}
     const int code;
 };
 
-/// There is no GPU that can be used; `what()` says why and what to do.
+/// No GPU can be used; `what()` says why and what to do.
 class NoGpu : public GpuError {
   public:
     using GpuError::GpuError;
 };
 
-/// The GPU, or the limit set for this context, has no room for an allocation.
+/// An allocation exceeds the free memory of the GPU, or the limit of the context.
 class OutOfMemory : public GpuError {
   public:
     OutOfMemory(int result, const std::string& message, std::uint64_t asked, bool by_limit = false,
                 std::uint64_t free = 0)
         : GpuError(result, message), asked_bytes(asked), beyond_limit(by_limit), free_bytes(free) {}
-    const std::uint64_t asked_bytes;  ///< 0: for a context
-    const bool beyond_limit;          ///< of this context: to wait for others is no use
-    const std::uint64_t free_bytes;   ///< where the memory was to come from, right after; 0: not known
+    const std::uint64_t asked_bytes;  ///< size of the allocation; 0: creating a context
+    const bool beyond_limit;          ///< the context's own limit: waiting for other processes does not help
+    const std::uint64_t free_bytes;   ///< on the device, just after the failure; 0: unknown
 };
 
-/// An error after which this process cannot use the GPU again (an illegal address, say). Its memory comes back when
-/// the process ends.
+/// A sticky error (an illegal address, for example): this process cannot use the GPU again. Its memory on the GPU is
+/// freed when the process ends.
 class DeviceLost : public GpuError {
   public:
     using GpuError::GpuError;

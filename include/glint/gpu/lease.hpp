@@ -1,4 +1,10 @@
-// A share of one or several GPUs of a server that others use too: asked for, waited for, held, given back.
+// Leases: a share of the memory of one or several GPUs on a server that other users share.
+//
+// Leases are cooperative. Processes that use glint coordinate through a directory (docs/gpu-sharing.md); processes that
+// do not are called foreign processes here, and are visible through NVML only. Nothing enforces a lease on the device.
+//
+//     const glint::gpu::Lease lease = glint::gpu::acquire({.bytes = 4ull << 30, .timeout_s = 60});
+//     const glint::gpu::Context context = lease.create_context();
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,43 +26,43 @@ namespace lease {
 struct LeaseState;
 }
 
-/// No GPU had room within the time allowed. `what()` says what was needed, what was free, and who held it.
+/// No GPU had enough memory available within the timeout. `what()` says what was required, what was available, and which
+/// leases held the rest.
 class LeaseTimeout : public GpuError {
   public:
     LeaseTimeout(const std::string& message, std::uint64_t required, std::uint64_t available)
         : GpuError(909, message), required_bytes(required), available_bytes(available) {}  // CUDA_ERROR_TIMEOUT
-    /// On each GPU with its context; free on the GPU that had the most.
+    /// Bytes required on each GPU, with the context; bytes available on the GPU that had the most.
     const std::uint64_t required_bytes, available_bytes;
 };
 
+/// What to lease. The callbacks run in the thread that calls acquire().
 struct LeaseRequest {
-    std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, beyond the context
-    int gpus = 1;                                                ///< different ones, all at once
-    double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: now or not at all
-    std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs that will not do
-    /// Told about twice a second while waiting, once a second far behind: seconds since the call, bytes free where the
-    /// most are, bytes required there with the context. From the calling thread.
+    std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, in addition to the context
+    int gpus = 1;                                                ///< number of different GPUs, leased together
+    double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: fail at once where it would have to wait
+    std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs not to use
+    /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue: seconds since the call, the
+    /// bytes available on the GPU with the most, and the bytes required there with the context.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    bool for_child = false;                            ///< for a program to be started: any MIG instance will do
-    const StopFlag* stop = nullptr;                    ///< set: Cancelled is thrown within a second
-    std::function<void(const std::string&)> log = {};  ///< told why it waits, and of what is out of order; same thread
+    bool for_child = false;                            ///< for a child program: MIG instances invisible here count too
+    const StopFlag* stop = nullptr;                    ///< polled: when set, acquire() throws Cancelled within 1 s
+    std::function<void(const std::string&)> log = {};  ///< receives why the request waits, and problems found
 };
 
+/// One GPU, or MIG instance, of a lease.
 struct LeasedDevice {
-    int ordinal = -1;  ///< for Context; CUDA's number in this process
-    std::string uuid;  ///< for CUDA_VISIBLE_DEVICES of another program
+    int ordinal = -1;  ///< CUDA's number in this process, for Context
+    std::string uuid;  ///< for CUDA_VISIBLE_DEVICES of a child program
     std::string name;
-    std::uint64_t context_bytes = 0;  ///< what the lease has beyond bytes(), for the context
+    std::uint64_t context_bytes = 0;  ///< reserved for the context, in addition to Lease::bytes()
 };
 
-/// The right to use bytes() and one context on each of devices(). Others that ask through glint keep off it, for as
-/// long as this object or, after keep_for_child(), a process with its descriptor lives; however these end. Nothing
-/// enforces it: give the context bytes() as its limit, or use create_context(). Destroy what lives on the GPUs before
-/// the lease. A forked child keeps the lease alive until it ends or executes another program, and cannot change or give
-/// it back. Movable; thread-safe but for moving and destroying.
-///
-///     const glint::gpu::Lease lease = glint::gpu::acquire({.bytes = 4ull << 30, .timeout_s = 60});
-///     const glint::gpu::Context context = lease.create_context();
+/// The right to use bytes() and one context on each of devices(). Other processes that use glint leave that memory free
+/// for as long as this object lives, or a child process with its descriptor (keep_for_child()). The lease ends with the
+/// process, even if that is killed. Use create_context(), or pass bytes() to the context as its limit. Destroy what lives
+/// on the GPUs before the lease. A forked child keeps the lease alive until it exits or calls exec, but cannot change or
+/// release it. Movable. Thread-safe, except for moving and destroying.
 class Lease {
   public:
     explicit Lease(std::unique_ptr<lease::LeaseState> state);  ///< by acquire()
@@ -67,93 +73,101 @@ class Lease {
     const std::vector<LeasedDevice>& devices() const;
     std::uint64_t bytes() const;  ///< on each device, beyond the context
     double waited_s() const;
-    /// Whether others see this lease; false without a directory for leases, when NVML alone says what is free.
+    /// Whether other processes see this lease. False without a usable directory, when NVML alone says what is free.
     bool visible() const;
 
-    /// The device's context, with bytes() as its limit where `options` has none. One at a time on each GPU: waits for
-    /// others, for a bounded time (a stopped process may be the one), and tells them that the context is there. Throws
-    /// what Context does: losing to a stranger is possible, then give the lease back and ask again.
+    /// Creates the device's context, with bytes() as its limit unless `options` has one, and publishes that it exists.
+    /// Waits for the context creation lock of the GPU, for a bounded time. Throws what Context does: a foreign process
+    /// may have taken the memory meanwhile; release the lease then, and acquire another.
     Context create_context(std::size_t device = 0, ContextOptions options = {}) const;
 
-    /// Keeps others from creating a context on the device while it lives; for programs that create one by other means.
-    using Turn = std::shared_ptr<void>;
-    Turn turn_to_create(std::size_t device = 0) const;
+    /// The context creation lock of a GPU: contexts created at the same time slow each other down. For programs that
+    /// create a context by other means than create_context(). Held until the last copy goes; null where the wait timed
+    /// out, which is no error.
+    using CreationLock = std::shared_ptr<void>;
+    CreationLock lock_context_creation(std::size_t device = 0) const;
 
-    /// Tells others how much of the lease is already taken from the GPU, beyond the context, which must be there. To be
-    /// called after allocating and before freeing; others then do not count it twice. create_context() tells of the
-    /// context.
+    /// Publishes how many bytes of the lease are allocated on the GPU, not counting the context, which must exist. Call
+    /// it after allocating and before freeing. Other processes subtract them from the reservation, because NVML already
+    /// reports them as used.
     void publish_held(std::uint64_t bytes, std::size_t device = 0) const;
-    /// Makes the lease smaller, for good: `bytes` beyond the context on each device. More than it has: no change.
+    /// Reduces the lease permanently to `bytes` on each device, not counting the context. No effect if it has less.
     void shrink(std::uint64_t bytes);
-    /// Whether somebody waits who could use one of these devices: a good time to trim pools and to shrink. Looks at
-    /// most ten times a second, 0.2 ms each, and answers from memory in between.
+    /// Whether another request waits that could use one of these devices: a good time to trim pools and to shrink().
+    /// Reads the directory (0.2 ms) at most ten times a second, and returns the cached answer in between.
     bool others_wait() const;
 
-    /// For a program that runs under this lease (a PyTorch script, another fitter), before it is started: a descriptor
-    /// that survives exec. While any process has it the lease lives, and this object no longer gives it back. -1 where
-    /// others do not see the lease, or this process runs under one itself. The descriptor stays this object's: do not
-    /// close it.
+    /// Prepares the start of a child program that runs under this lease (a PyTorch script, another fitter). Returns a
+    /// descriptor that survives exec: the lease lives as long as any process has it open, and this object no longer
+    /// releases it. -1 where other processes do not see the lease, or where it is part of an inherited one. The lease
+    /// owns the descriptor: do not close it.
     int keep_for_child();
-    /// The variables with which it keeps to the lease: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE,
-    /// by which acquire() there gives part of this lease.
+    /// Environment variables for the child program: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE, with
+    /// which acquire() in the child returns a part of this lease.
     std::vector<std::pair<std::string, std::string>> child_environment() const;
-    /// publish_held() for it and its children, by what NVML shows of them. To be called about once a second while it
-    /// runs.
+    /// publish_held() on behalf of the child program and its descendants, from what NVML reports. Call it about once a
+    /// second while the program runs.
     void publish_held_by_child(int pid) const;
 
   private:
     std::unique_ptr<lease::LeaseState> state_;
 };
 
-/// Waits in the queue of all who share the machine's GPUs, and takes the GPUs with the most room. First come, first
-/// served; whoever needs less may pass one that cannot run yet, and get in its way a bounded number of times. Takes 1
-/// ms where a GPU is free. Where the directory for leases (GLINT_LEASE_DIR, /dev/shm/glint-lease) cannot be used, the
-/// request's log is told, and NVML alone is asked. GLINT_LEASES_PER_USER bounds how many shares of GPUs a user's leases
-/// have at once. In a program that runs under a lease (GLINT_LEASE) it gives part of that one at once: the same GPUs,
-/// and no more bytes() than it has. Throws NoGpu; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled;
-/// OptionError.
+/// Waits in the queue of this machine and leases the GPUs with the most memory available. First come, first served, with
+/// backfill: a smaller request may overtake one that cannot run yet, a bounded number of times. Takes 1 ms where a GPU is
+/// free.
+///
+/// Where the directory (GLINT_LEASE_DIR, by default /dev/shm/glint-lease) cannot be used, writes that to the request's
+/// log and relies on NVML alone. GLINT_LEASES_PER_USER bounds the shares of GPUs that the leases of one user have at
+/// once. In a program that runs under a lease (GLINT_LEASE), returns a part of that lease at once: some of its GPUs, and
+/// at most its bytes().
+///
+/// Throws NoGpu where no GPU can be used; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError for an
+/// invalid request.
 Lease acquire(const LeaseRequest& request = {});
 
-// ---- Who shares what
+// ---- Snapshot of all leases, for display and monitoring
 
+/// A process that holds a lease on a GPU.
 struct LeaseHolder {
-    std::uint32_t uid = 0, pid = 0;  ///< pid as the holder knows it: in a container it is another
-    std::uint64_t reserved_bytes = 0, held_bytes = 0;
-    int contexts = 0;    ///< processes with a context; 0: it has not begun
-    double since_s = 0;  ///< seconds
-    /// By a signal or a debugger, as far as /proc shows: it keeps its lease until it goes on or ends.
+    std::uint32_t uid = 0, pid = 0;  ///< pid in the holder's own pid namespace (it differs in a container)
+    std::uint64_t reserved_bytes = 0, held_bytes = 0;  ///< leased; the part of it that is allocated. With the context
+    int contexts = 0;                                  ///< processes with a context under the lease; 0: none yet
+    double since_s = 0;                                ///< age of the lease in seconds
+    /// By a signal or a debugger, as far as /proc shows. The lease stays until the process resumes or ends.
     bool stopped = false;
 };
 
 struct LeaseGpu {
     std::string uuid, name;
-    std::uint64_t total_bytes = 0, free_bytes = 0;  ///< free: now
-    std::uint64_t available_bytes = 0;              ///< free once all holders have what they reserved
+    std::uint64_t total_bytes = 0, free_bytes = 0;  ///< free: as NVML reports it now
+    std::uint64_t available_bytes = 0;              ///< free after all holders have allocated what they reserved
     int utilization_percent = -1;                   ///< -1: unknown
-    int processes = 0;                              ///< with a context, as far as NVML shows them
-    int strangers = 0;                              ///< processes beyond those of holders
-    /// Who these may be: those that are not known to descend from a holder.
-    std::vector<DeviceProcess> stranger_processes = {};
+    int processes = 0;                              ///< with a context, as far as NVML lists them
+    int foreign_count = 0;                          ///< processes beyond those of holders
+    /// Candidates for these: the listed processes that do not descend from a holder.
+    std::vector<DeviceProcess> foreign_processes = {};
     std::vector<LeaseHolder> holders = {};
 };
 
+/// A waiting request.
 struct LeaseWaiter {
     std::uint32_t uid = 0, pid = 0;
-    std::uint64_t bytes = 0;  ///< on each GPU, beyond the context
+    std::uint64_t bytes = 0;  ///< requested on each GPU, not counting the context
     int gpus = 0;
-    std::vector<std::string> candidates;  ///< UUIDs of those that it can use
-    double since_s = 0;
-    int passes = 0;      ///< who came later and began earlier
-    bool awake = false;  ///< false: no sign of life (stopped?), it is passed over
+    std::vector<std::string> candidates;  ///< UUIDs of the GPUs that it can use
+    double since_s = 0;                   ///< seconds since it arrived
+    int passes = 0;                       ///< how often a later request was admitted before it
+    bool awake = false;                   ///< false: no recent heartbeat (stopped?), so it is skipped
 };
 
 struct LeaseSnapshot {
-    std::string directory, why_no_directory, why_no_gpu;
+    std::string directory, why_no_directory, why_no_gpu;  ///< why_...: empty where it can be used
     std::vector<LeaseGpu> gpus;
-    std::vector<LeaseWaiter> waiters;  ///< in order
+    std::vector<LeaseWaiter> waiters;  ///< in order of arrival
 };
 
-/// What everybody has and wants now. Takes part in nothing. Never throws for lack of a GPU.
+/// All leases and waiting requests now. Does not take part in the protocol. Does not throw for lack of a GPU.
 LeaseSnapshot snapshot_leases();
 
 }  // namespace glint::gpu

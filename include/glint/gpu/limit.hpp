@@ -1,4 +1,4 @@
-// Amounts of a GPU's memory, as a person writes them.
+// Parses amounts of GPU memory: absolute, or in percent of the GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace glint::gpu {
 
-/// Bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". OptionError, which names `what`, for anything
-/// else.
+/// The number of bytes of "4GiB", "500 MB", "25%" (of `total_bytes`) or "1073741824". Throws OptionError, naming `what`
+/// (for example "--gpu-memory"), for anything else.
 std::uint64_t parse_limit(const std::string& value, std::uint64_t total_bytes, const std::string& what);
 
 }  // namespace glint::gpu

@@ -1,4 +1,4 @@
-// Memory that the host and every GPU can use: one address, and the driver moves the pages.
+// Unified memory (CUDA managed memory): one address for the host and all GPUs, with pages migrated by the driver.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,30 +11,30 @@ namespace glint::gpu {
 namespace detail {
 std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t bytes);
 void* host_address(const Allocation& allocation);
-/// True from a use by a GPU until the host has waited for it.
+/// True from a use by a GPU until the host has synchronized with it.
 const std::atomic<bool>& busy(const Allocation& allocation);
 void wait_on_host(Allocation& allocation);
 void prefetch(Allocation& allocation, const Stream& stream, bool to_host);
 }  // namespace detail
 
-/// n elements of unified memory. The host waits for the GPUs once, when it first touches them after a use, and not per
-/// element: begin() and end() are plain pointers, good until the next read_on() or write_on(). Slower than a Buffer on
-/// the GPU, and taken at once rather than in stream order: for porting, for sharing among GPUs, for lists that both
-/// sides walk.
+/// n elements of unified memory. The host accessors synchronize with the GPUs once after a use, not per element: begin()
+/// and end() return plain pointers, valid until the next read_on() or write_on(). Slower on the GPU than a Buffer, and
+/// allocated at once rather than in stream order. Meant for porting, for sharing among GPUs, and for data structures that
+/// both sides traverse.
 ///
 ///     Managed<float> sums(context, n);
 ///     launch(... sums.write_on(stream) ...);
 ///     const float total = std::accumulate(sums.begin(), sums.end(), 0.0f);
 ///
-/// Copies share the memory. Use one from one thread at a time. Counts against the context's limit. When the context
-/// goes the memory does, and with it what begin() gave.
+/// Copies share the memory. Not thread-safe: use from one thread at a time. Counts against the context's limit. Freed
+/// with the context, which invalidates the pointers from begin().
 template <class T>
 class Managed {
     static_assert(std::is_trivially_copyable_v<T>);
 
   public:
     Managed() = default;
-    /// Throws OutOfMemory also where more is asked than the GPU has free: the driver would give it, and could hang.
+    /// Throws OutOfMemory also for more than the GPU has free. The driver would overcommit, and could hang on use.
     Managed(const Context& context, std::size_t n)
         : allocation_(detail::allocate_managed(context, detail::bytes_for(n, sizeof(T)))),
           data_(static_cast<T*>(detail::host_address(*allocation_))),
@@ -44,22 +44,22 @@ class Managed {
     std::size_t size() const { return size_; }
     explicit operator bool() const { return allocation_ != nullptr; }
 
-    /// For the host. These wait if a GPU has used the memory since they last did, and throw what went wrong there.
+    /// Host access. These block if a GPU has used the memory since the last call, and throw errors of that work.
     T* begin() const { return waited(), data_; }
     T* end() const { return begin() + size_; }
     std::span<T> span() const { return {begin(), size_}; }
     T& operator[](std::size_t k) const { return begin()[k]; }
 
-    /// The address for a kernel on `stream`, of any GPU; ordered behind other uses as a Buffer's.
+    /// The address for a kernel on `stream`, of any GPU. Orders uses as Buffer does.
     std::uint64_t read_on(const Stream& stream) const {
         return detail::use(detail::required(allocation_), stream, false);
     }
     std::uint64_t write_on(const Stream& stream) { return detail::use(detail::required(allocation_), stream, true); }
 
-    /// The same memory, for upload(), copy(), fill(), views. It counts as a GPU's use, as read_on() and write_on() do.
+    /// The same memory as a Buffer, for upload(), copy(), fill() and views. Uses through it count as uses by a GPU.
     Buffer<T> buffer() const { return Buffer<T>(allocation_, size_); }
 
-    /// Moves the pages ahead of their use, in stream order; does nothing where the GPU does not allow it.
+    /// Migrates the pages ahead of their use, in stream order. No effect on GPUs that do not support it.
     void prefetch_to_device(const Stream& stream) const {
         detail::prefetch(detail::required(allocation_), stream, false);
     }

@@ -1,4 +1,4 @@
-// Streams, events, and kernels: work on a GPU in order.
+// Streams, events, modules and kernel launches.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,21 +17,21 @@ struct EventState;
 struct ModuleState;
 }  // namespace detail
 
-/// A queue of work on one GPU; what is put in one runs in order. Copies share it. Use one from one thread at a time.
-/// When the last copy goes, work in it goes on. Waiting throws what went wrong on the GPU before; on a stream that is
-/// being captured into a graph, a GpuError. All throw a GpuError after the context was released, DeviceLost on a lost
-/// GPU.
+/// A CUDA stream: a queue of work on one GPU that executes in order. Copies share it. Not thread-safe: use from one thread
+/// at a time. Destroying the last copy does not cancel enqueued work. Waiting throws errors of earlier work, and GpuError
+/// on a stream that is being captured into a graph. All members throw GpuError after the context was released, and
+/// DeviceLost on a lost GPU.
 class Stream {
   public:
     explicit Stream(const Context& context);
-    /// This thread's own stream on that GPU, made on first use.
+    /// The stream of the calling thread on that GPU, created on first use.
     static Stream of_thread(const Context& context);
 
     const Context& context() const;
-    /// The driver's CUstream, for other libraries. It goes with the last copy of this Stream.
+    /// The driver's CUstream, for other libraries. Valid as long as a copy of this Stream exists.
     void* native() const;
-    void synchronize() const;  ///< the host waits
-    bool idle() const;         ///< whether all is done
+    void synchronize() const;  ///< blocks the host until all enqueued work is done
+    bool idle() const;         ///< whether all enqueued work is done; does not block
     detail::StreamState& state() const { return *state_; }
     const std::shared_ptr<detail::StreamState>& shared_state() const { return state_; }
 
@@ -39,46 +39,46 @@ class Stream {
     std::shared_ptr<detail::StreamState> state_;
 };
 
-/// A point in a stream. Errors as a Stream's. One that was never recorded is done.
+/// A CUDA event: a point in a stream. Throws as Stream does. An event that was never recorded counts as done.
 class Event {
   public:
     explicit Event(const Context& context, bool timing = false);
-    void record(const Stream& stream);  ///< of the same GPU
-    /// What is put into `stream` from now on runs after this point. Where the point is in a capture, `stream` joins it;
-    /// a stream in another capture gets a GpuError, and neither capture is spoilt.
+    void record(const Stream& stream);  ///< `stream` must be of the same GPU
+    /// Work enqueued in `stream` from now on executes after this point. If the event was recorded in a capture, `stream`
+    /// joins that capture; a stream in another capture gets a GpuError, and neither capture is invalidated.
     void wait_on(const Stream& stream) const;
-    void synchronize() const;  ///< the host waits
-    bool done() const;
-    float milliseconds_since(const Event& begin) const;  ///< both with `timing`, both done, else GpuError
+    void synchronize() const;                            ///< blocks the host until the point is reached
+    bool done() const;                                   ///< whether it is reached; does not block
+    float milliseconds_since(const Event& begin) const;  ///< both with `timing` and both done, else GpuError
 
   private:
     std::shared_ptr<detail::EventState> state_;
 };
 
-/// A kernel, with what the compiler made of it. Holds its module, but not the context.
+/// A kernel and its resource usage. Keeps its module alive, but not the context.
 struct Kernel {
     std::shared_ptr<detail::ModuleState> module;
-    void* function = nullptr;
-    int registers = 0, local_bytes = 0, shared_bytes = 0;
+    void* function = nullptr;                              ///< CUfunction
+    int registers = 0, local_bytes = 0, shared_bytes = 0;  ///< per thread, per thread, static per block
     std::string name;
 };
 
-/// Machine code for the context's GPU. Copies share it.
+/// Machine code loaded into a context. Copies share it.
 class Module {
   public:
-    /// `fatbin`: as nvcc makes it; must outlive the module. Throws GpuError when it holds no code for this GPU.
+    /// `fatbin`: output of nvcc; must outlive the module. Throws GpuError where it has no code for this GPU.
     Module(const Context& context, std::span<const unsigned char> fatbin);
-    /// `dynamic_shared_bytes`: the most that a launch will ask for.
+    /// `dynamic_shared_bytes`: the maximum of dynamic shared memory of any launch. Throws GpuError for an unknown name.
     Kernel kernel(const std::string& name, int dynamic_shared_bytes = 0) const;
 
   private:
     std::shared_ptr<detail::ModuleState> state_;
 };
 
-/// Puts a kernel into a stream: so many blocks of so many threads, `shared_bytes` of dynamic shared memory for each
-/// block; `arguments` point to its parameters, as cuLaunchKernel takes them, and are read before it returns. GpuError
-/// where the driver refuses that many, the kernel is another GPU's, or its context was released; OptionError for an
-/// empty Kernel. What goes wrong while it runs shows at a later wait.
+/// Enqueues a kernel with a one-dimensional grid of `blocks` blocks of `threads` threads and `shared_bytes` of dynamic
+/// shared memory per block. `arguments` point to its parameters, as for cuLaunchKernel, and are read before it returns.
+/// Asynchronous: errors of the kernel itself are thrown by a later wait. Throws GpuError where the driver refuses the
+/// configuration, the kernel belongs to another GPU, or its context was released; OptionError for an empty Kernel.
 void launch(const Stream& stream, const Kernel& kernel, unsigned blocks, unsigned threads, unsigned shared_bytes,
             void** arguments);
 

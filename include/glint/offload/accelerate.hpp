@@ -1,4 +1,6 @@
-// Functions of one's own that run where they are done sooner, and that survive a full GPU.
+// Adapters for user-defined functions: choose CPU or GPU per call, and fall back where GPU memory runs out.
+//
+// All adapters refer to the Session, which must outlive them, and are used in the session's thread.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +17,7 @@ namespace glint::offload {
 
 namespace detail {
 
-/// Calls act(keep) for a result of any type, void too: keep(call) runs call() and keeps what it returns.
+/// Calls act(keep), where keep(call) runs call() and stores its result; returns that. Works for void, too.
 template <class Result, class Act>
 Result with_result(const Act& act) {
     if constexpr (std::is_void_v<Result>) {
@@ -29,8 +31,8 @@ Result with_result(const Act& act) {
 
 }  // namespace detail
 
-/// One function of two that do the same: each call goes to the one that is done sooner. `work_of` tells of its
-/// arguments what work they are; `on_gpu` gets the session before them. Refers to the session.
+/// Combines two equivalent functions into one that calls whichever is expected to be faster, by session.run(). `work_of`
+/// maps the arguments to a Work; `on_gpu` gets the session as an additional first argument. Throws what they throw.
 ///
 ///     constexpr Operation blur{"blur", "pixels", 1, 1, 0};
 ///     auto f = accelerate(session, blur_on_cpu, blur_on_gpu, [](const Image& image) { return work_of(image); });
@@ -47,8 +49,8 @@ auto accelerate(Session& session, OnCpu on_cpu, OnGpu on_gpu, WorkOf work_of) {
     };
 }
 
-/// `on_gpu`, and where the GPU's memory does not suffice: once more after a clean-up, then `on_cpu`. The session
-/// records it. While its oom_safe() is off, gpu::OutOfMemory is thrown.
+/// Calls `on_gpu`. If GPU memory runs out, retries once after session.clean_up(), then calls `on_cpu`; each failure is
+/// recorded as a Fallback. While session.oom_safe() is false, gpu::OutOfMemory is thrown instead.
 template <class OnGpu, class OnCpu>
 auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu on_cpu) {
     return [&session, operation, on_gpu, on_cpu](auto&&... arguments) {
@@ -64,9 +66,9 @@ auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu 
     };
 }
 
-/// Work on n items that can be cut: on_gpu(first, count) for all of them at once, for half as many where the GPU's
-/// memory does not suffice, and so on down to `least`; what is left then by on_cpu(first, count). Items are done once,
-/// in order. Returns how many the GPU did.
+/// Processes n independent items: on_gpu(first, count) with all of them at once; with half as many each time GPU memory
+/// runs out, down to `least`; the rest by on_cpu(first, count). Each item is processed once, in order. Returns the number
+/// of items processed on the GPU.
 template <class OnGpu, class OnCpu>
 std::int64_t in_pieces(Session& session, std::string_view operation, std::int64_t n, std::int64_t least,
                        const OnGpu& on_gpu, const OnCpu& on_cpu) {

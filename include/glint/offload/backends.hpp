@@ -1,4 +1,4 @@
-// What glint can compute on: the GPUs of CUDA, and the CPU.
+// The available backends: CUDA GPUs and the CPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,20 +10,22 @@
 
 namespace glint::offload {
 
+/// A device of a backend.
 struct BackendDevice {
-    std::string name;                               ///< "NVIDIA H200", the processor's name
-    std::uint64_t total_bytes = 0, free_bytes = 0;  ///< of its memory; 0: not known
+    std::string name;                               ///< "NVIDIA H200", or the CPU's model
+    std::uint64_t total_bytes = 0, free_bytes = 0;  ///< of its memory; 0: unknown
 };
 
+/// A backend and its devices.
 struct BackendInfo {
-    Backend kind = Backend::cpu;         ///< cpu, or gpu for those of any maker
+    Backend kind = Backend::cpu;         ///< cpu, or gpu for GPUs of any vendor
     std::string name;                    ///< "cuda", "cpu"
-    std::vector<BackendDevice> devices;  ///< those that can be used
+    std::vector<BackendDevice> devices;  ///< that can be used
     std::string detail;                  ///< "driver 580.65.06, CUDA 13.0"; "avx512 (also avx2, sse2), 16 threads"
-    std::string why_not;                 ///< why there is none to be used, with the remedy; empty: there is one
+    std::string why_not;                 ///< why no device can be used, with the remedy; empty: one can
 
-    /// Of the CPU: the set in force (GLINT_ISA), all that are compiled in and run here, and GLINT_THREADS or what this
-    /// process may use.
+    /// Of the CPU: the active instruction set (GLINT_ISA), all that are compiled in and supported, and the number of
+    /// threads (GLINT_THREADS, or all that this process may use).
     std::string instruction_set;
     std::vector<std::string> instruction_sets;
     int threads = 0;
@@ -31,12 +33,12 @@ struct BackendInfo {
     bool usable() const { return why_not.empty(); }
 };
 
-/// All backends, the best one first, also those that cannot be used. Looks anew at every call, as gpu::inventory()
-/// does; creates no context. Never throws for what it finds.
+/// All backends, the preferred one first, including those that cannot be used. Queries the system at every call, as
+/// gpu::inventory() does; creates no context. Does not throw.
 std::vector<BackendInfo> detect_backends();
 
-/// The first that can be used, of those that GLINT_BACKEND allows. Throws gpu::NoGpu where that is `gpu` and there is
-/// none; OptionError for a GLINT_BACKEND that will not do, or a GLINT_ISA without which the CPU cannot be used.
+/// The first usable backend that GLINT_BACKEND allows. Throws gpu::NoGpu where that is `gpu` and no GPU can be used;
+/// OptionError for an invalid GLINT_BACKEND, GLINT_ISA or GLINT_THREADS.
 BackendInfo best_backend();
 
 }  // namespace glint::offload

@@ -1,4 +1,4 @@
-// Whether the CPU or the GPU is done sooner with an operation, by what was measured on this machine.
+// Operations, their costs, and the decision whether the CPU or the GPU is faster, from measurements on this machine.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,63 +10,66 @@
 
 namespace glint::offload {
 
-/// A kind of work: "matmul float32", "fit GaussianXYNB". What is measured is kept under its name.
+/// A kind of operation: "matmul float32", "fit GaussianXYNB". Measurements are stored under its name. Usually a constexpr
+/// object; must outlive all uses.
 struct Operation {
     constexpr Operation(std::string_view operation, std::string_view size_unit, double flops_grow, double bytes_grow,
                         double rules_size)
         : name(operation), unit(size_unit), flops_power(flops_grow), bytes_power(bytes_grow), rule_size(rules_size) {
         for (const char letter : name) key = (key ^ std::uint64_t(static_cast<unsigned char>(letter))) * 0x100000001b3u;
     }
-    std::string_view name, unit;      ///< of static storage; unit: of Work::size, "rows", "elements", "fits"
-    double flops_power, bytes_power;  ///< flops grow as size^flops_power, bytes as size^bytes_power
-    /// Where nothing was measured, the GPU gets what is larger than this; 0: by bytes alone.
+    std::string_view name, unit;      ///< static strings; unit of Work::size: "rows", "elements", "fits"
+    double flops_power, bytes_power;  ///< scaling: flops as size^flops_power, bytes as size^bytes_power
+    /// Fixed rule where nothing was measured: larger sizes go to the GPU; 0: decided by bytes.
     double rule_size;
     std::uint64_t key = 0xcbf29ce484222325u;  ///< FNV-1a of the name
 };
 
-/// One call of an operation. Bytes count what must cross the link if that side does it.
+/// One call of an operation, with the amounts that determine its cost.
 struct Work {
-    const Operation* operation = nullptr;
-    double size = 0;                                       ///< in the operation's unit
-    double flops = 0, bytes = 0;                           ///< computed; read and written in memory
-    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;    ///< of operands that lie on the host
-    std::uint64_t bytes_to_host = 0, bytes_to_return = 0;  ///< of operands that lie on the GPU, done on the CPU
-    std::uint64_t gpu_bytes = 0;                           ///< of the GPU's memory
-    bool pinned = false;                                   ///< the host's operands are page-locked
-    double expected_reuse = 1;      ///< operations that will use what is uploaded, this one included
-    int launches = 1;               ///< of kernels
+    const Operation* operation = nullptr;  ///< not owned; must outlive the Work
+    double size = 0;                       ///< in the operation's unit
+    double flops = 0, bytes = 0;           ///< floating-point operations; bytes of memory read and written
+    std::uint64_t bytes_to_gpu = 0, bytes_from_gpu = 0;  ///< transfers if the GPU does it and operands are on the host
+    std::uint64_t bytes_to_host = 0, bytes_to_return = 0;  ///< transfers if the CPU does it and operands are on the GPU
+    std::uint64_t gpu_bytes = 0;                           ///< GPU memory required
+    bool pinned = false;                                   ///< operands on the host are page-locked
+    double expected_reuse = 1;      ///< number of operations that will use the uploaded data, including this one
+    int launches = 1;               ///< number of kernels
     int cpu_threads = 0;            ///< that the CPU would use; 0: all
-    std::string_view library = {};  ///< that takes time at its first use: "cublas"; empty: none
+    std::string_view library = {};  ///< GPU library with a cost at first use: "cublas"; empty: none
 };
 
-/// Seconds of one side. Those that do not apply are 0.
+/// Estimated time on one side, by component, in seconds. Components that do not apply are 0.
 struct Terms {
-    double wait_s = 0;     ///< for a GPU that others use
-    double context_s = 0;  ///< to create one, when cold
-    double library_s = 0;  ///< to load what is needed, when cold
+    double wait_s = 0;     ///< for a lease on a shared GPU
+    double context_s = 0;  ///< to create the context, if none is open
+    double library_s = 0;  ///< to load the library, if it is not loaded
     double upload_s = 0, launch_s = 0, compute_s = 0, download_s = 0;
     double total() const { return wait_s + context_s + library_s + upload_s + launch_s + compute_s + download_s; }
 };
 
+/// What a decision is based on.
 enum class Basis {
-    measured,   ///< times of this operation about this size, on both sides
-    estimated,  ///< rates of this machine
-    rules,      ///< nothing is measured: fixed sizes
-    forced,     ///< there is no choice: Decision::forced_by
+    measured,   ///< measured times of this operation at a similar size on both sides
+    estimated,  ///< measured rates of this machine
+    rules,      ///< fixed sizes, since nothing was measured
+    forced,     ///< no choice: see Decision::forced_by
 };
 
+/// The outcome, with the estimates for both sides.
 struct Decision {
     Backend choice = Backend::cpu;  ///< never automatic
-    double speedup = 1;             ///< of the choice over the other side
-    double spread = 0;              ///< standard deviation of the logarithm of each side's estimate
+    double speedup = 1;             ///< estimated time of the other side over that of the choice
+    double spread = 0;              ///< standard deviation of ln(estimate) of each side
     Basis basis = Basis::rules;
     std::string forced_by;
     Terms cpu, gpu;
     Work work;
-    double flips_at = 0;  ///< the size, else alike, at which the other side is chosen; 0: at none. By explain() alone
-    double confidence() const;   ///< 0 to 1: that the choice is the faster one
-    std::string reason() const;  ///< one sentence
-    std::string table() const;   ///< all terms of both sides, a line each
+    double flips_at = 0;  ///< break-even size, at which the other side would be chosen; 0: none. Set by explain() only
+    double confidence() const;   ///< probability, 0 to 1, that the choice is the faster side
+    std::string reason() const;  ///< one sentence for the user
+    std::string table() const;   ///< all terms of both sides, one line each
 };
 
 }  // namespace glint::offload

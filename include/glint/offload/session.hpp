@@ -1,4 +1,4 @@
-// A program's use of CPU and GPU for operations that can run on either: decides, runs, measures, and survives a full GPU.
+// A session runs operations on the CPU or a GPU: it decides per operation, measures, and falls back when the GPU fails.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,62 +19,63 @@
 
 namespace glint::offload {
 
+/// Options of a Session.
 struct SessionOptions {
-    Backend choice = Backend::automatic;  ///< GLINT_BACKEND, where this is automatic
-    std::uint64_t gpu_memory_bytes = 0;   ///< to lease beyond the context; 0: 1 GiB, more for a larger first operation
-    /// To wait for a lease; Backend::automatic waits no longer than the GPU would save.
+    Backend choice = Backend::automatic;  ///< automatic: GLINT_BACKEND if set, else decided per operation
+    std::uint64_t gpu_memory_bytes = 0;   ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
+    /// Maximum wait for a lease, in seconds; Backend::automatic waits no longer than the GPU is expected to save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
-    std::uint64_t least_bytes = 0;  ///< operations on less stay on the CPU; 0: what was measured says
-    bool oom_safe = true;           ///< what a GPU has no memory for is done on the CPU
-    int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that it may use
-    std::function<void(const std::string&)> log = {};  ///< told of what did not go as it should
+    std::uint64_t least_bytes = 0;  ///< operations on less data stay on the CPU; 0: no such limit
+    bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out
+    int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
+    std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
 };
 
-/// Use one from one thread at a time. The GPU is leased, and a context made, when it is first chosen; both are held
-/// until close_gpu() or the end. The context is one of its own (ContextOptions::separate): cuBLAS and cuSOLVER hold a
-/// primary one for as long as the process lives.
+/// Leases a GPU and creates a context when the GPU is first chosen; holds both until close_gpu() or destruction. The
+/// context is a separate one (ContextOptions::separate), because cuBLAS and cuSOLVER keep a primary context alive until
+/// the process ends. Not thread-safe: use from one thread at a time. Movable.
 class Session {
   public:
     explicit Session(const SessionOptions& options = {});
     ~Session();
     Session(Session&&) noexcept;
 
-    /// Which side is done sooner, as things stand. Under 1 us while the GPU is open or there is none.
+    /// Which side is expected to be faster in the current state. Takes less than 1 us while the GPU is open or none exists.
     Decision decide(const Work& work) const;
-    /// As decide(), with flips_at.
+    /// As decide(), with Decision::flips_at.
     Decision explain(const Work& work) const;
 
-    /// Does it on the side that is chosen, and remembers what it took. What the GPU has no memory for goes to the CPU
-    /// (oom_safe); with Backend::automatic what fails there for any other reason goes there too. Each time is recorded
-    /// as a Fallback. on_gpu() throws gpu::OutOfMemory or another gpu::GpuError before it has changed an operand.
-    /// Returns the side that did it.
+    /// Runs the operation on the chosen side and measures it. Falls back to the CPU when GPU memory runs out (oom_safe),
+    /// and with Backend::automatic after any other gpu::GpuError; each case is recorded as a Fallback. on_gpu() must throw
+    /// before it has modified any operand. Returns the side that completed. Throws what on_cpu() throws, and errors of
+    /// the GPU for which there is no fallback.
     template <class OnCpu, class OnGpu>
     Backend run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
     bool gpu_open() const;
-    /// Opens it if need be. Throws gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
+    /// The context and stream; open the GPU if necessary. Throw gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
     const gpu::Context& context();
     const gpu::Stream& stream();
-    void close_gpu() noexcept;  ///< gives the lease back; device arrays of this session are gone with it
-    void synchronize();
-    void clean_up();  ///< gives back what the GPU holds unused: plans, workspaces, the pool's spare memory
+    void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
+    void synchronize();         ///< blocks until the session's stream is idle
+    void clean_up();            ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
-    /// After a failure of `operation` on the GPU: cleans up and records it, and tells whether the CPU may do it instead
-    /// (a lack of memory: oom_safe(); anything else: unless Backend::gpu).
+    /// After a failure of `operation` on the GPU: cleans up and records a Fallback. Returns whether the CPU may do it
+    /// instead: for OutOfMemory if oom_safe(), for other errors unless the choice is Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
 
-    /// Keeps what was learned for programs to come; the end of the session does so too. False: it could not be written.
+    /// Writes the measurements to the user's cache; the destructor does so too. False: that failed.
     bool save() const noexcept;
     Backend choice() const;
-    void set_choice(Backend choice);  ///< from the next operation on
+    void set_choice(Backend choice);  ///< takes effect with the next operation
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);
     Statistics statistics() const;
     void reset_statistics();
 
-    /// What a layer above keeps with the session's GPU (library handles, plans): made on first use by `make(context,
-    /// stream)`, and gone before the context. T has drop_caches().
+    /// An object of a higher layer that lives with the session's GPU (library handles, plans): created on first use by
+    /// `make(context, stream)`, one per type T, and destroyed before the context. T must have drop_caches().
     template <class T, class Make>
     T& keep(const Make& make);
 
@@ -93,7 +94,7 @@ class Session {
         OperationStatistics* of = nullptr;
         bool timed = false;
     };
-    Running begin(const Work& work);  ///< decides, and opens the GPU if that is the choice
+    Running begin(const Work& work);  ///< decides, and opens the GPU if it is chosen
     void end(const Running& running, Backend side);
 
     std::unique_ptr<State> state_;
@@ -117,7 +118,7 @@ Backend Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu)
 }
 
 template <class T>
-inline constexpr char session_key = 0;  ///< its address stands for T
+inline constexpr char session_key = 0;  ///< its address identifies T
 
 template <class T, class Make>
 T& Session::keep(const Make& make) {

@@ -1,4 +1,4 @@
-// What operations ran where, and whether that was right.
+// Statistics of a session: which operations ran where, how long they took, and whether the decisions were right.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,36 +8,39 @@
 
 namespace glint::offload {
 
-/// Of one operation on one side.
+/// One operation on one side.
 struct SideStatistics {
     std::uint64_t calls = 0, timed_calls = 0;
-    double seconds = 0;  ///< of the timed calls; the mean is seconds / timed_calls
-    std::uint64_t bytes_up = 0, bytes_down = 0, transfers = 0;  ///< over the link, for all calls
+    double seconds = 0;  ///< total of the timed calls; the mean is seconds / timed_calls
+    std::uint64_t bytes_up = 0, bytes_down = 0, transfers = 0;  ///< over the link, all calls
 };
 
+/// One operation on both sides.
 struct OperationStatistics {
     std::string name;
     SideStatistics cpu, gpu;
-    /// Decisions that, by the time it took and what the other side was estimated at, chose the faster side, or not.
+    /// Decisions for the side that was faster, or slower: measured time compared with the estimate for the other side.
     std::uint64_t right = 0, wrong = 0;
-    double gpu_share() const {  ///< of the calls
+    double gpu_share() const {  ///< fraction of the calls that ran on the GPU
         const double calls = double(cpu.calls + gpu.calls);
         return calls > 0 ? double(gpu.calls) / calls : 0;
     }
 };
 
-/// An operation that the GPU could not do.
+/// A failure of an operation on the GPU.
 struct Fallback {
-    std::string operation, why;
-    std::uint64_t bytes_asked = 0, bytes_free = 0;  ///< 0: not a lack of memory
+    std::string operation, why;                     ///< why: the message of the exception
+    std::uint64_t bytes_asked = 0, bytes_free = 0;  ///< of an out-of-memory error; otherwise 0
 };
 
+/// All operations of a session since it began, or since reset_statistics().
 struct Statistics {
     std::vector<OperationStatistics> operations;  ///< by name
     std::uint64_t fallbacks = 0;                  ///< to the CPU
     std::vector<Fallback> last_fallbacks;         ///< at most the last 100
 };
 
+/// The statistics as a JSON object, indented by 2 spaces.
 std::string as_json(const Statistics& statistics);
 
 }  // namespace glint::offload

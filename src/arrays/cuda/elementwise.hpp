@@ -1,4 +1,4 @@
-// What the kernels of elementwise.cu and those who launch them agree on.
+// Constants shared by the kernels of elementwise.cu and their launches.
 // SPDX-License-Identifier: MIT
 #pragma once
 

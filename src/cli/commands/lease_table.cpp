@@ -41,14 +41,14 @@ void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
 }
 
 void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
-    for (const gpu::DeviceProcess& process : gpu.stranger_processes) {
+    for (const gpu::DeviceProcess& process : gpu.foreign_processes) {
         const auto info = gpu::process_info(process.pid);
         const std::string name = info ? printable(info->name) : "of another container, or gone";
         lines.push_back(fmt::format("  {:<12} pid {:<8} {} taken, a stranger: {}",
                                     info ? user_name(info->uid) : std::string("?"), process.pid,
                                     process.used_bytes ? amount(process.used_bytes) : "? GiB", name));
     }
-    if (const int more = gpu.strangers - int(gpu.stranger_processes.size()); more > 0)
+    if (const int more = gpu.foreign_count - int(gpu.foreign_processes.size()); more > 0)
         lines.push_back(fmt::format("  {} more strangers", more));
 }
 
@@ -84,7 +84,7 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
                            {"held_bytes", h.held_bytes},
                            {"contexts", h.contexts},
                            {"since_s", h.since_s}});
-    for (const gpu::DeviceProcess& p : gpu.stranger_processes) {
+    for (const gpu::DeviceProcess& p : gpu.foreign_processes) {
         const auto info = gpu::process_info(p.pid);
         strangers.push_back({{"pid", p.pid},
                              {"name", info ? info->name : ""},
@@ -99,7 +99,7 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
             {"utilization_percent", gpu.utilization_percent},
             {"processes", gpu.processes},
             {"holders", holders},
-            {"strangers", gpu.strangers},
+            {"strangers", gpu.foreign_count},
             {"stranger_processes", strangers}};
 }
 

@@ -1,4 +1,4 @@
-// The directory through which GPUs are shared: whether it can be used, by whom, and who sees it.
+// Checks the lease directory: access, ownership, file system, visibility from containers, inotify.
 // SPDX-License-Identifier: MIT
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -29,7 +29,7 @@ std::string content(const char* path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Users of a namespace of their own have other numbers outside, where their files then seem to be somebody else's.
+/// In a user namespace, uids differ from those outside, where the files then appear to belong to another user.
 bool has_own_users() {
     std::istringstream map(content("/proc/self/uid_map"));
     unsigned long inside = 0, outside = 0, count = 0;
@@ -37,7 +37,7 @@ bool has_own_users() {
     return map && (inside != 0 || outside != 0 || count < 4294967295ul);
 }
 
-/// Of file systems that other machines write to as well; locks there may or may not be those of one machine.
+/// The name of a network file system, null for a local one. Other machines may write there, and locks may not be local.
 const char* network_file_system(const std::string& path) {
     constexpr struct {
         unsigned type;
@@ -60,13 +60,13 @@ class Check {
         struct stat status {};
         if (::lstat(path_.c_str(), &status) != 0) return missing(), findings_;
         if (S_ISLNK(status.st_mode)) {
-            say(Health::problem, "it is a symbolic link, which anybody might have made",
+            say(Health::problem, "it is a symbolic link, which any user could have created",
                 "set GLINT_LEASE_DIR to the directory itself, or remove the link");
             return findings_;
         }
         const lease::StateDir directory(path_);
         if (!directory.why_not().empty()) {
-            say(Health::problem, directory.why_not() + ": leases are neither seen nor shown, NVML alone is asked",
+            say(Health::problem, directory.why_not() + ": no coordination with other processes, only NVML is used",
                 by_administrator);
             return findings_;
         }
@@ -85,18 +85,18 @@ class Check {
     void missing() {
         const std::string parent = std::filesystem::path(path_).parent_path().string();
         if (errno == ENOENT && ::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0)
-            say(Health::ok, "not there yet; the first lease makes it");
+            say(Health::ok, "not there yet; the first lease creates it");
         else
-            say(Health::problem, "there is none, and this user cannot make it: leases are neither seen nor shown",
+            say(Health::problem, "it is missing, and this user cannot create it: no coordination with other processes",
                 by_administrator);
     }
 
     void check_owner(const struct stat& status) {
         if (status.st_uid != 0 && status.st_uid != ::geteuid())
-            say(Health::warning, text("it belongs to user ", status.st_uid, ", who could remove others' leases"),
+            say(Health::warning, text("it belongs to user ", status.st_uid, ", who could remove leases of others"),
                 by_administrator);
         if ((status.st_mode & 0007) != 0007)
-            say(Health::warning, "not everybody may write there, so the leases of some are not seen",
+            say(Health::warning, "not all users may write there, so some leases are not visible",
                 text("chmod 1777 ", path_));
     }
 
@@ -106,31 +106,31 @@ class Check {
                 "set GLINT_LEASE_DIR to a directory of this machine's own, the same for all users: "
                 "/dev/shm/glint-lease");
         if (has_own_users())
-            say(Health::warning, "this container numbers users in its own way: outside its leases do not count",
+            say(Health::warning, "this container has its own user namespace: its leases are ignored outside",
                 "start it without a user namespace (not rootless), or lease on the host: glint lease -- CONTAINER ...");
         if (!in_container()) return;
         if (const std::string why = why_private(content("/proc/self/mountinfo"), path_); !why.empty())
-            say(Health::warning, "nobody outside this container sees it: " + why,
+            say(Health::warning, "it is not visible outside this container: " + why,
                 text("mount the host's into it: -v ", path_, ":", path_, ", or --ipc=host"));
     }
 
     void check_waking() {
         if (lease::Watch(path_).descriptor() < 0)
-            say(Health::warning, "inotify cannot be had, so who waits looks every few seconds instead of being woken",
+            say(Health::warning, "inotify is not available, so waiting requests poll every few seconds",
                 "raise /proc/sys/fs/inotify/max_user_instances");
     }
 
     void count_slots(const lease::StateDir& directory) {
         const lease::StateDir::Scan scan = directory.scan();
         if (!scan.complete)
-            return say(Health::problem, "it holds too many files to be trusted",
+            return say(Health::problem, "it holds too many files, so it is not used",
                        "remove what is not named slot.* or create.*");
-        const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::SeenSlot& slot) {
+        const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::ScannedSlot& slot) {
             return !slot.alive && slot.record.state != lease::State::absent;
         });
         say(Health::ok,
             text(scan.slots.size(), " slots",
-                 left ? text(", ", left, " of them left by processes that were killed, to be used again") : ""));
+                 left ? text(", ", left, " of them left by processes that were killed; they will be reused") : ""));
     }
 
     const std::string& path_;
@@ -162,7 +162,7 @@ std::string why_private(const std::string& mountinfo, const std::string& path) {
         const bool contains = here == "/" || path == here || path.starts_with(here + '/');
         if (contains && here.size() >= point.size()) point = here, type = its_type, source = its_source;
     }
-    if (point == path) return "";  // mounted on purpose
+    if (point == path) return "";  // a mount of its own: shared deliberately
     if (type == "overlay") return "it lies in the container's own file system";
     if (type == "tmpfs" && source == "shm") return point + " is the container's own";
     return "";

@@ -1,4 +1,4 @@
-// The driver, NVML, and the device files through which both reach the GPUs.
+// Checks the driver, NVML, and the device files that both need.
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 
@@ -16,7 +16,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-constexpr const char* let_in =
+constexpr const char* enable_peer_access =
     "let this user in: the files' group, a udev rule, or in a container --gpus all (--device)";
 
 Finding driver_finding() {
@@ -25,7 +25,7 @@ Finding driver_finding() {
     if (table.why.empty())
         return {Health::ok, "driver", "",
                 text(version, ", CUDA ", table.version / 1000, ".", table.version % 1000 / 10,
-                     " (580 is the oldest that will do)"),
+                     " (580 is the oldest supported)"),
                 ""};
     return {Health::problem, "driver", "", table.why,
             table.version == 0
@@ -60,13 +60,13 @@ std::vector<std::filesystem::path> device_files(const std::string& folder) {
 }  // namespace
 
 Findings check_driver(const std::string& dev_folder) {
-    if (!why_switched_off().empty())
-        return {{Health::warning, "driver", "", why_switched_off(), "unset it, and glint looks for GPUs again"}};
+    if (!why_disabled().empty())
+        return {{Health::warning, "driver", "", why_disabled(), "unset it, and glint looks for GPUs again"}};
     Findings findings{driver_finding(), nvml_finding()};
     const auto files = device_files(dev_folder);
     const std::string where = dev_folder + "/nvidia*";
     if (files.empty()) {
-        const bool works = driver().why.empty();  // by other files (WSL2), or simulated
+        const bool works = driver().why.empty();  // through other files (WSL2), or simulated
         findings.push_back(
             {works ? Health::ok : Health::problem, "device files", "",
              where + (works ? ": none, and none are needed here" : ": none, so the kernel module is not loaded"),
@@ -77,8 +77,8 @@ Findings check_driver(const std::string& dev_folder) {
     for (const auto& file : files) {
         const lease::Descriptor opened(::open(file.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
         if (!opened)
-            findings.push_back(
-                {Health::problem, "device files", "", text(file.string(), ": ", std::strerror(errno)), let_in});
+            findings.push_back({Health::problem, "device files", "", text(file.string(), ": ", std::strerror(errno)),
+                                enable_peer_access});
     }
     const auto has = [&](const char* name) {
         return std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.filename() == name; });

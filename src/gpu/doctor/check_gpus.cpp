@@ -1,4 +1,4 @@
-// What NVML and the driver say of each GPU: whether it can be used, how it is set up, and whether it is sound.
+// Checks each GPU: whether it can be used, its modes, and its health as reported by NVML.
 // SPDX-License-Identifier: MIT
 #include "gpu/advice.hpp"
 #include "gpu/doctor/doctor.hpp"
@@ -9,7 +9,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// A GPU that this process was told to leave alone is no fault.
+/// A GPU excluded by configuration (CUDA_VISIBLE_DEVICES, MIG) is not a problem.
 bool is_meant(const Device& device) {
     return device.instances > 0 || (device.ordinal < 0 && (device.mig || !visible_devices_note().empty()));
 }
@@ -36,7 +36,7 @@ Finding usability(const Device& device) {
 
 Finding compute_mode(const Device& device) {
     if (device.compute_mode == "exclusive-process")
-        return {Health::warning, "compute mode", device.uuid, "one process at a time, so nobody can share it",
+        return {Health::warning, "compute mode", device.uuid, "one process at a time, so it cannot be shared",
                 "an administrator lets several in: nvidia-smi -c DEFAULT"};
     return {Health::ok, "compute mode", device.uuid, device.compute_mode, ""};
 }
@@ -51,7 +51,7 @@ Finding time_limit(const Device& device) {
     return {Health::ok, "time limit", device.uuid, "kernels may run as long as they like", ""};
 }
 
-/// Asks one GPU's board.
+/// The checks of one GPU by NVML.
 class Board {
   public:
     Board(cu::NvmlDevice handle, std::string uuid, Findings& findings)
@@ -84,7 +84,8 @@ class Board {
         if (!table_.nvmlDeviceGetPersistenceMode || table_.nvmlDeviceGetPersistenceMode(handle_, &on) != nvml_success)
             return;
         if (on) return say(Health::ok, "persistence", "on");
-        say(Health::warning, "persistence", "off: whoever comes to the idle GPU waits for seconds until it is up",
+        say(Health::warning, "persistence",
+            "off: the first process on an idle GPU waits for seconds until it is initialized",
             "an administrator starts nvidia-persistenced (nvidia-smi -pm 1)");
     }
 
@@ -145,7 +146,7 @@ void check_boards(Findings& findings) {
 
 Findings check_gpus(const Inventory& inventory) {
     Findings findings;
-    const bool driver_works = driver().why.empty();  // else that is what is wrong with all of them
+    const bool driver_works = driver().why.empty();  // otherwise the driver's finding covers all GPUs
     for (const Device& device : inventory.devices) {
         if (!driver_works) continue;
         findings.push_back(usability(device));

@@ -1,4 +1,4 @@
-// Processes that hold memory of a GPU and cannot, or will not, give it back.
+// Checks for processes that hold GPU memory but do not run: zombies, stopped or hidden ones; and for stuck leases.
 // SPDX-License-Identifier: MIT
 #include <signal.h>
 
@@ -14,7 +14,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// In a container NVML may show numbers that mean nothing here, or other processes.
+/// In another pid namespace (a container), the pids that NVML reports are meaningless.
 bool in_first_pid_namespace() {
     std::error_code ignored;
     return std::filesystem::read_symlink("/proc/self/ns/pid", ignored) == "pid:[4026531836]";  // the kernel's constant
@@ -35,10 +35,10 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
     };
     const auto info = process_info(process.pid);
     if (!info) {
-        const bool ended = ::kill(pid_t(process.pid), 0) != 0 && errno == ESRCH;  // else it is only hidden from us
+        const bool ended = ::kill(pid_t(process.pid), 0) != 0 && errno == ESRCH;  // else it is only hidden
         if (ended && in_first_pid_namespace())
             say(text("process ", process.pid, " has ended and still holds ", amount(process.used_bytes)),
-                "look again in a minute; if it stays, reset the GPU when nobody uses it, or reboot");
+                "check again in a minute; if it stays, reset the GPU when it is not in use, or reboot");
         else if (ended)
             findings.push_back({Health::ok, "processes", uuid,
                                 text("process ", process.pid, " of another container, or of the host, holds ",
@@ -49,13 +49,13 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
     const std::string who = text("process ", process.pid, " (", info->name, ", user ", info->uid, ")");
     if (info->state == 'Z')
         say(text(who, " is a zombie that holds ", amount(process.used_bytes)),
-            text("end its parent, process ", info->parent, ", which has not taken note"));
+            text("end its parent, process ", info->parent, ", which has not waited for it"));
     else if (info->state == 'T' && !holder)
         say(text(who, " is stopped and holds ", amount(process.used_bytes)),
-            text("let it go on (kill -CONT ", process.pid, ") or end it"));
+            text("resume it (kill -CONT ", process.pid, ") or end it"));
 }
 
-/// Memory that neither a process nor a lease explains, beyond what a driver may take for itself.
+/// Used memory that no listed process and no lease accounts for, beyond what the driver may use itself.
 void check_unseen(const Device& device, const LeaseSnapshot& leases, Findings& findings) {
     constexpr std::uint64_t noticeable = std::uint64_t(2) << 30;
     if (!device.processes.empty() || device.free_bytes == 0) return;
@@ -75,7 +75,7 @@ Findings check_processes(const Inventory& inventory, const LeaseSnapshot& leases
     Findings findings;
     int count = 0;
     for (const Device& device : inventory.devices) {
-        if (device.instances > 0) continue;  // its instances tell
+        if (device.instances > 0) continue;  // checked by its instances
         count += int(device.processes.size());
         for (const DeviceProcess& process : device.processes)
             check(process, device.uuid, is_holder(leases, process.pid), findings);
@@ -98,19 +98,18 @@ Findings check_leases(const LeaseSnapshot& leases) {
                                          bytes_text(holder.reserved_bytes));
             if (holder.stopped)
                 findings.push_back({Health::warning, "leases", gpu.uuid, who + ": the process is stopped, and keeps it",
-                                    text("let it go on (kill -CONT ", holder.pid, ") or end it")});
+                                    text("resume it (kill -CONT ", holder.pid, ") or end it")});
             else if (holder.contexts == 0 && holder.since_s > long_s)
-                findings.push_back(
-                    {Health::warning, "leases", gpu.uuid,
-                     text(who, ": for ", int(holder.since_s / 60), " minutes nothing has been done with it"),
-                     "ask its owner whether it hangs"});
+                findings.push_back({Health::warning, "leases", gpu.uuid,
+                                    text(who, ": not used for ", int(holder.since_s / 60), " minutes"),
+                                    "ask its owner whether it hangs"});
         }
     for (const LeaseWaiter& waiter : leases.waiters)
         if (!waiter.awake)
             findings.push_back({Health::warning, "leases", "",
                                 text("process ", waiter.pid, " of user ", waiter.uid,
-                                     " waits and gives no sign of life: it is passed over"),
-                                text("let it go on (kill -CONT ", waiter.pid, ") or end it")});
+                                     " waits without a heartbeat (stopped?): it is skipped"),
+                                text("resume it (kill -CONT ", waiter.pid, ") or end it")});
     if (findings.empty())
         findings.push_back(
             {Health::ok, "leases", "", text(holders, " held, ", leases.waiters.size(), " waited for"), ""});

@@ -1,4 +1,4 @@
-// The environment variables that change what glint and CUDA do.
+// Checks the environment variables that influence glint and CUDA.
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// Each with the value in force and where it comes from.
+/// Each variable with its effective value and origin.
 void check_known(const std::vector<environment::Setting>& settings, Findings& findings) {
     for (const environment::Setting& setting : settings)
         if (setting.problem.empty())
@@ -26,7 +26,7 @@ void check_known(const std::vector<environment::Setting>& settings, Findings& fi
                 {Health::problem, "variables", "", setting.problem, "unset it, or give it such a value"});
 }
 
-/// What begins as ours do and is none of them is likely to be one misspelt.
+/// Unknown variables with the prefix GLINT_ are probably misspelt.
 void check_unknown(const std::vector<environment::Setting>& settings, const std::vector<std::string>& others,
                    Findings& findings) {
     std::vector<std::string> unknown;
@@ -42,10 +42,10 @@ void check_unknown(const std::vector<environment::Setting>& settings, const std:
                             "is it misspelt? docs/command_line.md lists them"});
 }
 
-/// The driver takes the entries up to the first that it does not know, and says nothing.
+/// The driver silently ignores the entries from the first invalid one on.
 void check_visible_devices(const Inventory& inventory, Findings& findings) {
     const char* value = std::getenv("CUDA_VISIBLE_DEVICES");
-    if (!value || !why_switched_off().empty()) return;
+    if (!value || !why_disabled().empty()) return;
     const std::string note = text("CUDA_VISIBLE_DEVICES=\"", value, "\"");
     const auto named = *value ? std::count(value, value + std::strlen(value), ',') + 1 : 0;
     const auto seen = std::count_if(inventory.devices.begin(), inventory.devices.end(),
@@ -53,7 +53,7 @@ void check_visible_devices(const Inventory& inventory, Findings& findings) {
     if (seen < named || named == 0)
         findings.push_back(
             {seen ? Health::warning : Health::problem, "variables", "",
-             text(note, ": ", named, " named, ", seen, " to be seen; CUDA stops at the first that there is not"),
+             text(note, ": ", named, " named, ", seen, " to be seen; CUDA stops at the first invalid one"),
              "give UUIDs that `nvidia-smi -L` prints, or unset it"});
     else
         findings.push_back({Health::ok, "variables", "", note, ""});

@@ -1,4 +1,4 @@
-// All checks, one after the other.
+// Runs all checks in order.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/doctor.hpp"
 
@@ -12,8 +12,8 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// None where a variable is wrong, which a check of its own says, or where nobody has had a lease: looking would make
-/// the directory.
+/// Empty where a variable is invalid, which check_variables() reports, or where the directory does not exist: opening it
+/// would create it.
 LeaseSnapshot leases_seen() {
     try {
         if (::access(environment::lease_directory().c_str(), F_OK) != 0) return {};
@@ -23,7 +23,7 @@ LeaseSnapshot leases_seen() {
     }
 }
 
-/// None where the variable is wrong, which a check of its own says.
+/// Empty where the variable is invalid, which check_variables() reports.
 Findings directory_findings() {
     try {
         return check_directory(environment::lease_directory());

@@ -1,4 +1,4 @@
-// Puts together what is missing with what to type for it.
+// Determines which parts are missing, and the commands that install them.
 // SPDX-License-Identifier: MIT
 #include "gpu/doctor/guide.hpp"
 
@@ -31,7 +31,7 @@ bool is_word_of(const std::string& words, const std::string& wanted) {
     return false;
 }
 
-/// The distribution, or that which it is like; nearer relatives come first.
+/// The distribution, or the one that it derives from (ID_LIKE lists the closest first).
 System distribution(const Machine& machine) {
     constexpr struct {
         const char* id;
@@ -45,13 +45,13 @@ System distribution(const Machine& machine) {
     return System::any;
 }
 
-/// As NVIDIA names it: "ubuntu2404", "rhel9", "opensuse15". Empty for a relative, whose numbers are its own.
+/// The name of NVIDIA's repository: "ubuntu2404", "rhel9", "opensuse15". Empty for derivatives with their own versions.
 std::string repository_name(const Machine& machine, System system) {
     const std::string id = release_value(machine.os_release, "ID");
     std::string version = release_value(machine.os_release, "VERSION_ID");
     const std::string major = version.substr(0, version.find('.'));
     if (version.empty()) return "";
-    if (system == System::rhel) return "rhel" + major;  // its rebuilds count as it does
+    if (system == System::rhel) return "rhel" + major;  // rebuilds have the same version numbers
     if (system == System::suse) return (is_word_of(id, "opensuse") ? "opensuse" : "sles") + major;
     if (id == "ubuntu") return std::erase(version, '.'), "ubuntu" + version;
     if (id == "debian" || id == "fedora") return id + major;
@@ -100,7 +100,7 @@ class Guide {
     }
 
   private:
-    /// Of the driver: a container and WSL2 have the host's.
+    /// Where the driver is installed: a container and WSL2 use that of the host.
     System surroundings() const {
         return machine_.container ? System::container : machine_.wsl ? System::wsl : distribution_;
     }
@@ -137,14 +137,14 @@ class Guide {
         for (std::string& line : lines_of(how_to(part, system))) added.how.push_back(std::move(line));
     }
 
-    /// Ubuntu has the driver itself, a container and WSL2 have the host's, and OpenBLAS and FFTW are everywhere.
+    /// Whether NVIDIA's repository is needed. Ubuntu packages the driver itself; containers and WSL2 use the host's.
     static bool comes_from_nvidia(Part part, System system) {
         if (part == Part::driver)
             return system != System::ubuntu && system != System::container && system != System::wsl;
         return part == Part::nvcc || part == Part::cublas || part == Part::cufft || part == Part::cusolver;
     }
 
-    /// Once for all parts.
+    /// The lines that add NVIDIA's repository; printed once for all parts.
     std::vector<std::string> repository() {
         const char* lines = repository_lines(distribution_);
         if (!lines || repository_told_) return {};

@@ -1,4 +1,4 @@
-// What is missing on this machine for glint to use all of it, and how to get it on this distribution.
+// The installation guide: which parts are missing on this machine, and how to install them on this distribution.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace glint::gpu::doctor {
 
-/// What the guide needs to know of a machine; tests make their own.
+/// The properties of a machine that the guide depends on; tests supply their own.
 struct Machine {
     std::string os_release;  ///< the content of /etc/os-release
     std::string processor = "x86_64";
     bool wsl = false, container = false;
-    bool nvidia_on_bus = false;        ///< a device of NVIDIA's can be seen on the PCI bus
+    bool nvidia_on_bus = false;        ///< there is an NVIDIA device on the PCI bus
     std::string switched_off;          ///< by GLINT_GPU_ENABLED
     bool driver_fits = false;          ///< libcuda.so.1 is there and new enough
     std::string why_no_driver;         ///< why it cannot be used; empty: it can
@@ -23,7 +23,7 @@ struct Machine {
     std::function<bool(const std::string& file)> has_library = [](const std::string&) { return true; };
 };
 
-/// This one; files are looked up below `root`. Loads libraries, but puts nothing on any GPU.
+/// Examines this machine; reads files below `root`. Loads libraries, but allocates nothing on any GPU.
 Machine this_machine(bool kernels, const std::string& root = "");
 
 struct Missing {
@@ -31,12 +31,12 @@ struct Missing {
     std::string why;               ///< what it is for, or what was found
     std::vector<std::string> how;  ///< lines: commands, and "# ..." where words are needed
 };
-/// In the order in which they are best installed; empty: nothing is missing.
+/// The missing parts, in the order of installation; empty: nothing is missing.
 std::vector<Missing> missing_parts(const Machine& machine);
 
 /// "Ubuntu 24.04.1 LTS, in a container"
 std::string system_name(const Machine& machine);
-/// All of it as text.
+/// The whole guide as text.
 std::string installation_guide(const Machine& machine);
 
 }  // namespace glint::gpu::doctor

@@ -1,4 +1,4 @@
-// What to type where, to get a part.
+// Installation commands by part and system.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,7 +7,7 @@ namespace glint::gpu::doctor {
 enum class Part { driver, nvml, device_files, nvcc, cublas, cufft, cusolver, openblas, fftw };
 enum class System { any, debian, ubuntu, fedora, rhel, suse, arch, wsl, container };
 
-/// A part on a system. What is said for `any` holds where a system has no lines of its own.
+/// The commands for a part on a system. `any` is the fallback for systems without a line of their own.
 struct HowTo {
     Part part;
     System system;
@@ -15,8 +15,7 @@ struct HowTo {
 };
 const char* how_to(Part part, System system);
 
-/// Lines that make NVIDIA's packages known, in which {repository} stands for their place and {name} for their file's
-/// name; null where there are none.
+/// Commands that add NVIDIA's repository, with placeholders {repository} (URL) and {name} (file name); null: none.
 const char* repository_lines(System system);
 
 }  // namespace glint::gpu::doctor

@@ -1,4 +1,4 @@
-// Looks at the machine for the guide.
+// Examines the machine for the guide.
 // SPDX-License-Identifier: MIT
 #include <dlfcn.h>
 #include <sys/utsname.h>
@@ -33,7 +33,7 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, ignored);
 }
 
-/// The kernel's words hold "microsoft", in whatever case.
+/// WSL: the kernel version contains "microsoft", in any case.
 bool is_wsl(const std::string& root) {
     std::string version = content(root + "/proc/version");
     std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -55,7 +55,7 @@ bool is_in_path(const std::string& program) {
     return false;
 }
 
-/// And stays loaded: one that has begun something must not go.
+/// The library stays loaded, because it may have started threads.
 bool can_be_loaded(const std::string& file) { return ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr; }
 
 std::string processor() {
@@ -73,7 +73,7 @@ Machine this_machine(bool kernels, const std::string& root) {
     machine.wsl = is_wsl(root);
     machine.container = in_container(root);
     machine.nvidia_on_bus = is_nvidia_on_bus(root);
-    machine.switched_off = why_switched_off();
+    machine.switched_off = why_disabled();
     machine.driver_fits = driver().version >= oldest_cuda;
     machine.why_no_driver = driver().why;
     machine.why_no_nvml = nvml().why;

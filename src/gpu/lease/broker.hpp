@@ -1,4 +1,4 @@
-// A request's way from its arrival to its lease: a ticket, waiting, a claim, and the lease's slot.
+// Admission of a lease request: ticket, wait, claim and lease, and the injected dependencies of that protocol.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,44 +9,44 @@
 
 #include "glint/gpu/lease.hpp"
 #include "gpu/lease/clock.hpp"
+#include "gpu/lease/gpu_probe.hpp"
 #include "gpu/lease/policy.hpp"
-#include "gpu/lease/sight.hpp"
 #include "gpu/lease/slot.hpp"
 #include "gpu/lease/state_dir.hpp"
 #include "gpu/lease/watch.hpp"
 
 namespace glint::gpu::lease {
 
-/// Where a broker works: arguments, so that tests can put their own in place.
-struct Surroundings {
+/// What the admission protocol depends on. Injected, so that tests replace NVML, the clock and the directory.
+struct Dependencies {
     std::shared_ptr<const StateDir> directory;
-    std::shared_ptr<Eyes> eyes;
+    std::shared_ptr<GpuProbe> probe;
     std::shared_ptr<Clock> clock;
     Rules rules;
-    std::string inherited;  ///< GLINT_LEASE: the lease that this process runs under
-    /// Called at each named point of the protocol; tests stop or kill the process there.
-    std::function<void(const char* point)> at = [](const char*) {};
+    std::string inherited;  ///< GLINT_LEASE: name of the lease that this process runs under; empty: none
+    /// Called at each named point of the protocol. Tests stop or kill the process there.
+    std::function<void(const char* point)> test_point = [](const char*) {};
 };
 
-/// The machine's: GLINT_LEASE_DIR, NVML, the kernel's clock, GLINT_LEASES_PER_USER.
-Surroundings machine_surroundings();
+/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER.
+Dependencies machine_dependencies();
 
-/// Throws OptionError for what nobody can be given.
+/// Throws OptionError for a request that is invalid on any machine.
 void check(const LeaseRequest& request);
 
-/// What was admitted.
+/// The result of admit().
 struct Admitted {
-    std::vector<SeenGpu> gpus;   ///< with what a context costs there
-    std::optional<Slot> slot;    ///< none without a state directory
-    std::optional<Watch> watch;  ///< no longer needed; closing one takes 15 ms, so not now
-    std::uint32_t driver = 0;    ///< Sight::driver
+    std::vector<ObservedGpu> gpus;  ///< with what a context costs there
+    std::optional<Slot> slot;       ///< none without a state directory
+    std::optional<Watch> watch;     ///< no longer needed; passed on because closing it takes 15 ms
+    std::uint32_t driver = 0;       ///< Observation::driver
     double waited_s = 0;
 };
 
-/// Whether the request can be met by this GPU at all.
-bool will_do(const SeenGpu& seen, const LeaseRequest& request);
+/// Whether this process (or the child that it asks for) can use the GPU, and the request does not exclude it.
+bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request);
 
-/// Waits until the request may run. Throws what acquire() does.
-Admitted admit(const Surroundings& surroundings, const LeaseRequest& request);
+/// Blocks until the request is admitted. Throws what acquire() does; the ticket is then withdrawn.
+Admitted admit(const Dependencies& dependencies, const LeaseRequest& request);
 
 }  // namespace glint::gpu::lease

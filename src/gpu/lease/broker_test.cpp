@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/process.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/lease_fixture.hpp"
@@ -23,7 +23,7 @@ struct LeaseBroker : LeaseTest {};
 }  // namespace
 
 TEST_F(LeaseBroker, a_free_gpu_is_had_at_once) {
-    eyes->sight = gpus(2);
+    probe->observation = gpus(2);
     gpu(0).free_bytes = 40 * gib;
     const Lease lease = acquire(8);
     ASSERT_EQ(lease.devices().size(), 1u);
@@ -36,15 +36,15 @@ TEST_F(LeaseBroker, a_free_gpu_is_had_at_once) {
 }
 
 TEST_F(LeaseBroker, several_gpus_at_once) {
-    eyes->sight = gpus(3);
+    probe->observation = gpus(3);
     gpu(1).free_bytes = 4 * gib;
-    const Lease lease = acquire_in(around, {.bytes = 8 * gib, .gpus = 2, .timeout_s = 0});
+    const Lease lease = acquire_in(deps, {.bytes = 8 * gib, .gpus = 2, .timeout_s = 0});
     ASSERT_EQ(lease.devices().size(), 2u);
     EXPECT_EQ(lease.devices()[0].ordinal, 0);
     EXPECT_EQ(lease.devices()[1].ordinal, 2);
 }
 
-TEST_F(LeaseBroker, what_is_promised_to_one_is_not_given_to_another) {
+TEST_F(LeaseBroker, a_reservation_is_not_granted_to_another) {
     const Lease first = acquire(50);
     EXPECT_THROW(acquire(50), LeaseTimeout);
     const Lease second = acquire(20);
@@ -90,14 +90,14 @@ TEST_F(LeaseBroker, a_stopped_holder_is_said_to_be_stopped) {
     ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
     holder.record.pid = std::uint32_t(child);
     holder.publish();
-    EXPECT_TRUE(snapshot_in(around).gpus[0].holders.at(0).stopped);
-    expect_error<LeaseTimeout>([&] { acquire(40); }, {"; stopped, so it keeps them: kill -CONT ", "lets it go on)"});
+    EXPECT_TRUE(snapshot_in(deps).gpus[0].holders.at(0).stopped);
+    expect_error<LeaseTimeout>([&] { acquire(40); }, {"; stopped, so it keeps them: kill -CONT ", "resumes it)"});
     ::kill(child, SIGKILL);
     ::waitpid(child, &status, 0);
     for (const auto other : {std::uint32_t(::getpid()), std::uint32_t(child)}) {
         holder.record.pid = other;
         holder.publish();
-        EXPECT_FALSE(snapshot_in(around).gpus[0].holders.at(0).stopped) << "goes on, or has ended";
+        EXPECT_FALSE(snapshot_in(deps).gpus[0].holders.at(0).stopped) << "goes on, or has ended";
     }
     EXPECT_FALSE(is_stopped(::getpid(), ::geteuid() + 1));
 }
@@ -113,7 +113,7 @@ TEST_F(LeaseBroker, tells_how_it_waits) {
         EXPECT_EQ(required, 40 * gib + context_bytes);
     };
     request.log = [&](const std::string& words) { log.push_back(words); };
-    EXPECT_THROW(acquire_in(around, request), LeaseTimeout);
+    EXPECT_THROW(acquire_in(deps, request), LeaseTimeout);
     EXPECT_EQ(times.front(), 0);
     EXPECT_GE(times.size(), 10u);
     EXPECT_LE(times.size(), 21u);
@@ -128,7 +128,7 @@ TEST_F(LeaseBroker, begins_when_a_neighbour_ends) {
     EXPECT_NEAR(lease.waited_s(), 20, 0.05);
 }
 
-TEST_F(LeaseBroker, begins_when_a_stranger_goes) {
+TEST_F(LeaseBroker, begins_when_a_foreign_process_ends) {
     gpu().free_bytes = 10 * gib;
     gpu().processes = 1;
     clock->at(20, [&] { gpu().free_bytes = 80 * gib, gpu().processes = 0; });
@@ -141,7 +141,7 @@ TEST_F(LeaseBroker, only_the_head_keeps_asking_nvml) {
               [&] { const_cast<Slot&>(first).record.beat_ns = clock->now_ns(), const_cast<Slot&>(first).publish(); });
     clock->advance(0.001);
     EXPECT_THROW(acquire(40, 4), LeaseTimeout);
-    EXPECT_LE(eyes->looks, 4);
+    EXPECT_LE(probe->looks, 4);
 }
 
 // The head could run, and does not: so the second waits for it as long as it is awake, and looks at nothing else.
@@ -152,24 +152,24 @@ TEST_F(LeaseBroker, who_is_behind_the_head_sees_whether_it_is_awake) {
         clock->at(t, [&] { head.record.beat_ns = clock->now_ns(), head.publish(); });
     clock->advance(0.001);
     int looks = 0, looks_while_awake = 0;
-    around.at = [&](const char* point) { looks += point == std::string("look"); };
+    deps.test_point = [&](const char* point) { looks += point == std::string("look"); };
     clock->at(awake_s, [&] { looks_while_awake = looks; });
     const Lease lease = acquire(60, 100);
     EXPECT_LE(looks_while_awake, 3);
-    EXPECT_GE(lease.waited_s(), awake_s + asleep_after_s - 0.01);
-    EXPECT_LE(lease.waited_s(), awake_s + asleep_after_s + 6);
+    EXPECT_GE(lease.waited_s(), awake_s + heartbeat_timeout_s - 0.01);
+    EXPECT_LE(lease.waited_s(), awake_s + heartbeat_timeout_s + 6);
 }
 
 TEST_F(LeaseBroker, who_is_far_behind_wakes_up_once_a_second) {
     std::vector<Slot> before;
-    for (int k = 0; k <= around.rules.window; ++k) before.push_back(participant(State::waiting, 60));
+    for (int k = 0; k <= deps.rules.window; ++k) before.push_back(participant(State::waiting, 60));
     clock->advance(0.001);
     glint::StopFlag stop{false};
     int told = 0;
     LeaseRequest request{.bytes = 60 * gib, .stop = &stop};
     request.on_wait = [&](double, std::uint64_t, std::uint64_t) { ++told; };
     clock->at(4.5, [&] { stop = true; });
-    EXPECT_THROW(acquire_in(around, request), glint::Cancelled);
+    EXPECT_THROW(acquire_in(deps, request), glint::Cancelled);
     EXPECT_LE(clock->seconds(), 4.5 + 1.01);
     EXPECT_GE(told, 4);
     EXPECT_LE(told, 6);
@@ -180,16 +180,16 @@ TEST_F(LeaseBroker, first_come_first_served) {
     clock->advance(0.001);
     EXPECT_THROW(acquire(60), LeaseTimeout) << "somebody before it will have this";
     acquire(15);
-    first.give_back();
+    first.release();
     acquire(60);
 }
 
 TEST_F(LeaseBroker, gets_in_the_way_of_a_large_one_a_bounded_number_of_times) {
     const Slot holder = participant(State::holding, 40), large = participant(State::waiting, 60);
     clock->advance(0.001);
-    for (int k = 0; k < around.rules.most_passes; ++k) acquire(30);
+    for (int k = 0; k < deps.rules.max_passes; ++k) acquire(30);
     EXPECT_THROW(acquire(30), LeaseTimeout);
-    EXPECT_EQ(snapshot_in(around).waiters.at(0).passes, around.rules.most_passes);
+    EXPECT_EQ(snapshot_in(deps).waiters.at(0).passes, deps.rules.max_passes);
     const Lease beside = acquire(10);  // 60 and 10 will fit
     EXPECT_THROW(acquire(10), LeaseTimeout) << "the first of them came after the large one";
 }
@@ -197,8 +197,8 @@ TEST_F(LeaseBroker, gets_in_the_way_of_a_large_one_a_bounded_number_of_times) {
 TEST_F(LeaseBroker, who_is_far_from_the_front_sees_when_the_one_leaves_that_is_a_window_before) {
     const Slot holder = participant(State::holding, 70);
     std::vector<Slot> before;
-    for (int k = 0; k < around.rules.window; ++k) before.push_back(participant(State::waiting, 60, -0.5));
-    clock->at(3, [&] { before.front().give_back(); });
+    for (int k = 0; k < deps.rules.window; ++k) before.push_back(participant(State::waiting, 60, -0.5));
+    clock->at(3, [&] { before.front().release(); });
     EXPECT_NEAR(acquire(5, 10).waited_s(), 3, 0.05);
 }
 
@@ -206,41 +206,41 @@ TEST_F(LeaseBroker, a_stopped_waiter_holds_up_others_for_a_bounded_time) {
     const Slot stopped = participant(State::waiting, 60);
     clock->advance(0.001);
     const Lease lease = acquire(60, 100);
-    EXPECT_GE(lease.waited_s(), asleep_after_s - 0.01);
-    EXPECT_LE(lease.waited_s(), asleep_after_s + 6);
+    EXPECT_GE(lease.waited_s(), heartbeat_timeout_s - 0.01);
+    EXPECT_LE(lease.waited_s(), heartbeat_timeout_s + 6);
 }
 
 TEST_F(LeaseBroker, a_stopped_claim_holds_up_others_for_a_bounded_time) {
     for (const double before_s : {-1.0, 1.0}) {
         const Slot stopped = participant(State::claiming, 60, before_s);
         const Lease lease = acquire(60, 100);
-        EXPECT_GE(lease.waited_s(), claim_patience_s - 0.01);
-        EXPECT_LE(lease.waited_s(), claim_patience_s + 3);
+        EXPECT_GE(lease.waited_s(), claim_timeout_s - 0.01);
+        EXPECT_LE(lease.waited_s(), claim_timeout_s + 3);
     }
 }
 
 // It was stopped after it had looked, for so long that somebody else no longer counted its claim.
 TEST_F(LeaseBroker, who_wakes_up_late_in_a_claim_looks_again) {
     std::optional<Slot> other;
-    around.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("confirmed") || other) return;
         other = participant(State::holding, 60);
-        clock->advance(claim_patience_s + 1);
+        clock->advance(claim_timeout_s + 1);
     };
     EXPECT_THROW(acquire(60), LeaseTimeout);
-    other->give_back();
+    other->release();
     acquire(60);
 }
 
 TEST_F(LeaseBroker, of_two_claims_the_earlier_wins) {
     std::optional<Slot> rival;
-    around.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point == std::string("claim") && !rival) rival = participant(State::claiming, 60, -1);
     };
     EXPECT_THROW(acquire(60), LeaseTimeout) << "the rival came first";
-    rival->give_back();
+    rival->release();
     rival.reset();
-    around.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("claim") || rival) return;
         rival = participant(State::claiming, 60, +1);
         clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::waiting, rival->publish(); });
@@ -250,7 +250,7 @@ TEST_F(LeaseBroker, of_two_claims_the_earlier_wins) {
 
 TEST_F(LeaseBroker, a_rival_that_is_confirmed_first_keeps_what_it_has) {
     std::optional<Slot> rival;
-    around.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("claim") || rival) return;
         rival = participant(State::claiming, 60, +1);
         clock->at(clock->seconds() + 0.2, [&] { rival->record.state = State::holding, rival->publish(); });
@@ -262,34 +262,34 @@ TEST_F(LeaseBroker, can_be_cancelled) {
     const Lease holder = acquire(60);
     glint::StopFlag stop{false};
     clock->at(5, [&] { stop = true; });
-    EXPECT_THROW(acquire_in(around, {.bytes = 40 * gib, .stop = &stop}), glint::Cancelled);
+    EXPECT_THROW(acquire_in(deps, {.bytes = 40 * gib, .stop = &stop}), glint::Cancelled);
     EXPECT_NEAR(clock->seconds(), 5, 0.3);
-    EXPECT_EQ(snapshot_in(around).waiters.size(), 0u);
+    EXPECT_EQ(snapshot_in(deps).waiters.size(), 0u);
 }
 
 TEST_F(LeaseBroker, an_exception_of_the_callers_leaves_no_ticket) {
     const Lease holder = acquire(60);
     LeaseRequest request{.bytes = 40 * gib};
     request.on_wait = [](double, std::uint64_t, std::uint64_t) { throw std::runtime_error("enough"); };
-    EXPECT_THROW(acquire_in(around, request), std::runtime_error);
-    EXPECT_EQ(snapshot_in(around).waiters.size(), 0u);
+    EXPECT_THROW(acquire_in(deps, request), std::runtime_error);
+    EXPECT_EQ(snapshot_in(deps).waiters.size(), 0u);
 }
 
 TEST_F(LeaseBroker, refuses_what_can_never_be) {
     expect_error<OutOfMemory>([&] { acquire(80); }, {"80.0 GiB beyond the context", "the largest has 80.0 GiB"});
-    expect_error<NoGpu>([&] { acquire_in(around, {.gpus = 2}); }, {"2 GPUs at once", "can use 1"});
-    EXPECT_THROW(acquire_in(around, {.bytes = 0}), glint::OptionError);
-    EXPECT_THROW(acquire_in(around, {.gpus = 0}), glint::OptionError);
-    around.rules.most_shares_per_user = 1;
-    eyes->sight = gpus(2);
-    EXPECT_THROW(acquire_in(around, {.gpus = 2}), glint::OptionError);
-    eyes->sight = gpus(0);
+    expect_error<NoGpu>([&] { acquire_in(deps, {.gpus = 2}); }, {"2 GPUs at once", "can use 1"});
+    EXPECT_THROW(acquire_in(deps, {.bytes = 0}), glint::OptionError);
+    EXPECT_THROW(acquire_in(deps, {.gpus = 0}), glint::OptionError);
+    deps.rules.max_shares_per_user = 1;
+    probe->observation = gpus(2);
+    EXPECT_THROW(acquire_in(deps, {.gpus = 2}), glint::OptionError);
+    probe->observation = gpus(0);
     expect_error<NoGpu>([&] { acquire(1); }, {"no GPU in this test"});
 }
 
 TEST_F(LeaseBroker, without_a_gpu_there_is_none) {
-    NvmlEyes real;
-    if (real.look().why_none.empty()) GTEST_SKIP() << "there is a GPU";
+    NvmlProbe real;
+    if (real.observe().why_none.empty()) GTEST_SKIP() << "there is a GPU";
     ::setenv("GLINT_LEASE_DIR", folder.path().c_str(), 1);
     EXPECT_THROW(glint::gpu::acquire({.timeout_s = 0}), NoGpu);
     EXPECT_FALSE(snapshot_leases().why_no_gpu.empty());
@@ -297,8 +297,8 @@ TEST_F(LeaseBroker, without_a_gpu_there_is_none) {
 }
 
 TEST_F(LeaseBroker, a_user_has_no_more_than_the_limit) {
-    around.rules.most_shares_per_user = 2;
-    eyes->sight = gpus(4);
+    deps.rules.max_shares_per_user = 2;
+    probe->observation = gpus(4);
     Lease first = acquire(1), second = acquire(1);
     expect_error<LeaseTimeout>([&] { acquire(1); }, {"GLINT_LEASES_PER_USER"});
     { const Lease gone = std::move(first); }
@@ -308,15 +308,15 @@ TEST_F(LeaseBroker, a_user_has_no_more_than_the_limit) {
 TEST_F(LeaseBroker, without_a_directory_it_asks_nvml_alone_and_says_so) {
     for (const std::string path : {folder / "missing" / "deeper", folder.write("file", ""), folder / "open"}) {
         if (path == folder / "open") ::mkdir(path.c_str(), 0), ::chmod(path.c_str(), 0777);
-        around.directory = std::make_shared<StateDir>(path);
+        deps.directory = std::make_shared<StateDir>(path);
         std::vector<std::string> log;
         LeaseRequest request{.bytes = 40 * gib, .timeout_s = 10};
         request.log = [&](const std::string& words) { log.push_back(words); };
-        const Lease lease = acquire_in(around, request);
+        const Lease lease = acquire_in(deps, request);
         EXPECT_FALSE(lease.visible());
         ASSERT_EQ(log.size(), 1u);
         EXPECT_NE(log[0].find(path), std::string::npos) << log[0];
-        EXPECT_NE(log[0].find("only NVML says what is free"), std::string::npos) << log[0];
+        EXPECT_NE(log[0].find("NVML alone says what is free"), std::string::npos) << log[0];
         EXPECT_FALSE(lease.others_wait());
         lease.publish_held(gib);
     }
@@ -346,7 +346,7 @@ TEST_F(LeaseBroker, a_holder_sees_others_wait_and_makes_room) {
         seen = lease.others_wait();
         if (seen) lease.shrink(20 * gib);
     };
-    const Lease other = acquire_in(around, request);
+    const Lease other = acquire_in(deps, request);
     EXPECT_TRUE(seen);
     EXPECT_EQ(lease.bytes(), 20 * gib);
     EXPECT_LT(other.waited_s(), 2);
@@ -358,8 +358,9 @@ TEST_F(LeaseBroker, remembers_what_a_context_costs_for_this_user) {
     // As create_context() does; the fixture's GPUs have none.
     {
         Slot slot = participant(State::holding, 1);
-        slot.record.known[0] = {eyes->sight.gpus[0].id, eyes->sight.driver, 700, 0, 0};
-        slot.record.known[1] = {eyes->sight.gpus[0].id, eyes->sight.driver + 1, 9000, 1, 0};  // another driver
+        slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 700, 0, 0};
+        slot.record.known[1] = {probe->observation.gpus[0].id, probe->observation.driver + 1, 9000, 1,
+                                0};  // another driver
         slot.publish();
     }
     EXPECT_EQ(acquire(1).devices()[0].context_bytes, std::uint64_t(700) << 20);
@@ -371,9 +372,9 @@ TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
     gpu().processes = 20;
     const auto known = [&](std::uint32_t most, std::uint32_t uid) {
         Slot slot = participant(State::holding, 1);
-        slot.record.known[0] = {eyes->sight.gpus[0].id, eyes->sight.driver, 0, most, 0};
+        slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 0, most, 0};
         slot.publish();
-        slot.give_back();
+        slot.release();
         const std::string mine = SlotName{std::uint32_t(::geteuid()), 0}.text(), theirs = SlotName{uid, 0}.text();
         if (mine != theirs) std::filesystem::rename(folder / mine, folder / theirs);
     };
@@ -396,7 +397,7 @@ TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
 TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
     const Lease holder = acquire(60);
     int removed = 0;
-    around.at = [&](const char* point) {
+    deps.test_point = [&](const char* point) {
         if (point != std::string("look") || removed++) return;
         for (const std::string& name : folder.names())
             if (name.ends_with(".1")) std::filesystem::remove(folder / name);
@@ -416,9 +417,9 @@ TEST_F(LeaseBroker, the_queue_can_be_seen) {
     gpu().processes = 3;
     gpu().free_bytes = 40 * gib;
     clock->advance(2);
-    const LeaseSnapshot seen = snapshot_in(around);
+    const LeaseSnapshot seen = snapshot_in(deps);
     ASSERT_EQ(seen.gpus.size(), 1u);
-    EXPECT_EQ(seen.gpus[0].strangers, 2);
+    EXPECT_EQ(seen.gpus[0].foreign_count, 2);
     EXPECT_EQ(seen.gpus[0].available_bytes, 10 * gib);
     ASSERT_EQ(seen.gpus[0].holders.size(), 1u);
     EXPECT_EQ(seen.gpus[0].holders[0].pid, std::uint32_t(::getpid()));
@@ -430,38 +431,38 @@ TEST_F(LeaseBroker, the_queue_can_be_seen) {
     EXPECT_EQ(seen.waiters[0].since_s, 2);
     EXPECT_TRUE(seen.waiters[0].awake);
     clock->advance(10);
-    EXPECT_FALSE(snapshot_in(around).waiters.at(0).awake);
+    EXPECT_FALSE(snapshot_in(deps).waiters.at(0).awake);
 }
 
 TEST_F(LeaseBroker, the_turn_to_create_a_context_is_one_at_a_time_on_each_gpu) {
-    eyes->sight = gpus(2);
-    const GpuId first = eyes->sight.gpus[0].id, second = eyes->sight.gpus[1].id;
-    auto turn = take_creation_turn(*around.directory, first, *clock);
-    ASSERT_TRUE(turn);
-    EXPECT_TRUE(take_creation_turn(*around.directory, second, *clock)) << "another GPU";
+    probe->observation = gpus(2);
+    const GpuId first = probe->observation.gpus[0].id, second = probe->observation.gpus[1].id;
+    auto creation_lock = lock_context_creation(*deps.directory, first, *clock);
+    ASSERT_TRUE(creation_lock);
+    EXPECT_TRUE(lock_context_creation(*deps.directory, second, *clock)) << "another GPU";
     EXPECT_EQ(clock->seconds(), 0);
-    clock->at(1, [&] { turn.reset(); });
-    EXPECT_TRUE(take_creation_turn(*around.directory, first, *clock));
+    clock->at(1, [&] { creation_lock.reset(); });
+    EXPECT_TRUE(lock_context_creation(*deps.directory, first, *clock));
     EXPECT_NEAR(clock->seconds(), 1, 0.02);
-    turn = take_creation_turn(*around.directory, first, *clock);
-    EXPECT_FALSE(take_creation_turn(*around.directory, first, *clock)) << "stopped: goes on without";
-    EXPECT_NEAR(clock->seconds(), 1 + turn_patience_s, 0.05);
+    creation_lock = lock_context_creation(*deps.directory, first, *clock);
+    EXPECT_FALSE(lock_context_creation(*deps.directory, first, *clock)) << "stopped: goes on without";
+    EXPECT_NEAR(clock->seconds(), 1 + creation_lock_stall_s, 0.05);
 }
 
 // All in one process, but each with a slot and a clock of its own: what is granted never exceeds what there is.
 TEST_F(LeaseBroker, threads_that_ask_at_once_never_get_too_much) {
     constexpr int threads = 8, rounds = 25;
-    eyes->sight = gpus(2);
+    probe->observation = gpus(2);
     std::atomic<std::int64_t> taken[2] = {};
     std::atomic<int> bad{0}, granted{0};
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t)
         all.emplace_back([&, t] {
-            Surroundings mine;
-            mine.directory = around.directory;
-            auto own_eyes = std::make_shared<TestEyes>();
-            own_eyes->sight = gpus(2);
-            mine.eyes = own_eyes;
+            Dependencies mine;
+            mine.directory = deps.directory;
+            auto own_probe = std::make_shared<TestProbe>();
+            own_probe->observation = gpus(2);
+            mine.probe = own_probe;
             mine.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
             for (int round = 0; round < rounds; ++round) {
                 const std::int64_t need = 20 + (t * 7 + round * 11) % 50;

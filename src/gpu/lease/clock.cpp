@@ -1,4 +1,4 @@
-// The kernel's monotonic clock.
+// The Clock of the machine: CLOCK_MONOTONIC and ppoll().
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/clock.hpp"
 

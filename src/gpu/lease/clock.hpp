@@ -1,4 +1,4 @@
-// Time as the broker sees it, so that tests can make their own.
+// The clock interface of the lease protocol, injected so that tests control time.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,15 +9,14 @@ namespace glint::gpu::lease {
 class Clock {
   public:
     virtual ~Clock() = default;
-    /// Of one clock for the whole machine, since some instant in the past.
+    /// Nanoseconds since an arbitrary epoch, the same for all processes of the machine.
     virtual std::uint64_t now_ns() = 0;
-    /// Waits until something can be read from the descriptor `wake` (-1: nothing can), a signal comes, or the time is
-    /// up.
+    /// Blocks until the descriptor `wake` becomes readable (-1: none), a signal arrives, or `seconds` have passed.
     virtual void wait(int wake, double seconds) = 0;
 };
 
-/// The kernel's monotonic clock, one for all processes (but for those in a time namespace of their own, which then come
-/// earlier or later in the queue than they did).
+/// CLOCK_MONOTONIC. Processes in a time namespace of their own have an offset, and are queued earlier or later than
+/// they arrived.
 Clock& machine_clock();
 
 }  // namespace glint::gpu::lease

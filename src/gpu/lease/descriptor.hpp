@@ -1,4 +1,4 @@
-// A file descriptor that closes itself.
+// An owned file descriptor (RAII).
 // SPDX-License-Identifier: MIT
 #pragma once
 

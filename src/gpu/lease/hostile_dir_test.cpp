@@ -140,7 +140,7 @@ TEST_F(HostileLeaseDir, grants_nothing_that_an_honest_holder_has) {
             ASSERT_FALSE(harmless) << "seed " << seed + state << ": what is malformed is ignored";
         }
         trusted += harmless;
-        ASSERT_GE(snapshot_in(around).gpus.at(0).holders.size(), 1u);
+        ASSERT_GE(snapshot_in(deps).gpus.at(0).holders.size(), 1u);
     }
     EXPECT_EQ(glint::test::read_bytes(mine), std::string(slot_file_bytes, 'b'));
     EXPECT_GT(granted, states / 4);

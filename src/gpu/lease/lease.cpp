@@ -1,4 +1,4 @@
-// A lease in hand, and the way to one.
+// The public class Lease, and acquire().
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
@@ -7,8 +7,8 @@
 
 #include "glint/gpu/device.hpp"
 #include "gpu/driver.hpp"
-#include "gpu/lease/creation_turn.hpp"
-#include "gpu/lease/hand_over.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
+#include "gpu/lease/inherited_lease.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
 #include "gpu/lease/queue.hpp"
@@ -33,14 +33,14 @@ bool Lease::visible() const {
     return !state_->name().empty();
 }
 
-Lease::Turn Lease::turn_to_create(std::size_t device) const {
-    return lease::take_creation_turn(*state_->directory, state_->ids.at(device), *state_->clock);
+Lease::CreationLock Lease::lock_context_creation(std::size_t device) const {
+    return lease::lock_context_creation(*state_->directory, state_->ids.at(device), *state_->clock);
 }
 
 Context Lease::create_context(std::size_t device, ContextOptions options) const {
     const LeasedDevice& where = state_->devices.at(device);
     if (options.limit_bytes == 0) options.limit_bytes = bytes();
-    const Turn turn = turn_to_create(device);
+    const CreationLock creation_lock = lock_context_creation(device);
     const lease::ContextMeasurement measurement(where.ordinal, where.uuid);
     try {
         Context context(where.ordinal, options);
@@ -75,7 +75,7 @@ void Lease::shrink(std::uint64_t bytes) {
         share.held_bytes = std::min(share.held_bytes, share.reserved_bytes);
     }
     state_->publish();
-    state_->slot->ring();
+    state_->slot->notify_watchers();
 }
 
 bool Lease::others_wait() const {
@@ -83,10 +83,10 @@ bool Lease::others_wait() const {
     const std::lock_guard lock(state_->mutex);
     if (!state_->slot) return false;
     const std::uint64_t now_ns = state_->clock->now_ns();
-    if (state_->looked_ns && now_ns - state_->looked_ns < every_ns) return state_->others_wait;
-    state_->looked_ns = now_ns;
+    if (state_->waiters_checked_ns && now_ns - state_->waiters_checked_ns < every_ns) return state_->others_wait;
+    state_->waiters_checked_ns = now_ns;
     state_->others_wait = false;
-    for (const lease::SeenSlot& slot : state_->directory->scan().slots) {
+    for (const lease::ScannedSlot& slot : state_->directory->scan().slots) {
         if (!slot.alive || slot.record.state != lease::State::waiting || !lease::is_awake(slot.record, now_ns))
             continue;
         for (const lease::Share& share : slot.record.used_shares())
@@ -112,9 +112,9 @@ void Lease::publish_held_by_child(int pid) const {
 
 Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
-    if (!why_switched_off().empty()) usable_driver();             // throws
+    if (!why_disabled().empty()) usable_driver();                 // throws
     if (!there.why_none.empty()) throw NoGpu(0, there.why_none);  // and no directory is made
-    return lease::acquire_in(lease::machine_surroundings(), request);
+    return lease::acquire_in(lease::machine_dependencies(), request);
 }
 
 }  // namespace glint::gpu

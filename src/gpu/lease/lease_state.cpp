@@ -1,33 +1,33 @@
-// Publishes what a lease has, and gives it back.
+// Publishes the state of a lease in its slot, and releases it.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/lease_state.hpp"
 
 #include <algorithm>
 
 #include "gpu/lease/child_use.hpp"
-#include "gpu/lease/hand_over.hpp"
+#include "gpu/lease/inherited_lease.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-/// What the eyes see of each of these GPUs; null: it is gone, or NVML does not say what is free.
-std::vector<const SeenGpu*> find(const Sight& sight, const std::vector<GpuId>& ids) {
-    std::vector<const SeenGpu*> found;
+/// The observation of each of these GPUs; null: it is gone, or NVML does not report its free memory.
+std::vector<const ObservedGpu*> find(const Observation& observation, const std::vector<GpuId>& ids) {
+    std::vector<const ObservedGpu*> found;
     for (const GpuId& id : ids) {
-        const auto seen = std::find_if(sight.gpus.begin(), sight.gpus.end(),
-                                       [&](const SeenGpu& gpu) { return gpu.id == id && gpu.free_known; });
-        found.push_back(seen == sight.gpus.end() ? nullptr : &*seen);
+        const auto seen = std::find_if(observation.gpus.begin(), observation.gpus.end(),
+                                       [&](const ObservedGpu& gpu) { return gpu.id == id && gpu.free_known; });
+        found.push_back(seen == observation.gpus.end() ? nullptr : &*seen);
     }
     return found;
 }
 
-/// A lease of its own.
-std::unique_ptr<LeaseState> take(const Surroundings& around, const LeaseRequest& request) {
-    Admitted admitted = admit(around, request);
+/// A new lease, through the queue.
+std::unique_ptr<LeaseState> take(const Dependencies& deps, const LeaseRequest& request) {
+    Admitted admitted = admit(deps, request);
     auto state = std::make_unique<LeaseState>();
-    for (const SeenGpu& seen : admitted.gpus) {
+    for (const ObservedGpu& seen : admitted.gpus) {
         state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, seen.gpu.context_bytes});
         state->ids.push_back(seen.id);
     }
@@ -42,12 +42,13 @@ std::unique_ptr<LeaseState> take(const Surroundings& around, const LeaseRequest&
 }  // namespace
 
 LeaseState::~LeaseState() {
-    if (slot) slot->give_back();
+    if (slot) slot->release();
 }
 
 void LeaseState::publish() {
     if (slot->publish() || ::getpid() != owner || slot->kept_for_child()) return;
-    // Whoever owns the directory can remove our file, and then nobody sees the lease. The new slot keeps its own past.
+    // The owner of the directory can delete the slot file, which hides the lease from others. Publish it again in a new
+    // slot; that slot keeps its own sequence, occupancy and history.
     std::string why_not;
     auto other = Slot::take(*directory, why_not);
     if (!other) return;
@@ -59,14 +60,16 @@ void LeaseState::publish() {
     if (other->publish()) slot = std::move(other);
 }
 
-std::string LeaseState::name() const { return slot ? name_of_lease(slot->name(), slot->record.occupancy) : borrowed; }
+std::string LeaseState::name() const {
+    return slot ? name_of_lease(slot->name(), slot->record.occupancy) : inherited_name;
+}
 
 int LeaseState::keep_for_child() {
     if (!slot) return -1;
-    const Sight sight = eyes->look();
+    const Observation observation = probe->observe();
     const StateDir::Scan scan = directory->scan();
     unexplained_before.clear();
-    for (const SeenGpu* seen : find(sight, ids))
+    for (const ObservedGpu* seen : find(observation, ids))
         unexplained_before.push_back(seen ? unexplained_bytes(*seen, scan, slot->name()) : 0);
     return slot->keep_for_child();
 }
@@ -74,14 +77,15 @@ int LeaseState::keep_for_child() {
 void LeaseState::publish_held_by(unsigned pid) {
     if (!slot || unexplained_before.empty()) return;
     const std::string mark = text(inherited_variable, "=", name());
-    // Who has left the family has still the variable; who has overwritten its environment is still of the family.
+    // A reparented descendant (daemon) is recognised by GLINT_LEASE in its environment; one that has overwritten its
+    // environment is recognised by its ancestry.
     const auto is_its = [&](unsigned other) {
         const std::vector<unsigned> family = lineage(other);
         return std::find(family.begin(), family.end(), pid) != family.end() || was_started_with(other, mark);
     };
-    const Sight sight = eyes->look();
+    const Observation observation = probe->observe();
     const StateDir::Scan scan = directory->scan();
-    const std::vector<const SeenGpu*> found = find(sight, ids);
+    const std::vector<const ObservedGpu*> found = find(observation, ids);
     bool changed = false;
     for (std::size_t k = 0; k < ids.size(); ++k) {
         if (!found[k]) continue;
@@ -113,13 +117,13 @@ void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most
     publish();
 }
 
-Lease acquire_in(const Surroundings& around, const LeaseRequest& request) {
+Lease acquire_in(const Dependencies& deps, const LeaseRequest& request) {
     check(request);
-    auto state = borrow(around, request);
-    if (!state) state = take(around, request);
-    state->directory = around.directory;
-    state->clock = around.clock;
-    state->eyes = around.eyes;
+    auto state = inherit_lease(deps, request);
+    if (!state) state = take(deps, request);
+    state->directory = deps.directory;
+    state->clock = deps.clock;
+    state->probe = deps.probe;
     return Lease(std::move(state));
 }
 

@@ -1,4 +1,4 @@
-// Finds out what a context costs, by NVML.
+// Reads the memory of this process's context, and the number of processes, from NVML.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/measure.hpp"
 
@@ -44,7 +44,7 @@ std::uint64_t ContextMeasurement::context_bytes() const { return was_there_ ? 0 
 int ContextMeasurement::contexts_when_full() const {
     constexpr std::uint64_t ample = std::uint64_t(4) << 30;
     const Found found = ask_nvml(uuid_);
-    const bool by_number = found.known && found.processes >= least_most_contexts && found.free >= ample;
+    const bool by_number = found.known && found.processes >= min_credible_context_limit && found.free >= ample;
     return by_number ? int(found.processes) : 0;
 }
 

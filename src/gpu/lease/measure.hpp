@@ -1,4 +1,4 @@
-// Finds out what a context costs, and how many a GPU holds, by the contexts that are made anyway.
+// Measures the memory that a context takes, and how many contexts a GPU holds, whenever a context is created anyway.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,18 +7,18 @@
 
 namespace glint::gpu::lease {
 
-/// A GPU that refuses with fewer has another reason.
-constexpr std::uint32_t least_most_contexts = 16;
+/// A GPU that refuses a context with fewer than these present does so for another reason than their number.
+constexpr std::uint32_t min_credible_context_limit = 16;
 
-/// Made before a context is created; asked after that succeeded or failed.
+/// Constructed before a context is created; queried after that succeeded or failed.
 class ContextMeasurement {
   public:
     ContextMeasurement(int ordinal, const std::string& uuid);
-    /// What this process takes of the GPU now that its context is there and nothing else; 0: not known, because the
-    /// context was there before, or because NVML does not show this process (a container).
+    /// Bytes that this process uses on the GPU, with its context and nothing else there; 0: unknown, because the context
+    /// existed before, or because NVML does not list this process (in a container).
     std::uint64_t context_bytes() const;
-    /// How many processes the GPU has when it refused one more though it has memory for it; 0: it was full, or nearly
-    /// empty.
+    /// The number of processes on a GPU that refused one more context although it has memory for it; 0: the GPU was out
+    /// of memory, or had too few processes for this to be the reason.
     int contexts_when_full() const;
 
   private:

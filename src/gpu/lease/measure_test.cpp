@@ -15,15 +15,15 @@ namespace {
 /// Leases among the real GPUs, or the simulated server's, in a directory of the test's own.
 struct GpuContextCost : glint::gpu::test::GpuTest {
     glint::test::TemporaryFolder folder;
-    Surroundings around = machine_surroundings();
+    Dependencies deps = machine_dependencies();
 
     void SetUp() override {
         GpuTest::SetUp();
         if (IsSkipped()) return;
-        around.directory = std::make_shared<StateDir>(folder.path());
+        deps.directory = std::make_shared<StateDir>(folder.path());
         uuid = inventory().devices.at(0).uuid;
     }
-    Lease acquire() const { return acquire_in(around, {.bytes = 64 * mib, .timeout_s = 600}); }
+    Lease acquire() const { return acquire_in(deps, {.bytes = 64 * mib, .timeout_s = 600}); }
     std::string uuid;
 };
 

@@ -1,4 +1,8 @@
-// First come, first served, with bounded backfill, on the GPU with the most room for each who shares it.
+// First come, first served, with bounded backfill; a request gets the GPU with the most free memory per sharer.
+//
+// As in batch schedulers, a later request may backfill while an earlier one does not fit. After Rules::max_passes such
+// overtakes the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that it will
+// leave over. That bounds the wait by the run times of leases that were already there.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/policy.hpp"
 
@@ -12,55 +16,56 @@
 namespace glint::gpu::lease {
 namespace {
 
-// NVML may hide the processes (a container): then memory that no lease explains betrays a stranger. What the driver
-// itself takes of an empty GPU is less.
+// NVML may hide processes (in a container). Then used memory that no lease accounts for indicates a foreign process.
+// The threshold is above what the driver itself takes on an empty GPU.
 constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
 
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
-/// Amounts that others wrote may be anything.
+/// Saturating: amounts come from records that other processes wrote.
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t(0) : a + b; }
 
-/// What is left on a GPU while a plan is made.
-struct Room {
+/// The remaining capacity of a GPU while a schedule is computed.
+struct Capacity {
     const Gpu* gpu = nullptr;
-    std::uint64_t free = 0;       // once every lease has what it reserved
-    std::uint64_t if_empty = 0;   // free once every lease is given back
-    std::uint64_t held = 0;       // by leases
-    int holders = 0, coming = 0;  // leases with a context, and without one yet
-    int held_contexts = 0;        // of the holders
-    bool strangers = false;       // somebody is here without a lease
-    bool promised = false;        // to a ticket that has been passed often enough
-    std::uint64_t beside = 0;     // of a promised GPU: what others may have without being in that ticket's way
+    std::uint64_t free = 0;              // after every lease has allocated what it reserved
+    std::uint64_t if_empty = 0;          // after every lease has been released
+    std::uint64_t held = 0;              // allocated by leases
+    int holders = 0, coming = 0;         // leases with a context, and without one yet
+    int held_contexts = 0;               // of the holders
+    bool has_foreign_processes = false;  // processes with a context but without a lease
+    bool reserved = false;               // for a ticket that was overtaken max_passes times
+    std::uint64_t backfill = 0;          // of a reserved GPU: memory that later tickets may use meanwhile
 
     int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
-    bool is_full() const { return contexts() + promised >= gpu->most_contexts; }
+    bool is_full() const { return contexts() + reserved >= gpu->most_contexts; }
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
-    /// The device's utilization may be that of the leases on it, and these are no strangers.
-    bool strangers_are_busy(const Rules& rules) const {
-        return strangers && holders == 0 && gpu->utilization_percent > rules.stranger_utilization_percent;
+    /// NVML reports the utilization of the whole device, so it is attributed to foreign processes only where no lease
+    /// holds a context.
+    bool foreign_processes_are_busy(const Rules& rules) const {
+        return has_foreign_processes && holders == 0 && gpu->utilization_percent > rules.foreign_utilization_percent;
     }
 };
 
-class Plan {
+class Scheduler {
   public:
-    Plan(const Snapshot& snapshot, const Rules& rules)
+    Scheduler(const Snapshot& snapshot, const Rules& rules)
         : snapshot_(snapshot), rules_(rules), count_(std::min<int>(int(snapshot.gpus.size()), most_gpus)) {
-        for (int g = 0; g < count_; ++g) rooms_[g].gpu = &snapshot.gpus[g];
+        for (int g = 0; g < count_; ++g) capacities_[g].gpu = &snapshot.gpus[g];
         for (const Reservation& r : snapshot.reservations) add(r);
-        for (int g = 0; g < count_; ++g) settle(rooms_[g]);
+        for (int g = 0; g < count_; ++g) finish(capacities_[g]);
     }
 
     Decision decide(const Ticket& ticket) {
         Decision decision;
-        decision.place = looked_at_;
+        decision.place = considered_;
         decision.near = tickets_of_[ticket.uid]++ < rules_.window;
         if (over_user_limit(ticket)) {
             explain(ticket, decision);
             decision.obstacle = Obstacle::user_limit;
             return decision;
         }
-        looked_at_ += decision.near;
+        considered_ += decision.near;
         if (decision.near) decision.gpus = best(ticket);
         if (decision.gpus) {
             grant(ticket, decision.gpus);
@@ -69,66 +74,70 @@ class Plan {
         explain(ticket, decision);
         if (!decision.near)
             decision.obstacle = Obstacle::others_first;
-        else if (ticket.passes >= rules_.most_passes)
-            promise(ticket);
+        else if (ticket.passes >= rules_.max_passes)
+            reserve(ticket);
         return decision;
     }
 
     Obstacle obstacle(const Ticket& ticket, int g) const {
-        const Room& room = rooms_[g];
-        const std::uint64_t need = required(ticket, room);
-        if (!is_candidate(ticket, g) || room.gpu->mode == ComputeMode::prohibited || need > room.gpu->total_bytes)
+        const Capacity& capacity = capacities_[g];
+        const std::uint64_t need = required(ticket, capacity);
+        if (!is_candidate(ticket, g) || capacity.gpu->mode == ComputeMode::prohibited ||
+            need > capacity.gpu->total_bytes)
             return Obstacle::no_such_gpu;
-        if (room.promised && (need > room.beside || room.is_full())) return Obstacle::others_first;
-        if (room.one_at_a_time() && room.contexts() > 0) return Obstacle::exclusive;
-        if (room.is_full()) return Obstacle::contexts;
-        if (room.free < need) return Obstacle::memory;
-        if (contended(room, need, room.free)) return Obstacle::strangers;
+        if (capacity.reserved && (need > capacity.backfill || capacity.is_full())) return Obstacle::others_first;
+        if (capacity.one_at_a_time() && capacity.contexts() > 0) return Obstacle::exclusive;
+        if (capacity.is_full()) return Obstacle::contexts;
+        if (capacity.free < need) return Obstacle::memory;
+        if (contended(capacity, need, capacity.free)) return Obstacle::foreign_processes;
         return Obstacle::none;
     }
 
   private:
-    static std::uint64_t required(const Ticket& ticket, const Room& room) {
-        return plus(ticket.need_bytes, room.gpu->context_bytes);
+    static std::uint64_t required(const Ticket& ticket, const Capacity& capacity) {
+        return plus(ticket.need_bytes, capacity.gpu->context_bytes);
     }
     static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
 
     void add(const Reservation& r) {
-        if (rules_.most_shares_per_user) ++shares_[r.uid];
+        if (rules_.max_shares_per_user) ++shares_[r.uid];
         if (r.gpu < 0 || r.gpu >= count_) return;
-        Room& room = rooms_[r.gpu];
-        room.free = plus(room.free, minus(r.reserved_bytes, r.held_bytes));  // here still what is to come
-        room.held = plus(room.held, r.held_bytes);
-        ++(r.held_bytes ? room.holders : room.coming);
-        if (r.held_bytes) room.held_contexts += 1 + r.more_contexts;
+        Capacity& capacity = capacities_[r.gpu];
+        capacity.free =
+            plus(capacity.free, minus(r.reserved_bytes, r.held_bytes));  // not yet allocated; finish() subtracts it
+        capacity.held = plus(capacity.held, r.held_bytes);
+        ++(r.held_bytes ? capacity.holders : capacity.coming);
+        if (r.held_bytes) capacity.held_contexts += 1 + r.more_contexts;
     }
 
-    void settle(Room& room) const {
-        const Gpu& gpu = *room.gpu;
-        room.free = minus(gpu.free_bytes, room.free);
-        room.if_empty = std::min(gpu.total_bytes, plus(gpu.free_bytes, room.held));
-        room.strangers = gpu.mps ? false : room.foreign_contexts() > 0;
-        if (gpu.processes == 0 && gpu.total_bytes - room.if_empty > unexplained_bytes) room.strangers = true;
+    /// After all reservations were added.
+    void finish(Capacity& capacity) const {
+        const Gpu& gpu = *capacity.gpu;
+        capacity.free = minus(gpu.free_bytes, capacity.free);
+        capacity.if_empty = std::min(gpu.total_bytes, plus(gpu.free_bytes, capacity.held));
+        capacity.has_foreign_processes = gpu.mps ? false : capacity.foreign_contexts() > 0;
+        if (gpu.processes == 0 && gpu.total_bytes - capacity.if_empty > unexplained_bytes)
+            capacity.has_foreign_processes = true;
     }
 
-    /// What must be free for the need to be met: more where strangers are, who may come to want more themselves.
-    std::uint64_t ample(const Room& room, std::uint64_t need) const {
-        if (!room.strangers) return need;
-        // Where even an empty GPU has not so many times the need, half of what it has beyond the need will do.
-        const double total = double(room.gpu->total_bytes);
-        return std::uint64_t(std::ceil(std::min(rules_.stranger_room * double(need), (double(need) + total) / 2)));
+    /// Free memory required to admit `need`: with headroom beside foreign processes, whose use may grow.
+    std::uint64_t with_headroom(const Capacity& capacity, std::uint64_t need) const {
+        if (!capacity.has_foreign_processes) return need;
+        // A need of more than 1 / foreign_headroom of the GPU could never be met; half of the remainder is enough then.
+        const double total = double(capacity.gpu->total_bytes);
+        return std::uint64_t(std::ceil(std::min(rules_.foreign_headroom * double(need), (double(need) + total) / 2)));
     }
-    bool contended(const Room& room, std::uint64_t need, std::uint64_t free) const {
-        return free < ample(room, need) || room.strangers_are_busy(rules_);
+    bool contended(const Capacity& capacity, std::uint64_t need, std::uint64_t free) const {
+        return free < with_headroom(capacity, need) || capacity.foreign_processes_are_busy(rules_);
     }
 
     bool over_user_limit(const Ticket& ticket) const {
-        if (!rules_.most_shares_per_user) return false;
+        if (!rules_.max_shares_per_user) return false;
         const auto found = shares_.find(ticket.uid);
-        return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.most_shares_per_user;
+        return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.max_shares_per_user;
     }
 
-    /// The `ticket.gpus` GPUs of the highest score among those where `possible`; 0: there are not so many.
+    /// The `ticket.gpus` GPUs with the highest score among those that are `possible`; 0: too few are.
     template <class Possible, class Score>
     GpuSet choose(const Ticket& ticket, Possible possible, Score score) const {
         GpuSet open = 0, chosen = 0;
@@ -138,75 +147,79 @@ class Plan {
         for (int n = 0; n < ticket.gpus; ++n) {
             int top = -1;
             for (int g = 0; g < count_; ++g)
-                if (open >> g & 1 && (top < 0 || score(rooms_[g]) > score(rooms_[top]))) top = g;
+                if (open >> g & 1 && (top < 0 || score(capacities_[g]) > score(capacities_[top]))) top = g;
             open &= ~(GpuSet(1) << top);
             chosen |= GpuSet(1) << top;
         }
         return chosen;
     }
 
-    /// The most room for each of those who would then share the GPU; a busy stranger counts as half a sharer.
+    /// The most free memory per sharer after admission. A busy foreign process counts as half a sharer.
     GpuSet best(const Ticket& ticket) const {
-        const auto score = [](const Room& room) {
-            const int busy = room.strangers && room.gpu->utilization_percent > 50;
-            return room.free / std::uint64_t(2 + 2 * (room.holders + room.coming) + busy);
+        const auto score = [](const Capacity& capacity) {
+            const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
+            return capacity.free / std::uint64_t(2 + 2 * (capacity.holders + capacity.coming) + busy);
         };
         return choose(
             ticket, [&](int g) { return obstacle(ticket, g) == Obstacle::none; }, score);
     }
 
+    /// Assumes the ticket admitted: the tickets behind it see what is left.
     void grant(const Ticket& ticket, GpuSet gpus) {
         for (int g = 0; g < count_; ++g)
             if (gpus >> g & 1) {
-                const std::uint64_t need = required(ticket, rooms_[g]);
-                rooms_[g].free -= need, rooms_[g].beside = minus(rooms_[g].beside, need);
-                ++rooms_[g].coming;
+                const std::uint64_t need = required(ticket, capacities_[g]);
+                capacities_[g].free -= need, capacities_[g].backfill = minus(capacities_[g].backfill, need);
+                ++capacities_[g].coming;
             }
-        if (rules_.most_shares_per_user) shares_[ticket.uid] += ticket.gpus;
+        if (rules_.max_shares_per_user) shares_[ticket.uid] += ticket.gpus;
     }
 
-    /// Keeps everybody behind `ticket` out of its way on the GPUs that it will have first. They may have what it will
-    /// not need: once those are gone who came before it, it runs beside those who came later. Preferred are GPUs where
-    /// these leave it room already; among them, and among the rest, those that are most free but for them. What only
-    /// strangers hold up is kept for nobody.
-    void promise(const Ticket& ticket) {
+    /// Reserves for an overtaken ticket the GPUs that it will get first. Later tickets may backfill the memory that it
+    /// will not need: it then starts beside them, as soon as the leases of earlier tickets have ended. Preferred are
+    /// GPUs where later leases leave enough memory already, then those with the most memory free of earlier leases. A GPU
+    /// blocked by foreign processes alone is not reserved, since their end cannot be predicted and it would stay idle.
+    void reserve(const Ticket& ticket) {
         std::array<std::uint64_t, most_gpus> later{};
         for (const Reservation& r : snapshot_.reservations)
             if (r.gpu >= 0 && r.gpu < count_ && r.arrived_ns > ticket.arrived_ns)
                 later[r.gpu] = plus(later[r.gpu], std::max(r.reserved_bytes, r.held_bytes));
-        const auto beside = [&](const Room& room) {  // negative: they are in its way
-            return double(room.if_empty) - double(ample(room, required(ticket, room))) - double(later[index(room)]);
-        };
+        const auto backfill =
+            [&](const Capacity& capacity) {  // negative: later leases take memory that the ticket needs
+                return double(capacity.if_empty) - double(with_headroom(capacity, required(ticket, capacity))) -
+                       double(later[index(capacity)]);
+            };
         const auto possible = [&](int g) {
-            const Room& room = rooms_[g];
-            const std::uint64_t need = required(ticket, room);
-            return is_candidate(ticket, g) && room.gpu->mode != ComputeMode::prohibited && !room.promised &&
-                   room.if_empty >= need &&
-                   room.foreign_contexts() < (room.one_at_a_time() ? 1 : room.gpu->most_contexts) &&
-                   !contended(room, need, room.if_empty);
+            const Capacity& capacity = capacities_[g];
+            const std::uint64_t need = required(ticket, capacity);
+            return is_candidate(ticket, g) && capacity.gpu->mode != ComputeMode::prohibited && !capacity.reserved &&
+                   capacity.if_empty >= need &&
+                   capacity.foreign_contexts() < (capacity.one_at_a_time() ? 1 : capacity.gpu->most_contexts) &&
+                   !contended(capacity, need, capacity.if_empty);
         };
-        const GpuSet kept = choose(ticket, possible, [&](const Room& room) {
-            const bool leave_room = beside(room) >= 0;
-            return std::pair(leave_room, plus(room.free, leave_room ? later[index(room)] : 0));
+        const GpuSet kept = choose(ticket, possible, [&](const Capacity& capacity) {
+            const bool enough_left = backfill(capacity) >= 0;
+            return std::pair(enough_left, plus(capacity.free, enough_left ? later[index(capacity)] : 0));
         });
-        for (Room& room : rooms_)
-            if (kept >> index(room) & 1) {
-                room.promised = true;
-                room.beside = room.one_at_a_time() ? 0 : std::uint64_t(std::max(0.0, beside(room)));
+        for (Capacity& capacity : capacities_)
+            if (kept >> index(capacity) & 1) {
+                capacity.reserved = true;
+                capacity.backfill = capacity.one_at_a_time() ? 0 : std::uint64_t(std::max(0.0, backfill(capacity)));
             }
     }
-    std::size_t index(const Room& room) const { return std::size_t(&room - rooms_.data()); }
+    std::size_t index(const Capacity& capacity) const { return std::size_t(&capacity - capacities_.data()); }
 
+    /// For messages: the candidate with the most free memory, and why it cannot be used now.
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
         for (int g = 0; g < count_; ++g) {
             const Obstacle here = obstacle(ticket, g);
-            if (here == Obstacle::no_such_gpu || (decision.gpu >= 0 && rooms_[g].free <= decision.available_bytes))
+            if (here == Obstacle::no_such_gpu || (decision.gpu >= 0 && capacities_[g].free <= decision.available_bytes))
                 continue;
             decision.gpu = g;
-            decision.available_bytes = rooms_[g].free;
-            decision.required_bytes = required(ticket, rooms_[g]);
-            // Of several GPUs this one may be ready, and the others not.
+            decision.available_bytes = capacities_[g].free;
+            decision.required_bytes = required(ticket, capacities_[g]);
+            // A request for several GPUs: this one is ready, others are not.
             decision.obstacle = here == Obstacle::none ? Obstacle::memory : here;
         }
     }
@@ -214,15 +227,15 @@ class Plan {
     const Snapshot& snapshot_;
     const Rules& rules_;
     int count_;
-    std::array<Room, most_gpus> rooms_{};
+    std::array<Capacity, most_gpus> capacities_{};
     std::map<std::uint32_t, int> shares_, tickets_of_;  // by user
-    int looked_at_ = 0;
+    int considered_ = 0;
 };
 
 }  // namespace
 
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last) {
-    Plan state(snapshot, rules);
+    Scheduler state(snapshot, rules);
     std::vector<Decision> decisions;
     decisions.reserve(std::min(last + 1, snapshot.tickets.size()));
     for (std::size_t t = 0; t < snapshot.tickets.size() && t <= last; ++t)
@@ -231,7 +244,7 @@ std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::si
 }
 
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus) {
-    const Plan state(snapshot, rules);
+    const Scheduler state(snapshot, rules);
     for (int g = 0; g < most_gpus; ++g)
         if (gpus >> g & 1 && (g >= int(snapshot.gpus.size()) || state.obstacle(ticket, g) != Obstacle::none))
             return false;

@@ -1,5 +1,5 @@
-// Who may run now, and on which GPUs: the decision alone, from a snapshot, without a clock, a file or a driver. The
-// broker runs it, and so can a simulator of policies.
+// The scheduling policy as a pure function of a snapshot: which request may start now, and on which GPUs. It uses no
+// clock, file or driver, so the broker and the simulator of policies (bench/sharing) share it.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint::gpu::lease {
 
-/// A bit a GPU, by its index in Snapshot::gpus.
+/// A bit per GPU, by its index in Snapshot::gpus.
 using GpuSet = std::uint64_t;
 constexpr int most_gpus = 64;
 constexpr GpuSet every_gpu = ~GpuSet(0);
@@ -20,71 +20,72 @@ enum class ComputeMode { shared, exclusive_process, prohibited };
 struct Gpu {
     std::string uuid;
     std::uint64_t total_bytes = 0, free_bytes = 0;
-    std::uint64_t context_bytes = 0;  ///< what creating a context takes
+    std::uint64_t context_bytes = 0;  ///< memory that a context takes
     int utilization_percent = -1;     ///< of the whole device; -1: unknown
-    int processes = 0;                ///< that have a context here, as far as NVML shows them
-    int most_contexts = 100;
+    int processes = 0;                ///< with a context here, as far as NVML lists them
+    int most_contexts = 100;          ///< that the GPU can hold
     ComputeMode mode = ComputeMode::shared;
-    bool mps = false;  ///< NVIDIA's MPS server is the one process here, and others go through it
+    bool mps = false;  ///< NVIDIA's MPS server is the one process here, and serves the others
 };
 
-/// What one live lease has on one GPU. Both amounts include the context.
+/// The share of one live lease on one GPU. Both amounts include the context.
 struct Reservation {
     int gpu = 0;
     std::uint32_t uid = 0;
     std::uint64_t reserved_bytes = 0;
-    std::uint64_t held_bytes = 0;  ///< of it, already taken from the GPU; 0: no context yet
-    int more_contexts = 0;         ///< where there is one: those of further processes
-    std::uint64_t arrived_ns = 0;  ///< when its ticket came
+    std::uint64_t held_bytes = 0;  ///< the part of it already allocated on the GPU; 0: no context yet
+    int more_contexts = 0;         ///< contexts beyond the first, of further processes under this lease
+    std::uint64_t arrived_ns = 0;  ///< arrival of its ticket
 };
 
-/// A live request that waits.
+/// A live waiting request.
 struct Ticket {
     std::uint32_t uid = 0;
     std::uint64_t need_bytes = 0;  ///< on each GPU, beyond the context
     int gpus = 1;
-    GpuSet candidates = every_gpu;  ///< those that its process can use
-    int passes = 0;                 ///< how many that came later have run since it came
+    GpuSet candidates = every_gpu;  ///< that its process can use
+    int passes = 0;                 ///< how often it was overtaken: later tickets that were admitted since it arrived
     std::uint64_t arrived_ns = 0;
 };
 
 struct Snapshot {
     std::vector<Gpu> gpus;  ///< at most most_gpus
     std::vector<Reservation> reservations;
-    std::vector<Ticket> tickets;  ///< first come first
+    std::vector<Ticket> tickets;  ///< in order of arrival
 };
 
 struct Rules {
-    int most_passes = 8;  ///< after these, nobody who came later gets in a ticket's way on the GPUs that it waits for
-    int window = 16;      ///< how many tickets of each user, from the first, are looked at
-    int most_shares_per_user =
-        0;  ///< GPUs that one user's leases may have, a GPU shared counting each time; 0: any number
-    /// The contention rule: where strangers are, so many times the need must be free, and the GPU be less busy than
-    /// this.
-    double stranger_room = 1.5;
-    int stranger_utilization_percent = 90;
+    /// Starvation limit: a ticket overtaken this often gets GPUs reserved, and later tickets may only backfill there.
+    int max_passes = 8;
+    int window = 16;  ///< tickets of each user, from the first, that are considered at all
+    /// Shares of GPUs that the leases of one user may have together (a GPU counts once per lease); 0: any number.
+    int max_shares_per_user = 0;
+    /// The contention rule. A foreign process holds a context but no lease, so its use may grow without notice. Beside
+    /// one, this multiple of the need must be free, and the utilization must not exceed this.
+    double foreign_headroom = 1.5;
+    int foreign_utilization_percent = 90;
 };
 
-enum class Obstacle { none, memory, contexts, exclusive, strangers, user_limit, others_first, no_such_gpu };
+enum class Obstacle { none, memory, contexts, exclusive, foreign_processes, user_limit, others_first, no_such_gpu };
 
 struct Decision {
-    GpuSet gpus = 0;  ///< to take now; 0: wait
+    GpuSet gpus = 0;  ///< to claim now; 0: wait
     Obstacle obstacle = Obstacle::none;
-    /// Where the obstacle is least in the way (-1: nowhere), what is needed there with the context, and what is free
-    /// there once every lease has what it reserved.
+    /// The candidate closest to being usable (-1: none), the bytes required there with the context, and the bytes
+    /// available there after every lease has allocated what it reserved.
     int gpu = -1;
     std::uint64_t required_bytes = 0, available_bytes = 0;
-    int place = 0;     ///< tickets before it that are looked at; 0: the head of the queue
-    bool near = true;  ///< it is looked at itself: it is among the first of its user's
+    int place = 0;     ///< considered tickets before it; 0: the head of the queue
+    bool near = true;  ///< considered itself: within Rules::window of its user
 };
 
-/// Decides for tickets 0 to `last`, each as if those before it that can run now did.
+/// Decides for tickets 0 to `last` in order, each on the assumption that every earlier ticket that can run does so.
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
 
 /// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count.
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus);
 
-/// Whether enough candidates are large enough when they are empty.
+/// Whether enough candidates have enough memory when they are empty.
 bool ever_fits(const Snapshot& snapshot, const Ticket& ticket);
 
 }  // namespace glint::gpu::lease

@@ -40,7 +40,7 @@ void lease_on(Snapshot& s, int g, std::uint64_t bytes, bool held, std::uint32_t 
     ++s.gpus[std::size_t(g)].processes;
 }
 
-void stranger_on(Snapshot& s, int g, std::uint64_t bytes, int utilization) {
+void foreign_process_on(Snapshot& s, int g, std::uint64_t bytes, int utilization) {
     Gpu& gpu = s.gpus[std::size_t(g)];
     gpu.free_bytes -= bytes;
     ++gpu.processes;
@@ -100,7 +100,8 @@ TEST(LeasePolicy, all_processes_of_a_lease_are_its_own) {
     s.gpus[0].processes = 4;
     s.gpus[0].utilization_percent = 100;
     const Ticket ticket = wants(40);
-    EXPECT_EQ(only(s, ticket).obstacle, Obstacle::strangers) << "three that nobody knows, and not 1.5 times the room";
+    EXPECT_EQ(only(s, ticket).obstacle, Obstacle::foreign_processes)
+        << "three foreign processes, and less than 1.5 times the need";
     s.reservations[0].more_contexts = 3;
     EXPECT_EQ(only(s, ticket).gpus, 1u);
     s.gpus[0].most_contexts = 4;
@@ -133,12 +134,12 @@ TEST(LeasePolicy, a_small_one_passes_a_large_one_that_cannot_run) {
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
 
-TEST(LeasePolicy, after_the_bound_nobody_gets_in_the_way_of_whom_it_passes) {
+TEST(LeasePolicy, after_the_bound_no_later_ticket_delays_an_overtaken_one) {
     Snapshot s = server(1);
     lease_on(s, 0, 40 * gib, true);
-    s.tickets = {wants(60, 1, Rules().most_passes - 1), wants(30)};
+    s.tickets = {wants(60, 1, Rules().max_passes - 1), wants(30)};
     EXPECT_EQ(decide(s)[1].gpus, 1u);
-    s.tickets[0].passes = Rules().most_passes;
+    s.tickets[0].passes = Rules().max_passes;
     EXPECT_EQ(decide(s)[1].gpus, 0u);
     EXPECT_EQ(decide(s)[1].obstacle, Obstacle::others_first);
     s.tickets[1].need_bytes = 19 * gib;  // with two contexts: what 60 GiB leave of 80
@@ -202,9 +203,9 @@ TEST(LeasePolicy, keeps_a_context_too) {
     EXPECT_EQ(decide(s)[1].obstacle, Obstacle::others_first);
 }
 
-TEST(LeasePolicy, keeps_what_is_ample_where_strangers_are) {
+TEST(LeasePolicy, reserves_with_headroom_beside_foreign_processes) {
     Snapshot s = server(1);
-    stranger_on(s, 0, gib, 0);
+    foreign_process_on(s, 0, gib, 0);
     lease_on(s, 0, 40 * gib, true);
     s.tickets = {wants(40, 1, 99), {me, 18 * gib, 1}};  // 60.25 GiB will have to be free for 40 of 80
     EXPECT_EQ(decide(s)[1].gpus, 1u);
@@ -212,9 +213,9 @@ TEST(LeasePolicy, keeps_what_is_ample_where_strangers_are) {
     EXPECT_EQ(decide(s)[1].obstacle, Obstacle::others_first);
 }
 
-TEST(LeasePolicy, keeps_nothing_free_for_whom_only_a_stranger_holds_up) {
+TEST(LeasePolicy, reserves_nothing_where_only_a_foreign_process_blocks) {
     Snapshot s = server(1);
-    stranger_on(s, 0, 50 * gib, 0);
+    foreign_process_on(s, 0, 50 * gib, 0);
     s.tickets = {wants(60, 1, 99), wants(10)};
     EXPECT_EQ(decide(s)[1].gpus, 1u);
 }
@@ -262,14 +263,14 @@ TEST(LeasePolicy, nobody_starves) {
             }
             most_passed = std::max(most_passed, passed);
             if (small == 20) {
-                EXPECT_LE(passed, Rules().most_passes + 3 * gpus * 8) << gpus;
+                EXPECT_LE(passed, Rules().max_passes + 3 * gpus * 8) << gpus;
             }
         }
-    EXPECT_GE(most_passed, Rules().most_passes) << "passed as often as may be";
+    EXPECT_GE(most_passed, Rules().max_passes) << "passed as often as may be";
 }
 
 // Small ones that it leaves room come all the time and stay for long; it begins when those are gone who came before it.
-TEST(LeasePolicy, who_has_been_passed_often_enough_waits_for_nobody_who_came_later) {
+TEST(LeasePolicy, an_overtaken_ticket_at_the_limit_waits_for_no_later_one) {
     std::mt19937 random(3);
     for (int round = 0; round < 50; ++round) {
         struct Running {
@@ -339,7 +340,7 @@ TEST(LeasePolicy, a_gpu_holds_so_many_contexts) {
     lease_on(s, 0, gib, true);
     lease_on(s, 0, gib, false);  // its context is yet to come
     EXPECT_EQ(only(s, wants(1)).gpus, 1u);
-    stranger_on(s, 0, gib, 0);
+    foreign_process_on(s, 0, gib, 0);
     EXPECT_EQ(only(s, wants(1)).gpus, 0u);
     EXPECT_EQ(only(s, wants(1)).obstacle, Obstacle::contexts);
     Snapshot many = server(1);
@@ -353,7 +354,7 @@ TEST(LeasePolicy, a_gpu_holds_so_many_contexts) {
 TEST(LeasePolicy, one_process_at_a_time_where_the_mode_says_so) {
     Snapshot s = server(2);
     for (Gpu& gpu : s.gpus) gpu.mode = ComputeMode::exclusive_process;
-    stranger_on(s, 0, gib / 4, 0);
+    foreign_process_on(s, 0, gib / 4, 0);
     s.tickets = {wants(1), wants(1)};
     const auto d = decide(s);
     EXPECT_EQ(d[0].gpus, 2u);
@@ -375,44 +376,44 @@ TEST(LeasePolicy, a_prohibited_gpu_is_none) {
     EXPECT_FALSE(ever_fits(server(1), wants(1, 2)));
 }
 
-TEST(LeasePolicy, strangers_are_kept_off_by_the_contention_rule) {
+TEST(LeasePolicy, the_contention_rule_applies_to_foreign_processes) {
     Snapshot idle = server(1), busy = server(1);
-    stranger_on(idle, 0, 20 * gib, 10);
+    foreign_process_on(idle, 0, 20 * gib, 10);
     EXPECT_EQ(only(idle, {me, 40 * gib - context, 1}).gpus, 1u) << "60 GiB free are 1.5 times 40";
-    EXPECT_EQ(only(idle, {me, 40 * gib - context + 1, 1}).obstacle, Obstacle::strangers);
-    stranger_on(busy, 0, 1 * gib, 91);
-    EXPECT_EQ(only(busy, wants(1)).obstacle, Obstacle::strangers);
+    EXPECT_EQ(only(idle, {me, 40 * gib - context + 1, 1}).obstacle, Obstacle::foreign_processes);
+    foreign_process_on(busy, 0, 1 * gib, 91);
+    EXPECT_EQ(only(busy, wants(1)).obstacle, Obstacle::foreign_processes);
     busy.gpus[0].utilization_percent = 90;
     EXPECT_EQ(only(busy, wants(1)).gpus, 1u);
 }
 
-TEST(LeasePolicy, a_need_that_an_empty_gpu_has_not_one_and_a_half_times_is_met_beside_an_idle_stranger) {
+TEST(LeasePolicy, a_need_that_an_empty_gpu_has_not_one_and_a_half_times_is_met_beside_an_idle_foreign_process) {
     Snapshot s = server(1);
-    stranger_on(s, 0, gib / 4, 0);
+    foreign_process_on(s, 0, gib / 4, 0);
     EXPECT_EQ(only(s, wants(70)).gpus, 1u);
 }
 
-TEST(LeasePolicy, a_busy_holder_is_no_stranger) {
+TEST(LeasePolicy, a_busy_holder_is_not_a_foreign_process) {
     Snapshot s = server(1);
     lease_on(s, 0, 30 * gib, true);
     s.gpus[0].utilization_percent = 100;
     EXPECT_EQ(only(s, wants(45)).gpus, 1u);
-    stranger_on(s, 0, gib, 100);
+    foreign_process_on(s, 0, gib, 100);
     EXPECT_EQ(only(s, wants(10)).gpus, 1u) << "the utilization may be the holder's";
-    EXPECT_EQ(only(s, wants(45)).obstacle, Obstacle::strangers);
+    EXPECT_EQ(only(s, wants(45)).obstacle, Obstacle::foreign_processes);
 }
 
-TEST(LeasePolicy, memory_that_nobody_explains_betrays_a_stranger_whose_process_is_hidden) {
+TEST(LeasePolicy, unexplained_memory_indicates_a_hidden_foreign_process) {
     Snapshot s = server(1);
     s.gpus[0].free_bytes -= 30 * gib;
-    EXPECT_EQ(only(s, wants(40)).obstacle, Obstacle::strangers);
+    EXPECT_EQ(only(s, wants(40)).obstacle, Obstacle::foreign_processes);
     s.reservations = {{0, somebody, 30 * gib, 30 * gib}};
     EXPECT_EQ(only(s, wants(40)).gpus, 1u) << "a lease explains it";
 }
 
 TEST(LeasePolicy, a_user_may_be_bounded_and_holds_up_nobody_else) {
     Rules rules;
-    rules.most_shares_per_user = 2;
+    rules.max_shares_per_user = 2;
     Snapshot s = server(4);
     lease_on(s, 0, gib, true, me);
     s.tickets = {wants(1), wants(1), {somebody, gib, 1}, {somebody, gib, 2}};
@@ -475,7 +476,7 @@ TEST(LeasePolicy, never_grants_what_is_not_there) {
             s.tickets.push_back(
                 {std::uint32_t(below(3)), below(60) * gib, int(1 + below(3)), random(), int(below(12))});
         Rules rules;
-        rules.most_shares_per_user = int(below(2) * 6);
+        rules.max_shares_per_user = int(below(2) * 6);
         const auto decisions = decide(s, rules);
         EXPECT_EQ(decisions.size(), s.tickets.size());
         for (std::size_t g = 0; g < s.gpus.size(); ++g) {

@@ -1,4 +1,4 @@
-// From slots to tickets and reservations.
+// Converts slot records to the tickets and reservations of the policy's snapshot.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue.hpp"
 
@@ -13,16 +13,16 @@ std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0
 std::uint64_t outstanding(const Share& share) { return minus(share.reserved_bytes, share.held_bytes); }
 std::uint64_t nanoseconds(double seconds) { return std::uint64_t(seconds * 1e9); }
 
-int index_of(const Sight& sight, const GpuId& id) {
-    for (std::size_t g = 0; g < sight.gpus.size(); ++g)
-        if (sight.gpus[g].id == id) return int(g);
+int index_of(const Observation& observation, const GpuId& id) {
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g)
+        if (observation.gpus[g].id == id) return int(g);
     return -1;
 }
 
-/// The same participant's share at the scan before.
-const Share* share_before(const StateDir::Scan& before, const SeenSlot& slot, const GpuId& gpu) {
+/// The share of the same lease in the earlier scan; null: it was not held then.
+const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slot, const GpuId& gpu) {
     const auto found = std::lower_bound(before.slots.begin(), before.slots.end(), slot.name,
-                                        [](const SeenSlot& s, const SlotName& name) { return s.name < name; });
+                                        [](const ScannedSlot& s, const SlotName& name) { return s.name < name; });
     if (found == before.slots.end() || found->name != slot.name || !found->alive) return nullptr;
     if (found->record.occupancy != slot.record.occupancy || found->record.state != State::holding) return nullptr;
     for (const Share& share : found->record.used_shares())
@@ -30,27 +30,29 @@ const Share* share_before(const StateDir::Scan& before, const SeenSlot& slot, co
     return nullptr;
 }
 
-/// Ours are told apart by arrival, then by name, as everybody does.
+/// The total order of the queue: by arrival, ties by slot name. All processes must agree on it.
 bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName name_of_b) {
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
 
-/// Many contexts that are created at once fail as one too many does, so what was learned may be wrong: it is not
-/// believed where more are there now.
+/// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong. It
+/// is ignored where the GPU holds more contexts now.
 bool is_credible(const Known& known, const Gpu& gpu) {
-    return known.most_contexts >= least_most_contexts && known.most_contexts >= std::uint32_t(gpu.processes);
+    return known.most_contexts >= min_credible_context_limit && known.most_contexts >= std::uint32_t(gpu.processes);
 }
 
-/// What this user's processes have learned replaces what is usual.
-void use_what_is_known(const StateDir::Scan& scan, const Sight& sight, std::uint32_t uid, std::vector<Gpu>& gpus) {
-    constexpr std::uint32_t most_mib = 16384;
+/// Replaces the default context size and context limit by those that processes of this user have measured. Records of
+/// other users are not used: they could be forged to block or overcommit.
+void apply_known_costs(const StateDir::Scan& scan, const Observation& observation, std::uint32_t uid,
+                       std::vector<Gpu>& gpus) {
+    constexpr std::uint32_t max_mib = 16384;
     for (std::size_t g = 0; g < gpus.size(); ++g) {
         std::uint32_t context_mib = 0;
-        for (const SeenSlot& slot : scan.slots) {
+        for (const ScannedSlot& slot : scan.slots) {
             if (slot.name.uid != uid) continue;
             for (const Known& known : slot.record.known) {
-                if (known.gpu != sight.gpus[g].id || known.driver != sight.driver) continue;
-                if (known.context_mib <= most_mib) context_mib = std::max(context_mib, known.context_mib);
+                if (known.gpu != observation.gpus[g].id || known.driver != observation.driver) continue;
+                if (known.context_mib <= max_mib) context_mib = std::max(context_mib, known.context_mib);
                 if (is_credible(known, gpus[g]))
                     gpus[g].most_contexts = int(std::min(std::uint32_t(gpus[g].most_contexts), known.most_contexts));
             }
@@ -59,42 +61,45 @@ void use_what_is_known(const StateDir::Scan& scan, const Sight& sight, std::uint
     }
 }
 
-void add_reservations(const StateDir::Scan& before, const SeenSlot& slot, const Sight& sight, Queue& queue) {
+/// Of the two scans around the NVML query, the share with more memory outstanding counts. A lease that allocated during
+/// the query would otherwise be missing from both "free" and "reserved".
+void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, const Observation& observation,
+                      Queue& queue) {
     for (const Share& now : slot.record.used_shares()) {
-        const Share* earlier = share_before(before, slot, now.gpu);
+        const Share* earlier = previous_share(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
-        queue.snapshot.reservations.push_back({index_of(sight, now.gpu), slot.name.uid, share.reserved_bytes,
+        queue.snapshot.reservations.push_back({index_of(observation, now.gpu), slot.name.uid, share.reserved_bytes,
                                                share.held_bytes, int(share.more_contexts), slot.record.arrived_ns});
         queue.reservation_names.push_back(slot.name);
     }
 }
 
-Ticket ticket_of(const SeenSlot& slot, const Sight& sight) {
+Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
     Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0, slot.record.arrived_ns};
     for (const Share& share : slot.record.used_shares())
-        if (const int g = index_of(sight, share.gpu); g >= 0) ticket.candidates |= GpuSet(1) << g;
+        if (const int g = index_of(observation, share.gpu); g >= 0) ticket.candidates |= GpuSet(1) << g;
     return ticket;
 }
 
-void add_tickets(std::vector<const SeenSlot*>& waiting, const StateDir::Scan& scan, const Sight& sight,
+void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan& scan, const Observation& observation,
                  const Self& self, Queue& queue) {
-    const int window = Rules().window;  // nobody looks at passes further behind
+    const int window = Rules().window;  // passes matter within the window only, and counting them is not cheap
     std::map<std::uint32_t, int> tickets_of;
-    std::sort(waiting.begin(), waiting.end(), [](const SeenSlot* a, const SeenSlot* b) {
+    std::sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
         return comes_before(a->record, a->name, b->record, b->name);
     });
-    for (const SeenSlot* slot : waiting) {
+    for (const ScannedSlot* slot : waiting) {
         if (slot->name == self.name) queue.mine = queue.snapshot.tickets.size();
-        queue.snapshot.tickets.push_back(ticket_of(*slot, sight));
+        queue.snapshot.tickets.push_back(ticket_of(*slot, observation));
         queue.ticket_names.push_back(slot->name);
         if (tickets_of[slot->name.uid]++ < window) queue.snapshot.tickets.back().passes = passes_of(slot->record, scan);
     }
 }
 
-/// Where NVML does not say what is free, the leases alone do.
-void guess_free(const Sight& sight, Snapshot& snapshot) {
+/// Where NVML does not report free memory, it is the total minus what leases hold.
+void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
     for (const Reservation& r : snapshot.reservations)
-        if (r.gpu >= 0 && !sight.gpus[std::size_t(r.gpu)].free_known) {
+        if (r.gpu >= 0 && !observation.gpus[std::size_t(r.gpu)].free_known) {
             Gpu& gpu = snapshot.gpus[std::size_t(r.gpu)];
             gpu.free_bytes = minus(gpu.free_bytes, r.held_bytes);
         }
@@ -102,44 +107,44 @@ void guess_free(const Sight& sight, Snapshot& snapshot) {
 
 }  // namespace
 
-bool ClaimMemory::is_stale(const SeenSlot& claim, std::uint64_t now_ns) {
+bool ClaimMemory::is_stale(const ScannedSlot& claim, std::uint64_t now_ns) {
     const auto [first, is_new] = first_.try_emplace(claim.name, First{claim.record.sequence, now_ns});
     if (!is_new && first->second.sequence != claim.record.sequence) first->second = {claim.record.sequence, now_ns};
-    return now_ns - first->second.seen_ns > nanoseconds(claim_patience_s);
+    return now_ns - first->second.seen_ns > nanoseconds(claim_timeout_s);
 }
 
 bool is_awake(const Record& record, std::uint64_t now_ns) {
     const std::uint64_t apart = std::max(minus(now_ns, record.beat_ns), minus(record.beat_ns, now_ns));
-    return apart <= nanoseconds(asleep_after_s);
+    return apart <= nanoseconds(heartbeat_timeout_s);
 }
 
 int passes_of(const Record& ticket, const StateDir::Scan& scan) {
     int passes = 0;
-    for (const SeenSlot& slot : scan.slots)
+    for (const ScannedSlot& slot : scan.slots)
         for (const Admission& a : slot.record.admissions)
             passes += a.arrived_ns > ticket.arrived_ns && a.admitted_ns > ticket.arrived_ns;
     return passes;
 }
 
-Queue queue_of(const StateDir::Scan& before, const Sight& sight, const StateDir::Scan& after, const Self& self,
-               std::uint64_t now_ns, ClaimMemory& claims, Claims which) {
+Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
+               const Self& self, std::uint64_t now_ns, ClaimMemory& claims, Claims which) {
     Queue queue;
-    for (const SeenGpu& seen : sight.gpus) queue.snapshot.gpus.push_back(seen.gpu);
-    use_what_is_known(after, sight, self.name.uid, queue.snapshot.gpus);
-    std::vector<const SeenSlot*> waiting;
-    for (const SeenSlot& slot : after.slots) {
+    for (const ObservedGpu& seen : observation.gpus) queue.snapshot.gpus.push_back(seen.gpu);
+    apply_known_costs(after, observation, self.name.uid, queue.snapshot.gpus);
+    std::vector<const ScannedSlot*> waiting;
+    for (const ScannedSlot& slot : after.slots) {
         const bool ours = slot.name == self.name && self.record;
         if (!slot.alive) continue;
         if (ours || (slot.record.state == State::waiting && is_awake(slot.record, now_ns))) waiting.push_back(&slot);
         if (ours) continue;
-        if (slot.record.state == State::holding) add_reservations(before, slot, sight, queue);
+        if (slot.record.state == State::holding) add_reservations(before, slot, observation, queue);
         if (slot.record.state != State::claiming || claims.is_stale(slot, now_ns)) continue;
         const bool later = self.record && comes_before(*self.record, self.name, slot.record, slot.name);
-        queue.others_claim_later |= later;
-        if (!later || which == Claims::all) add_reservations(before, slot, sight, queue);
+        queue.later_claim_exists |= later;
+        if (!later || which == Claims::all) add_reservations(before, slot, observation, queue);
     }
-    add_tickets(waiting, after, sight, self, queue);
-    guess_free(sight, queue.snapshot);
+    add_tickets(waiting, after, observation, self, queue);
+    estimate_free_from_leases(observation, queue.snapshot);
     return queue;
 }
 

@@ -1,4 +1,4 @@
-// Puts together what the slots say and what NVML shows: the snapshot that the policy decides on.
+// Combines the slot records and the NVML observation into the snapshot that the policy decides on.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,20 +6,22 @@
 #include <optional>
 #include <vector>
 
+#include "gpu/lease/gpu_probe.hpp"
 #include "gpu/lease/policy.hpp"
-#include "gpu/lease/sight.hpp"
 #include "gpu/lease/state_dir.hpp"
 
 namespace glint::gpu::lease {
 
-constexpr double beat_every_s = 2, asleep_after_s = 6, claim_patience_s = 2;
+/// A waiting ticket without a heartbeat for heartbeat_timeout_s counts as stopped and is skipped. A claim that stands
+/// unchanged for claim_timeout_s is stale: a running process resolves its claim within milliseconds.
+constexpr double heartbeat_interval_s = 2, heartbeat_timeout_s = 6, claim_timeout_s = 2;
 
-/// Remembers claims that do not end: whoever makes one goes on within milliseconds, unless it has been stopped.
+/// Detects stale claims. Uses the time of the observer, not times in the records, which another user may have forged.
 class ClaimMemory {
   public:
-    /// To be told of every claim at every look. True when this one has stood unchanged for claim_patience_s: it then
-    /// protects nothing, and its owner looks again before it relies on it.
-    bool is_stale(const SeenSlot& claim, std::uint64_t now_ns);
+    /// Must be called for every claim in every scan. True when the claim stood unchanged for claim_timeout_s: it is then
+    /// ignored, and its process checks again before it relies on it (QueuedRequest::try_claim).
+    bool is_stale(const ScannedSlot& claim, std::uint64_t now_ns);
 
   private:
     struct First {
@@ -33,11 +35,10 @@ struct Queue {
     std::vector<SlotName> ticket_names;       ///< of snapshot.tickets
     std::vector<SlotName> reservation_names;  ///< of snapshot.reservations
     std::optional<std::size_t> mine;          ///< in snapshot.tickets
-    bool others_claim_later = false;          ///< there is a claim of a ticket behind ours
+    bool later_claim_exists = false;          ///< a ticket behind ours has a claim
 };
 
-/// Who asks; what it has published itself is left out of the reservations, and its ticket is in whether it waits or
-/// claims.
+/// The process that evaluates. Its own record is left out of the reservations, and its ticket is included in any state.
 struct Self {
     SlotName name;
     const Record* record = nullptr;
@@ -45,14 +46,15 @@ struct Self {
 
 enum class Claims { all, of_earlier_tickets };
 
-/// From two scans with a look at NVML between them: whatever is being taken or given back meanwhile counts as taken.
-Queue queue_of(const StateDir::Scan& before, const Sight& sight, const StateDir::Scan& after, const Self& self,
-               std::uint64_t now_ns, ClaimMemory& claims, Claims which = Claims::all);
+/// From two scans with an NVML query between them. Memory that is allocated or released meanwhile counts as used, so
+/// that the result errs on the safe side. `before` may be empty where no claim depends on the result.
+Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
+               const Self& self, std::uint64_t now_ns, ClaimMemory& claims, Claims which = Claims::all);
 
-/// Whether a waiting ticket has given a sign of life lately. Those that have not are passed over.
+/// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);
 
-/// Leases that began since this ticket came, of tickets that came after it.
+/// How often the ticket was overtaken: admissions since it arrived of tickets that arrived after it.
 int passes_of(const Record& ticket, const StateDir::Scan& scan);
 
 }  // namespace glint::gpu::lease

@@ -1,4 +1,4 @@
-// Writes and checks records.
+// Seals and validates slot records.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/record.hpp"
 
@@ -10,7 +10,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t(1) << 50, most_sequence = std::uint64_t(1) << 62;
+constexpr std::uint64_t max_bytes = std::uint64_t(1) << 50, max_sequence = std::uint64_t(1) << 62;
 constexpr std::uint32_t most_contexts = 4096;
 
 std::uint64_t checksum_of(const Record& record) {
@@ -26,12 +26,12 @@ std::uint64_t checksum_of(const Record& record) {
 }
 
 bool plausible(const Record& r) {
-    if (r.state > State::holding || r.sequence >= most_sequence || r.share_count > Record::most_shares) return false;
-    if (r.gpus > Record::most_shares || r.need_bytes > most_bytes) return false;
+    if (r.state > State::holding || r.sequence >= max_sequence || r.share_count > Record::max_shares) return false;
+    if (r.gpus > Record::max_shares || r.need_bytes > max_bytes) return false;
     if (r.state != State::absent && r.gpus == 0) return false;
     const auto shares = r.used_shares();
     for (const Share& s : shares)
-        if (s.reserved_bytes > most_bytes || s.held_bytes > most_bytes || s.more_contexts > most_contexts) return false;
+        if (s.reserved_bytes > max_bytes || s.held_bytes > max_bytes || s.more_contexts > most_contexts) return false;
     for (auto s = shares.begin(); s != shares.end(); ++s)
         if (std::any_of(shares.begin(), s, [&](const Share& before) { return before.gpu == s->gpu; })) return false;
     return true;
@@ -67,7 +67,7 @@ std::optional<Record> unseal(std::span<const unsigned char> bytes) {
 
 std::optional<Record> latest(std::span<const unsigned char> file) {
     if (file.size() < slot_file_bytes) return {};
-    // What calls itself the later copy is looked at first: checking both would cost a scan half its time.
+    // The copy with the higher sequence number is validated first; checksumming both would double the time of a scan.
     const auto sequence_at = [&](std::size_t place) {
         std::uint64_t sequence = 0;
         std::memcpy(&sequence, file.data() + place + offsetof(Record, sequence), sizeof sequence);

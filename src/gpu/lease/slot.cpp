@@ -1,4 +1,8 @@
-// Takes, writes and leaves a slot.
+// Acquires, writes and releases a slot.
+//
+// Two locks on one open file description guard a slot: byte 0 makes its owner unique, and byte occupancy + 1 shows that
+// the owner of that occupancy is alive. The kernel drops both when the last descriptor closes, in particular when the
+// process is killed, so there is no cleanup and no stale owner.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/slot.hpp"
 
@@ -18,21 +22,22 @@ bool lock_occupancy(int file, std::uint32_t occupancy) {
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/// Byte 0: of all who try to have the slot, one.
+/// Byte 0: mutual exclusion of the processes that try to acquire the slot.
 bool lock_slot(int file) {
     struct flock lock = liveness_lock(0);
     lock.l_start = 0;
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/// Somebody has the slot, or holds a lock that keeps us from it.
+/// The slot has an owner, or another process holds a lock that would refuse ours. Works on a read-only descriptor.
 bool is_locked(int file) {
     struct flock lock = liveness_lock(0);
     lock.l_start = 0;
     return ::fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/// Ours to write over: new and empty, or a slot file of some version. Somebody's other file may be linked to the name.
+/// Whether the file may be overwritten: empty, or a slot file of any version. A link count other than 1 could mean that
+/// another file of this user was linked under the name of a slot, and would be destroyed.
 bool is_slot_file(int file) {
     struct stat status {};
     if (::fstat(file, &status) != 0 || status.st_nlink != 1) return false;
@@ -45,7 +50,7 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
-std::optional<Record> left_behind(int file) {
+std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
     if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
     return latest(bytes);
@@ -59,7 +64,7 @@ Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
 std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) {
     SlotName name{std::uint32_t(::geteuid()), 0};
     for (; name.number < slots_per_user; ++name.number) {
-        // Closing what was open for writing wakes everybody, so look first.
+        // Closing a descriptor that was open for writing notifies all watchers, so probe read-only first.
         Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
         if (file) {
             if (is_locked(file.get())) continue;
@@ -70,11 +75,11 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
                 why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
                 return {};
             }
-            if (file) ::fchmod(file.get(), 0644);  // whatever the umask
+            if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
         }
         if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) continue;
         Slot slot(directory, name, std::move(file));
-        if (const auto before = left_behind(slot.file_.get())) {
+        if (const auto before = previous_record(slot.file_.get())) {
             slot.record.sequence = before->sequence;
             slot.record.occupancy = before->occupancy + 1;
             slot.record.admissions = before->admissions;
@@ -88,6 +93,7 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
     return {};
 }
 
+// Overwrites the older copy, so a reader finds a valid record at any time. st_nlink is 0 when the file was deleted.
 bool Slot::publish() {
     if (!file_ || ::getpid() != owner_) return false;
     ++record.sequence;
@@ -98,9 +104,9 @@ bool Slot::publish() {
            ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
 }
 
-void Slot::ring() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
+void Slot::notify_watchers() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
 
-void Slot::give_back() {
+void Slot::release() {
     if (!file_) return;
     if (::getpid() == owner_ && !kept_for_child_) {
         record.state = State::absent;

@@ -1,4 +1,4 @@
-// A participant's own slot in the state directory: what it says of itself, for as long as it lives.
+// The slot of this process in the state directory: its published record, valid for as long as the process lives.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,28 +11,28 @@
 
 namespace glint::gpu::lease {
 
-/// Takes effect for others with publish(). A forked child that has a copy neither writes nor gives back; it keeps the
-/// slot alive until it ends or executes another program. Not thread-safe.
+/// Other processes see changes of `record` after publish(). A forked child inherits the lock and keeps the slot alive
+/// until it exits or calls exec; it can neither write nor release it. Not thread-safe.
 class Slot {
   public:
-    /// The first free one of this user's; nothing, and why, when there is none or the directory refuses.
+    /// Acquires the first free slot of this user; nothing, and why, when all are taken or no file can be created.
     static std::optional<Slot> take(const StateDir& directory, std::string& why_not);
 
     Slot(Slot&&) = default;
     Slot& operator=(Slot&&) = default;
-    /// Only closes the file: what was published stays as it was, dead. Others are woken.
+    /// Closes the file: the record remains but is no longer alive, and watchers are notified.
     ~Slot() = default;
 
     const SlotName& name() const { return name_; }
     Record record;
 
-    /// Writes the record. False: it could not be written, or somebody took the file away, so nobody sees it.
+    /// Writes the record. False: the write failed or the file was deleted, so other processes do not see it.
     bool publish();
-    /// Wakes those who watch this slot or the directory. Closing a file that was open for writing is what they see.
-    void ring() const;
-    /// Says that nobody is here any more; the slot cannot be used after.
-    void give_back();
-    /// The descriptor, which from now on survives exec: the slot lives as long as any process has it.
+    /// Wakes the watchers of this slot and of the directory, by an IN_CLOSE_WRITE event.
+    void notify_watchers() const;
+    /// Publishes the state `absent` and closes the file; the slot cannot be used afterwards.
+    void release();
+    /// Makes the descriptor survive exec, and returns it: the slot lives as long as any process has it open.
     int keep_for_child();
     bool kept_for_child() const { return kept_for_child_; }
 

@@ -1,4 +1,4 @@
-// Who has and wants what, for people to see.
+// snapshot_leases(): holders, waiters and foreign processes, for display.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <set>
@@ -15,27 +15,28 @@ double seconds_between(std::uint64_t then_ns, std::uint64_t now_ns) {
     return now_ns > then_ns ? double(now_ns - then_ns) / 1e9 : 0;
 }
 
-void add_holder(const SeenSlot& slot, const Sight& sight, std::uint64_t now_ns, std::vector<LeaseGpu>& gpus) {
+void add_holder(const ScannedSlot& slot, const Observation& observation, std::uint64_t now_ns,
+                std::vector<LeaseGpu>& gpus) {
     for (const Share& share : slot.record.used_shares())
         for (std::size_t g = 0; g < gpus.size(); ++g)
-            if (sight.gpus[g].id == share.gpu)
+            if (observation.gpus[g].id == share.gpu)
                 gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
                                            share.held_bytes ? 1 + int(share.more_contexts) : 0,
                                            seconds_between(slot.record.since_ns, now_ns),
                                            is_stopped(slot.record.pid, slot.name.uid)});
 }
 
-std::vector<std::string> candidates_of(const Record& ticket, const Sight& sight) {
+std::vector<std::string> candidates_of(const Record& ticket, const Observation& observation) {
     std::vector<std::string> uuids;
     for (const Share& share : ticket.used_shares())
-        for (const SeenGpu& seen : sight.gpus)
+        for (const ObservedGpu& seen : observation.gpus)
             if (seen.id == share.gpu) uuids.push_back(seen.gpu.uuid);
     return uuids;
 }
 
-/// Where a program runs under a lease, its processes are the holder's children.
-std::vector<DeviceProcess> unknown(const std::vector<DeviceProcess>& processes,
-                                   const std::vector<LeaseHolder>& holders) {
+/// The processes that do not descend from a holder. A program under `glint lease` is a child of the holder.
+std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& processes,
+                                           const std::vector<LeaseHolder>& holders) {
     std::set<unsigned> known;
     for (const LeaseHolder& holder : holders) known.insert(holder.pid);
     std::vector<DeviceProcess> left;
@@ -47,7 +48,7 @@ std::vector<DeviceProcess> unknown(const std::vector<DeviceProcess>& processes,
     return left;
 }
 
-void finish(const SeenGpu& seen, LeaseGpu& gpu) {
+void finish(const ObservedGpu& seen, LeaseGpu& gpu) {
     std::uint64_t to_come = 0;
     int contexts = 0;
     for (const LeaseHolder& holder : gpu.holders) {
@@ -55,19 +56,19 @@ void finish(const SeenGpu& seen, LeaseGpu& gpu) {
         contexts += holder.contexts;
     }
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
-    gpu.strangers = std::max(0, gpu.processes - contexts);
-    if (gpu.strangers) gpu.stranger_processes = unknown(seen.processes, gpu.holders);
+    gpu.foreign_count = std::max(0, gpu.processes - contexts);
+    if (gpu.foreign_count) gpu.foreign_processes = without_holders(seen.processes, gpu.holders);
 }
 
 }  // namespace
 
-LeaseSnapshot snapshot_in(const Surroundings& around) {
+LeaseSnapshot snapshot_in(const Dependencies& deps) {
     LeaseSnapshot found;
-    found.directory = around.directory->path();
-    found.why_no_directory = around.directory->why_not();
-    const Sight sight = around.eyes->look();
-    found.why_no_gpu = sight.why_none;
-    for (const SeenGpu& seen : sight.gpus) {
+    found.directory = deps.directory->path();
+    found.why_no_directory = deps.directory->why_not();
+    const Observation observation = deps.probe->observe();
+    found.why_no_gpu = observation.why_none;
+    for (const ObservedGpu& seen : observation.gpus) {
         const Gpu& gpu = seen.gpu;
         found.gpus.push_back({.uuid = gpu.uuid,
                               .name = seen.name,
@@ -76,21 +77,22 @@ LeaseSnapshot snapshot_in(const Surroundings& around) {
                               .utilization_percent = gpu.utilization_percent,
                               .processes = gpu.processes});
     }
-    const StateDir::Scan scan = around.directory->scan();
-    const std::uint64_t now_ns = around.clock->now_ns();
-    std::vector<const SeenSlot*> waiting;
-    for (const SeenSlot& slot : scan.slots) {
+    const StateDir::Scan scan = deps.directory->scan();
+    const std::uint64_t now_ns = deps.clock->now_ns();
+    std::vector<const ScannedSlot*> waiting;
+    for (const ScannedSlot& slot : scan.slots) {
         if (!slot.alive) continue;
-        if (slot.record.state == State::holding) add_holder(slot, sight, now_ns, found.gpus);
+        if (slot.record.state == State::holding) add_holder(slot, observation, now_ns, found.gpus);
         if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
     }
-    for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(sight.gpus[g], found.gpus[g]);
-    std::stable_sort(waiting.begin(), waiting.end(),
-                     [](const SeenSlot* a, const SeenSlot* b) { return a->record.arrived_ns < b->record.arrived_ns; });
-    for (const SeenSlot* slot : waiting) {
+    for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(observation.gpus[g], found.gpus[g]);
+    std::stable_sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
+        return a->record.arrived_ns < b->record.arrived_ns;
+    });
+    for (const ScannedSlot* slot : waiting) {
         const Record& record = slot->record;
         found.waiters.push_back({slot->name.uid, record.pid, record.need_bytes, int(record.gpus),
-                                 candidates_of(record, sight), seconds_between(record.arrived_ns, now_ns),
+                                 candidates_of(record, observation), seconds_between(record.arrived_ns, now_ns),
                                  passes_of(record, scan), is_awake(record, now_ns)});
     }
     return found;
@@ -98,6 +100,6 @@ LeaseSnapshot snapshot_in(const Surroundings& around) {
 
 }  // namespace lease
 
-LeaseSnapshot snapshot_leases() { return lease::snapshot_in(lease::machine_surroundings()); }
+LeaseSnapshot snapshot_leases() { return lease::snapshot_in(lease::machine_dependencies()); }
 
 }  // namespace glint::gpu

@@ -1,4 +1,4 @@
-// Opens the shared directory and reads what lives in it.
+// Opens the state directory and scans its slots.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/state_dir.hpp"
 
@@ -17,7 +17,7 @@
 namespace glint::gpu::lease {
 namespace {
 
-constexpr int most_entries = 16384;
+constexpr int max_entries = 16384;
 constexpr const char* prefix = "slot.";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
@@ -30,11 +30,11 @@ std::optional<SlotName> parse(const char* name) {
     if (user.ec != std::errc() || user.ptr == end || *user.ptr != '.') return {};
     const auto number = std::from_chars(user.ptr + 1, end, slot.number);
     if (number.ec != std::errc() || number.ptr != end || slot.number >= slots_per_user) return {};
-    if (slot.text() != name) return {};  // 007 is no other slot than 7
+    if (slot.text() != name) return {};  // "007" would be a second name for slot 7
     return slot;
 }
 
-/// A participant holds a write lock in its slot. Asking whether a read lock would be possible disturbs nobody.
+/// The owner holds a write lock. F_OFD_GETLK only tests whether a read lock would succeed, and acquires nothing.
 bool is_alive(int file, const Record& record) {
     struct flock lock = liveness_lock(record.occupancy);
     lock.l_type = F_RDLCK;
@@ -42,7 +42,7 @@ bool is_alive(int file, const Record& record) {
 }
 
 std::optional<Record> read_record(int file) {
-    // Between two reads of a file that is being written, one copy may be torn; both only if it is written all the time.
+    // A concurrent write can tear one copy. Both are torn only if two writes fall into one read, so retry.
     for (int attempt = 0; attempt < 3; ++attempt) {
         unsigned char bytes[slot_file_bytes];
         const ssize_t count = ::pread(file, bytes, sizeof bytes, 0);
@@ -52,14 +52,14 @@ std::optional<Record> read_record(int file) {
     return {};
 }
 
-/// Where there is a valid one.
-void add_slot(int directory, const SlotName& name, std::vector<SeenSlot>& slots) {
+/// Appends the slot if it has a valid record.
+void add_slot(int directory, const SlotName& name, std::vector<ScannedSlot>& slots) {
     const Descriptor file = open_owned(directory, name.text(), name.uid, O_RDONLY);
     if (!file) return;
     if (const auto record = read_record(file.get())) slots.push_back({name, is_alive(file.get(), *record), *record});
 }
 
-/// Without the sticky bit anybody who may write there can take files away, and leases with them.
+/// Without the sticky bit, every user who can write to the directory can delete the slot files of others.
 std::string trouble(const struct stat& status) {
     const bool shared = status.st_mode & (S_IWGRP | S_IWOTH);
     if (shared && !(status.st_mode & S_ISVTX)) return "others can remove files in it: chmod +t it";
@@ -76,9 +76,9 @@ StateDir::StateDir(const std::string& path) : path_(path) {
     int opened = ::open(path.c_str(), flags);
     if (opened < 0 && errno == ENOENT && ::mkdir(path.c_str(), 0700) == 0 &&
         (opened = ::open(path.c_str(), flags)) >= 0)
-        ::fchmod(opened, for_all);  // whatever the umask
+        ::fchmod(opened, for_all);  // mkdir() applies the umask
     else if (opened < 0 && errno == EEXIST)
-        opened = ::open(path.c_str(), flags);  // somebody else was faster
+        opened = ::open(path.c_str(), flags);  // another process created it meanwhile
     struct stat status {};
     Descriptor directory(opened);
     if (!directory || ::fstat(directory.get(), &status) != 0)
@@ -94,7 +94,7 @@ StateDir::StateDir(const std::string& path) : path_(path) {
 
 StateDir::Scan StateDir::scan() const {
     Scan found;
-    // A descriptor of its own: readdir moves the place in the open directory.
+    // A separate descriptor: readdir() advances the offset of the open file description, which threads would share.
     const int copy = directory_ ? ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     DIR* listing = copy < 0 ? nullptr : ::fdopendir(copy);
     if (!listing) {
@@ -105,7 +105,7 @@ StateDir::Scan StateDir::scan() const {
     std::vector<SlotName> names;
     int entries = 0;
     while (const dirent* entry = ::readdir(listing)) {
-        if (++entries > most_entries) {
+        if (++entries > max_entries) {
             found.complete = false;
             break;
         }
@@ -120,17 +120,17 @@ StateDir::Scan StateDir::scan() const {
     return found;
 }
 
-std::optional<SeenSlot> StateDir::find(const SlotName& name) const {
-    std::vector<SeenSlot> found;
+std::optional<ScannedSlot> StateDir::find(const SlotName& name) const {
+    std::vector<ScannedSlot> found;
     add_slot(directory_.get(), name, found);
-    return found.empty() ? std::nullopt : std::optional<SeenSlot>(found.front());
+    return found.empty() ? std::nullopt : std::optional<ScannedSlot>(found.front());
 }
 
 struct flock liveness_lock(std::uint32_t occupancy) {
     struct flock lock {};
     lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
-    lock.l_start = off_t(occupancy) + 1;  // byte 0 is locked by whoever has the slot
+    lock.l_start = off_t(occupancy) + 1;  // byte 0 is the lock of the slot itself
     lock.l_len = 1;
     return lock;
 }

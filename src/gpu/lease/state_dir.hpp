@@ -1,5 +1,5 @@
-// The directory through which all programs on a machine share its GPUs. Anybody may write there, so what is found is
-// checked, bounded, and ignored when it is not what it should be.
+// The shared state directory: one slot file per participant. Any user may write there, so entries are validated and
+// bounded in number, and ignored where they are malformed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace glint::gpu::lease {
 
-/// Names a slot file: "slot.UID.NUMBER". It counts only when that user owns it.
+/// The name of a slot file: "slot.UID.NUMBER". The file is ignored unless that user owns it.
 struct SlotName {
     std::uint32_t uid = 0, number = 0;
     auto operator<=>(const SlotName&) const = default;
@@ -23,8 +23,8 @@ struct SlotName {
 };
 constexpr std::uint32_t slots_per_user = 1024;
 
-/// A slot that its owner has written something valid to. Of the dead only the admissions and what they knew count.
-struct SeenSlot {
+/// A slot with a valid record. Where it is not alive, only its admissions and measured values are used.
+struct ScannedSlot {
     SlotName name;
     bool alive = false;
     Record record;
@@ -32,35 +32,35 @@ struct SeenSlot {
 
 class StateDir {
   public:
-    /// Opens the directory, and makes it where it is missing. Never throws for what it finds: see why_not().
+    /// Opens the directory; creates it, with mode 01777, where it is missing. Does not throw on failure: see why_not().
     explicit StateDir(const std::string& path);
 
-    /// Empty, or why it cannot be used, with the remedy.
+    /// Why the directory cannot be used, with the remedy; empty: it can.
     const std::string& why_not() const { return why_not_; }
     const std::string& path() const { return path_; }
     int descriptor() const { return directory_.get(); }
 
-    /// All valid slots, by name. Nothing where the directory holds so many entries that not all can be looked at;
-    /// `complete` is then false. Opens files for reading only and takes no lock.
+    /// All valid slots, ordered by name. Where the directory holds too many entries, no slots and `complete` false: a
+    /// partial view could overcommit a GPU. Opens files read-only and takes no lock.
     struct Scan {
-        std::vector<SeenSlot> slots;
+        std::vector<ScannedSlot> slots;
         bool complete = true;
     };
     Scan scan() const;
-    /// One of them; nothing where there is no valid one.
-    std::optional<SeenSlot> find(const SlotName& name) const;
+    /// One slot; nothing where it has no valid record.
+    std::optional<ScannedSlot> find(const SlotName& name) const;
 
   private:
     std::string path_, why_not_;
     Descriptor directory_;
 };
 
-/// The lock by which an owner of a slot shows that it lives; an open file description's lock (F_OFD_SETLK), which the
-/// kernel drops with the last copy of the descriptor, however its process ends.
+/// The lock that shows that the owner of a slot is alive: an open file description lock (F_OFD_SETLK), which the kernel
+/// drops with the last copy of the descriptor, however the process ends.
 struct flock liveness_lock(std::uint32_t occupancy);
 
-/// A regular file that `uid` owns, under one name only; what else stands under a name is not opened for long. Never
-/// blocks: no FIFO, no other's file lease. -1: it is not that.
+/// Opens a regular file that `uid` owns and that has one link; -1: it is something else. Never blocks, on a FIFO or on
+/// a file lease (fcntl F_SETLEASE) of another user.
 Descriptor open_owned(int directory, const std::string& name, std::uint32_t uid, int flags);
 
 }  // namespace glint::gpu::lease

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/watch.hpp"
 #include "tests/lease_fixture.hpp"
 
@@ -26,7 +26,7 @@ struct LeaseStateDir : LeaseTest {
     std::string own(int number) const { return SlotName{std::uint32_t(::geteuid()), std::uint32_t(number)}.text(); }
     int alive() const {
         int count = 0;
-        for (const SeenSlot& slot : scan().slots) count += slot.alive;
+        for (const ScannedSlot& slot : scan().slots) count += slot.alive;
         return count;
     }
     /// A whole slot file, as its owner would have left it.
@@ -93,7 +93,7 @@ TEST_F(LeaseStateDir, each_participant_has_a_slot_of_its_own_and_the_files_are_u
 TEST_F(LeaseStateDir, what_a_dead_owner_left_does_not_come_alive_with_the_next) {
     { const Slot killed = participant(State::holding, 60); }
     std::string why;
-    const auto next = Slot::take(*around.directory, why);
+    const auto next = Slot::take(*deps.directory, why);
     ASSERT_TRUE(next);
     EXPECT_EQ(alive(), 0);
     EXPECT_EQ(next->record.state, State::absent);
@@ -276,18 +276,18 @@ TEST_F(LeaseStateDir, users_share_a_directory) {
     const mode_t mask = ::umask(077);
     const Lease of_root = acquire(30);
     ASSERT_EQ(::seteuid(54321), 0);
-    around.directory = std::make_shared<StateDir>(folder.path());
+    deps.directory = std::make_shared<StateDir>(folder.path());
     EXPECT_THROW(acquire(60), LeaseTimeout) << "sees the other user's lease";
     std::optional<Lease> of_user = acquire(20);
     EXPECT_TRUE(of_user->visible());
-    auto turn = take_creation_turn(*around.directory, eyes->sight.gpus[0].id, *clock);
-    EXPECT_TRUE(turn);
+    auto creation_lock = lock_context_creation(*deps.directory, probe->observation.gpus[0].id, *clock);
+    EXPECT_TRUE(creation_lock);
     ASSERT_EQ(::seteuid(0), 0);
     EXPECT_THROW(acquire(40), LeaseTimeout) << "and is seen";
-    clock->at(1, [&] { turn.reset(); });
-    EXPECT_TRUE(take_creation_turn(*around.directory, eyes->sight.gpus[0].id, *clock)) << "another user's lock";
+    clock->at(1, [&] { creation_lock.reset(); });
+    EXPECT_TRUE(lock_context_creation(*deps.directory, probe->observation.gpus[0].id, *clock)) << "another user's lock";
     EXPECT_NEAR(clock->seconds(), 1, 0.02);
-    const LeaseSnapshot seen = snapshot_in(around);
+    const LeaseSnapshot seen = snapshot_in(deps);
     ASSERT_EQ(seen.gpus[0].holders.size(), 2u);
     EXPECT_EQ(seen.gpus[0].holders[1].uid, 54321u);
     ::umask(mask);
@@ -333,12 +333,12 @@ TEST_F(LeaseStateDir, a_watch_sees_ends_and_rings_but_not_signs_of_life) {
     std::optional<Slot> other = participant(State::waiting, 8);
     Watch all(folder.path()), one(folder.path());
     if (all.descriptor() < 0) GTEST_SKIP() << "no inotify to be had";
-    EXPECT_TRUE(one.narrow_to(slot.name().text()));
-    EXPECT_FALSE(one.narrow_to(slot.name().text()));
+    EXPECT_TRUE(one.watch_only(slot.name().text()));
+    EXPECT_FALSE(one.watch_only(slot.name().text()));
     slot.publish();
     scan();
     EXPECT_FALSE(all.clear());
-    slot.ring();
+    slot.notify_watchers();
     EXPECT_TRUE(all.clear());
     EXPECT_TRUE(one.clear());
     other.reset();

@@ -1,4 +1,4 @@
-// inotify on the state directory.
+// The inotify implementation of Watch.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/watch.hpp"
 
@@ -8,10 +8,10 @@ namespace glint::gpu::lease {
 
 Watch::Watch(const std::string& directory) : directory_(directory), name_("not yet") {
     queue_ = Descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-    narrow_to("");
+    watch_only("");
 }
 
-bool Watch::narrow_to(const std::string& name) {
+bool Watch::watch_only(const std::string& name) {
     if (!queue_ || name == name_) return false;
     const std::string path = name.empty() ? directory_ : directory_ + '/' + name;
     const int added = ::inotify_add_watch(queue_.get(), path.c_str(), IN_CLOSE_WRITE | IN_DONT_FOLLOW);

@@ -1,5 +1,5 @@
-// Tells a waiter that something changed in the state directory: a slot was closed, by its owner or by the kernel when
-// its owner died, or somebody rang.
+// Notifies a waiting request of changes in the state directory: a slot file was closed by its owner, by the kernel when
+// the owner died, or by Slot::notify_watchers().
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,16 +11,16 @@ namespace glint::gpu::lease {
 
 class Watch {
   public:
-    /// Of a directory. Where inotify refuses (a user may have 128 of these), descriptor() is -1 and one has to poll.
+    /// Watches a directory. Where inotify fails (128 instances per user by default), descriptor() is -1; poll instead.
     explicit Watch(const std::string& directory);
     Watch(Watch&&) = default;
     Watch& operator=(Watch&&) = default;
 
-    /// Watches one file in it only, or with "" all of them. True: that is new, and what happened just before may not be
-    /// told, so look again.
-    bool narrow_to(const std::string& name);
+    /// Watches only the file `name` in the directory, or all files with "". True: the watch changed, and events just
+    /// before may be lost, so scan again.
+    bool watch_only(const std::string& name);
     int descriptor() const { return queue_.get(); }
-    /// Forgets what was told so far; whether there was anything.
+    /// Discards pending events; true if there were any.
     bool clear();
 
   private:

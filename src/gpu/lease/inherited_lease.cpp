@@ -1,6 +1,6 @@
-// Finds the lease that GLINT_LEASE names. Only what the directory says of it is believed.
+// Looks up the lease that GLINT_LEASE names. The variable is only a key: all data come from the state directory.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/hand_over.hpp"
+#include "gpu/lease/inherited_lease.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,8 +12,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-const SeenSlot* find_lease(const StateDir::Scan& scan, const std::string& name) {
-    const auto found = std::find_if(scan.slots.begin(), scan.slots.end(), [&](const SeenSlot& slot) {
+const ScannedSlot* find_lease(const StateDir::Scan& scan, const std::string& name) {
+    const auto found = std::find_if(scan.slots.begin(), scan.slots.end(), [&](const ScannedSlot& slot) {
         return slot.alive && slot.record.state == State::holding &&
                name_of_lease(slot.name, slot.record.occupancy) == name;
     });
@@ -21,16 +21,16 @@ const SeenSlot* find_lease(const StateDir::Scan& scan, const std::string& name) 
 }
 
 struct Offer {
-    SeenGpu gpu;
+    ObservedGpu gpu;
     std::uint64_t context_bytes;
 };
 
 /// The lease's GPUs that can be used here, the one with the most free memory first.
-std::vector<Offer> offers_of(const Record& lease, const Sight& sight, const LeaseRequest& request) {
+std::vector<Offer> offers_of(const Record& lease, const Observation& observation, const LeaseRequest& request) {
     std::vector<Offer> offers;
     for (const Share& share : lease.used_shares())
-        for (const SeenGpu& seen : sight.gpus)
-            if (seen.id == share.gpu && will_do(seen, request))
+        for (const ObservedGpu& seen : observation.gpus)
+            if (seen.id == share.gpu && is_eligible(seen, request))
                 offers.push_back({seen, share.reserved_bytes - std::min(share.reserved_bytes, lease.need_bytes)});
     std::stable_sort(offers.begin(), offers.end(),
                      [](const Offer& a, const Offer& b) { return a.gpu.gpu.free_bytes > b.gpu.gpu.free_bytes; });
@@ -41,19 +41,19 @@ std::vector<Offer> offers_of(const Record& lease, const Sight& sight, const Leas
 
 std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy) { return text(slot.text(), ':', occupancy); }
 
-std::unique_ptr<LeaseState> borrow(const Surroundings& around, const LeaseRequest& request) {
-    if (around.inherited.empty()) return nullptr;
+std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseRequest& request) {
+    if (deps.inherited.empty()) return nullptr;
     const auto refuse = [&](const char* why) {
         if (request.log)
-            request.log(text(inherited_variable, "=", around.inherited, ": ", why,
-                             "; this process asks for a lease of its own"));
+            request.log(
+                text(inherited_variable, "=", deps.inherited, ": ", why, "; this process asks for a lease of its own"));
         return nullptr;
     };
-    const StateDir::Scan scan = around.directory->scan();
-    const SeenSlot* lease = find_lease(scan, around.inherited);
+    const StateDir::Scan scan = deps.directory->scan();
+    const ScannedSlot* lease = find_lease(scan, deps.inherited);
     if (!lease) return refuse("that lease has ended");
-    const Sight sight = around.eyes->look();
-    const std::vector<Offer> offers = offers_of(lease->record, sight, request);
+    const Observation observation = deps.probe->observe();
+    const std::vector<Offer> offers = offers_of(lease->record, observation, request);
     if (offers.empty()) return refuse("none of that lease's GPUs can be used here (CUDA_VISIBLE_DEVICES was changed?)");
     if (int(offers.size()) < request.gpus)
         throw NoGpu(100,
@@ -61,23 +61,23 @@ std::unique_ptr<LeaseState> borrow(const Surroundings& around, const LeaseReques
                          offers.size(), ": ask for fewer, or for more with `glint lease --gpus`"));
     auto state = std::make_unique<LeaseState>();
     for (int k = 0; k < request.gpus; ++k) {
-        const SeenGpu& seen = offers[std::size_t(k)].gpu;
+        const ObservedGpu& seen = offers[std::size_t(k)].gpu;
         state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, offers[std::size_t(k)].context_bytes});
         state->ids.push_back(seen.id);
     }
-    state->driver = sight.driver;
+    state->driver = observation.driver;
     state->bytes = std::min(request.bytes, lease->record.need_bytes);
-    state->borrowed = around.inherited;
+    state->inherited_name = deps.inherited;
     return state;
 }
 
 std::vector<std::pair<std::string, std::string>> child_environment(const LeaseState& state) {
     std::string visible;
     std::uint64_t limit = state.bytes;
-    const Sight sight = state.eyes->look();
+    const Observation observation = state.probe->observe();
     for (const LeasedDevice& device : state.devices) {
         visible += (visible.empty() ? "" : ",") + device.uuid;
-        for (const SeenGpu& seen : sight.gpus)
+        for (const ObservedGpu& seen : observation.gpus)
             if (seen.gpu.uuid == device.uuid)
                 limit = smaller_limit(limit, environment::gpu_memory_limit_bytes(seen.gpu.total_bytes));
     }

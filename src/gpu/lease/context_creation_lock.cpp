@@ -1,6 +1,6 @@
-// A file lock for each GPU.
+// The context creation lock: one flock()ed file per GPU in the state directory.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/creation_turn.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ std::string file_name(const GpuId& gpu) {
     return name;
 }
 
-/// Everybody's file, whoever made it; nothing is ever read from it.
+/// Opens the lock file, which any user may have created. Its content is never read, so it need not be trusted.
 Descriptor open_lock(const StateDir& directory, const std::string& name) {
     constexpr int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     const auto open_as = [&](int how) { return ::openat(directory.descriptor(), name.c_str(), flags | how, 0666); };
@@ -32,18 +32,18 @@ Descriptor open_lock(const StateDir& directory, const std::string& name) {
     return owned;
 }
 
-/// The lock, and in which process: a forked child's copy must not end it.
-struct Turn {
+/// The held lock. A forked child inherits the open file description, and must not unlock it.
+struct CreationLock {
     Descriptor file;
     pid_t owner = ::getpid();
-    ~Turn() {
+    ~CreationLock() {
         if (::getpid() == owner) ::flock(file.get(), LOCK_UN);
     }
 };
 
 }  // namespace
 
-std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId& gpu, Clock& clock) {
+std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock) {
     if (directory.descriptor() < 0) return nullptr;
     Descriptor file = open_lock(directory, file_name(gpu));
     if (!file) return nullptr;
@@ -52,20 +52,22 @@ std::shared_ptr<void> take_creation_turn(const StateDir& directory, const GpuId&
     std::uint64_t changed_ns = began_ns;
     timespec last{};
     double pause_s = 0.001;
+    // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others for ever.
     while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EINTR && errno != EWOULDBLOCK) return nullptr;
         struct stat status {};
         ::fstat(file.get(), &status);
         if (status.st_mtim.tv_sec != last.tv_sec || status.st_mtim.tv_nsec != last.tv_nsec)
             last = status.st_mtim, changed_ns = clock.now_ns();
-        if (seconds_since(changed_ns) > turn_patience_s || seconds_since(began_ns) > turn_wait_s) return nullptr;
+        if (seconds_since(changed_ns) > creation_lock_stall_s || seconds_since(began_ns) > creation_lock_timeout_s)
+            return nullptr;
         clock.wait(-1, pause_s);
         pause_s = std::min(2 * pause_s, 0.01);
     }
-    ::futimens(file.get(), nullptr);  // whoever waits sees that the turn went on
-    auto turn = std::make_shared<Turn>();
-    turn->file = std::move(file);
-    return turn;
+    ::futimens(file.get(), nullptr);  // waiters measure by the mtime whether the lock still changes hands
+    auto lock = std::make_shared<CreationLock>();
+    lock->file = std::move(file);
+    return lock;
 }
 
 }  // namespace glint::gpu::lease

@@ -1,6 +1,6 @@
 // Programs under somebody's lease: what they borrow, and what is published for those that know nothing of it.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/hand_over.hpp"
+#include "gpu/lease/inherited_lease.hpp"
 
 #include <sys/wait.h>
 
@@ -16,7 +16,7 @@ using glint::test::expect_error;
 
 namespace {
 
-struct LeaseHandOver : LeaseTest {
+struct InheritedLease : LeaseTest {
     std::vector<std::string> log;
 
     std::string variable(const Lease& lease, const std::string& name) const {
@@ -25,14 +25,14 @@ struct LeaseHandOver : LeaseTest {
         return "none";
     }
     /// As a program under this lease would.
-    Lease borrow_from(const Lease& lease, LeaseRequest request) {
-        Surroundings inside = around;
+    Lease inherit_from(const Lease& lease, LeaseRequest request) {
+        Dependencies inside = deps;
         inside.inherited = variable(lease, "GLINT_LEASE");
         request.timeout_s = 0;
         request.log = [this](const std::string& words) { log.push_back(words); };
         return acquire_in(inside, request);
     }
-    std::size_t holders() const { return snapshot_in(around).gpus.at(0).holders.size(); }
+    std::size_t holders() const { return snapshot_in(deps).gpus.at(0).holders.size(); }
 };
 
 /// A process of this test's, for NVML to show.
@@ -51,42 +51,42 @@ class Sleeper {
 
 }  // namespace
 
-TEST_F(LeaseHandOver, a_program_under_a_lease_has_part_of_it_at_once) {
+TEST_F(InheritedLease, a_program_under_a_lease_has_part_of_it_at_once) {
     const Lease lease = acquire(60);
-    const Lease part = borrow_from(lease, {.bytes = 40 * gib});
+    const Lease part = inherit_from(lease, {.bytes = 40 * gib});
     EXPECT_EQ(part.bytes(), 40 * gib);
     EXPECT_TRUE(part.visible());
     EXPECT_EQ(part.devices().at(0).uuid, "GPU-test-0");
     EXPECT_EQ(part.devices().at(0).context_bytes, context_bytes);
     EXPECT_EQ(holders(), 1u) << "it is no second lease";
     part.publish_held(10 * gib);
-    EXPECT_EQ(snapshot_in(around).gpus[0].holders[0].held_bytes, 0u) << "whoever has the lease publishes";
+    EXPECT_EQ(snapshot_in(deps).gpus[0].holders[0].held_bytes, 0u) << "whoever has the lease publishes";
     EXPECT_FALSE(part.others_wait());
-    const Lease part_of_part = borrow_from(part, {.bytes = 70 * gib});
+    const Lease part_of_part = inherit_from(part, {.bytes = 70 * gib});
     EXPECT_EQ(part_of_part.bytes(), 60 * gib) << "no more than there is";
     EXPECT_TRUE(log.empty());
 }
 
-TEST_F(LeaseHandOver, a_lease_made_smaller_gives_less) {
+TEST_F(InheritedLease, a_lease_made_smaller_gives_less) {
     Lease lease = acquire(60);
     lease.shrink(20 * gib);
-    EXPECT_EQ(borrow_from(lease, {.bytes = 40 * gib}).bytes(), 20 * gib);
+    EXPECT_EQ(inherit_from(lease, {.bytes = 40 * gib}).bytes(), 20 * gib);
 }
 
-TEST_F(LeaseHandOver, of_several_gpus_it_has_those_with_the_most_room) {
-    eyes->sight = gpus(3);
-    const Lease lease = acquire_in(around, {.bytes = 20 * gib, .gpus = 2, .timeout_s = 0});
+TEST_F(InheritedLease, of_several_gpus_it_has_those_with_the_most_room) {
+    probe->observation = gpus(3);
+    const Lease lease = acquire_in(deps, {.bytes = 20 * gib, .gpus = 2, .timeout_s = 0});
     gpu(0).free_bytes = 10 * gib, gpu(1).free_bytes = 30 * gib;
-    EXPECT_EQ(borrow_from(lease, {.bytes = gib}).devices().at(0).ordinal, 1);
-    EXPECT_EQ(borrow_from(lease, {.bytes = gib, .gpus = 2}).devices().size(), 2u);
-    expect_error<NoGpu>([&] { borrow_from(lease, {.bytes = gib, .gpus = 3}); }, {"3 GPUs", "has 2", "--gpus"});
-    eyes->sight.gpus[1].usable = false;
-    EXPECT_EQ(borrow_from(lease, {.bytes = gib}).devices().at(0).ordinal, 0);
+    EXPECT_EQ(inherit_from(lease, {.bytes = gib}).devices().at(0).ordinal, 1);
+    EXPECT_EQ(inherit_from(lease, {.bytes = gib, .gpus = 2}).devices().size(), 2u);
+    expect_error<NoGpu>([&] { inherit_from(lease, {.bytes = gib, .gpus = 3}); }, {"3 GPUs", "has 2", "--gpus"});
+    probe->observation.gpus[1].usable = false;
+    EXPECT_EQ(inherit_from(lease, {.bytes = gib}).devices().at(0).ordinal, 0);
 }
 
-TEST_F(LeaseHandOver, a_lease_that_has_ended_is_not_taken_for_the_next_one_in_its_slot) {
+TEST_F(InheritedLease, a_lease_that_has_ended_is_not_taken_for_the_next_one_in_its_slot) {
     std::optional<Lease> lease = acquire(60);
-    Surroundings inside = around;
+    Dependencies inside = deps;
     inside.inherited = variable(*lease, "GLINT_LEASE");
     lease.reset();
     LeaseRequest request{.bytes = 30 * gib, .timeout_s = 0};
@@ -103,27 +103,27 @@ TEST_F(LeaseHandOver, a_lease_that_has_ended_is_not_taken_for_the_next_one_in_it
     }
 }
 
-TEST_F(LeaseHandOver, where_none_of_its_gpus_can_be_used_another_lease_is_needed) {
-    eyes->sight = gpus(2);
+TEST_F(InheritedLease, where_none_of_its_gpus_can_be_used_another_lease_is_needed) {
+    probe->observation = gpus(2);
     const Lease lease = acquire(60);
-    eyes->sight.gpus[std::size_t(lease.devices()[0].ordinal)].usable = false;
-    const Lease own = borrow_from(lease, {.bytes = 60 * gib});
+    probe->observation.gpus[std::size_t(lease.devices()[0].ordinal)].usable = false;
+    const Lease own = inherit_from(lease, {.bytes = 60 * gib});
     EXPECT_NE(own.devices()[0].ordinal, lease.devices()[0].ordinal);
     ASSERT_EQ(log.size(), 1u);
     EXPECT_NE(log[0].find("CUDA_VISIBLE_DEVICES"), std::string::npos) << log[0];
 }
 
-TEST_F(LeaseHandOver, a_program_to_be_started_may_have_what_this_process_cannot_use) {
-    eyes->sight.gpus[0].usable = false;
+TEST_F(InheritedLease, a_program_to_be_started_may_have_what_this_process_cannot_use) {
+    probe->observation.gpus[0].usable = false;
     EXPECT_THROW(acquire(60), NoGpu);
-    eyes->sight.gpus[0].usable_by_child = true;
+    probe->observation.gpus[0].usable_by_child = true;
     EXPECT_THROW(acquire(60), NoGpu);
-    const Lease lease = acquire_in(around, {.bytes = 60 * gib, .timeout_s = 0, .for_child = true});
+    const Lease lease = acquire_in(deps, {.bytes = 60 * gib, .timeout_s = 0, .for_child = true});
     EXPECT_EQ(variable(lease, "CUDA_VISIBLE_DEVICES"), "GPU-test-0");
 }
 
-TEST_F(LeaseHandOver, a_lease_that_nobody_sees_cannot_be_named) {
-    around.directory = std::make_shared<StateDir>(folder / "not/there");
+TEST_F(InheritedLease, a_lease_that_nobody_sees_cannot_be_named) {
+    deps.directory = std::make_shared<StateDir>(folder / "not/there");
     Lease lease = acquire(60);
     EXPECT_EQ(lease.keep_for_child(), -1);
     EXPECT_EQ(variable(lease, "GLINT_LEASE"), "none");
@@ -131,51 +131,51 @@ TEST_F(LeaseHandOver, a_lease_that_nobody_sees_cannot_be_named) {
     lease.publish_held_by_child(1);
 }
 
-TEST_F(LeaseHandOver, publishes_what_the_program_and_its_children_have) {
+TEST_F(InheritedLease, publishes_what_the_program_and_its_children_have) {
     Lease lease = acquire(40);
     const Sleeper program, child;
     ASSERT_GE(lease.keep_for_child(), 0);
-    SeenGpu& seen = eyes->sight.gpus[0];
+    ObservedGpu& seen = probe->observation.gpus[0];
     seen.processes = {{program.pid(), 5 * gib}, {child.pid(), 3 * gib}, {unsigned(::getppid()), 20 * gib}};
     gpu().processes = 3;
     gpu().free_bytes = 52 * gib;
     lease.publish_held_by_child(int(program.pid()));
-    LeaseGpu found = snapshot_in(around).gpus.at(0);
+    LeaseGpu found = snapshot_in(deps).gpus.at(0);
     EXPECT_EQ(found.holders.at(0).held_bytes, 5 * gib);
     EXPECT_EQ(found.holders[0].contexts, 1);
-    EXPECT_EQ(found.strangers, 2);
+    EXPECT_EQ(found.foreign_count, 2);
     lease.publish_held_by_child(::getpid());  // the parent of both
-    found = snapshot_in(around).gpus.at(0);
+    found = snapshot_in(deps).gpus.at(0);
     EXPECT_EQ(found.holders[0].held_bytes, 8 * gib);
     EXPECT_EQ(found.holders[0].contexts, 2);
-    EXPECT_EQ(found.strangers, 1);
+    EXPECT_EQ(found.foreign_count, 1);
     EXPECT_EQ(found.available_bytes, 52 * gib - (40 * gib + context_bytes - 8 * gib));
     seen.processes = {{unsigned(::getppid()), 20 * gib}};
     lease.publish_held_by_child(::getpid());
-    EXPECT_EQ(snapshot_in(around).gpus[0].holders[0].contexts, 0) << "it has given everything back";
+    EXPECT_EQ(snapshot_in(deps).gpus[0].holders[0].contexts, 0) << "it has given everything back";
 }
 
-TEST_F(LeaseHandOver, more_than_was_reserved_is_published_as_it_is) {
+TEST_F(InheritedLease, more_than_was_reserved_is_published_as_it_is) {
     Lease lease = acquire(4);
     lease.keep_for_child();
-    eyes->sight.gpus[0].processes = {{unsigned(::getpid()), 50 * gib}};
+    probe->observation.gpus[0].processes = {{unsigned(::getpid()), 50 * gib}};
     gpu().processes = 1, gpu().free_bytes = 30 * gib;
     lease.publish_held_by_child(::getpid());
-    const LeaseGpu found = snapshot_in(around).gpus.at(0);
+    const LeaseGpu found = snapshot_in(deps).gpus.at(0);
     EXPECT_EQ(found.holders.at(0).held_bytes, 50 * gib);
     EXPECT_EQ(found.available_bytes, 30 * gib);
 }
 
 // In a container: what comes after the start of the program and is no other lease's is taken for the program's.
-TEST_F(LeaseHandOver, where_processes_are_hidden_memory_that_nothing_else_explains_is_the_programs) {
-    gpu().free_bytes = 79 * gib;  // a stranger has some
+TEST_F(InheritedLease, where_processes_are_hidden_memory_that_nothing_else_explains_is_the_programs) {
+    gpu().free_bytes = 79 * gib;  // a foreign process has some
     Lease lease = acquire(10);
     Slot other = participant(State::holding, 20);
     lease.keep_for_child();
     const auto held = [&](std::uint64_t free) {
         gpu().free_bytes = free;
         lease.publish_held_by_child(::getpid());
-        return snapshot_in(around).gpus.at(0).holders.at(0).held_bytes;
+        return snapshot_in(deps).gpus.at(0).holders.at(0).held_bytes;
     };
     EXPECT_EQ(held(79 * gib), 0u);
     EXPECT_EQ(held(79 * gib - (1 << 20)), 0u) << "less than a context";
@@ -186,9 +186,9 @@ TEST_F(LeaseHandOver, where_processes_are_hidden_memory_that_nothing_else_explai
     EXPECT_EQ(held(20 * gib), 10 * gib + context_bytes) << "no more than was reserved";
     EXPECT_EQ(held(59 * gib), 0u);
     // Processes of another process namespace are as good as hidden.
-    eyes->sight.gpus[0].processes = {{4'194'305, 5 * gib}};
+    probe->observation.gpus[0].processes = {{4'194'305, 5 * gib}};
     EXPECT_EQ(held(54 * gib), 5 * gib);
     // Where NVML shows the process but not its memory, the growth is the best there is.
-    eyes->sight.gpus[0].processes = {{unsigned(::getpid()), 0}};
+    probe->observation.gpus[0].processes = {{unsigned(::getpid()), 0}};
     EXPECT_EQ(held(55 * gib), 4 * gib);
 }

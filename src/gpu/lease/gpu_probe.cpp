@@ -1,6 +1,6 @@
-// Asks NVML.
+// The NVML implementation of GpuProbe.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/sight.hpp"
+#include "gpu/lease/gpu_probe.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
 constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
-constexpr int most_mps_clients = 48;
+constexpr int max_mps_clients = 48;
 
 ComputeMode mode_of(const std::string& words) {
     if (words == "prohibited") return ComputeMode::prohibited;
@@ -28,7 +28,7 @@ std::uint32_t number_of(const std::string& words) {
     return sum;
 }
 
-/// CUDA shows a process one MIG instance; a program that is told of another can use that one.
+/// CUDA shows a process one MIG instance only. A child with another instance in CUDA_VISIBLE_DEVICES can use that one.
 bool usable_by_child(const Device& device) {
     if (device.why_not.empty() || device.occupied) return true;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -36,7 +36,7 @@ bool usable_by_child(const Device& device) {
            (!visible || std::string(visible).find(device.uuid) != std::string::npos);
 }
 
-void note_processes(const Nvml& table, cu::NvmlDevice handle, SeenGpu& seen) {
+void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen) {
     seen.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
     seen.gpu.processes = int(seen.processes.size());
     seen.gpu.mps = !seen.processes.empty() && mps_may_run() &&
@@ -44,7 +44,7 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, SeenGpu& seen) {
                                [](const DeviceProcess& process) { return is_mps_server(process.pid); });
 }
 
-void refresh(const Nvml& table, SeenGpu& seen) {
+void refresh(const Nvml& table, ObservedGpu& seen) {
     Gpu& gpu = seen.gpu;
     cu::NvmlDevice handle = nullptr;
     cu::NvmlMemory memory{};
@@ -59,24 +59,25 @@ void refresh(const Nvml& table, SeenGpu& seen) {
     const bool measured = table.nvmlDeviceGetUtilizationRates &&
                           table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
     gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
-    int mode = 0;  // an administrator may change it while we wait
+    int mode = 0;  // queried each time: an administrator may change it meanwhile
     if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
         gpu.mode = mode == nvml_prohibited          ? ComputeMode::prohibited
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
                                                     : ComputeMode::shared;
     note_processes(table, handle, seen);
-    gpu.most_contexts = gpu.mps ? most_mps_clients : Gpu().most_contexts;
+    gpu.most_contexts = gpu.mps ? max_mps_clients : Gpu().most_contexts;
 }
 
-Sight first_look() {
+/// Names, UUIDs and sizes, which do not change while the process lives.
+Observation first_observation() {
     const Inventory found = inventory();
-    Sight sight;
-    sight.why_none = found.why_none;
-    sight.driver = number_of(found.driver_version);
+    Observation observation;
+    observation.why_none = found.why_none;
+    observation.driver = number_of(found.driver_version);
     for (const Device& device : found.devices) {
         const auto id = gpu_id(device.uuid);
-        if (!id || device.instances > 0 || sight.gpus.size() == most_gpus) continue;
-        SeenGpu seen;
+        if (!id || device.instances > 0 || observation.gpus.size() == most_gpus) continue;
+        ObservedGpu seen;
         seen.id = *id;
         seen.name = device.name;
         seen.ordinal = device.ordinal;
@@ -86,17 +87,17 @@ Sight first_look() {
         seen.gpu.total_bytes = device.total_bytes;
         seen.gpu.mode = mode_of(device.compute_mode);
         seen.gpu.context_bytes = usual_context_bytes;
-        sight.gpus.push_back(std::move(seen));
+        observation.gpus.push_back(std::move(seen));
     }
-    return sight;
+    return observation;
 }
 
 }  // namespace
 
-Sight NvmlEyes::look() {
-    if (!looked_) last_ = first_look();
-    looked_ = true;
-    for (SeenGpu& seen : last_.gpus) refresh(nvml(), seen);
+Observation NvmlProbe::observe() {
+    if (!initialized_) last_ = first_observation();
+    initialized_ = true;
+    for (ObservedGpu& seen : last_.gpus) refresh(nvml(), seen);
     return last_;
 }
 

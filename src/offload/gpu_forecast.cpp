@@ -1,6 +1,6 @@
-// Expectations from a snapshot of the leases.
+// Predicts wait and contention from a snapshot of the leases.
 // SPDX-License-Identifier: MIT
-#include "offload/outlook.hpp"
+#include "offload/gpu_forecast.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,12 +8,12 @@
 namespace glint::offload {
 namespace {
 
-constexpr double least_hold_s = 0.1;     // a holder that has just come will not go at once
-constexpr double unknown_wait_s = 60;    // strangers: they say nothing of themselves
-constexpr double most_utilization = 95;  // percent
-constexpr std::chrono::seconds look_again(1);
+constexpr double min_hold_s = 0.1;      // lower bound of the remaining time of a holder that has just started
+constexpr double foreign_wait_s = 60;   // for memory of foreign processes, of which nothing is known
+constexpr double max_utilization = 95;  // percent
+constexpr std::chrono::seconds cache_lifetime(1);
 
-/// Until there is room for `bytes`, if the holders go in the order in which they are expected to.
+/// Seconds until `bytes` are available, if the holders leave in the expected order.
 double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     if (of.available_bytes >= bytes) return 0;
     std::vector<const gpu::LeaseHolder*> holders;
@@ -22,20 +22,20 @@ double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     std::uint64_t room = of.available_bytes;
     for (const gpu::LeaseHolder* holder : holders) {
         room += holder->reserved_bytes;
-        if (room >= bytes) return std::max(holder->since_s, least_hold_s);
+        if (room >= bytes) return std::max(holder->since_s, min_hold_s);
     }
-    return unknown_wait_s;
+    return foreign_wait_s;
 }
 
 double contention_on(const gpu::LeaseGpu& of) {
     if (of.processes == 0 || of.utilization_percent <= 0) return 1;
-    return 1 / (1 - std::min<double>(of.utilization_percent, most_utilization) / 100);
+    return 1 / (1 - std::min<double>(of.utilization_percent, max_utilization) / 100);
 }
 
 }  // namespace
 
-Outlook outlook(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes) {
-    Outlook best;
+GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes) {
+    GpuForecast best;
     best.driver = inventory.driver_version;
     best.why_no_gpu = inventory.why_none;
     best.wait_s = std::numeric_limits<double>::infinity();
@@ -54,25 +54,25 @@ Outlook outlook(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& lease
     else if (best.why_no_gpu.empty())
         best.why_no_gpu = "no GPU can be used";
     if (best.uuid.empty()) best.wait_s = 0;
-    // Who waits already comes first, each for as long as the first.
+    // Requests in the queue are served before; each is assumed to take as long as the first wait.
     int before = 0;
     for (const gpu::LeaseWaiter& waiter : leases.waiters)
         before += waiter.awake &&
                   std::find(waiter.candidates.begin(), waiter.candidates.end(), best.uuid) != waiter.candidates.end();
-    if (before > 0) best.wait_s = std::max(best.wait_s, least_hold_s) * (1 + before);
+    if (before > 0) best.wait_s = std::max(best.wait_s, min_hold_s) * (1 + before);
     return best;
 }
 
-Outlook look(std::uint64_t bytes) {
+GpuForecast forecast_now(std::uint64_t bytes) {
     const gpu::Inventory inventory = gpu::inventory();
-    if (!inventory.why_none.empty()) return outlook(inventory, {}, bytes);
-    return outlook(inventory, gpu::snapshot_leases(), bytes);
+    if (!inventory.why_none.empty()) return forecast(inventory, {}, bytes);
+    return forecast(inventory, gpu::snapshot_leases(), bytes);
 }
 
-const Outlook& Lookout::now(std::uint64_t bytes) {
-    if (!looked_ || std::chrono::steady_clock::now() - *looked_ > look_again) {
-        last_ = look(bytes);
-        looked_ = std::chrono::steady_clock::now();
+const GpuForecast& ForecastCache::get(std::uint64_t bytes) {
+    if (!updated_ || std::chrono::steady_clock::now() - *updated_ > cache_lifetime) {
+        last_ = forecast_now(bytes);
+        updated_ = std::chrono::steady_clock::now();
     }
     return last_;
 }

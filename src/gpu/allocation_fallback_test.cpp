@@ -1,4 +1,4 @@
-// Memory under a limit: what is kept, what goes back early, and the ladder before an allocation fails.
+// Memory under a limit: what is kept, what goes back early, and the fallbacks before an allocation fails.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
@@ -11,11 +11,11 @@ using glint::test::expect_error;
 
 namespace {
 
-struct GpuLadder : GpuTest {};
+struct GpuAllocationFallback : GpuTest {};
 
 }  // namespace
 
-TEST_F(GpuLadder, a_buffer_beyond_the_limit_is_refused_with_the_figures) {
+TEST_F(GpuAllocationFallback, a_buffer_beyond_the_limit_is_refused_with_the_figures) {
     const Context context(0, {.limit_bytes = 64 * mib});
     const Stream stream(context);
     const Buffer<char> first(stream, 40 * mib);
@@ -33,7 +33,7 @@ TEST_F(GpuLadder, a_buffer_beyond_the_limit_is_refused_with_the_figures) {
     EXPECT_THROW(Buffer<double>(stream, SIZE_MAX / 2), OutOfMemory);
 }
 
-TEST_F(GpuLadder, the_caller_is_asked_before_an_allocation_fails) {
+TEST_F(GpuAllocationFallback, the_caller_is_asked_before_an_allocation_fails) {
     std::vector<std::string> log;
     const Context context(0, {.limit_bytes = 64 * mib, .log = [&](const std::string& line) { log.push_back(line); }});
     const Stream stream(context);
@@ -47,12 +47,12 @@ TEST_F(GpuLadder, the_caller_is_asked_before_an_allocation_fails) {
     EXPECT_FALSE(bool(cache));
     EXPECT_EQ(context.statistics().live_bytes, 50 * mib);
     EXPECT_EQ(context.statistics().retries, 4u);
-    EXPECT_EQ(log.size(), 9u) << "each rung before and after, and what the caller freed";
+    EXPECT_EQ(log.size(), 9u) << "each fallback step before and after, and what the caller freed";
     EXPECT_NE(log[7].find("the caller freed 40.0 MiB"), std::string::npos) << log[7];
     EXPECT_NE(log[8].find("asking the caller gave 64.0 MiB back to the device"), std::string::npos) << log[8];
 }
 
-TEST_F(GpuLadder, freed_memory_is_kept_for_reuse_until_a_trim) {
+TEST_F(GpuAllocationFallback, freed_memory_is_kept_for_reuse_until_a_trim) {
     const Context context(0, {.limit_bytes = 256 * mib, .early_reclaim = false});
     const Stream stream(context);
     { const Buffer<char> passing(stream, 64 * mib); }
@@ -65,7 +65,7 @@ TEST_F(GpuLadder, freed_memory_is_kept_for_reuse_until_a_trim) {
     EXPECT_EQ(context.statistics().trims, 1u);
 }
 
-TEST_F(GpuLadder, under_pressure_unused_memory_goes_back_early) {
+TEST_F(GpuAllocationFallback, under_pressure_unused_memory_goes_back_early) {
     for (const bool early : {true, false}) {
         const Context context(0, {.limit_bytes = 512 * mib, .early_reclaim = early});
         const Stream stream(context);
@@ -79,7 +79,7 @@ TEST_F(GpuLadder, under_pressure_unused_memory_goes_back_early) {
     }
 }
 
-TEST_F(GpuLadder, the_environment_switches_early_reclaim_off) {
+TEST_F(GpuAllocationFallback, the_environment_switches_early_reclaim_off) {
     setenv("GLINT_GPU_EARLY_RECLAIM", "0", 1);
     const Context context(0, {.limit_bytes = 512 * mib});
     unsetenv("GLINT_GPU_EARLY_RECLAIM");
@@ -90,7 +90,7 @@ TEST_F(GpuLadder, the_environment_switches_early_reclaim_off) {
     EXPECT_EQ(context.statistics().early_reclaims, 0u);
 }
 
-TEST_F(GpuLadder, a_failed_request_leaves_the_device_to_others) {
+TEST_F(GpuAllocationFallback, a_failed_request_leaves_the_device_to_others) {
     if (!set_stranger()) GTEST_SKIP() << "a real GPU is not filled on purpose";
     const Context context(0);
     const Stream stream(context);
@@ -103,7 +103,7 @@ TEST_F(GpuLadder, a_failed_request_leaves_the_device_to_others) {
     set_stranger()(0, 0, 0);
 }
 
-TEST_F(GpuLadder, waits_for_streams_that_went_with_work_in_them) {
+TEST_F(GpuAllocationFallback, waits_for_streams_that_went_with_work_in_them) {
     const Context context(0, {.limit_bytes = 64 * mib});
     const Stream stream(context);
     {
@@ -114,7 +114,7 @@ TEST_F(GpuLadder, waits_for_streams_that_went_with_work_in_them) {
     EXPECT_NO_THROW(Buffer<char>(stream, 60 * mib));
 }
 
-TEST_F(GpuLadder, a_callback_that_finds_no_room_is_not_asked_again) {
+TEST_F(GpuAllocationFallback, a_callback_that_finds_no_room_is_not_asked_again) {
     const Context context(0, {.limit_bytes = 64 * mib});
     const Stream stream(context);
     int asked = 0;
@@ -129,7 +129,7 @@ TEST_F(GpuLadder, a_callback_that_finds_no_room_is_not_asked_again) {
     EXPECT_EQ(asked, 1);
 }
 
-TEST_F(GpuLadder, downloads_take_the_pressure_off) {
+TEST_F(GpuAllocationFallback, downloads_take_the_pressure_off) {
     const Context context(0, {.limit_bytes = 256 * mib});
     const Stream stream(context);
     std::vector<char> back(16 * mib);

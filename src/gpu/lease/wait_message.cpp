@@ -1,6 +1,6 @@
-// Why somebody waits, in words.
+// Formats the message that says why a request waits.
 // SPDX-License-Identifier: MIT
-#include "gpu/lease/words.hpp"
+#include "gpu/lease/wait_message.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,56 +14,56 @@ namespace {
 const char* words_of(Obstacle obstacle) {
     switch (obstacle) {
         case Obstacle::contexts: return "it has as many contexts as it can hold";
-        case Obstacle::exclusive: return "its compute mode lets one process in at a time, and one is there";
-        case Obstacle::strangers: return "programs that do not use glint leave too little room or keep it busy";
+        case Obstacle::exclusive: return "its compute mode allows one process at a time, and one is using it";
+        case Obstacle::foreign_processes: return "processes without a lease use too much of its memory or keep it busy";
         case Obstacle::user_limit: return "this user's leases have as many GPUs as GLINT_LEASES_PER_USER allows";
         case Obstacle::others_first: return "others came first";
         default: return "";
     }
 }
 
-const SeenSlot* find(const StateDir::Scan& scan, const SlotName& name) {
+const ScannedSlot* find(const StateDir::Scan& scan, const SlotName& name) {
     const auto slot =
-        std::find_if(scan.slots.begin(), scan.slots.end(), [&](const SeenSlot& s) { return s.name == name; });
+        std::find_if(scan.slots.begin(), scan.slots.end(), [&](const ScannedSlot& s) { return s.name == name; });
     return slot == scan.slots.end() ? nullptr : &*slot;
 }
 
 std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, std::uint64_t now_ns) {
-    constexpr int most_named = 4;
+    constexpr int max_named = 4;
     std::string words;
     int count = 0;
     for (std::size_t k = 0; k < queue.snapshot.reservations.size(); ++k) {
         const Reservation& r = queue.snapshot.reservations[k];
-        const SeenSlot* slot = r.gpu == gpu ? find(scan, queue.reservation_names[k]) : nullptr;
-        if (!slot || ++count > most_named) continue;
+        const ScannedSlot* slot = r.gpu == gpu ? find(scan, queue.reservation_names[k]) : nullptr;
+        if (!slot || ++count > max_named) continue;
         const double for_s = now_ns > slot->record.since_ns ? double(now_ns - slot->record.since_ns) / 1e9 : 0;
         const bool stopped = is_stopped(slot->record.pid, r.uid);
-        words += text(
-            words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
-            bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
-            stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " lets it go on") : "", ")");
+        words +=
+            text(words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
+                 bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
+                 stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " resumes it") : "", ")");
     }
-    if (count > most_named) words += text(" and ", count - most_named, " more");
+    if (count > max_named) words += text(" and ", count - max_named, " more");
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
 }
 
 }  // namespace
 
-std::string why_waiting(const Queue& queue, const Sight& sight, const StateDir::Scan& scan, const Ticket& ticket,
-                        const Decision& decision, std::uint64_t now_ns) {
+std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
+                         const Ticket& ticket, const Decision& decision, std::uint64_t now_ns) {
     if (decision.gpu < 0) return text(bytes_text(ticket.need_bytes), " are needed, and no GPU can be used");
     const std::size_t g = std::size_t(decision.gpu);
     const Gpu& gpu = queue.snapshot.gpus[g];
     const std::string obstacle = words_of(decision.obstacle);
     return text(bytes_text(decision.required_bytes), " with the context are needed",
                 ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
-                sight.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ", bytes_text(gpu.total_bytes),
-                " that are neither taken nor promised", obstacle.empty() ? "" : "; " + obstacle, "; ",
-                holders_of(decision.gpu, queue, scan, now_ns),
+                observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ",
+                bytes_text(gpu.total_bytes), " that are neither in use nor reserved",
+                obstacle.empty() ? "" : "; " + obstacle, "; ", holders_of(decision.gpu, queue, scan, now_ns),
                 gpu.processes
                     ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
                     : "",
-                decision.place > 0 ? text("; ", decision.place, " requests are before this one") : "");
+                decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
 }
 
 }  // namespace glint::gpu::lease

@@ -1,0 +1,49 @@
+// Observes the GPUs of the machine through NVML, in the form that the policy uses.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glint/gpu/device.hpp"
+#include "gpu/lease/policy.hpp"
+#include "gpu/lease/record.hpp"
+
+namespace glint::gpu::lease {
+
+struct ObservedGpu {
+    Gpu gpu;  ///< with default values of context_bytes and most_contexts
+    GpuId id{};
+    std::string name;
+    int ordinal = -1;              ///< CUDA's, in this process
+    bool usable = false;           ///< by this process
+    bool usable_by_child = false;  ///< by a program that it starts
+    bool free_known = false;       ///< false: NVML does not report it, and gpu.free_bytes is the total
+    std::vector<DeviceProcess> processes;
+};
+
+struct Observation {
+    std::vector<ObservedGpu> gpus;
+    std::uint32_t driver = 0;  ///< hash of the driver version: measured values hold for one driver only
+    std::string why_none;      ///< why this process can use none of them
+};
+
+/// The interface to the state of the GPUs, replaced in tests. Creates no context. Not thread-safe.
+class GpuProbe {
+  public:
+    virtual ~GpuProbe() = default;
+    virtual Observation observe() = 0;
+};
+
+/// Calls inventory() once, then NVML alone: about 20 us per GPU.
+class NvmlProbe final : public GpuProbe {
+  public:
+    Observation observe() override;
+
+  private:
+    bool initialized_ = false;
+    Observation last_;
+};
+
+}  // namespace glint::gpu::lease

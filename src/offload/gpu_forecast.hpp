@@ -1,0 +1,41 @@
+// A forecast for a GPU that is not open yet: which one would be leased, the expected wait, and the contention on it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/lease.hpp"
+
+namespace glint::offload {
+
+struct GpuForecast {
+    std::string why_no_gpu;    ///< why no GPU can be used; empty: one can
+    std::string uuid, driver;  ///< of the GPU that would be leased
+    double wait_s = 0;         ///< expected time until the lease
+    double contention = 1;     ///< factor by which work takes longer beside other processes
+};
+
+/// The forecast for a lease of `bytes`, not counting the context. The expected remaining time of a lease is its age
+/// (J. R. Gott, Nature 363, 315 (1993)), since nothing else is known about it.
+GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
+/// The forecast for this machine now. Takes up to 20 ms the first time, 1 ms later.
+GpuForecast forecast_now(std::uint64_t bytes);
+
+/// Caches forecast_now() for one second.
+class ForecastCache {
+  public:
+    const GpuForecast& get(std::uint64_t bytes);
+    const GpuForecast& last() const { return last_; }
+    bool has_forecast() const { return updated_.has_value(); }
+    void invalidate() { updated_.reset(); }  ///< the next get() queries again
+
+  private:
+    GpuForecast last_;
+    std::optional<std::chrono::steady_clock::time_point> updated_;
+};
+
+}  // namespace glint::offload
