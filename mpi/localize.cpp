@@ -1,4 +1,9 @@
-// How ranks come together, work, and part.
+// Localizing by several ranks: how they come together, work, and end.
+//
+// main.cpp begins MPI (world.cpp; cores.cpp shares out a node's cores). Rank 0 goes the way of cli/commands/localize.cpp; for each task it
+// calls the others, which open the movie too and compare fingerprints. Rank 0 has the Run (run/run.hpp), which owns the output; each rank
+// localizes in a thread of its own and writes a file of records. Between them is coordinator.cpp, the loop of the thread that has MPI;
+// frame_scheduler.cpp decides which rank gets which frames. At the end rank 0's Run reads all records in the order of frames.
 // SPDX-License-Identifier: MIT
 #include "mpi/localize.hpp"
 

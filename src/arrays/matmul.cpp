@@ -1,4 +1,10 @@
 // Matrix products on the CPU or the GPU, as the session decides.
+//
+// How an operation runs: it checks shapes, counts its work (work.cpp), and gives the session two functions. On the CPU cpu_matmul.cpp
+// calls OpenBLAS, which cpu_blas.cpp opens at first use (transforms: cpu_fft.cpp and FFTW). On a GPU gpu_matmul.cpp cuts operands into
+// tiles that fit into the limit (transfer.hpp copies parts of arrays, host_copy.cpp those with gaps) and calls cuBLAS, which libraries.cpp
+// finds at run time; gpu_state.cpp keeps handles, plans and kernels. Expressions become steps on registers (expression.cpp), which
+// evaluate.hpp defines once for the CPU's blocks (cpu_steps.isa.cpp) and the GPU's threads (cuda/elementwise.cu).
 // SPDX-License-Identifier: MIT
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"

@@ -1,4 +1,12 @@
 // Creating contexts, their members, and the record of GPUs lost by sticky errors.
+//
+// How the runtime fits together: driver.cpp opens libcuda.so.1 and fills a table of functions from driver_list.inc, nvml.cpp does the
+// same for NVML, and devices.cpp joins what both know of each GPU. A Context retains the GPU's primary context and makes a pool with a
+// limit. A Buffer (buffer.cpp) takes memory from it (pool.cpp, which falls back step by step before an allocation fails; free.cpp gives
+// it back) and remembers the streams that used it: a use on another stream makes that one wait, on the device. copy.cpp chooses how bytes
+// move: directly from pinned memory (pinned.cpp), through staging slots that several threads fill (staging.cpp, workers.cpp), or from GPU
+// to GPU (peer.cpp). reclaim.cpp gives unused memory back under pressure. When the last Context goes, close.cpp frees what is still
+// allocated and releases the GPU; handles that outlive it report an error when they are used.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/context.hpp"
 

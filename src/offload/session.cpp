@@ -1,4 +1,10 @@
 // Sessions: open the GPU when that pays off, time what runs, and record failures.
+//
+// How a decision is made: run() asks decide.cpp, which knows no clock and no GPU. It compares what Machine::estimate (machine.cpp)
+// expects of both sides: rates of this machine, times a correction by size (curve.cpp) that Machine::learn updates after each run and
+// keeps in the user's cache. gpu_forecast.cpp is what is to be expected of a GPU that is not open: a wait, contention. measure.cpp
+// measures the link when a GPU is first opened. After a failure the session cleans up, records it, and gives the work to the CPU. What is
+// known from one piece of work to the next is in the Advisor (advisor.cpp), which Fitters and movies ask too.
 // SPDX-License-Identifier: MIT
 #include "glint/offload/session.hpp"
 

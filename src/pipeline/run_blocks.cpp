@@ -1,4 +1,4 @@
-// Localizing blocks at once, on the GPU as long as one can be had, or on the CPU.
+// Localizes blocks of frames in parallel: on GPUs while there are some, else on the CPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/run_blocks.hpp"
 

@@ -1,4 +1,11 @@
 // The public class Lease, and acquire().
+//
+// How a lease comes about (docs/gpu-sharing.md has the protocol): acquire() goes through broker.cpp, which takes a slot (slot.cpp) in
+// the directory that all users share (state_dir.cpp; record.cpp is the content of a slot), publishes a ticket, and observes. gpu_probe.cpp
+// is what NVML shows, queue.cpp joins it with the slots, and policy.cpp, which knows no clock and no files, decides. A process that has
+// to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.
+// inherited_lease.cpp passes a lease on to a child process, and child_use.cpp finds out what that one takes (`glint lease`). No daemon
+// and no root; docs/decisions.md says why it holds when processes are killed or stopped.
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/lease.hpp"
 
