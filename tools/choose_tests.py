@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALWAYS = {"CommandLine"}
 # Many processes or many runs: `./dev test` has them.
 SLOW = {"BenchOfRuntime", "BenchOnGpu", "FaultyGpu", "HostileLeaseDir", "IoFaults", "LeaseProcesses", "NoiseCheck", "SeveralGpus",
-        "SharedServer", "Surroundings"}
+        "SharedServer", "ProcessEnvironment"}
 SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+)\s*,", re.M)
 
 

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 const std::string given = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 1";
 
-class Surroundings : public ::testing::Test {
+class ProcessEnvironment : public ::testing::Test {
   protected:
     static void SetUpTestSuite() {
         shared_ = std::make_unique<TemporaryFolder>();
@@ -40,12 +40,12 @@ class Surroundings : public ::testing::Test {
     TemporaryFolder folder_;
 };
 
-std::unique_ptr<TemporaryFolder> Surroundings::shared_;
-std::string Surroundings::whole_;
+std::unique_ptr<TemporaryFolder> ProcessEnvironment::shared_;
+std::string ProcessEnvironment::whole_;
 
 }  // namespace
 
-TEST_F(Surroundings, nobody_has_to_listen_on_stderr) {
+TEST_F(ProcessEnvironment, nobody_has_to_listen_on_stderr) {
     const std::string end_of_reader = "mkfifo p; true <p & exec 3>p; wait; ";  // a pipe that nobody reads any more
     for (const std::string how : {"2>/dev/full", "2>&-", "2>&3"}) {
         const Ended end = run(folder_, end_of_reader + localize() + " " + how + "; code=$?; rm -f p; exit $code");
@@ -58,7 +58,7 @@ TEST_F(Surroundings, nobody_has_to_listen_on_stderr) {
 }
 
 // Nobody's file may get the number of a stream that was closed, and with it the messages.
-TEST_F(Surroundings, streams_that_were_closed_spoil_no_file) {
+TEST_F(ProcessEnvironment, streams_that_were_closed_spoil_no_file) {
     const Ended end = run(folder_, localize() + " <&- >&- 2>&-");
     EXPECT_EQ(end.exit_code, 4) << "the summary went nowhere";
     EXPECT_TRUE(bytes("o.csv") == whole_);
@@ -66,7 +66,7 @@ TEST_F(Surroundings, streams_that_were_closed_spoil_no_file) {
     EXPECT_EQ(bytes("r.png").substr(1, 3), "PNG");
 }
 
-TEST_F(Surroundings, results_that_do_not_arrive_on_stdout_are_exit_code_4) {
+TEST_F(ProcessEnvironment, results_that_do_not_arrive_on_stdout_are_exit_code_4) {
     const std::vector<std::string> commands{
         "glint --help",
         "glint --version",
@@ -100,7 +100,7 @@ TEST_F(Surroundings, results_that_do_not_arrive_on_stdout_are_exit_code_4) {
 }
 
 // The work goes on to its end when nobody reads what is said of it.
-TEST_F(Surroundings, a_pipe_that_is_closed_ends_no_batch) {
+TEST_F(ProcessEnvironment, a_pipe_that_is_closed_ends_no_batch) {
     fs::copy_file(movie(), folder_ / "a.tif");
     fs::copy_file(movie(), folder_ / "b.tif");
     const Ended end = run(folder_, "mkfifo p; true <p & exec 3>p; wait; glint localize a.tif b.tif -o results" + given +
@@ -110,7 +110,7 @@ TEST_F(Surroundings, a_pipe_that_is_closed_ends_no_batch) {
     EXPECT_TRUE(fs::exists(folder_ / "results/a.hdf5") && fs::exists(folder_ / "results/b.hdf5"));
 }
 
-TEST_F(Surroundings, folders_that_are_not_there) {
+TEST_F(ProcessEnvironment, folders_that_are_not_there) {
     const std::string everywhere =
         "export TMPDIR=$PWD/none HOME=$PWD/none XDG_CACHE_HOME=/proc/none LANG=xx_YY.none LC_ALL=xx_YY.none; ";
     EXPECT_EQ(run(folder_, everywhere + "glint --version").exit_code, 0);
@@ -130,7 +130,7 @@ TEST_F(Surroundings, folders_that_are_not_there) {
 }
 
 // A terminal that is closed sends SIGHUP, more than once.
-TEST_F(Surroundings, a_closed_terminal_keeps_what_is_finished) {
+TEST_F(ProcessEnvironment, a_closed_terminal_keeps_what_is_finished) {
     const Hold hold(2);
     Program program(folder_, hold.variables() + "exec " + localize());
     ASSERT_TRUE(hold.reached(program)) << program.ended().err;
@@ -145,7 +145,7 @@ TEST_F(Surroundings, a_closed_terminal_keeps_what_is_finished) {
     EXPECT_TRUE(bytes("o.csv") == whole_);
 }
 
-TEST_F(Surroundings, what_nohup_has_ignored_stays_ignored) {
+TEST_F(ProcessEnvironment, what_nohup_has_ignored_stays_ignored) {
     for (const auto& [name, number] : {std::pair{"HUP", SIGHUP}, std::pair{"INT", SIGINT}}) {
         const Hold hold(2);
         Program program(folder_, "trap '' " + std::string(name) + "; " + hold.variables() + "exec " + localize());
@@ -158,7 +158,7 @@ TEST_F(Surroundings, what_nohup_has_ignored_stays_ignored) {
 }
 
 // Root has no `ulimit -u`, so a library in front of libpthread keeps the limit: so many threads beside the first.
-TEST_F(Surroundings, works_on_with_as_many_threads_as_can_be_started) {
+TEST_F(ProcessEnvironment, works_on_with_as_many_threads_as_can_be_started) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers start threads in a way of their own";
 #endif
