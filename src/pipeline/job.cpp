@@ -64,10 +64,10 @@ std::string history_of(const MovieInfo& movie, const LocalizeOptions& options, F
         "Box Size: {}\n"
         "Threshold (standard deviations): {}\n"
         "Rounds with neighbours: {}\n"
-        "First frame: {}\n"
-        "Last frame: {}\n",
+        "First frame: {}\n",
         version(), quoted(movie.name), name_of(options.psf.model), options.roi_size, options.threshold,
-        options.neighbor_rounds, frames.begin, frames.end - 1);
+        options.neighbor_rounds, frames.begin);
+    if (frames.end != unknown_end) text += fmt::format("Last frame: {}\n", frames.end - 1);
     if (!describe(options.psf.model).calibrated) text += fmt::format("Sigma (nm): {}\n", options.psf.sigma_um * 1000);
     for (std::size_t k = 0; k < options.psf.numbers.size(); ++k)
         text += fmt::format("{}: {}\n", describe(options.psf.model).numbers[k].name, options.psf.numbers[k]);
@@ -120,7 +120,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
         throw OptionError("start values cannot be given: the pipeline finds the spots itself");
     Detector(job.camera, detect_options(job));
     job.like = template_row(job, movie);
-    if (movie.frames != unknown_frames) set_end(job, movie, job.frames.end);
+    job.like.frames = movie.frames;
+    job.like.history = {history_of(movie, job.options, job.frames)};
     return job;
 }
 

@@ -196,6 +196,7 @@ void Run::write(LocalizeResult& result) {
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
+    if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // those that are known
     write_rows(
         result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_);
 }

@@ -101,7 +101,7 @@ class Guide {
 
   private:
     /// Where the driver is installed: a container and WSL2 use that of the host.
-    System surroundings() const {
+    System system() const {
         return machine_.container ? System::container : machine_.wsl ? System::wsl : distribution_;
     }
 
@@ -109,15 +109,15 @@ class Guide {
         const std::string place = machine_.nvidia_on_bus || machine_.wsl || machine_.why_no_driver.empty()
                                       ? ""
                                       : " (no device of NVIDIA's is seen on the PCI bus: only if there is a GPU)";
-        if (!machine_.driver_fits) return add(Part::driver, "driver", machine_.why_no_driver + place, surroundings());
+        if (!machine_.driver_fits) return add(Part::driver, "driver", machine_.why_no_driver + place, system());
         if (!machine_.device_files && !machine_.wsl && !machine_.why_no_driver.empty())
             add(Part::device_files, "device files", "/dev/nvidiactl and /dev/nvidia-uvm are not both there" + place,
-                surroundings());
+                system());
         else if (!machine_.why_no_driver.empty())
             missing_.push_back({"gpu", machine_.why_no_driver, {"# nothing to install: `glint doctor` says more"}});
         if (!machine_.why_no_nvml.empty())
             add(Part::nvml, "nvml", "what is free on a GPU, and who is there, is not known: " + machine_.why_no_nvml,
-                surroundings());
+                system());
     }
 
     void look_at_build() {
