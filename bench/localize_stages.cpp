@@ -112,11 +112,7 @@ std::vector<StageRate> cpu_stages(const std::filesystem::path& movie_path, const
     journal.open_locked();
     journal.start({});
     add("journal", sample.frames, seconds_of([&] {
-            for (const BlockResult& result : sample.results) {
-                const std::uint64_t offset = journal.end();
-                journal.append(result);
-                finished.add_last(journal, offset, result);
-            }
+            for (const BlockResult& result : sample.results) finished.append_to(journal, result);
         }),
         "one thread");
     std::size_t rows = 0;

@@ -24,9 +24,10 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
     const std::uint64_t size = file->file_size();
     std::uint64_t at = file->records_begin();
     BlockResult block;
-    while (const std::uint64_t bytes = file->read(at, size, block)) {
+    std::uint64_t checksum = 0;
+    while (const std::uint64_t bytes = file->read(at, size, block, &checksum)) {
         if (is_free(block)) {
-            records_[block.first_frame] = {file.get(), at, at + bytes, block.end_frame()};
+            records_[block.first_frame] = {file.get(), at, at + bytes, block.end_frame(), checksum};
             taken(std::move(block));
         }
         at += bytes;
@@ -36,8 +37,9 @@ std::uint64_t FinishedFrames::add(const std::filesystem::path& path, const Recor
     return whole ? at : 0;
 }
 
-void FinishedFrames::add_last(const RecordFile& file, std::uint64_t offset, const BlockResult& block) {
-    records_[block.first_frame] = {&file, offset, file.end(), block.end_frame()};
+void FinishedFrames::append_to(RecordFile& file, const BlockResult& block) {
+    const std::uint64_t offset = file.end(), checksum = file.append(block);
+    records_[block.first_frame] = {&file, offset, file.end(), block.end_frame(), checksum};
 }
 
 bool FinishedFrames::is_free(const BlockResult& block) const {
@@ -60,8 +62,10 @@ std::vector<FrameRange> FinishedFrames::gaps() const {
 
 void FinishedFrames::for_each(const RecordFile::Visit& visit) const {
     BlockResult block;
+    std::uint64_t checksum = 0;
     for (const auto& [first, place] : records_) {
-        if (place.file->read(place.offset, place.end, block) == 0)
+        // Where locks do not reach, another run may have put a whole record of its own into the same place.
+        if (place.file->read(place.offset, place.end, block, &checksum) == 0 || checksum != place.checksum)
             throw InputError(
                 fmt::format("{}: the record of frame {} was changed while it was in use: another run may "
                             "have started over; --resume does those frames again",

@@ -22,8 +22,8 @@ class FinishedFrames {
     /// Takes the records of a file; `taken` hears of each one that counts. Returns where the last whole record ends, 0 when
     /// there is none. Throws InputError, and OptionError for a file that was begun with another fingerprint.
     std::uint64_t add(const std::filesystem::path& path, const RecordFile::Visit& taken);
-    /// Takes the last record of a file that is being written, and which this index does not own; it began at `offset`.
-    void add_last(const RecordFile& file, std::uint64_t offset, const BlockResult& block);
+    /// Appends a record to a file that this index does not own, and takes it.
+    void append_to(RecordFile& file, const BlockResult& block);
     /// Of a run whose end was not known.
     void end_at(std::int64_t end) { frames_.end = end; }
 
@@ -37,6 +37,7 @@ class FinishedFrames {
         const RecordFile* file = nullptr;
         std::uint64_t offset = 0, end = 0;
         std::int64_t end_frame = 0;
+        std::uint64_t checksum = 0;
     };
     bool is_free(const BlockResult& block) const;
 

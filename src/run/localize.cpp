@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "glint/error.hpp"
+#include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
@@ -31,6 +32,8 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     }
     remove_finished_parts(out);
     const std::optional<Fingerprint> then = settings_of(out);
+    for (const fs::path& file : files_of_localizations(out))
+        if (!fs::exists(file, none)) return false;
     if (!then) return true;
     LocalizeOptions quiet = options;
     quiet.warn = {};

@@ -17,13 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-IfExists if_exists(const LocalizeOptions& options) { return options.overwrite ? IfExists::replace : IfExists::refuse; }
-
-/// Resumed runs replace the partial file of the run that they go on with.
-IfExists if_partial_exists(const LocalizeOptions& options) {
-    return options.resume || options.overwrite ? IfExists::replace : IfExists::refuse;
-}
-
 double median(std::vector<double> values) {
     std::erase(values, 0.0);  // frames that hold no information
     if (values.empty()) return 0;
@@ -46,18 +39,18 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
 }
 
 void check_output(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {
-    check_localizations_output(out, if_exists(options), movie.files);
+    check_localizations_output(out, options.overwrite ? IfExists::replace : IfExists::refuse, movie.files);
 }
 
-void check_partial(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {
-    check_localizations_output(partial_path(out), if_partial_exists(options), movie.files);
+void check_partial(const fs::path& out, IfExists if_exists, const MovieInfo& movie) {
+    check_localizations_output(partial_path(out), if_exists, movie.files);
 }
 
-void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint) {
+void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint,
+                IfExists if_exists) {
     Localizations like = job.like;
     like.history.back() += settings_text(fingerprint);
-    LocalizationWriter writer(result.written, like, std::size_t(result.localizations), job.options.warn,
-                              result.complete ? if_exists(job.options) : if_partial_exists(job.options));
+    LocalizationWriter writer(result.written, like, std::size_t(result.localizations), job.options.warn, if_exists);
     each([&](BlockResult block) {
         if (block.rows.size() > 0) writer.append(block.rows);
     });
@@ -65,9 +58,8 @@ void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, c
     result.hidden_rows = std::int64_t(writer.hidden_rows());
 }
 
-void remove_partial(const fs::path& out, const LocalizeOptions& options) {
-    if (if_partial_exists(options) == IfExists::refuse) return;  // there was none: one that appeared is somebody else's
-    for (const fs::path& path : files_of_localizations(partial_path(out))) remove_or_warn(path, options.warn);
+void remove_partial(const fs::path& out, const Warn& warn) {
+    for (const fs::path& path : files_of_localizations(partial_path(out))) remove_or_warn(path, warn);
 }
 
 void remove_or_warn(const fs::path& path, const Warn& warn) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "glint/if_exists.hpp"
 #include "glint/localize.hpp"
 #include "pipeline/block_result.hpp"
 #include "pipeline/job.hpp"
@@ -32,15 +33,16 @@ void fill_result(LocalizeResult& result, const Totals& totals);
 /// Before any work: throws OptionError for a name that tells no format, and for a file that exists or that the movie is read from.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
 /// The same for the partial file, which a stop writes and a complete run removes. One without a journal may be all that is
-/// left of an earlier run, and is refused unless `options` say resume or overwrite.
-void check_partial(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
+/// left of an earlier run, and is refused unless that run is gone on with, or --overwrite was given.
+void check_partial(const std::filesystem::path& out, IfExists if_exists, const MovieInfo& movie);
 
 /// Hands each finished block on, in the order of frames.
 using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;
 /// Writes `result.written`, and with it the settings (`fingerprint`), and counts its hidden rows.
-void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint);
+void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint,
+                IfExists if_exists);
 /// The partial file of an earlier, stopped run: the complete one replaces it.
-void remove_partial(const std::filesystem::path& out, const LocalizeOptions& options);
+void remove_partial(const std::filesystem::path& out, const Warn& warn);
 /// Where `path` cannot be removed, says so: the output is complete all the same.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 

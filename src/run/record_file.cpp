@@ -46,8 +46,14 @@ static_assert(sizeof(RecordHead) == 64);
 
 void RecordFile::open(int flags) {
     close();
-    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC, 0666);
+    descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666);  // a FIFO would wait for ever
     ours_ = descriptor_ >= 0 && (flags & O_EXCL);
+    struct stat status {};
+    if (descriptor_ >= 0 && (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))) {
+        ours_ = false;
+        close();
+        throw InputError(fmt::format("{} is not a regular file: move it away, or give another output", path_.string()));
+    }
     if (descriptor_ >= 0) return;
     if (flags & O_CREAT) throw_output_error(path_, errno);
     throw InputError(fmt::format("{}: cannot be opened: {}", path_.string(), std::strerror(errno)));
@@ -131,7 +137,13 @@ bool RecordFile::read_header(Fingerprint& fingerprint) {
         return false;
     std::string text(header.text_bytes, '\0');
     read_at(sizeof header, text.data(), text.size());
-    if (hash_of(text.data(), text.size()) != header.text_hash) return false;
+    if (hash_of(text.data(), text.size()) != header.text_hash) {
+        if (size == sizeof header + header.text_bytes) return false;  // a write that did not reach the disk whole
+        throw InputError(
+            fmt::format("{} is damaged: its header does not match its checksum, and {} bytes follow it. Copy it "
+                        "again, or move it away to start over",
+                        path_.string(), size - sizeof header - header.text_bytes));
+    }
     const nlohmann::json parts = nlohmann::json::parse(text, nullptr, false);
     if (!parts.is_array()) return false;
     for (const auto& part : parts)
@@ -161,7 +173,7 @@ void RecordFile::end_at(std::uint64_t end) {
     end_ = end;
 }
 
-void RecordFile::append(const BlockResult& block) {
+std::uint64_t RecordFile::append(const BlockResult& block) {
     const RecordHead head{record_tag, std::uint32_t(block.frames()), block.first_frame, block.rows.size(),
                           block.counts};
     bytes_.clear();
@@ -171,9 +183,11 @@ void RecordFile::append(const BlockResult& block) {
     const std::uint64_t hash = hash_of(bytes_.data(), bytes_.size());
     put_bytes(&hash, sizeof hash, bytes_);
     write_at_end(bytes_);
+    return hash;
 }
 
-std::uint64_t RecordFile::read(std::uint64_t offset, std::uint64_t end, BlockResult& block) const {
+std::uint64_t RecordFile::read(std::uint64_t offset, std::uint64_t end, BlockResult& block,
+                               std::uint64_t* checksum) const {
     RecordHead head{};
     std::uint64_t hash = 0;
     if (end - offset < sizeof head + sizeof hash) return 0;
@@ -186,6 +200,7 @@ std::uint64_t RecordFile::read(std::uint64_t offset, std::uint64_t end, BlockRes
     read_at(offset, bytes.data(), bytes.size());
     read_at(offset + bytes.size(), &hash, sizeof hash);
     if (hash_of(bytes.data(), bytes.size()) != hash) return 0;
+    if (checksum) *checksum = hash;
     block.first_frame = head.first_frame;
     block.counts = head.counts;
     block.empty_score_spreads.resize(head.frames);

@@ -27,7 +27,7 @@ class RecordFile {
     RecordFile(const RecordFile&) = delete;
     RecordFile& operator=(const RecordFile&) = delete;
 
-    /// `flags` as those of open(2).
+    /// `flags` as those of open(2). Throws for anything but a regular file, too.
     void open(int flags);
     /// Opens it, new or not, and locks it as long as it is open, so that two processes cannot write one output. Throws
     /// OutputError, also where another process has it.
@@ -37,7 +37,7 @@ class RecordFile {
     bool remove();
     const std::filesystem::path& path() const { return path_; }
 
-    /// False for a new file (empty, or torn before its header was whole). InputError: it is something else.
+    /// False for a new file (empty, or torn before its header was whole). InputError: it is something else, or damaged.
     bool read_header(Fingerprint& fingerprint);
     /// Drops what is there, and writes the header.
     void start(const Fingerprint& fingerprint);
@@ -49,9 +49,11 @@ class RecordFile {
     /// Where the next record goes; what is behind it is cut off.
     void end_at(std::uint64_t end);
     std::uint64_t end() const { return end_; }
-    void append(const BlockResult& block);
-    /// Bytes of the record at `offset`, or 0 when none is whole between there and `end`.
-    std::uint64_t read(std::uint64_t offset, std::uint64_t end, BlockResult& block) const;
+    /// Returns the checksum of the record.
+    std::uint64_t append(const BlockResult& block);
+    /// Bytes of the record at `offset`, or 0 when none is whole between there and `end`; `checksum` receives its own.
+    std::uint64_t read(std::uint64_t offset, std::uint64_t end, BlockResult& block,
+                       std::uint64_t* checksum = nullptr) const;
     /// Brings the records to the disk.
     void sync();
 

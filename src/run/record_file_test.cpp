@@ -74,9 +74,7 @@ class RecordFiles : public ::testing::Test {
             file.end_at(end);
         else
             file.start(fingerprint);
-        const std::uint64_t offset = file.end();
-        file.append(block(seen));
-        finished.add_last(file, offset, block(seen));
+        finished.append_to(file, block(seen));
         finished.for_each([&](const BlockResult& got) { expect_same(got, block(again++)); });
         EXPECT_EQ(again, seen + 1);
         return seen;
@@ -117,6 +115,22 @@ TEST_F(RecordFiles, with_a_flipped_bit_end_before_its_record) {
     file.put(flipped);
     file.close();
     EXPECT_EQ(append_to_what_is_there(), 2);
+}
+
+// As another run does where locks do not reach: a whole record, of the same length, in the same place.
+TEST_F(RecordFiles, with_another_record_in_the_place_of_one_are_refused) {
+    write_blocks(3);
+    FinishedFrames finished(fingerprint, TableLayout(one_row()), {0, 100});
+    finished.add(path_, [](const BlockResult&) {});
+    RecordFile other(path_, TableLayout(one_row()));
+    other.open_locked();
+    other.start(fingerprint);
+    for (int k = 0; k < 3; ++k) {
+        BlockResult different = block(k);
+        for (float& x : different.rows.x_px) x += 1;
+        other.append(different);
+    }
+    EXPECT_THROW(finished.for_each([](const BlockResult&) {}), InputError);
 }
 
 TEST_F(RecordFiles, that_are_locked_refuse_a_second_writer_who_leaves_them) {

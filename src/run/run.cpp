@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -28,6 +29,12 @@ bool holds_records(const fs::path& path, const TableLayout& layout) {
 
 void make_folder(const fs::path& folder) {
     std::error_code failed;
+    const fs::file_status status = fs::symlink_status(folder, failed);
+    if (fs::exists(status) && !fs::is_directory(status))
+        throw OutputError(
+            fmt::format("{} is in the way: a folder of that name is needed, and it is {}. Move it away, or give "
+                        "another output",
+                        folder.string(), fs::is_symlink(status) ? "a link" : "a file"));
     fs::create_directory(folder, failed);
     if (failed) throw_output_error(folder, failed.value());
 }
@@ -90,7 +97,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
     journal_.open_locked();
     remove_finished_parts(out_);
     std::error_code none;
-    in_parts_ = writers == Writers::several || fs::exists(parts_path(out_), none);
+    in_parts_ = writers == Writers::several || fs::exists(fs::symlink_status(parts_path(out_), none));
     try {
         if (in_parts_) {
             make_folder(parts_path(out_));
@@ -100,7 +107,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
         if (writers == Writers::this_process) open_records();
     } catch (...) {
         owner_.reset();
-        if (in_parts_) fs::remove(parts_path(out_), none);  // unless it holds something
+        if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it holds something
         throw;
     }
 }
@@ -108,8 +115,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
 Run::~Run() {
     part_.reset();
     owner_.reset();
-    std::error_code not_empty;
-    if (in_parts_) fs::remove(parts_path(out_), not_empty);
+    if (in_parts_) ::rmdir(parts_path(out_).c_str());  // unless it holds something
 }
 
 void Run::take_up() {
@@ -131,10 +137,20 @@ void Run::take_up() {
         }
     }
     resumed_frames_ = totals_.frames;
-    check_partial(out_, options, movie_.info());
+    // The partial file of the run that is gone on with, and nobody else's.
+    if_partial_exists_ = options.overwrite || resumed_frames_ > 0 ? IfExists::replace : IfExists::refuse;
+    check_partial(out_, if_partial_exists_, movie_.info());
     // With all frames finished the output may stand there already: the run was killed before its records were gone. Then
     // it has the very bytes that are written now.
-    if (options.resume && !finished_.gaps().empty()) check_output(out_, options, movie_.info());
+    if (options.resume && !finished_.gaps().empty()) try {
+            check_output(out_, options, movie_.info());
+        } catch (const OptionError& error) {
+            if (resumed_frames_ == 0) throw;
+            throw OptionError(
+                fmt::format("{} ({} finished frames of a run that replaces it are kept in {}: --resume --overwrite "
+                            "goes on with it)",
+                            error.what(), resumed_frames_, kept_in().string()));
+        }
 }
 
 /// Where this process writes: behind what the journal holds, a torn record at its end cut off, or into a part.
@@ -150,9 +166,7 @@ void Run::open_records() {
 
 void Run::append(const BlockResult& block) {
     RecordFile& records = part_ ? *part_ : journal_;
-    const std::uint64_t offset = records.end();
-    records.append(block);
-    finished_.add_last(records, offset, block);
+    finished_.append_to(records, block);
     totals_.add(block);
 }
 
@@ -162,7 +176,9 @@ void Run::end_at(std::int64_t frames) {
     fingerprint_ = fingerprint_of(movie_, camera_, job_);
 }
 
-fs::path Run::kept_in() const { return in_parts_ ? parts_path(out_) : journal_.path(); }
+fs::path Run::kept_in() const {
+    return in_parts_ && !part_files(parts_path(out_)).empty() ? parts_path(out_) : journal_.path();
+}
 
 LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
     LocalizeResult result;
@@ -198,26 +214,29 @@ void Run::write(LocalizeResult& result) {
     result.written = result.complete ? out_ : partial_path(out_);
     if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // those that are known
     write_rows(
-        result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_);
+        result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_,
+        !result.complete         ? if_partial_exists_
+        : job_.options.overwrite ? IfExists::replace
+                                 : IfExists::refuse);
 }
 
 /// Whatever moment a kill comes at, the next --resume finds all records, or none: those of a journal join the parts, which
 /// go under another name at once, for there may be thousands of files to be removed.
 void Run::remove_records() {
     const Warn& warn = job_.options.warn;
-    remove_partial(out_, job_.options);
+    if (if_partial_exists_ == IfExists::replace) remove_partial(out_, warn);  // else there was none when the run began
     std::error_code failed;
     if (in_parts_) {
         const fs::path folder = parts_path(out_), done = finished_parts_path(out_, name_);
-        if (journal_end_ > 0) fs::rename(journal_.path(), part_path(out_, name_, 99999), failed);
-        fs::rename(folder, done, failed);
-        const fs::path& left = failed ? folder : done;
-        part_.reset();
         owner_.reset();
-        fs::remove_all(left, failed);
-        if (failed && warn)
-            warn(fmt::format("{} is no longer needed and cannot be removed ({}): remove it by hand", left.string(),
-                             failed.message()));
+        if (journal_end_ > 0) fs::rename(journal_.path(), part_path(out_, name_, 99999), failed);
+        const bool alone = holds_parts_alone(folder);
+        if (alone) fs::rename(folder, done, failed);
+        const fs::path& left = failed || !alone ? folder : done;
+        part_.reset();
+        if (!remove_parts_folder(left) && warn)
+            warn(fmt::format("{} is no longer needed and cannot be removed{}: remove it by hand", left.string(),
+                             alone ? "" : ", for it holds files that are not of a run"));
     }
     if (!journal_.remove() && warn)
         warn(fmt::format("{} is no longer needed and cannot be removed: remove it by hand", journal_.path().string()));

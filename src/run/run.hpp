@@ -88,6 +88,7 @@ class Run {
     FinishedFrames finished_;
     Totals totals_;
     std::int64_t resumed_frames_ = 0;
+    IfExists if_partial_exists_ = IfExists::refuse;
 };
 
 }  // namespace glint

@@ -12,6 +12,7 @@
 
 namespace glint {
 
+/// Beside the file that `out` leads to, where that is a link.
 std::filesystem::path parts_path(const std::filesystem::path& out);
 /// `run` is new for each run (new_run_name): no process ever writes into another one's file, so what is finished stays
 /// right even where two runs work on one output and no lock can tell.
@@ -25,5 +26,9 @@ std::vector<std::filesystem::path> part_files(const std::filesystem::path& folde
 std::filesystem::path finished_parts_path(const std::filesystem::path& out, const std::string& run);
 /// Removes what is left under such names by runs that were killed meanwhile. To be called with the output locked.
 void remove_finished_parts(const std::filesystem::path& out);
+/// Removes a folder of parts and in it the files of runs, and nothing else. False where something is left.
+bool remove_parts_folder(const std::filesystem::path& folder);
+/// Whether it is a folder in which there is nothing but files of runs.
+bool holds_parts_alone(const std::filesystem::path& folder);
 
 }  // namespace glint

@@ -130,7 +130,7 @@ void RunOwner::await_silence(const Warn& notice, const StopFlag* stop) const {
 // Over the line before, never truncated first: who looks meanwhile must not find an empty file.
 void RunOwner::write(std::uint64_t beat) const {
     const std::string line = fmt::format("{} {:020}\n", name_, beat);
-    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (file < 0) throw_output_error(path_, errno);
     const ssize_t written = ::pwrite(file, line.data(), line.size(), 0);
     int error = written == ssize_t(line.size()) ? 0 : written < 0 ? errno : ENOSPC;
