@@ -19,7 +19,7 @@ namespace {
 
 IfExists if_exists(const LocalizeOptions& options) { return options.overwrite ? IfExists::replace : IfExists::refuse; }
 
-/// Resumed runs replace the partial file of the run that they go on with.
+/// A resumed run replaces the partial file of the run that it continues.
 IfExists if_partial_exists(const LocalizeOptions& options) {
     return options.resume || options.overwrite ? IfExists::replace : IfExists::refuse;
 }
@@ -66,7 +66,7 @@ void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, c
 }
 
 void remove_partial(const fs::path& out, const LocalizeOptions& options) {
-    if (if_partial_exists(options) == IfExists::refuse) return;  // there was none: one that appeared is somebody else's
+    if (if_partial_exists(options) == IfExists::refuse) return;  // none existed: one that appeared is not ours
     for (const fs::path& path : files_of_localizations(partial_path(out))) remove_or_warn(path, options.warn);
 }
 

@@ -1,4 +1,4 @@
-// A file of finished blocks: the fingerprint of their run, then one record a block, each with its checksum.
+// A file of finished blocks: the fingerprint of their run, then one record per block, each with its checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace glint {
 
-/// Append-only, little-endian: magic, fingerprint as JSON, records. Whatever stops the process that writes it, it is
-/// valid up to its last whole record. One that this object made or locked, and that holds no record, is removed when it is closed. Not
-/// thread-safe. All functions throw OutputError and InputError that name the file.
+/// Append-only, little-endian: magic, fingerprint as JSON, records. However its writer is stopped, the file is valid up
+/// to its last whole record. close() removes a file without records that this object made or locked. Not thread-safe.
+/// All functions throw OutputError and InputError that name the file.
 class RecordFile {
   public:
     using Visit = std::function<void(BlockResult)>;
@@ -27,32 +27,32 @@ class RecordFile {
     RecordFile(const RecordFile&) = delete;
     RecordFile& operator=(const RecordFile&) = delete;
 
-    /// `flags` as those of open(2).
+    /// `flags`: those of open(2).
     void open(int flags);
-    /// Opens it, new or not, and locks it as long as it is open, so that two processes cannot write one output. Throws
-    /// OutputError, also where another process has it.
+    /// Opens or creates the file and holds its lock while it is open, so that two processes cannot write one output.
+    /// Throws OutputError, also where another process holds the lock.
     void open_locked();
     void close();
-    /// Removes the file, unless another one stands under its name by now. False where it cannot be removed.
+    /// Removes the file, unless another file has its name by now. False where it cannot be removed.
     bool remove();
     const std::filesystem::path& path() const { return path_; }
 
-    /// False for a new file (empty, or torn before its header was whole). InputError: it is something else.
+    /// False for a new file (empty, or torn before its header was whole). Throws InputError for a file of another kind.
     bool read_header(Fingerprint& fingerprint);
-    /// Drops what is there, and writes the header.
+    /// Truncates the file to nothing, and writes the header.
     void start(const Fingerprint& fingerprint);
-    /// Whether there is anything behind the header.
+    /// Whether anything follows the header.
     bool holds_records() const { return file_size() > records_begin_; }
     std::uint64_t records_begin() const { return records_begin_; }
     std::uint64_t file_size() const;
 
-    /// Where the next record goes; what is behind it is cut off.
+    /// Truncates the file to `end`, where the next record goes.
     void end_at(std::uint64_t end);
     std::uint64_t end() const { return end_; }
     void append(const BlockResult& block);
-    /// Bytes of the record at `offset`, or 0 when none is whole between there and `end`.
+    /// Reads the record at `offset`; returns its bytes, or 0 if no whole record lies between there and `end`.
     std::uint64_t read(std::uint64_t offset, std::uint64_t end, BlockResult& block) const;
-    /// Brings the records to the disk.
+    /// Flushes the records to the disk.
     void sync();
 
   private:

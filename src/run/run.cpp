@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Also throws InputError where `path` is no file of ours, which is not to be written over.
+/// Throws InputError where `path` is not a record file: such a file must not be overwritten.
 bool holds_records(const fs::path& path, const TableLayout& layout) {
     RecordFile file(path, layout);
     Fingerprint ignored;
@@ -38,7 +38,7 @@ void remove_file(const fs::path& path) {
     if (failed) throw_output_error(path, failed.value());
 }
 
-/// The same kind of error, with more to say.
+/// Rethrows with `more` appended to the message; the error keeps its type.
 [[noreturn]] void rethrow_with(std::exception_ptr error, const std::string& more) {
     try {
         std::rethrow_exception(error);
@@ -84,7 +84,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
       fingerprint_(fingerprint_of(movie, camera, job)),
       journal_(journal_path(out_), TableLayout(job.like)),
       finished_(fingerprint_, TableLayout(job.like), job.frames) {
-    // What a run left that was killed after the output had its name, is no reason to refuse: take_up looks once more.
+    // With --resume the output may exist: a run can be killed after its rename, before its records go. take_up checks.
     if (!job.options.resume) check_output(out_, job.options, movie.info());
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
@@ -100,7 +100,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
         if (writers == Writers::this_process) open_records();
     } catch (...) {
         owner_.reset();
-        if (in_parts_) fs::remove(parts_path(out_), none);  // unless it holds something
+        if (in_parts_) fs::remove(parts_path(out_), none);  // fails, as intended, while it holds parts
         throw;
     }
 }
@@ -132,12 +132,12 @@ void Run::take_up() {
     }
     resumed_frames_ = totals_.frames;
     check_partial(out_, options, movie_.info());
-    // With all frames finished the output may stand there already: the run was killed before its records were gone. Then
-    // it has the very bytes that are written now.
+    // With all frames finished the output may exist already: the run was killed after its rename, before its records
+    // were removed. Writing it again gives the same bytes, so it may be replaced.
     if (options.resume && !finished_.gaps().empty()) check_output(out_, options, movie_.info());
 }
 
-/// Where this process writes: behind what the journal holds, a torn record at its end cut off, or into a part.
+/// Opens the file that this process appends to: a new part, or the journal, with a torn record at its end cut off.
 void Run::open_records() {
     Fingerprint ours;
     if (in_parts_)
@@ -196,13 +196,13 @@ void Run::write(LocalizeResult& result) {
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
-    if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // those that are known
+    if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // where the last record ends
     write_rows(
         result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_);
 }
 
-/// Whatever moment a kill comes at, the next --resume finds all records, or none: those of a journal join the parts, which
-/// go under another name at once, for there may be thousands of files to be removed.
+/// Whenever a kill comes, the next --resume finds all records or none: a journal moves into the folder of parts, and
+/// one rename retires that folder before its files, perhaps thousands, are removed one by one.
 void Run::remove_records() {
     const Warn& warn = job_.options.warn;
     remove_partial(out_, job_.options);
