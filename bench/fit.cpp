@@ -176,10 +176,10 @@ void print_row(const nlohmann::ordered_json& row) {
         number("pageable_fits_per_s", "{:.3g}"), number("kernel_fits_per_s", "{:.3g}"), number("link_share", "{:.2f}"),
         row["speedup_vs_one_core"].get<double>(), row["iterations"].get<double>(), 100 * row["converged"].get<double>(),
         100 * row["p_below_0.01"].get<double>(), ratios, row["outliers"].get<std::size_t>());
-    require_results();  // rows that nobody reads need not be measured
+    require_results();  // ends the benchmark when stdout is closed
 }
 
-/// Null where the CPU alone is measured.
+/// Null if only the CPU is measured.
 std::unique_ptr<GpuBench> open_gpu(const BenchFitFlags& flags) {
     if (backend_of(flags.backend) == Backend::cpu) return nullptr;
     try {

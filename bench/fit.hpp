@@ -1,4 +1,4 @@
-// What the CPU's and the GPU's rows of `glint bench fit` share.
+// Shared by the CPU's and the GPU's rows of `glint bench fit`.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,7 +19,7 @@ namespace glint::cli {
 constexpr double bench_pixel_um = 0.1;
 
 struct BenchFitFlags {
-    std::vector<std::string> models;  ///< all there are, unless told
+    std::vector<std::string> models;  ///< all models, unless given
     std::vector<std::string> cameras{"ideal", "sCMOS", "EMCCD"};
     std::vector<int> sizes{7, 11, 15};
     std::string camera_file;

@@ -11,7 +11,7 @@
 namespace glint::cli {
 namespace {
 
-/// Shares of the rows where the GPU's answer is the CPU's.
+/// Shares of the rows where the GPU and the CPU agree.
 struct Agreement {
     double position = 0;    ///< x, y (and z) within 1e-6 um
     double everything = 0;  ///< the same status, and every parameter within 1e-3 of its CRLB

@@ -1,4 +1,4 @@
-// `glint bench fit --gpus N`: one stack spread over several GPUs, and what their links carry.
+// `glint bench fit --gpus N`: one stack spread over several GPUs, and the bandwidth of their links.
 // SPDX-License-Identifier: MIT
 #include "bench/fit_gpus.hpp"
 
@@ -23,7 +23,7 @@ constexpr int size_px = 7;
 constexpr std::size_t roi_bytes = size_px * size_px * sizeof(std::uint16_t);
 constexpr std::size_t result_bytes = (2 * 4 + 2) * sizeof(float) + 2;  // of GaussianXYNB
 
-/// So many that are free now; the first is waited for.
+/// Opens as many as are free now; waits for the first.
 std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
     const int most = gpu_count(flags.backend);
     std::vector<GpuFitter> fitters;
@@ -41,7 +41,7 @@ std::vector<GpuFitter> open_gpus(const BenchFitFlags& flags) {
     return fitters;
 }
 
-/// Calls work(k) for k = 0 to count - 1, each from a thread of its own. Throws what one of them did.
+/// Calls work(k) for k = 0 to count - 1, each on a thread of its own. Rethrows the exception of one of them.
 template <class Work>
 void on_threads(std::size_t count, const Work& work) {
     std::vector<std::exception_ptr> errors(count);
@@ -146,7 +146,7 @@ class Bench {
     const Camera camera_;
     const CameraView seen_;
     const Psf psf_;
-    std::vector<GpuFitter> fitters_;  // before what is page-locked under them
+    std::vector<GpuFitter> fitters_;  // before the page-locked memory, which needs them
     gpu::Pinned<std::byte> pixels_;
     std::unique_ptr<PinnedFits> results_;
     RoiView stack_;

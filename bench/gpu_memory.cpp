@@ -40,7 +40,7 @@ double median_of(int times, const auto& work) {
 
 volatile float kept;  // so that the compiler cannot leave out what is measured
 
-/// By index, which asks anew at each element whether a GPU is at work; and a fold from begin() to end(), as one call.
+/// Access by index, which checks at each element whether a GPU is at work; and a fold from begin() to end(), one call.
 Json host_walk(auto& numbers, int times) {
     const double by_index = median_of(times, [&] {
         for (std::size_t k = 0; k < numbers.size(); ++k) kept = numbers[k];
@@ -65,7 +65,7 @@ Json host_iteration(const Options& options) {
     return {{"elements", n}, {"managed", of_managed}, {"vector", host_walk(ordinary, times)}};
 }
 
-/// A training run's way with memory: a data set stays, each batch takes its rows and two results and drops them. The
+/// The memory use of a training run: a data set stays, each batch takes its rows and two results and drops them. The
 /// host waits at the end of an epoch; batches are on several streams, so that what one dropped is not free for the next
 /// at once. `tight`: the data set alone takes four fifths of the limit.
 Json epochs(const Options& options, bool tight, bool early_reclaim) {
@@ -113,7 +113,7 @@ Json uploads(const Options& options) {
     gpu::Buffer<char> there(stream, bytes);
     const auto rate = [&](std::span<const char> from) {
         const auto send = [&] { upload(stream, there, from), stream.synchronize(); };
-        send();  // the first one makes what the later ones find
+        send();  // the first call allocates what later ones reuse
         return double(bytes) / median_of(options.small ? 1 : 5, send) / 1e9;
     };
     const gpu::Pinned<char> pinned(context, bytes);

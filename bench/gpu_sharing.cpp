@@ -1,5 +1,5 @@
 // Many processes at once on one machine's GPUs: each fills its share of a GPU and computes for a while. With leases all
-// succeed; with --naive, as programs do that know nothing of each other, those that come too late fail.
+// succeed; with --naive, without coordination, those that come too late fail.
 // SPDX-License-Identifier: MIT
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ struct Options {
     std::uint64_t bytes() const { return std::uint64_t(gib * double(1 << 30)); }
 };
 
-/// What a process tells of itself, through a pipe.
+/// What a process reports through a pipe.
 struct Told {
     bool good = false, no_gpu = false;
     int retries = 0;
@@ -133,7 +133,7 @@ Json summary(const Options& options, const std::vector<Told>& all, double wall_s
         longest_wait_s = std::max(longest_wait_s, told.waited_s);
         if (error.empty()) error = told.error;
     }
-    // No less than this: all contexts one after the other and the last one's work; or as many rounds as memory makes.
+    // The lower bound: all contexts in sequence and the last one's work; or as many rounds as memory requires.
     const std::uint64_t each = options.bytes() + all.front().context_bytes;
     const std::uint64_t together = std::max<std::uint64_t>(1, all.front().gpu_bytes / each);
     const double rounds = double((std::uint64_t(options.processes) + together - 1) / together);

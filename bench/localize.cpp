@@ -49,7 +49,7 @@ std::filesystem::path usual_folder() {
     return folder;
 }
 
-/// A folder that goes when this goes.
+/// A folder that is removed with this object.
 struct TemporaryFolder {
     std::filesystem::path path;
     explicit TemporaryFolder(const std::filesystem::path& parent)
@@ -80,7 +80,7 @@ Camera camera() {
     return c;
 }
 
-/// To simulate takes longer than to localize: a few frames are written again and again.
+/// Simulating takes longer than localizing, so a few frames are written again and again.
 void write_movie(const std::filesystem::path& path, const BenchLocalizeFlags& flags) {
     constexpr std::int64_t different = 256;
     SimulateOptions options;

@@ -90,7 +90,7 @@ std::vector<StageRate> cpu_stages(const std::filesystem::path& movie_path, const
     const auto by_all = [&](std::size_t n, const std::function<void(std::size_t)>& work) {
         return seconds_of([&] { arena.execute([&] { tbb::parallel_for(std::size_t(0), n, work); }); });
     };
-    // All of the movie: the same memory is read into, so that only reading takes time.
+    // The whole movie, into the same memory, so that only reading takes time.
     const std::int64_t frames = movie->info().frames;
     const std::size_t whole = std::size_t(frames / frames_of_a_block);
     tbb::enumerable_thread_specific<FrameBlock> to;
@@ -150,7 +150,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
         const double seconds =
             seconds_of([&] { worker.localize(counts.data(), block.type, 0, frames, found, result); });
         if (k == 0)
-            before = worker.times();  // of the first one, which takes memory
+            before = worker.times();  // leaves out the first block, which allocates memory
         else
             wall_s += seconds;
     }

@@ -20,7 +20,7 @@ struct StageRate {
 /// Reading and decoding; then, of the CPU: finding, fitting, selecting; the journal; the final file.
 std::vector<StageRate> cpu_stages(const std::filesystem::path& movie, const Camera& camera,
                                   const LocalizeOptions& options, const std::filesystem::path& folder);
-/// Upload, kernels that find, kernel that fits, by what the GPU's clock says of one stream. Throws gpu::GpuError.
+/// Upload, detection kernels, fit kernel, timed by the GPU's clock on one stream. Throws gpu::GpuError.
 std::vector<StageRate> gpu_stages(const std::filesystem::path& movie, const Camera& camera,
                                   const LocalizeOptions& options);
 

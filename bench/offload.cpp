@@ -1,4 +1,4 @@
-// `glint bench offload`: whether decisions between CPU and GPU are right, and what they cost.
+// `glint bench offload`: whether decisions between CPU and GPU are right, and their overhead.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ class Model {
         static const offload::Machine nothing_known({}, "");
         return offload::decide(nothing_known, of.cold ? cold_ : warm_, of.work).choice;
     }
-    /// Beyond a warm GPU's time.
+    /// The additional time beyond that of a warm GPU.
     double to_start(const offload::Work& work) const {
         const offload::Machine::Estimate estimate = machine_->estimate(work);
         return estimate.context_s + estimate.library_s;
@@ -166,7 +166,7 @@ class Bench {
 
     void add(const offload::Work& work, bool resident) {
         for (const bool cold : {false, true}) {
-            if (cold && resident) continue;  // what lies on a GPU lies in a context
+            if (cold && resident) continue;  // data on a GPU imply a context
             Case of;
             of.work = work, of.resident = resident, of.cold = cold;
             cases_.push_back(of);

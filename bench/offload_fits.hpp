@@ -11,7 +11,7 @@
 
 namespace glint::cli {
 
-/// Simulated ROIs of 7 px, repeated as often as need be, and a Fitter that keeps its GPU.
+/// Simulated ROIs of 7 px, repeated as often as needed, and a Fitter that keeps its GPU.
 class FitSample {
   public:
     void use(PsfModel model);

@@ -23,7 +23,7 @@ using namespace glint::arrays;
 constexpr int rounds = 7;
 constexpr double round_s = 0.02;  // about
 
-/// The best round of each, in turn, so that both meet the same machine. `wait` ends a round.
+/// The best round of each, alternating, so that both run under the same conditions. `wait` ends a round.
 void time_both(const std::function<void()>& ours, const std::function<void()>& library,
                const std::function<void()>& wait, OverheadRow& row) {
     const auto round = [&](const std::function<void()>& call, int calls) {

@@ -47,7 +47,7 @@ LinkTraffic::LinkTraffic(const gpu::Context& context, std::size_t up, std::size_
     for (int k = 0; k < 4; ++k) {
         const gpu::Stream stream(context);
         lanes_.push_back({stream, {stream, up_piece_}, {stream, down_piece_}});
-        gpu::fill(stream, lanes_.back().down, 0);  // what is downloaded shall have been written
+        gpu::fill(stream, lanes_.back().down, 0);  // downloads should read memory that has been written
         stream.synchronize();
     }
 }

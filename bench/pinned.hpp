@@ -1,4 +1,4 @@
-// What benchmarks of fits on GPUs share: counts and results in page-locked memory, and the link's own speed.
+// Shared by benchmarks of fits on GPUs: counts and results in page-locked memory, and the link's own speed.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,10 +23,10 @@ double best_seconds(int repeats, const Call& call) {
     return best;
 }
 
-/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- an ADU in every pixel, whatever
-/// the pixel's response and the EM gain, which are divided out.
+/// The same noise in photoelectrons, as a camera that counts: 100 ADU offset, 0.5 e- per ADU in every pixel; pixel
+/// response and EM gain are divided out.
 Camera counting(Camera camera);
-/// What a 16-bit camera makes of photoelectrons.
+/// Rounds and clips photoelectrons as a 16-bit camera does.
 void quantize(Rois& rois);
 /// The counts of quantized ROIs, `copies` times one after the other. T: std::uint16_t or float.
 template <class T>
@@ -48,11 +48,11 @@ struct PinnedFits {
     FitsView view;
 };
 
-/// The link under the traffic of fits, without one: `up` bytes there and `down` bytes back, in pieces on four streams.
+/// The link under the traffic of fits, without fits: `up` bytes there and `down` bytes back, in pieces on four streams.
 class LinkTraffic {
   public:
     LinkTraffic(const gpu::Context& context, std::size_t up, std::size_t down, std::size_t pieces);
-    /// Once all of it. Page-locked memory.
+    /// Transfers all of it once. Page-locked memory.
     void run(std::byte* from, std::byte* to);
 
   private:

@@ -10,12 +10,12 @@
 
 namespace glint::cli {
 
-/// A subcommand that was added to the program. `run` is called when the command line named it; it throws
-/// glint's errors (main.cpp makes exit codes of them) and returns the exit code otherwise.
+/// A subcommand that was added to the program. `run` is called when the command line names it; it throws
+/// glint's errors (main.cpp turns them into exit codes) and returns the exit code otherwise.
 struct Command {
     CLI::App* app = nullptr;
     std::function<int()> run;
-    /// Takes what follows `--`, another program's command line, as it is; null: nothing special follows.
+    /// Receives the words after `--`, another program's command line, unchanged; null: `--` has no special meaning.
     std::shared_ptr<std::vector<std::string>> program = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// The progress bar, its plain twin, and aligned summaries.
+// The progress bar, progress as plain lines, and aligned summaries.
 // SPDX-License-Identifier: MIT
 #include "cli/console.hpp"
 
@@ -144,7 +144,7 @@ void Console::erase_bar() {
 }
 
 void print_json(const nlohmann::ordered_json& value) {
-    // A file name may hold bytes that are no UTF-8: replaced, for JSON cannot carry them.
+    // A file name may hold bytes that are not UTF-8, which JSON cannot represent: they are replaced.
     put("{}\n", value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

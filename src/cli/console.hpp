@@ -1,4 +1,4 @@
-// What the command line says: notices, warnings and progress on stderr, results on stdout.
+// Messages of the command line: notices, warnings and progress on stderr, results on stdout.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,7 +22,7 @@ struct ConsoleFlags {
 };
 void add_console_flags(CLI::App& app, ConsoleFlags& flags);
 
-/// Writes for a person on stderr. On a terminal progress is one bar that is redrawn; otherwise a line now and
+/// Writes messages to stderr. On a terminal progress is one bar that is redrawn; otherwise a line now and
 /// then. Thread-safe.
 class Console {
   public:
@@ -34,9 +34,9 @@ class Console {
     void say(const std::string& text);      ///< one line that was asked for, --quiet or not
     Warn warner();                          ///< `warn` as the library wants it
 
-    /// Progress of `title` in `unit` ("frames"); the first call tells what was done before.
+    /// Progress of `title` in `unit` ("frames"); the first call gives what was done before.
     Progress progress(std::string title, std::string unit);
-    /// Tells that a GPU is waited for: FitOptions::on_wait.
+    /// Announces that a GPU is waited for: FitOptions::on_wait.
     OnWait waiter();
     void end_progress();
 

@@ -11,10 +11,10 @@ namespace glint::cli {
 /// The fields of one group, by the names of for_each_info_field.
 nlohmann::ordered_json info_json(const FitInfo& info, InfoGroup group);
 
-/// Both groups, as part of a summary of localizing: those of GPUs under "gpu", and `seconds` as "thread_seconds", for they
-/// are summed over threads.
+/// Both groups, as part of a summary of localizing: those of GPUs under "gpu", and `seconds` as "thread_seconds", since
+/// it is the sum over threads.
 nlohmann::ordered_json fit_json(const FitInfo& info);
-/// The reverse.
+/// The reverse of fit_json.
 FitInfo fit_of(const nlohmann::ordered_json& json);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Writing to stdout and stderr, whatever they are.
+// Writes to stdout and stderr, also where these are closed or full.
 // SPDX-License-Identifier: MIT
 #include "cli/print.hpp"
 
@@ -16,7 +16,7 @@ namespace glint::cli {
 namespace {
 
 bool some_result = false;
-int result_error = 0;  // errno of the first result that did not arrive
+int result_error = 0;  // errno of the first result that could not be written
 
 /// 0, or errno.
 int write_all(int descriptor, std::string_view text) {
@@ -29,7 +29,7 @@ int write_all(int descriptor, std::string_view text) {
     return 0;
 }
 
-/// Some file systems, those of a network, tell only when a file is closed that it is full.
+/// Some file systems, mostly network ones, report a full disk only when the file is closed.
 int error_at_close(int descriptor) {
     const int copy = ::dup(descriptor);
     return copy >= 0 && ::close(copy) != 0 ? errno : 0;
@@ -43,8 +43,8 @@ void fail_the_write(int) {}
 void prepare_streams() {
     for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(descriptor, F_GETFD) >= 0) continue;
-        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;  // as useless as a closed one
-        if (::open("/dev/null", mode | O_CLOEXEC) != descriptor) return;    // without /dev/null: nothing to be done
+        const int mode = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY;  // the usual use fails, as if it were closed
+        if (::open("/dev/null", mode | O_CLOEXEC) != descriptor) return;    // without /dev/null: nothing can be done
     }
     for (int signal : {SIGPIPE, SIGXFSZ}) {
         struct sigaction action {};

@@ -1,4 +1,4 @@
-// What a program prints: results on stdout, which have to arrive; all else on stderr, which need not.
+// Output of the program: results on stdout, where a failed write is an error; all else on stderr, where it is not.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,22 +9,22 @@
 
 namespace glint::cli {
 
-/// To be called first in main. Where descriptor 0, 1 or 2 is closed, /dev/null takes its place, so that no file that is
-/// opened later gets the number and with it the messages; results for a closed stdout fail as before. A write to a pipe
-/// that nobody reads, or beyond a file size limit, becomes an error of that write instead of a sudden end.
+/// Call it first in main. Opens /dev/null where descriptor 0, 1 or 2 is closed, so that no file that is opened later
+/// gets that number and with it the messages; results for a closed stdout still fail. A write to a pipe without a
+/// reader (SIGPIPE), or beyond a file size limit (SIGXFSZ), becomes an error of that write instead of ending glint.
 void prepare_streams();
 
-/// To stdout, at once. One that does not arrive is remembered, and the work goes on: require_results().
+/// Writes to stdout at once. A failure is remembered for require_results(), and the work goes on.
 void put_text(std::string_view text);
 template <class... Values>
 void put(fmt::format_string<Values...> format, Values&&... values) {
     put_text(fmt::format(format, std::forward<Values>(values)...));
 }
 
-/// Throws OutputError where a result did not arrive.
+/// Throws OutputError where a result could not be written.
 void require_results();
 
-/// To stderr, if somebody is there.
+/// Writes to stderr; a failure is ignored.
 void tell_text(std::string_view text);
 template <class... Values>
 void tell(fmt::format_string<Values...> format, Values&&... values) {

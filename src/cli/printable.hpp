@@ -1,4 +1,4 @@
-// Words of other people's making, such as names of processes: nothing of them may move a terminal's cursor.
+// Makes foreign text, such as names of processes, safe to print: without control characters for the terminal.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// One place where each kind of error gets its exit code.
+// Maps each kind of error to its exit code.
 // SPDX-License-Identifier: MIT
 #include "cli/report.hpp"
 

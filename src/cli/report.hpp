@@ -1,4 +1,4 @@
-// Errors into messages and exit codes.
+// Turns errors into messages and exit codes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace glint::cli {
 
-/// Whether --json is among the words before `--`: known even where the rest cannot be parsed.
+/// Whether --json is among the words before `--`; works even where the rest cannot be parsed.
 bool wants_json(int argc, char** argv);
 
-/// What became of a command that threw (docs/command_line.md, "Exit codes").
+/// How a command failed (docs/command_line.md, "Exit codes").
 struct Failure {
     std::string message;
     const char* kind;
@@ -25,11 +25,11 @@ nlohmann::ordered_json as_json(const Failure& failure);
 /// Prints the message on stderr, with `json` on stdout too; returns `code`.
 int report(const char* message, const char* kind, int code, bool json);
 
-/// What --help or --version asked for, on stdout; returns its exit code.
+/// Prints the text for --help or --version on stdout; returns its exit code.
 int print_help(const CLI::App& program, const CLI::Success& success);
 
-/// Runs `body`. What it throws is reported, and its exit code returned (docs/command_line.md); that of an output that
-/// could not be written where a result did not arrive on stdout.
+/// Runs `body`, reports what it throws, and returns the exit code (docs/command_line.md). Where a result could not be
+/// written to stdout, it is the exit code of an output that could not be written.
 int report_errors(const std::function<int()>& body, bool json);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// The signal handlers. They do what is async-signal-safe: set a lock-free flag, or leave.
+// The signal handlers. They do only what is async-signal-safe: set a lock-free flag, write, or exit.
 // SPDX-License-Identifier: MIT
 #include "cli/stop.hpp"
 
@@ -20,10 +20,10 @@ bool launched = false, silent = false;
 
 void say(const char* text, std::size_t bytes) {
     const int interrupted_error = errno;
-    if (write(STDERR_FILENO, text, bytes) < 0) errno = interrupted_error;  // nobody listens: nothing to be done
+    if (write(STDERR_FILENO, text, bytes) < 0) errno = interrupted_error;  // a failure cannot be reported
 }
 
-/// Who closes a terminal sends SIGHUP more than once.
+/// A closing terminal sends SIGHUP more than once: a repeated SIGHUP does not end the program.
 void on_signal(int number) {
     if (stop.exchange(true)) {
         if (number != SIGHUP) _exit(exit_interrupted);
@@ -48,7 +48,7 @@ void handle(int signal, void (*handler)(int)) {
     sigaction(signal, &action, nullptr);
 }
 
-/// Under nohup, and in the background of a script, the shell has them ignored: so they stay.
+/// Signals that the shell set to be ignored (nohup, the background of a script) stay ignored.
 void handle_unless_ignored(int signal, void (*handler)(int)) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;

@@ -6,12 +6,12 @@
 
 namespace glint::cli {
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on and returns the flag they set. Those that were ignored when the program
-/// began, as by nohup, stay so. Of SIGHUP any number counts as one.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on and returns the flag they set. Those that were ignored when glint
+/// began, as by nohup, stay ignored. Repeated SIGHUPs count as one.
 const StopFlag& stop_on_signals();
 
 /// The same for a program of many processes, whose launcher or batch system sends signals to all, and more than once:
-/// SIGUSR1 is one of them, and none ends the program at once. Only where it `speaks` it says that it stops. To be called
+/// it also catches SIGUSR1, and no repetition ends the program at once. Announces the stop only if `speaks`. Call it
 /// before stop_on_signals().
 const StopFlag& stop_on_launcher_signals(bool speaks);
 

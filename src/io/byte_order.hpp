@@ -1,4 +1,4 @@
-// Swapping the byte order of pixels in place.
+// Swaps the byte order of pixels in place.
 // SPDX-License-Identifier: MIT
 #pragma once
 

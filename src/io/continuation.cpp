@@ -1,4 +1,4 @@
-// Finding the continuation files of MicroManager's movies.
+// Finds the continuation files of MicroManager's movies.
 // SPDX-License-Identifier: MIT
 #include "io/continuation.hpp"
 
@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-// Both stand at byte 8, where an ordinary TIFF has anything.
+// Both stand at byte 8, where an ordinary TIFF may have any value.
 constexpr std::uint32_t micromanager_magic = 54773648, ndtiff_magic = 483729;
 
 bool has_micromanager_magic(const std::filesystem::path& path) {
@@ -41,11 +41,11 @@ bool is_continued_by(const std::filesystem::path& path, const std::string& next)
     try {
         return has_micromanager_magic(path) || ome_metadata_name(path, next);
     } catch (const InputError&) {
-        return false;  // who opens it will say why
+        return false;  // opening the file will report the reason
     }
 }
 
-/// One name for a file, however it was reached.
+/// One path for a file, whatever name leads to it.
 std::filesystem::path real_place(const std::filesystem::path& path) {
     std::error_code failed;
     const auto real = std::filesystem::canonical(path, failed);
@@ -62,7 +62,7 @@ std::vector<std::filesystem::path> continuations(const std::filesystem::path& pa
     }
     const auto numbered = [&](int k) { return fmt::format("{}_{}{}", stem, k, extension); };
     std::vector<std::filesystem::path> found;
-    std::error_code ignored;  // a neighbour that cannot be looked at is none
+    std::error_code ignored;  // a neighbour that cannot be examined counts as absent
     for (int k = 1; std::filesystem::is_regular_file(path.parent_path() / numbered(k), ignored); ++k)
         found.push_back(path.parent_path() / numbered(k));
     if (!found.empty() && !is_continued_by(path, numbered(1))) found.clear();

@@ -9,11 +9,11 @@ namespace glint {
 
 /// The continuations of `path` that stand beside it, in order: NAME_1.tif, NAME_2.tif, ... of NAME.tif, and
 /// NAME_1.ome.tif, ... of NAME.ome.tif. Only where name or content say that MicroManager wrote the file
-/// (`NDTiffStack`, `MMStack`, its magic numbers, `.ome.tif`): two movies that somebody called cell.tif and
-/// cell_1.tif stay two.
+/// (`NDTiffStack`, `MMStack`, its magic numbers, `.ome.tif`): otherwise movies named cell.tif and
+/// cell_1.tif stay separate.
 std::vector<std::filesystem::path> continuations(const std::filesystem::path& path);
 
-/// `paths` without those that continue another one of them, which is opened with them. Throws OptionError for a file that
+/// `paths` without those that continue another one of them and are opened with it. Throws OptionError for a file that
 /// is given twice.
 std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths);
 

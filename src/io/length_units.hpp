@@ -8,7 +8,7 @@
 
 namespace glint {
 
-/// Nanometres in one of `unit`, written as ImageJ, OME, ThunderSTORM and people do; nothing for what is no length.
+/// Nanometres in one of `unit`, as ImageJ, OME, ThunderSTORM and people write it; nothing for other words.
 inline std::optional<double> nm_of_unit(std::string_view unit) {
     struct Known {
         std::string_view name;

@@ -1,4 +1,4 @@
-// Names and aliases, and which rows are fit to be kept.
+// Names and aliases of columns, and the selection of valid rows.
 // SPDX-License-Identifier: MIT
 #include "io/localization_builder.hpp"
 

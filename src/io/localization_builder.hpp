@@ -1,5 +1,5 @@
-// Builds a table of localizations from the columns of a file, whatever they are called and however they are
-// typed. SPDX-License-Identifier: MIT
+// Builds a table of localizations from the columns of a file, with any names and types.
+// SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class LocalizationBuilder {
     LocalizationBuilder(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
 
     /// A column under Picasso's name or an older alias; another name becomes an `extra` one. The table
-    /// receives value * scale + shift. Returns its number, or -1 when the name is taken already (`warn` hears
-    /// of it).
+    /// receives value * scale + shift. Returns its number, or -1 when the name is taken already (with a
+    /// warning).
     int add_column(const std::string& name, double scale = 1, double shift = 0);
 
     void add_value(int column, double value) {
@@ -33,14 +33,14 @@ class LocalizationBuilder {
     }
     void add_values(int column, std::span<const double> values);
 
-    /// Forgets a column and says so: `why`.
+    /// Drops a column with a warning that says `why`.
     void drop_column(int column, const std::string& why);
 
     /// Whether a column of that name was announced.
     bool has(const std::string& name) { return find(name) != nullptr; }
 
     /// Rows with NaN or infinity in a known column are left out, and a known column without any finite value
-    /// is unknown. Throws InputError without frame, x or y, or with frame numbers that are none.
+    /// counts as missing. Throws InputError without frame, x or y, or with invalid frame numbers.
     Localizations finish();
 
   private:

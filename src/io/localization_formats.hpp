@@ -20,7 +20,7 @@ struct LocalizationWriter::Format {
     virtual std::size_t hidden_rows() const { return 0; }
 };
 
-/// What all writers are told beside the table.
+/// The options of all writers.
 struct Target {
     IfExists if_exists = IfExists::replace;
     Warn warn;

@@ -1,4 +1,4 @@
-// Which format a file has, and the writing that all formats share.
+// Detects the format of a file, and does the writing that all formats share.
 // SPDX-License-Identifier: MIT
 #include "glint/localization_io.hpp"
 
@@ -89,7 +89,7 @@ bool all_as_long_as(const Localizations& table) {
     return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
 }
 
-/// A table without rows has no columns either; its file gets those that every reader asks for.
+/// A table without rows has no columns either; its file gets those that every reader requires.
 Localizations prototype_of(const Localizations& like) {
     Localizations out = like;
     if (like.size() > 0) return out;
@@ -116,7 +116,7 @@ bool all_positions_finite(const Localizations& table) {
            std::all_of(table.y_px.begin(), table.y_px.end(), finite);
 }
 
-/// Checks what the formats rely on, then passes on.
+/// Checks what the formats rely on, then forwards to one of them.
 class Checked : public LocalizationWriter::Format {
   public:
     Checked(FormatWriter format, fs::path path, const Localizations& like, std::size_t rows)

@@ -1,4 +1,4 @@
-// The readers behind open_movie, one a format.
+// The readers behind open_movie, one per format.
 // SPDX-License-Identifier: MIT
 #pragma once
 

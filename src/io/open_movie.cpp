@@ -1,4 +1,4 @@
-// Opening a movie by its content.
+// Opens a movie by its content.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

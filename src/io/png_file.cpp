@@ -1,4 +1,4 @@
-// PNG pictures: written without a time, so that the same picture is the same file.
+// PNG pictures: written without a time, so that the same picture gives the same file.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <png.h>

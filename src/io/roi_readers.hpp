@@ -1,4 +1,4 @@
-// The readers behind read_rois, one a format: counts as the file has them.
+// The readers behind read_rois, one per format: counts as the file has them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// A stack of squares in raw counts. Corners and frames are empty or one a ROI.
+/// A stack of squares in raw counts. Corners and frames are empty or one per ROI.
 struct RoiCounts {
     int size = 0;               ///< S, px
     std::vector<float> counts;  ///< n * S * S, C order
@@ -30,7 +30,7 @@ RoiCounts read_npy_rois(const std::filesystem::path& path);
 /// HDF5: `rois` or `data`, optional `x_corner` and `y_corner`, `frame`.
 RoiCounts read_hdf5_rois(const std::filesystem::path& path);
 
-/// TIFF, a page a ROI. A truncated file is an error: which ROIs are lost must not go unnoticed.
+/// TIFF, one page per ROI. A truncated file is an error: lost ROIs must not go unnoticed.
 RoiCounts read_tiff_rois(const std::filesystem::path& path);
 
 }  // namespace glint

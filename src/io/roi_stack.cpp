@@ -1,4 +1,4 @@
-// Reading ROI stacks: the format by its content, then counts to photoelectrons.
+// Reads ROI stacks: detects the format by its content, then converts counts to photoelectrons.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 

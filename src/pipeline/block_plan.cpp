@@ -1,4 +1,4 @@
-// Cutting a movie into blocks.
+// Splits a movie into blocks.
 // SPDX-License-Identifier: MIT
 #include "pipeline/block_plan.hpp"
 
@@ -11,7 +11,7 @@ constexpr std::size_t block_bytes = std::size_t(4) << 20;
 constexpr std::int64_t block_frames = 256;
 // Blocks per thread: one at work, one read ahead, and one waiting for its turn to be written.
 constexpr std::size_t blocks_per_thread = 3;
-constexpr std::size_t gpu_block_bytes = std::size_t(16) << 20;  // 0.3 ms of the link
+constexpr std::size_t gpu_block_bytes = std::size_t(16) << 20;  // takes the link 0.3 ms
 constexpr std::int64_t gpu_block_frames = 4096;
 constexpr std::size_t gpu_blocks_ahead = 4;
 

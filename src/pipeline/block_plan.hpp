@@ -1,4 +1,4 @@
-// How a movie is cut into blocks, and how many of them may be in memory at once.
+// How a movie is split into blocks, and how many of them may be in memory at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace glint {
 
 struct BlockPlan {
-    int frames = 1;  ///< of a block
+    int frames = 1;  ///< per block
     int blocks = 1;  ///< in flight at most
 };
 

@@ -1,4 +1,4 @@
-// What the pipeline made of one block of frames: the unit that is journalled.
+// The result of one block of frames: the unit of the journal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct BlockCounts {
 
 struct BlockResult {
     std::int64_t first_frame = 0;
-    std::vector<float> empty_score_spreads;  ///< one a frame (Detector::empty_score_spread)
+    std::vector<float> empty_score_spreads;  ///< one per frame (Detector::empty_score_spread)
     BlockCounts counts;
     Localizations rows;
 

@@ -1,4 +1,4 @@
-// Handing out blocks, and taking their results in order.
+// Hands out blocks of frames, and passes their results on in order.
 // SPDX-License-Identifier: MIT
 #include "pipeline/blocks_in_order.hpp"
 

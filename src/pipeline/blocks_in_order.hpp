@@ -1,4 +1,4 @@
-// Which frames are still to be localized, who has them, and the results in order.
+// Tracks which frames are still to be localized and which are in flight, and passes the results on in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,29 +14,29 @@
 
 namespace glint {
 
-/// A block of frames on its way.
+/// A block of frames in flight.
 struct Block {
     std::int64_t first = 0;
-    int count = 0;                  ///< asked for; then what could be read
-    std::exception_ptr read_error;  ///< why it is fewer
+    int count = 0;                  ///< requested; then what could be read
+    std::exception_ptr read_error;  ///< why fewer than requested
     BlockResult result;
-    bool given_up = false;  ///< by a stop, within it: nothing that comes after it can be handed on
+    bool given_up = false;  ///< a stop ended it unfinished: neither it nor any later block is passed on
 
     void give_up() { count = 0, result = {}, given_up = true; }
 };
 
-/// Frames as `next` names them, in blocks; results go to `sink` in that order. run() may fail and be called again, with
-/// other means: what was not handed on is done anew.
+/// Splits the frames that `next` names into blocks; results go to `sink` in that order. run() may throw and be called
+/// again with other items and work (the CPU after GPUs): frames whose results were not passed on are done again.
 class BlocksInOrder {
   public:
     BlocksInOrder(Movie& movie, const Job& job, const NextFrames& next, const std::function<void(BlockResult)>& sink)
         : movie_(movie), job_(job), next_(next), sink_(sink) {}
 
-    /// Works on blocks of so many frames until there are no more, a stop, or one that cannot be read. `items` derive from
-    /// Block; work(item) fills in its result, on any thread. What `work` throws passes.
+    /// Works on blocks of `frames` frames until there are no more, a stop, or one that is unreadable. `items` derive
+    /// from Block; work(item) fills in its result, on any thread. Exceptions of `work` propagate.
     template <class Item, class Work>
     void run(int frames, std::vector<Item> items, const Work& work) {
-        // What was begun and not handed on comes first.
+        // Frames that a failed run() began and did not pass on come first.
         todo_.insert(todo_.begin(), under_way_.begin(), under_way_.end());
         under_way_.clear();
         in_order(
@@ -60,8 +60,8 @@ class BlocksInOrder {
     const NextFrames& next_;
     const std::function<void(BlockResult)>& sink_;
     std::deque<FrameRange> todo_;
-    std::deque<FrameRange> under_way_;  // begun and not ended, in order
-    std::mutex mutex_;                  // of under_way_: one thread begins while another ends
+    std::deque<FrameRange> under_way_;  // begun and not passed on, in order
+    std::mutex mutex_;                  // guards under_way_: one thread begins while another ends
     std::atomic<bool> ended_{false};
     std::int64_t finished_ = 0;
     std::exception_ptr read_error_;

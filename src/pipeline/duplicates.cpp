@@ -33,7 +33,7 @@ void mark(const Localizations& rows, float radius_px, std::span<std::size_t> kee
     });
     std::vector<GridPoint> points;
     for (std::size_t row : by_x) points.push_back({rows.x_px[row], rows.y_px[row]});
-    const double box = 1.001 * radius_px;  // more than the radius, whatever is rounded
+    const double box = 1.001 * radius_px;  // a margin over the radius, for rounding
     const SpotGrid grid(points, 2 * box);
     std::vector<char> gone(by_x.size(), 0);
     for (std::size_t i : best_first) {

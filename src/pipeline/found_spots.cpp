@@ -1,4 +1,4 @@
-// Refit, convert, select.
+// Refits, converts, selects.
 // SPDX-License-Identifier: MIT
 #include "pipeline/found_spots.hpp"
 
@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-/// Calls visit(column of a, the same column of b) for all that rows of both have.
+/// Calls visit(column of a, the same column of b) for every column of values per ROI or row.
 template <class Visit>
 void for_columns(Rois& a, const Rois& b, const Visit& visit) {
     visit(a.pixels, b.pixels), visit(a.variance, b.variance), visit(a.additive, b.additive), visit(a.qe, b.qe);
@@ -26,7 +26,7 @@ void for_columns(Fits& a, const Fits& b, const Visit& visit) {
     visit(a.iterations, b.iterations), visit(a.status, b.status), visit(a.window, b.window);
 }
 
-/// From the spot for which its window was cut.
+/// Whether a fit ended too far from the spot for which its window was cut.
 bool wandered(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
     const Rois& rois = found.rois;
     const std::size_t window = found.fits.window_of(row);
@@ -70,8 +70,8 @@ void FoundSpots::append(const FoundSpots& more) {
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
     FitOptions options = job.options.fit;
     options.backend = Backend::cpu;
-    options.threads = 1;     // the blocks are what runs in parallel
-    options.stop = nullptr;  // give_up_if_stopped
+    options.threads = 1;     // the blocks already run in parallel
+    options.stop = nullptr;  // give_up_if_stopped checks it
     options.progress = {};
     return fitter.fit(rois, job.options.psf, job.pixel_size_um, options, &info);
 }

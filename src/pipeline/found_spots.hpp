@@ -1,4 +1,4 @@
-// From spots and their fits to rows of the output: the same wherever they were found and fitted.
+// Turns spots and their fits into rows of the output, alike for CPU and GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace glint {
 
-/// Spots of whole frames, by frame, row and column.
+/// Spots of whole frames, ordered by frame, row and column.
 struct FoundSpots {
     Rois rois;
     std::vector<float> scores;
@@ -21,16 +21,16 @@ struct FoundSpots {
     void append(const FoundSpots& more);
 };
 
-/// Fits a stack on the thread that calls.
+/// Fits a stack on the calling thread.
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);
 
-/// A stop lets a block come to its end, so that nothing is lost. With more spots than this that may take long:
+/// After a stop, a block in progress is still finished, so that nothing is lost, unless it has more spots than this.
 constexpr std::size_t spots_done_soon = 4096;
-/// then throws Cancelled.
+/// Throws Cancelled after a stop if `found` has more spots than spots_done_soon, which may take long.
 void give_up_if_stopped(const Job& job, const FoundSpots& found);
 
-/// Fits spots that overlap again, with their neighbours known; then makes rows of all, counts what became of them, and
-/// adds those that the job keeps to `result`. Throws Cancelled as give_up_if_stopped.
+/// Fits overlapping spots again, with their neighbours known; then makes rows of all spots, counts the outcomes, and
+/// adds the rows that the job keeps to `result`. Throws Cancelled as give_up_if_stopped.
 void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result);
 
 }  // namespace glint

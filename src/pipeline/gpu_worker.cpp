@@ -1,4 +1,4 @@
-// One stream's way over a GPU.
+// Upload, detection, fits and download on one stream.
 // SPDX-License-Identifier: MIT
 #include "pipeline/gpu_worker.hpp"
 
@@ -17,7 +17,7 @@ void bring(const gpu::Stream& stream, gpu::Pinned<T>& to, const gpu::Buffer<T>& 
     gpu::download(stream, to.span().first(n), from);
 }
 
-/// A map of the camera's noise, of each ROI's pixels, for fits on the CPU.
+/// Appends the pixels of a camera map under each ROI from `first` on, for fits on the CPU.
 void append_map(std::span<const float> map, int width, std::size_t first, const Rois& rois, std::vector<float>& to) {
     if (map.empty()) return;
     for (std::size_t k = first; k < rois.x_corner.size(); ++k)
@@ -30,7 +30,7 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 }  // namespace
 
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
-    // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. And room for spots.
+    // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
     const std::size_t roi = std::size_t(job.options.roi_size) * std::size_t(job.options.roi_size);
     constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
@@ -48,15 +48,15 @@ GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, Fit
 
 GpuWorker::~GpuWorker() { settle(); }
 
-/// Nothing of a failed call reads the caller's memory later.
+/// Waits, so that no copy of a failed call still reads the caller's memory.
 void GpuWorker::settle() noexcept {
     try {
         stream_.synchronize();
-    } catch (...) {  // what went wrong is being told already
+    } catch (...) {  // the error that led here is being reported
     }
 }
 
-/// Without what memory the ones before had.
+/// Frees the memory of the old detector and fit before it allocates new ones.
 void GpuWorker::make_anew() {
     detector_.reset(), fit_.reset();
     detector_.emplace(stream_, detect_, job_.camera, detect_options(job_));

@@ -1,4 +1,4 @@
-// One stream's way from blocks of raw frames to fits, on a GPU.
+// Turns blocks of raw frames into fits, on one stream of a GPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,25 +11,25 @@
 
 namespace glint {
 
-/// Seconds on the GPU, and what went over the link.
+/// Seconds on the GPU, and bytes over the link.
 struct GpuTimes {
     double upload = 0, detect = 0, fit = 0;
     std::int64_t bytes_up = 0, bytes_down = 0;
 };
 
-/// Device memory that such a job takes for each frame in hand, about.
+/// About the device memory that a job takes for each frame that is processed at once.
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job);
 
-/// Uploads frames once, finds spots, cuts and fits them there, and brings ROIs and fits back. Holds its stream and its
-/// buffers; use one from one thread at a time. The result of a frame depends on the frame alone.
+/// Uploads frames once, finds, cuts and fits spots on the GPU, and downloads ROIs and fits. Owns its stream and its
+/// buffers; use it from one thread at a time. The result of a frame depends on the frame alone.
 class GpuWorker {
   public:
-    /// At most so many frames at once. `job` and `kernels` must outlive it.
+    /// Processes at most `frames` frames at once. `job` and `kernels` must outlive it.
     GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job, int frames);
-    ~GpuWorker();  ///< waits for what is under way
+    ~GpuWorker();  ///< waits for work in progress
 
-    /// `counts`: pinned memory. Replaces `found`; adds the frames' noise and bad pixels to `result`. Where memory does
-    /// not suffice it takes fewer frames at once, from then on. Throws gpu::GpuError.
+    /// `counts`: pinned memory. Replaces `found`; adds the frames' noise and bad pixels to `result`. If GPU memory does
+    /// not suffice, it processes fewer frames at once from then on. Throws gpu::GpuError.
     void localize(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames, FoundSpots& found,
                   BlockResult& result);
     const GpuTimes& times() const { return times_; }  ///< of all blocks so far

@@ -1,4 +1,4 @@
-// Work on a stream of items by several threads: begun in order, worked on in parallel, ended in order.
+// A pipeline over a stream of items: begun in order, worked on in parallel, ended in order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,10 +15,10 @@
 namespace glint {
 
 /// `begin(item)` fills the next item, or returns false at the end; `work(item)` runs on any thread; `end(item)` takes
-/// it. `begin` and `end` are called from one thread at a time, in order. `items` go round and keep what memory they
-/// have: at most that many are in flight, and they leave in the order in which they came, so the one whose turn it is
-/// is free. They are owned here and not by oneTBB, which drops what is in flight when a function throws. What the
-/// functions throw passes. `threads` > 0.
+/// it. `begin` and `end` are called by one thread at a time, in order. `items` are a ring and keep their memory: at
+/// most that many are in flight, and they leave in the order in which they entered, so the next one in the ring is
+/// free. The ring is owned here, since oneTBB drops what is in flight when a function throws. Exceptions of the
+/// functions propagate. `threads` > 0.
 template <class Item, class Begin, class Work, class End>
 void in_order(int threads, std::vector<Item> items, const Begin& begin, const Work& work, const End& end) {
     threads = tbb_threads(threads);
@@ -33,7 +33,7 @@ void in_order(int threads, std::vector<Item> items, const Begin& begin, const Wo
     const auto middle =
         tbb::make_filter<Item*, Item*>(tbb::filter_mode::parallel, [&](Item* item) { return work(*item), item; });
     const auto last = tbb::make_filter<Item*, void>(tbb::filter_mode::serial_in_order, [&](Item* item) { end(*item); });
-    // More threads than cores were asked for: so be it.
+    // oneTBB would use no more threads than there are cores; the caller may have asked for more.
     constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
     const std::size_t allowed = std::max(tbb::global_control::active_value(parallelism), std::size_t(threads));
     const tbb::global_control control(parallelism, allowed);

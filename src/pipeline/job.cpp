@@ -1,4 +1,4 @@
-// Checking a job before its first frame is read.
+// Checks a job before its first frame is read.
 // SPDX-License-Identifier: MIT
 #include "pipeline/job.hpp"
 
@@ -17,12 +17,12 @@
 namespace glint {
 namespace {
 
-// How far from its spot's pixel a fit may end, beside its own standard error. Of fits that are right this drops under
-// 0.5 % from 100 photons up (1 % for dim spots 2 px wide); a fit that it drops has gone to a neighbour or to nothing.
+// How far from its spot's pixel a fit may end, beyond its own standard error. This drops under 0.5 % of correct fits
+// from 100 photons up (1 % for dim spots 2 px wide); other fits that it drops went to a neighbour or to noise.
 constexpr double stay_widths = 1;
 constexpr double half_diagonal_px = 0.71;  // of a pixel: the spot may be anywhere in it
 
-/// In focus.
+/// The width in focus.
 double width_um(const Psf& psf) {
     return describe(psf.model).calibrated ? std::sqrt(psf.curve.sx0_um * psf.curve.sy0_um) : psf.sigma_um;
 }
@@ -74,7 +74,7 @@ std::string history_of(const MovieInfo& movie, const LocalizeOptions& options, F
     return text;
 }
 
-/// One fit of an empty ROI: proves the options of the fit and shows which columns the model has.
+/// One fit of an empty ROI: checks the options of the fit and shows which columns the model has.
 Localizations template_row(const Job& job, const MovieInfo& movie) {
     Rois roi = make_rois(job.camera, job.options.roi_size);
     roi.pixels.assign(std::size_t(roi.size) * roi.size, 0);
@@ -84,7 +84,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     roi.frame = {0};
     FitOptions fit_options = job.options.fit;
     fit_options.threads = 1;
-    fit_options.backend = Backend::cpu;  // one fit is nothing to open a GPU for
+    fit_options.backend = Backend::cpu;  // one fit is not worth opening a GPU for
     const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};

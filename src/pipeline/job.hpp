@@ -1,4 +1,4 @@
-// A localization job: options checked, the camera cut to the movie, and the shape of what comes out.
+// A localization job: checked options, the camera's part for the movie, and the layout of the output.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ struct Job {
     Localizations like;  ///< one row: which columns the output has; and its metadata
     double pixel_size_um = 0;
     double duplicate_radius_px = 0;
-    float stay_px = 0;  ///< a fit stays this near to its spot's pixel, give or take its precision
+    float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
 };
 
@@ -26,7 +26,7 @@ DetectOptions detect_options(const Job& job);
 /// Throws OptionError for every option that the work would refuse later.
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);
 
-/// Of a job whose end was not known when it was made. `movie` knows it by now.
+/// Sets the end of a job that was made when it was not known. `movie` must know it by now.
 void set_end(Job& job, const MovieInfo& movie, std::int64_t end);
 
 }  // namespace glint

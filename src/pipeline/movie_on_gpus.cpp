@@ -1,9 +1,9 @@
-// The frames of a job on GPUs that come and go.
+// Localizes the frames of a job on GPUs that may join and leave.
 //
-// A thread takes a block from its file to its rows: it reads the block into pinned memory, has one of a few GpuWorkers do
-// its part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels and
-// the CPU's part of different blocks overlap. The thread of a GPU that comes while nobody runs the blocks runs them; a GPU
-// that fails takes its workers with it, and the block goes to another worker.
+// A thread takes a block from file to rows: it reads the block into pinned memory, has one of a few GpuWorkers do the
+// GPU's part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels
+// and the CPU's part of different blocks overlap. If no thread runs this pipeline, that of a new GPU does. A GPU that
+// fails is withdrawn with all its workers; the block that failed goes to another worker.
 // SPDX-License-Identifier: MIT
 #include "pipeline/movie_on_gpus.hpp"
 
@@ -24,9 +24,9 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t most_workers = 4;      // streams: one uploads, one computes, one downloads, one begins
-constexpr std::int64_t worth_a_gpu = 128;    // blocks: 0.1 s of one; to open it takes 0.2 s
-constexpr std::int64_t most_gpus = 1 << 10;  // of one process
+constexpr std::size_t most_workers = 4;      // streams: one each uploads, computes, downloads, starts
+constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
+constexpr std::int64_t most_gpus = 1 << 10;  // per process
 
 struct PinnedBlock : Block {
     gpu::Pinned<std::byte> counts;
@@ -39,13 +39,13 @@ struct ThreadState {
     FoundSpots found;
 };
 
-/// Shares the GPU's memory with others now and then, once the workers have what they need.
+/// Calls GpuFitter::share() at most every 100 ms, once the workers have allocated what they need (two blocks each).
 class LeaseKeeper {
   public:
     LeaseKeeper(GpuFitter& gpu, std::size_t workers) : gpu_(gpu), blocks_until_(2 * workers) {}
     void look() {
         const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock) return;  // somebody is at it
+        if (!lock) return;  // another thread is doing this
         if (blocks_until_ > 0) --blocks_until_;
         const auto now = std::chrono::steady_clock::now();
         if (blocks_until_ > 0 || now - looked_ < std::chrono::milliseconds(100)) return;
@@ -74,7 +74,7 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 
 }  // namespace
 
-/// A GPU while it localizes.
+/// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
     GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames)
         : fitter(of), workers(workers_of(of, movie, job, block_frames)), keeper(of, workers.size()) {}
@@ -82,9 +82,9 @@ struct MovieOnGpus::GpuInUse {
     GpuFitter& fitter;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     LeaseKeeper keeper;
-    std::size_t busy = 0;        // workers that a thread has; under State::mutex_, as what follows
-    std::int64_t fits = 0;       // that are final
-    std::exception_ptr failure;  // set: none of them is taken any more
+    std::size_t busy = 0;        // workers that a thread has borrowed; State::mutex_ guards it and the next two
+    std::int64_t fits = 0;       // of the blocks that succeeded
+    std::exception_ptr failure;  // if set, its workers are not lent any more
 };
 
 struct MovieOnGpus::State final : offload::Workload {
@@ -107,14 +107,14 @@ struct MovieOnGpus::State final : offload::Workload {
         GpuWorker* worker;
     };
     using Workload::changed_, Workload::mutex_;  // for run_on()
-    // Under mutex_:
-    std::deque<Borrowed> idle;  // in turn, so that all GPUs are used alike
+    // Guarded by mutex_:
+    std::deque<Borrowed> idle;  // first in, first out, so that all GPUs are used equally
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool running = false, ended = false;
 
     bool all_done() const override { return ended; }
-    bool some_to_do() const override { return true; }  // for one GPU more, until all ends
+    bool some_to_do() const override { return true; }  // more GPUs may join until the end
     void add(GpuInUse& gpu);
     void withdraw(GpuInUse& gpu);  // with mutex_ held
     Borrowed borrow();
@@ -139,7 +139,7 @@ void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
     changed_.notify_all();
 }
 
-/// Waits for a worker; where no GPU is left, throws what the last one failed by.
+/// Waits for an idle worker; where no GPU is left, rethrows the failure of the last one.
 MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
@@ -173,7 +173,7 @@ void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr fai
     put_back(borrowed);
 }
 
-/// The GPU's part of a block.
+/// The GPU's part of a block. After a GPU error another worker repeats it; borrow() throws when no GPU is left.
 void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
     for (bool done = false; !done;) {
         const Borrowed borrowed = borrow();
@@ -214,7 +214,7 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
     });
 }
 
-/// Until there is nothing left to do, or no GPU left, or something else went wrong, which it throws.
+/// Runs the pipeline, unlocked, until all is done or no GPU is left; other errors end the job, and are thrown.
 void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
     running = true;
     lock.unlock();
@@ -227,7 +227,7 @@ void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& l
         run(gpu.fitter.context());
     } catch (const gpu::GpuError&) {
         stop(false);
-        if (!gpu.failure) {  // before a worker was asked
+        if (!gpu.failure) {  // before any worker was borrowed
             gpu.failure = last_failure = std::current_exception();
             withdraw(gpu);
         }

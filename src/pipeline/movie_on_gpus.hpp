@@ -1,5 +1,5 @@
-// The frames of a job on GPUs that come and go: read by all threads, found and fitted there, made to rows by all threads
-// again.
+// Localizes the frames of a job on GPUs that may join and leave: all threads read frames, the GPUs detect and fit, and
+// all threads make rows.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -18,14 +18,14 @@ class MovieOnGpus {
     MovieOnGpus(const MovieInfo& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks);
     ~MovieOnGpus();
 
-    /// Has frames localized by this GPU too, from a thread for each GPU, until it is finished, or this GPU fails: throws
-    /// gpu::GpuError then, and others do what it had begun. Throws what the sink of `blocks` throws. `part`: what the
-    /// GPU did, also when this throws; `useful`: some fits were among it.
+    /// Localizes frames on this GPU too, on a thread for each GPU, until all is finished or this GPU fails: then throws
+    /// gpu::GpuError, and other GPUs redo its blocks. Throws what the sink of `blocks` throws. `part`: what the
+    /// GPU did, also when this throws; `useful`: it completed some fits.
     void run_on(GpuFitter& gpu, FitInfo& part, bool& useful);
 
-    int useful_gpus() const;  ///< those that are not still being opened when the others have finished
+    int useful_gpus() const;  ///< more would still be opening when the others have finished
 
-    /// Finished when no frame is left, or none that can be read, or it was stopped.
+    /// Finished when no frame is left, when a frame cannot be read, or after a stop.
     offload::Workload& workload();
 
   private:

@@ -1,4 +1,4 @@
-// Refitting of overlapping spots.
+// Refits overlapping spots.
 // SPDX-License-Identifier: MIT
 #include "pipeline/neighbors.hpp"
 
@@ -92,7 +92,7 @@ void append_roi(const Rois& rois, std::size_t k, const std::vector<float>& addit
     crowded.y_start.push_back(rois.y_start[k]);
 }
 
-/// The first row of each window, and their number: rows stand in the order of windows.
+/// The first row of each window, then the number of rows: rows are ordered by window.
 std::vector<std::size_t> first_rows(std::size_t windows, const Fits& fits) {
     std::vector<std::size_t> first(windows + 1, fits.count());
     for (std::size_t row = fits.count(); row-- > 0;) first[fits.window_of(row)] = row;
@@ -100,7 +100,7 @@ std::vector<std::size_t> first_rows(std::size_t windows, const Fits& fits) {
     return first;
 }
 
-/// Windows [begin, end) are those of a frame.
+/// Windows [begin, end) belong to one frame.
 void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits& fits,
                     const std::vector<std::size_t>& first_row, std::size_t begin, std::size_t end,
                     NeighborsFound& found) {
@@ -110,7 +110,7 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
     for (std::size_t q = first_row[begin]; q < first_row[end]; ++q) {
         if (!usable(fits.status[q])) continue;
         const Spot& spot = spots[q];
-        const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: whatever is rounded
+        const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: a margin for rounding
         grid.visit({spot.x - rois.size - across, spot.y - rois.size - along}, {spot.x + across, spot.y + along},
                    [&](std::size_t at) {
                        const std::size_t k = begin + at;
@@ -120,15 +120,15 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
     }
 }
 
-/// Which spots reach into which window, and in which turn of a round each is fitted: neighbours in different turns, so
-/// that each sees the others' latest parameters and the fits settle instead of swinging.
+/// The spots that reach into each window, and its turn in a round of fits. Neighbours have different turns, so each
+/// fit uses the others' latest parameters: fitted at once, they could oscillate instead of converging.
 struct Crowd {
     std::vector<std::vector<std::size_t>> neighbors;  // rows, per window
-    std::vector<int> turn;                            // per window; -1: alone
+    std::vector<int> turn;                            // per window; -1: no neighbours
     int turns = 0;
 };
 
-/// The first turn that no window of a neighbour before this one has.
+/// The lowest turn that no neighbour's window has so far.
 int free_turn(const std::vector<std::size_t>& neighbors, const Fits& fits, const std::vector<int>& turn) {
     const auto taken = [&](int wanted) {
         return std::any_of(neighbors.begin(), neighbors.end(),
@@ -151,7 +151,7 @@ Crowd crowd_of(NeighborsFound found, const Fits& fits) {
     return crowd;
 }
 
-/// The windows of one turn with their neighbours' models, as a stack of their own; `windows` tells which they are.
+/// Copies the windows of one turn, with their neighbours' models, into a stack; `windows` receives their numbers.
 Rois rois_of_turn(const Rois& rois, const std::vector<Spot>& spots, const PsfInDouble& psf, const Crowd& crowd,
                   int turn, std::vector<std::size_t>& windows) {
     Rois crowded;

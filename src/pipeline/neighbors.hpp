@@ -1,4 +1,4 @@
-// Fits that know their neighbours: where spots overlap, each is fitted again with the others' models as a known signal.
+// Refits overlapping spots, each with the models of the others as a known signal.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace glint {
 
-/// For each ROI the spots of its frame, in order, that reach into it.
+/// For each ROI, the spots of its frame that reach into it, in order.
 struct NeighborsFound {
     std::vector<std::vector<std::size_t>> of;
-    std::size_t pairs_compared = 0;  ///< what that took
+    std::size_t pairs_compared = 0;  ///< the cost of the search
 };
 NeighborsFound neighbors_of(const Rois& rois, const Fits& fits, const Psf& psf, double pixel_size_um);
 
-/// Refits, `rounds` times, every ROI that other spots of its frame reach into (ROIs ordered by frame, with corners):
+/// Refits, `rounds` times, every ROI into which other spots of its frame reach (ROIs ordered by frame, with corners):
 /// Rois::additive receives the neighbours' models at their last parameters (docs/theory.md, eq. 2.2), and the fit
 /// starts again from its peak, by `fit_again`. Only spots with neighbours cost time. `fits` are replaced.
 void refit_with_neighbors(const Rois& rois, const Psf& psf, double pixel_size_um, int rounds,

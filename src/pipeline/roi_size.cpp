@@ -1,4 +1,4 @@
-// The default size of a ROI, and what another one does to z.
+// The default size of a ROI, and the effect of other sizes on z.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ double pixel_ratio(const AstigmaticCurve& curve, double pixel_size_nm) {
     return curve.pixel_size_um > 0 && std::abs(ratio - 1) > same_pixel ? ratio : 1;
 }
 
-/// Of the window in which the widths were measured, with pixels of another size the nearest odd one.
+/// The size of the window in which the widths were measured; with pixels of another size, the nearest odd one.
 int calibrated_roi_size(const AstigmaticCurve& curve, double pixel_size_nm) {
     const double ratio = pixel_ratio(curve, pixel_size_nm);
     const double edge = std::min(curve.roi_size * ratio, double(max_roi_size));

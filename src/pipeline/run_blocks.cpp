@@ -1,4 +1,4 @@
-// Localizes blocks of frames in parallel: on GPUs while there are some, else on the CPU.
+// Localizes blocks of frames in parallel: on GPUs while any are available, else on the CPU.
 // SPDX-License-Identifier: MIT
 #include "pipeline/run_blocks.hpp"
 
@@ -30,7 +30,7 @@ BlockPlan plan_of(const MovieInfo& movie, const Job& job, std::int64_t frames) {
     return plan_blocks(frame_bytes, frames, job.threads, job.options.memory_bytes);
 }
 
-constexpr std::int64_t long_movie = 10000;  // frames; what one whose end is not known is taken for
+constexpr std::int64_t long_movie = 10000;  // frames; assumed for a movie whose end is not known
 
 struct CpuBlock : Block {
     FrameBlock frames;
@@ -56,7 +56,7 @@ void localize_on_cpu(const MovieInfo& movie, const Job& job, std::int64_t frames
     for (const Worker& worker : workers) add(info, worker.fit_info());
 }
 
-/// How fast the CPU is with this movie, from a few of its frames, which count for nothing else.
+/// Measures the CPU's speed on the first frames of the movie, for the cost model; the rows are dropped.
 void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
     const std::int64_t frames = 2 * job.threads;
     if (job.frames.end == unknown_end || job.frames.end - job.frames.begin < 10 * frames) return;
@@ -71,7 +71,7 @@ void try_cpu(Movie& movie, const Job& job, offload::Advisor& advisor) {
         advisor.learn(movie_work(movie.info(), job, frames), Backend::cpu, seconds_since(began));
 }
 
-/// Asks the cost model, where the choice is open.
+/// Asks the cost model, where the options leave the backend open.
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        FitInfo& info) {
     const FitOptions& options = job.options.fit;
@@ -84,7 +84,7 @@ std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_
     return decision;
 }
 
-/// False: what is left is for the CPU.
+/// False: the CPU does the remaining frames.
 bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksInOrder& blocks, FitInfo& info) {
     FitOptions options = job.options.fit;
     options.stop = job.options.stop;
@@ -99,7 +99,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     offload::DeviceRequest request = device_request(options);
     request.most = most_gpus(pool, options.gpus);
     request.threads = std::min(request.most, on_gpus.useful_gpus());
-    request.open_without_work = frames == 0;  // Backend::gpu says whether there is one
+    request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
     if (decision)
@@ -107,7 +107,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
             advisor.opened(device.uuid, seconds, device.context());
         };
     const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
-    info.fits = frames == unknown_end ? long_movie : frames;  // what is told of, where the GPU does not get to the end
+    info.fits = frames == unknown_end ? long_movie : frames;  // the total that why_cpu reports
     try {
         const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
         if (!done) info.note = why_cpu(pool, blocks.finished(), info);
@@ -115,7 +115,7 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
             advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
         return done;
     } catch (const Cancelled&) {
-        return true;  // stopped while it waited for a GPU: nothing more is to be done
+        return true;  // stopped while waiting for a GPU: the CPU has nothing to do either
     }
 }
 

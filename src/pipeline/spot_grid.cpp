@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-/// What is not a number counts as 0.
+/// NaN counts as 0.
 int place(double cells, int count) { return cells > 0 ? int(std::min(cells, double(count - 1))) : 0; }
 
 }  // namespace
@@ -20,7 +20,7 @@ SpotGrid::SpotGrid(const std::vector<GridPoint>& points, double edge_px) {
         origin_ = {std::min(origin_.x, p.x), std::min(origin_.y, p.y)};
         last = {std::max(last.x, p.x), std::max(last.y, p.y)};
     }
-    // Where points are few, larger cells: no more of them than some for each point.
+    // Few points get larger cells, so that the number of cells stays proportional to that of the points.
     const double count = double(points.size()) + 1, width = last.x - origin_.x, height = last.y - origin_.y;
     edge_ = std::max({edge_px, std::sqrt(width * height / count), width / count, height / count});
     columns_ = place(width / edge_, int(count) + 1) + 1;

@@ -1,4 +1,4 @@
-// Points of a frame by place: those in a box are found without a look at all.
+// A grid over the points of a frame, which finds those in a box without visiting all.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,10 +13,10 @@ struct GridPoint {
 
 class SpotGrid {
   public:
-    /// `edge_px` > 0: about that of the boxes which will be asked for.
+    /// `edge_px` > 0: about the edge of the boxes that will be visited.
     SpotGrid(const std::vector<GridPoint>& points, double edge_px);
 
-    /// Calls visit(k) for all points in the box from `low` to `high`, and for some beside it.
+    /// Calls visit(k) for all points in the box from `low` to `high`, and for some outside it.
     template <class Visit>
     void visit(GridPoint low, GridPoint high, const Visit& visit) const {
         const Cell from = cell_of(low), to = cell_of(high);

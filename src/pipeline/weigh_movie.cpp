@@ -1,4 +1,4 @@
-// Counting a movie's work.
+// Counts a movie's work.
 // SPDX-License-Identifier: MIT
 #include "pipeline/weigh_movie.hpp"
 
@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-constexpr double by_rule = 2e8;           // pixels; more go to a GPU where nothing was measured
+constexpr double by_rule = 2e8;           // pixels; without measurements, larger movies go to a GPU
 constexpr double flops_of_a_pixel = 150;  // conversion, background, filter, and a few fits
 constexpr double pixels_of_a_spot = 5000;
 

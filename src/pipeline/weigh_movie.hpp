@@ -1,4 +1,4 @@
-// A movie as the cost model sees it (offload/advisor.hpp): how much work it is.
+// The amount of work in a movie, for the cost model (offload/advisor.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// So many frames: all that is done to them, from counts in memory to rows.
+/// All work on `frames` frames, from counts in memory to rows.
 offload::Work movie_work(const MovieInfo& movie, const Job& job, std::int64_t frames);
 
 }  // namespace glint

@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-// Fitted at a time: fills the vectors many times over, and bounds memory when the threshold lets noise through.
+// ROIs per call: fills the vectors many times over, and bounds memory when the threshold lets noise through.
 constexpr std::size_t rois_per_fit = spots_done_soon;
 
 }  // namespace
@@ -21,7 +21,7 @@ Worker::Worker(const Job& job)
 
 BlockResult Worker::localize(const FrameBlock& block) {
     BlockResult result;
-    found_.clear();  // what a block that was given up left
+    found_.clear();  // left by a block that was given up
     result.first_frame = block.first_frame;
     for (int k = 0; k < block.count; ++k) {
         find(block.frame(k), block.type, std::uint32_t(block.first_frame + k), result);

@@ -1,4 +1,4 @@
-// One thread's way from a block of raw frames to localizations, on the CPU.
+// Localizes blocks of raw frames on one thread of the CPU.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// Comparing fingerprints.
+// Compares fingerprints.
 // SPDX-License-Identifier: MIT
 #include "run/fingerprint.hpp"
 

@@ -1,4 +1,4 @@
-// What the result of a run depends on, by name and value: finished frames may be taken over only where all of it is the same.
+// Everything that the result of a run depends on, by name and value: only a run with the same may adopt its records.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -10,7 +10,7 @@ namespace glint {
 
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
-/// What differs, for a person: "threshold (5 then, 6 now); ...".
+/// The differences, as text: "threshold (5 then, 6 now); ...".
 std::string differences(const Fingerprint& then, const Fingerprint& now);
 
 }  // namespace glint

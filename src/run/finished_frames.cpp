@@ -1,4 +1,4 @@
-// Indexing records, and reading them in order.
+// Indexes records, and reads them in order.
 // SPDX-License-Identifier: MIT
 #include "run/finished_frames.hpp"
 

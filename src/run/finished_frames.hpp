@@ -1,4 +1,4 @@
-// Which frames of a run are finished: an index of the whole records in its journal and in the files of its processes.
+// An index of the finished frames of a run: the whole records in its journal and in the files of its processes.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace glint {
 
-/// Frames that no record covers are gaps; of records that overlap the first one counts. Not thread-safe.
+/// Frames that no record covers are gaps; of overlapping records the first one counts. Not thread-safe.
 class FinishedFrames {
   public:
     FinishedFrames(const Fingerprint& fingerprint, const TableLayout& layout, FrameRange frames)
         : fingerprint_(fingerprint), layout_(layout), frames_(frames) {}
 
-    /// Takes the records of a file; `taken` hears of each one that counts. Returns where the last whole record ends, 0 when
+    /// Adds the records of a file; `taken` gets each one that counts. Returns where the last whole record ends, 0 when
     /// there is none. Throws InputError, and OptionError for a file that was begun with another fingerprint.
     std::uint64_t add(const std::filesystem::path& path, const RecordFile::Visit& taken);
     /// Appends a record to a file that this index does not own, and takes it.
@@ -27,9 +27,9 @@ class FinishedFrames {
     /// Of a run whose end was not known.
     void end_at(std::int64_t end) { frames_.end = end; }
 
-    /// In order.
+    /// The frames that are not finished, in order.
     std::vector<FrameRange> gaps() const;
-    /// Each record, in the order of frames, one in memory at a time.
+    /// Visits each record, in the order of frames, with one in memory at a time.
     void for_each(const RecordFile::Visit& visit) const;
 
   private:

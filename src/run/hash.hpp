@@ -1,4 +1,4 @@
-// XXH3 over bytes: tells torn records and changed inputs from whole ones. No cryptography.
+// XXH3 hashes, which reveal torn records and changed inputs. Not cryptographic.
 // SPDX-License-Identifier: MIT
 #pragma once
 

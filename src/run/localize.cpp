@@ -1,4 +1,4 @@
-// A movie into a file, or into memory, by this process alone.
+// Localizes a movie into a file, or into memory, in this process alone.
 // SPDX-License-Identifier: MIT
 #include "glint/localize.hpp"
 
@@ -28,7 +28,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
         RecordFile journal(journal_path(out), TableLayout(Localizations()));
         journal.open_locked();
         if (journal.file_size() > 0) return false;
-        remove_or_warn(journal.path(), options.warn);  // of a run in parts that was killed when its parts were gone
+        remove_or_warn(journal.path(), options.warn);  // left by a run in parts that was killed after removing them
     }
     remove_finished_parts(out);
     const std::optional<Fingerprint> then = settings_of(out);
@@ -38,7 +38,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     LocalizeOptions quiet = options;
     quiet.warn = {};
     Fingerprint now = fingerprint_of(movie, camera, make_job(movie.info(), camera, quiet));
-    std::erase_if(now, [&](const auto& setting) {  // what a file of another version does not tell
+    std::erase_if(now, [&](const auto& setting) {  // ignore what a file of another version lacks
         return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
     });
     const std::string changes = differences(*then, now);

@@ -1,4 +1,4 @@
-// What comes out of a run: totals, warnings, the file.
+// The output of a run: totals, warnings, the file.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace glint {
 
-/// Counts of a run as its blocks come, whether from the journal or fresh.
+/// Sums over the blocks of a run, resumed and new.
 struct Totals {
     std::int64_t frames = 0, rows = 0;
     BlockCounts counts;
@@ -30,13 +30,13 @@ struct Totals {
 
 void fill_result(LocalizeResult& result, const Totals& totals);
 
-/// Before any work: throws OptionError for a name that tells no format, and for a file that exists or that the movie is read from.
+/// Before any work: throws OptionError for a name of unknown format, and for a file that exists or is the movie's.
 void check_output(const std::filesystem::path& out, const LocalizeOptions& options, const MovieInfo& movie);
 /// The same for the partial file, which a stop writes and a complete run removes. One without a journal may be all that is
 /// left of an earlier run, and is refused unless that run is gone on with, or --overwrite was given.
 void check_partial(const std::filesystem::path& out, IfExists if_exists, const MovieInfo& movie);
 
-/// Hands each finished block on, in the order of frames.
+/// Calls its argument with each finished block, in the order of frames.
 using EachBlock = std::function<void(const std::function<void(BlockResult)>&)>;
 /// Writes `result.written`, and with it the settings (`fingerprint`), and counts its hidden rows.
 void write_rows(LocalizeResult& result, const EachBlock& each, const Job& job, const Fingerprint& fingerprint,
@@ -46,7 +46,7 @@ void remove_partial(const std::filesystem::path& out, const Warn& warn);
 /// Where `path` cannot be removed, says so: the output is complete all the same.
 void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
-/// What there is to say of movie and camera before, and of the noise after.
+/// Warnings about movie and camera before the work, and about the noise after it.
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn);
 void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn);
 

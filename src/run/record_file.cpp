@@ -60,7 +60,7 @@ void RecordFile::open(int flags) {
 }
 
 void RecordFile::open_locked() {
-    // Another process may finish, and remove the file, between our open and our lock: then try again.
+    // Another process may finish and remove the file between our open and our lock, which then guards no name: retry.
     for (int attempt = 0; attempt < 100; ++attempt) {
         open(O_RDWR | O_CREAT);
         if (lock_file(descriptor_) == FileLock::held)
@@ -80,7 +80,7 @@ void RecordFile::close() {
     ::close(std::exchange(descriptor_, -1));
 }
 
-/// Nothing, or a header of this format alone. Somebody else's file, whose header was not read, is not.
+/// True for 0 bytes or a header alone. A foreign file, whose header was not read, is not empty, and so is kept.
 bool RecordFile::is_empty() const {
     struct stat status {};
     if (::fstat(descriptor_, &status) != 0) return false;
@@ -117,7 +117,7 @@ void RecordFile::write_at_end(const std::vector<char>& bytes) {
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) {
             const int error = written < 0 ? errno : ENOSPC;
-            // A torn record would be recognised and cut anyway: whether this works does not matter.
+            // Best effort: a torn record fails its checksum, so readers ignore it even if this call fails.
             if (::ftruncate(descriptor_, off_t(end_)) != 0) errno = error;
             throw_output_error(path_, error);
         }

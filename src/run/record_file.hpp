@@ -1,4 +1,4 @@
-// A file of finished blocks: the fingerprint of their run, then one record a block, each with its checksum.
+// A file of finished blocks: the fingerprint of their run, then one record per block, each with its checksum.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace glint {
 
-/// Append-only, little-endian: magic, fingerprint as JSON, records. Whatever stops the process that writes it, it is
-/// valid up to its last whole record. One that this object made or locked, and that holds no record, is removed when it is closed. Not
-/// thread-safe. All functions throw OutputError and InputError that name the file.
+/// Append-only, little-endian: magic, fingerprint as JSON, records. However its writer is stopped, the file is valid up
+/// to its last whole record. close() removes a file without records that this object made or locked. Not thread-safe.
+/// All functions throw OutputError and InputError that name the file.
 class RecordFile {
   public:
     using Visit = std::function<void(BlockResult)>;
@@ -29,24 +29,24 @@ class RecordFile {
 
     /// `flags` as those of open(2). Throws for anything but a regular file, too.
     void open(int flags);
-    /// Opens it, new or not, and locks it as long as it is open, so that two processes cannot write one output. Throws
-    /// OutputError, also where another process has it.
+    /// Opens or creates the file and holds its lock while it is open, so that two processes cannot write one output.
+    /// Throws OutputError, also where another process holds the lock.
     void open_locked();
     void close();
-    /// Removes the file, unless another one stands under its name by now. False where it cannot be removed.
+    /// Removes the file, unless another file has its name by now. False where it cannot be removed.
     bool remove();
     const std::filesystem::path& path() const { return path_; }
 
     /// False for a new file (empty, or torn before its header was whole). InputError: it is something else, or damaged.
     bool read_header(Fingerprint& fingerprint);
-    /// Drops what is there, and writes the header.
+    /// Truncates the file to nothing, and writes the header.
     void start(const Fingerprint& fingerprint);
-    /// Whether there is anything behind the header.
+    /// Whether anything follows the header.
     bool holds_records() const { return file_size() > records_begin_; }
     std::uint64_t records_begin() const { return records_begin_; }
     std::uint64_t file_size() const;
 
-    /// Where the next record goes; what is behind it is cut off.
+    /// Truncates the file to `end`, where the next record goes.
     void end_at(std::uint64_t end);
     std::uint64_t end() const { return end_; }
     /// Returns the checksum of the record.

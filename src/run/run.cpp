@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Also throws InputError where `path` is no file of ours, which is not to be written over.
+/// Throws InputError where `path` is not a record file: such a file must not be overwritten.
 bool holds_records(const fs::path& path, const TableLayout& layout) {
     RecordFile file(path, layout);
     Fingerprint ignored;
@@ -45,7 +45,7 @@ void remove_file(const fs::path& path) {
     if (failed) throw_output_error(path, failed.value());
 }
 
-/// The same kind of error, with more to say.
+/// Rethrows with `more` appended to the message; the error keeps its type.
 [[noreturn]] void rethrow_with(std::exception_ptr error, const std::string& more) {
     try {
         std::rethrow_exception(error);
@@ -91,7 +91,7 @@ Run::Run(Movie& movie, const Camera& camera, fs::path out, Job& job, Writers wri
       fingerprint_(fingerprint_of(movie, camera, job)),
       journal_(journal_path(out_), TableLayout(job.like)),
       finished_(fingerprint_, TableLayout(job.like), job.frames) {
-    // What a run left that was killed after the output had its name, is no reason to refuse: take_up looks once more.
+    // With --resume the output may exist: a run can be killed after its rename, before its records go. take_up checks.
     if (!job.options.resume) check_output(out_, job.options, movie.info());
     warn_before(movie.info(), camera, job.options.warn);
     journal_.open_locked();
@@ -153,7 +153,7 @@ void Run::take_up() {
         }
 }
 
-/// Where this process writes: behind what the journal holds, a torn record at its end cut off, or into a part.
+/// Opens the file that this process appends to: a new part, or the journal, with a torn record at its end cut off.
 void Run::open_records() {
     Fingerprint ours;
     if (in_parts_)
@@ -212,7 +212,7 @@ void Run::write(LocalizeResult& result) {
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);
-    if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // those that are known
+    if (job_.frames.end == unknown_end) job_.like.frames = finished_.gaps().back().begin;  // where the last record ends
     write_rows(
         result, [&](const auto& visit) { finished_.for_each(visit); }, job_, fingerprint_,
         !result.complete         ? if_partial_exists_
@@ -220,8 +220,8 @@ void Run::write(LocalizeResult& result) {
                                  : IfExists::refuse);
 }
 
-/// Whatever moment a kill comes at, the next --resume finds all records, or none: those of a journal join the parts, which
-/// go under another name at once, for there may be thousands of files to be removed.
+/// Whenever a kill comes, the next --resume finds all records or none: a journal moves into the folder of parts, and
+/// one rename retires that folder before its files, perhaps thousands, are removed one by one.
 void Run::remove_records() {
     const Warn& warn = job_.options.warn;
     if (if_partial_exists_ == IfExists::replace) remove_partial(out_, warn);  // else there was none when the run began

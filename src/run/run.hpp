@@ -18,14 +18,14 @@
 
 namespace glint {
 
-/// What one process did of a run.
+/// The contribution of one process to a run.
 struct PartDone {
     FitInfo fit;
     std::exception_ptr error;  ///< what ended it early
 };
 
-/// Localizes what `next` names, at most `frames` in all (unknown_end: nobody knows). `sink` takes each finished block, in
-/// that order. What this, `next` or `sink` throws is kept in the result.
+/// Localizes what `next` names, at most `frames` in all (unknown_end: number unknown). `sink` takes each finished
+/// block, in that order. An exception of this function, `next` or `sink` is kept in the result.
 PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
                   const std::function<void(BlockResult)>& sink);
 
@@ -34,15 +34,15 @@ std::unique_ptr<RecordFile> new_part(const std::filesystem::path& path, const Fi
                                      const TableLayout& layout);
 
 enum class Writers {
-    this_process,  ///< records go to OUT.journal, or to a part where parts of an earlier run are to be finished
-    several        ///< each process has a part of its own (new_part)
+    this_process,  ///< records go to OUT.journal, or to a part where an earlier run left parts to be finished
+    several        ///< each process writes a part of its own (new_part)
 };
 
-/// What the one process has that begins and ends a run: it owns the output, knows what is finished, and writes the result.
-/// Finished blocks are records on disk, so that a run which was stopped or killed can be gone on with.
+/// Held by the one process that begins and ends a run: it owns the output, knows the finished frames, and writes the
+/// result. Finished blocks are records on disk, so that a run that was stopped or killed can be resumed.
 class Run {
   public:
-    /// Takes up what earlier runs finished, or refuses or drops it, as the options say. Movie, camera and job must outlive
+    /// Adopts, refuses or drops the records of earlier runs, as the options say. Movie, camera and job must outlive
     /// it. Throws as `localize` does before its first frame.
     Run(Movie& movie, const Camera& camera, std::filesystem::path out, Job& job, Writers writers);
     ~Run();
@@ -56,14 +56,14 @@ class Run {
     std::int64_t finished_frames() const { return totals_.frames; }
     std::int64_t finished_rows() const { return totals_.rows; }
 
-    /// Writers::this_process: a finished block. Throws OutputError.
+    /// With Writers::this_process: records a finished block. Throws OutputError.
     void append(const BlockResult& block);
-    /// The movie, whose end was not known when the run began, ends here; its info says so by now.
+    /// Sets the end of a movie whose end was not known when the run began; the movie's info must have it by now.
     void end_at(std::int64_t frames);
 
-    /// Ends the run. `written`: the parts of all processes; `error`: what ended the work early, if it did. With all frames
-    /// there the output appears, and the records go; otherwise the partial file appears, the records stay, and `error` is
-    /// thrown with a word on what was kept.
+    /// Ends the run. `written`: the parts of all processes; `error`: what ended the work early, if anything. If all
+    /// frames are finished, the output appears and the records go; otherwise the partial file appears, the records
+    /// stay, and `error` is thrown with a note on what was kept.
     LocalizeResult finish(const std::vector<std::filesystem::path>& written, std::exception_ptr error);
 
   private:
@@ -81,8 +81,8 @@ class Run {
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     Fingerprint fingerprint_;
     bool in_parts_ = false;
-    RecordFile journal_;                ///< its lock is the output's; empty where all records are in parts
-    std::uint64_t journal_end_ = 0;     ///< of what was taken up
+    RecordFile journal_;                ///< its lock guards the output; empty where all records are in parts
+    std::uint64_t journal_end_ = 0;     ///< where the adopted records end
     std::unique_ptr<RunOwner> owner_;   ///< of the folder of parts
     std::unique_ptr<RecordFile> part_;  ///< of this process, where it writes one
     FinishedFrames finished_;

@@ -1,4 +1,4 @@
-// One line, "HOST PROCESS START RUN BEAT", opened and closed at each look: that is what network file systems keep in step.
+// The owner file: one line, "HOST PROCESS START RUN BEAT", reopened at each look: network file systems sync at open.
 // SPDX-License-Identifier: MIT
 #include "run/run_owner.hpp"
 
@@ -27,8 +27,8 @@ std::string this_host() {
     return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "localhost";
 }
 
-/// What /proc/PID/stat says of a process: its state and, in ticks since the machine started, when it began. 'Z' for one
-/// that has ended and that nobody has taken notice of, as in a container without init.
+/// From /proc/PID/stat: state and start time (ticks since boot, which tell a reused PID apart) of a process. State 'Z':
+/// it has ended, and its parent has not waited for it, as in a container without init.
 struct ProcessStat {
     char state = 0;
     std::uint64_t start = 0;
@@ -56,7 +56,7 @@ struct Sign {
     bool exists = false;
 };
 
-/// Without a process where the line is not there yet.
+/// `process` is 0 where the line is not written yet.
 Sign read_sign(const fs::path& path) {
     Sign sign;
     std::ifstream file(path);
@@ -67,7 +67,7 @@ Sign read_sign(const fs::path& path) {
     return sign;
 }
 
-/// Of a process on this host it can be known, also of one that is stopped and shows no beat.
+/// Known only without a file, or for a process on this host; one that is stopped (SIGSTOP) and shows no beat is alive.
 bool surely_dead(const Sign& sign) {
     if (!sign.exists) return true;
     if (sign.process <= 0 || sign.host != this_host()) return false;
@@ -127,7 +127,7 @@ void RunOwner::await_silence(const Warn& notice, const StopFlag* stop) const {
     }
 }
 
-// Over the line before, never truncated first: who looks meanwhile must not find an empty file.
+// Writes over the old line without truncating it first: a concurrent reader must not find an empty file.
 void RunOwner::write(std::uint64_t beat) const {
     const std::string line = fmt::format("{} {:020}\n", name_, beat);
     const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
@@ -149,7 +149,7 @@ void RunOwner::keep_beating() {
         }
         try {
             write(beat);
-        } catch (const OutputError&) {  // a full disk; what this run writes itself will say so
+        } catch (const OutputError&) {  // a full disk, say: the run's own writes report it
         }
     }
 }

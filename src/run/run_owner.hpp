@@ -1,4 +1,4 @@
-// Who works on an output, where file locks may not reach: a file that its owner writes again and again.
+// Shows which run works on an output, where file locks may not work: its owner rewrites a file at intervals.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,17 +13,17 @@
 
 namespace glint {
 
-/// The owner of a folder of parts, for as long as it lives. Results do not depend on it, for nobody writes into anybody
-/// else's part: it keeps two runs from doing the same work twice.
+/// Owns a folder of parts for as long as it lives. Results do not depend on it, since no run writes into another run's
+/// parts: it keeps two runs from doing the same work twice.
 class RunOwner {
   public:
     struct Pace {
-        double beat_s = 2;    ///< how often the owner shows that it lives
-        double watch_s = 10;  ///< how long one on another host may be silent
+        double beat_s = 2;    ///< interval at which the owner shows that it lives
+        double watch_s = 10;  ///< how long an owner on another host may be silent
     };
 
-    /// Where the last owner may still live, which only its silence can tell, waits and says so by `notice`. Throws
-    /// OutputError where it does live, or nothing can be written; Cancelled.
+    /// Where the last owner may be alive, and only its silence can tell, announces that by `notice` and waits. Throws
+    /// OutputError if that owner is alive or nothing can be written; Cancelled after a stop.
     RunOwner(const std::filesystem::path& folder, const std::string& run, const Warn& notice, const StopFlag* stop,
              Pace pace = {2, 10});
     ~RunOwner();

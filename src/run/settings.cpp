@@ -1,4 +1,4 @@
-// A job's settings: as text and hashes, and in a file as one JSON object on a line, which YAML reads too.
+// A job's settings: as text and hashes, and in a file as one line of JSON, which is YAML too.
 // SPDX-License-Identifier: MIT
 #include "run/settings.hpp"
 
@@ -42,7 +42,7 @@ std::string psf_text(const Psf& psf) {
     return text;
 }
 
-/// A few frames, first and last among them: enough to tell movies apart, and read in no time.
+/// A hash of a few frames, the first and last among them: enough to tell movies apart, and quick to read.
 std::string content_text(Movie& movie) {
     const bool ends = movie.info().frames != unknown_frames;
     const std::int64_t samples = ends ? 16 : 1, last = ends ? movie.info().frames - 1 : 0;
@@ -52,12 +52,12 @@ std::string content_text(Movie& movie) {
             movie.read(last * k / std::max<std::int64_t>(samples - 1, 1), 1, block);
             hash.add(block.bytes.data(), block.frame_bytes());
         } catch (const InputError&) {
-            hash.add("unreadable", 10);  // the run will come to it, and keep the frames before
+            hash.add("unreadable", 10);  // the run reports this frame, and keeps those before it
         }
     return fmt::format("{:016x}", hash.value());
 }
 
-/// As the journal can keep it: bytes that are no UTF-8 are replaced, then as now.
+/// As the journal stores it: bytes that are not UTF-8 are replaced, then and now alike.
 std::string as_utf8(const std::string& name) {
     return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
@@ -68,7 +68,7 @@ std::string camera_text(const Camera& camera) {
                        camera.roi_y);
 }
 
-/// "500", or "?" of one that is still being written.
+/// "500", or "?" for a movie that is still being written.
 std::string count_text(std::int64_t frames) {
     return frames == unknown_frames || frames == unknown_end ? "?" : std::to_string(frames);
 }

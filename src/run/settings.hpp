@@ -1,4 +1,4 @@
-// The settings of a run: its fingerprint, and how the file that it wrote tells it.
+// The settings of a run: its fingerprint, and the copy in the file that it wrote.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace glint {
 
-/// Of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; of one whose end is not
-/// known, the first.
+/// The fingerprint of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
+/// first of one whose end is not known.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);
 
-/// A line of YAML for the history of the result. Without what says how the result was computed and not which one was
-/// asked for (version, instruction set).
+/// A line of YAML for the history of the result. Omits the settings that say how the result was computed (version,
+/// instruction set) and not which one was asked for.
 std::string settings_text(const Fingerprint& fingerprint);
 
-/// What `settings_text` put into the file; nothing where the file says nothing (a .csv cannot).
+/// Reads what `settings_text` wrote into the file; nothing where the file has no settings (a .csv cannot).
 std::optional<Fingerprint> settings_of(const std::filesystem::path& file);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-// Columns to bytes and back.
+// Converts columns to bytes and back.
 // SPDX-License-Identifier: MIT
 #include "run/table_bytes.hpp"
 

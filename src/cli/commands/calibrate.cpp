@@ -1,4 +1,4 @@
-// `glint calibrate astigmatism`: a stack of beads to the widths over z.
+// `glint calibrate astigmatism`: measures widths over z in a stack of beads.
 // SPDX-License-Identifier: MIT
 #include "glint/calibrate.hpp"
 
@@ -93,7 +93,7 @@ void print_result(const Calibration& calibration, const CalibrateFlags& flags) {
         .print();
 }
 
-/// Never a new curve beside the plot of an old one.
+/// Commits both together: a new curve never stands beside the plot of an old one.
 void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags, IfExists if_exists) {
     repair_pair(without_link(flags.plot), without_link(flags.out));
     AtomicFile picture(flags.plot, if_exists), curve(flags.out, if_exists);

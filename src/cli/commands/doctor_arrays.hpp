@@ -1,4 +1,4 @@
-// What `glint doctor` says of operations on arrays: whether all backends compute the same, and how fast.
+// Checks of array operations for `glint doctor`: whether all backends compute the same, and how fast.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@ namespace glint::cli {
 
 /// Computes on every backend and compares.
 gpu::doctor::Findings test_arrays();
-/// Measures this machine and keeps that; one line an operation.
+/// Measures this machine and stores the results; one line per operation.
 gpu::doctor::Findings calibrate_arrays();
 
 }  // namespace glint::cli

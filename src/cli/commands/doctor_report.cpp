@@ -1,4 +1,4 @@
-// The checks of all layers put together, and their findings as text.
+// Combines the checks of all layers, and formats their findings as text.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/doctor_report.hpp"
 

@@ -21,7 +21,7 @@ gpu::doctor::Health worst(const gpu::doctor::Findings& findings);
 int count(const gpu::doctor::Findings& findings, gpu::doctor::Health health);
 /// "ok, 1 warning"; "2 problems, 1 warning"
 std::string overall(const gpu::doctor::Findings& findings);
-/// A line or two for each finding. GPUs with which all is well share one, unless `verbose`.
+/// A line or two for each finding. GPUs without problems share one, unless `verbose`.
 std::string report_text(const gpu::doctor::Findings& findings, bool verbose);
 
 }  // namespace glint::cli

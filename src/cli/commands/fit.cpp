@@ -1,4 +1,4 @@
-// `glint fit`: a stack of ROIs to localizations.
+// `glint fit`: fits a stack of ROIs and writes localizations.
 // SPDX-License-Identifier: MIT
 #include "glint/fit.hpp"
 

@@ -55,7 +55,7 @@ std::string describe(const gpu::Lease& lease) {
                        lease.waited_s() < 1 ? "" : ", after " + clock_text(lease.waited_s()));
 }
 
-/// Waiting for GPUs, during which signals are this process's own.
+/// Waits for GPUs; signals that arrive meanwhile are meant for this process.
 class Queueing {
   public:
     Queueing(const LeaseFlags& flags, const HeldSignals& signals, Console& console)
@@ -79,7 +79,7 @@ class Queueing {
         return lease;
     }
 
-    /// The one that asks to end; 0: none so far.
+    /// The signal that asks to end; 0: none so far.
     int look_for_signals() {
         if (!stop_) stop_ = (stopped_by_ = signals_.to_end()) != 0;
         return stopped_by_;
@@ -98,14 +98,14 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
     const Variables variables = lease.child_environment();
     if (const int signal = queue.look_for_signals()) return 128 + signal;
     const pid_t child = start_command(command, variables, signals);
-    // Two who look at one GPU in step might take each other's memory for their own.
+    // Periods differ: two processes that look at a GPU in step might count each other's memory as their own.
     const double period_s = 0.9 + 0.2 * double(::getpid() % 64) / 64;
     return wait_for_command(child, signals, period_s, [&] { lease.publish_held_by_child(child); });
 }
 
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
     require_executable(command);
-    if (const int code = why_not_executable(command[0])) {  // rather now than after an hour in the queue
+    if (const int code = why_not_executable(command[0])) {  // report it now, not after an hour in the queue
         tell("glint: {}: {}\n", command[0], code == 127 ? "no such command" : "it may not be executed");
         return code;
     }

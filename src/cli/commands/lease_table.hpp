@@ -1,4 +1,4 @@
-// Who has and wants GPUs, as a table and as JSON.
+// Processes that hold GPUs or wait for them, as a table and as JSON.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// `glint localize`: movies to localizations.
+// `glint localize`: turns movies into localizations.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/localize.hpp"
 
@@ -85,10 +85,10 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
     return {{flags.movies, folder ? output_in(flags.out, flags.movies.front()) : fs::path(flags.out)}};
 }
 
-/// All outputs before the first frame of the first movie.
+/// Checks all outputs before the first frame of the first movie.
 void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlags& flags) {
     const Paths movies(flags.movies.begin(), flags.movies.end());  // of other tasks too
-    // With --resume some are finished: whether an output may exist is seen in its turn.
+    // With --resume some may be finished: each task checks later whether its output may exist.
     const bool may_exist = flags.options.overwrite || flags.options.resume;
     for (const LocalizeTask& task : tasks) {
         check_localizations_output(task.out, if_exists(may_exist), movies);
@@ -156,7 +156,7 @@ LocalizeResult localize_here(const LocalizeTask& task, OpenedTask& opened, Conso
     return localize(*opened.movie, opened.facts.camera, task.out, opened.options);
 }
 
-/// Works on a task. What there is to say with --json; `complete` is false after a stop.
+/// Runs a task. Returns its fields for --json; `complete` is false after a stop.
 nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& flags,
                                 const LocalizeTaskBy& localize_task, Console& console, bool& complete) {
     OpenedTask opened = open_task(task, flags, console);
@@ -179,7 +179,7 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     return json;
 }
 
-/// One of several: the others are worked on all the same.
+/// Reports the failure of one task of several; the others are run all the same.
 nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure, Console& console) {
     console.say("glint: " + failure.message);
     return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", false}, {"error", as_json(failure)}};
@@ -229,7 +229,7 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
     OpenedTask opened{open_movies(task.movies), {}, flags.options};
     const MovieInfo& info = opened.movie->info();
     opened.facts = camera_facts(flags.camera, info, example_of(flags));
-    Paths inputs = opened.facts.files;  // the movie's own are `localize`'s to look at
+    Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     for (const fs::path& out : {task.out, partial_path(task.out)})
         check_localizations_output(out, IfExists::replace, inputs);

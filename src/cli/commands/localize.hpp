@@ -1,4 +1,4 @@
-// What `glint localize` was asked, for the files that do it.
+// The flags and tasks of `glint localize`, for its source files.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -43,13 +43,13 @@ struct OpenedTask {
 };
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console);
 
-/// How an opened task becomes a file; what it puts into `more` is printed with --json.
+/// Localizes an opened task into a file; the fields that it adds to `more` are printed with --json.
 using LocalizeTaskBy = std::function<LocalizeResult(const LocalizeTask& task, OpenedTask& opened, Console& console,
                                                     nlohmann::ordered_json& more)>;
 
 /// The subcommand, with all flags but no footer. `flags` must outlive it.
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags);
-/// All that the command line names, one task after the other. Returns the exit code.
+/// Runs all tasks of the command line, one after the other. Returns the exit code.
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task);
 
 /// The movies as one, and a command line that localizes them (completed in error messages).

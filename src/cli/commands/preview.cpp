@@ -1,4 +1,4 @@
-// `glint localize --preview FRAME`: what the detection finds, as a picture.
+// `glint localize --preview FRAME`: a picture of the detected spots.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ int preview(const LocalizeFlags& flags) {
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     check_outputs({out}, if_exists(flags.options.overwrite), inputs);
-    // A sigma in pixels needs no pixel size; any will do to carry it.
+    // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.
     const double pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
     const double sigma_px = psf_of(flags.psf, pixel_size_nm).detection_sigma_um() * 1000 / pixel_size_nm;
 

@@ -1,4 +1,4 @@
-// `glint render`: localizations to a super-resolved picture.
+// `glint render`: renders localizations to a super-resolved picture.
 // SPDX-License-Identifier: MIT
 #include "glint/render.hpp"
 
@@ -55,7 +55,7 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
     set_z_range(flags.z_range, options);
 }
 
-/// Width and height of what was written.
+/// Returns width and height of the picture that was written.
 std::pair<int, int> write_picture(const Localizations& locs, const RenderFlags& flags) {
     const std::string extension = std::filesystem::path(flags.out).extension();
     if (extension == ".png") {

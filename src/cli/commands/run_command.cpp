@@ -1,4 +1,4 @@
-// Starts a program, and waits for it.
+// Starts a program and waits for it.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/run_command.hpp"
 
@@ -49,7 +49,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// What the signal does to others it shall do to us: nothing, in a process group that no shell watches over.
+/// Stops this process, with SIGTSTP's default action: none in an orphaned process group (one that no shell watches).
 void stop_too() {
     sigset_t stop;
     ::sigemptyset(&stop);
@@ -59,7 +59,7 @@ void stop_too() {
     ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-/// What a terminal sends, it sends to the whole process group: the command has it already.
+/// Forwards a signal, unless it comes from a terminal: that sends it to the whole group, the command included.
 void hand_on(pid_t command, const siginfo_t& signal) {
     const bool from_terminal = signal.si_code == SI_KERNEL && ::getpgid(command) == ::getpgrp();
     if (signal.si_signo != SIGCHLD && !from_terminal) ::kill(command, signal.si_signo);
@@ -69,7 +69,7 @@ void hand_on(pid_t command, const siginfo_t& signal) {
 }  // namespace
 
 HeldSignals::HeldSignals() {
-    ::signal(SIGCHLD, SIG_DFL);  // were it ignored, nobody would learn how the command ended
+    ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the command's exit status would be lost
     ::sigemptyset(&held_);
     ::sigaddset(&held_, SIGCHLD);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP})
@@ -109,7 +109,7 @@ int why_not_executable(const std::string& program) {
 }
 
 pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals) {
-    // Everything is made before the fork: another thread may be in the allocator at that moment.
+    // Allocate before the fork: another thread may hold the allocator's lock at that moment.
     std::vector<std::string> words = command, environment = environment_with(variables);
     const std::vector<char*> argument_list = pointers(words), environment_list = pointers(environment);
     const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// Runs another program in this one's place, as a shell would: signals go on to it, and its exit code comes back.
+// Runs another program in this one's place, as a shell would: forwards signals to it and returns its exit code.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace glint::cli {
 
-/// From its making to the end of the process, signals that end, stop or inform a command wait until they are asked for,
-/// so that none is lost. Those that are ignored (nohup) stay ignored. To be made before any thread is started.
+/// From construction to the end of the process, signals that end, stop or inform a command stay pending until they are
+/// asked for, so that none is lost. Ignored ones (nohup) stay ignored. Construct it before any thread is started.
 class HeldSignals {
   public:
     HeldSignals();
-    /// The next one; nothing when none comes within so many seconds.
+    /// The next signal; nothing when none arrives within so many seconds.
     std::optional<siginfo_t> next(double seconds) const;
-    /// The one that asks this process to end, of those that have come; 0: none. Stops when it is asked to.
+    /// The first pending signal that asks this process to end; 0: none. A pending stop signal stops this process.
     int to_end() const;
     const sigset_t& mask_before() const { return before_; }
 
@@ -27,7 +27,7 @@ class HeldSignals {
     sigset_t held_, before_;
 };
 
-/// 0, or what shells exit with: 126 for a program that may not be executed, 127 for none.
+/// 0, or the exit code of shells: 126 for a program that may not be executed, 127 for one that is not found.
 int why_not_executable(const std::string& program);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -35,7 +35,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// Starts a program in this process group, with these variables in its environment too. Throws Error.
 pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals);
 
-/// Hands signals on to it until it ends, and calls `now_and_then` every `period_s`. Its exit code, or 128 + signal.
+/// Forwards signals to it until it ends, and calls `now_and_then` every `period_s`. Its exit code, or 128 + signal.
 int wait_for_command(pid_t command, const HeldSignals& signals, double period_s,
                      const std::function<void()>& now_and_then);
 

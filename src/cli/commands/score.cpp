@@ -1,4 +1,4 @@
-// `glint score`: localizations against truth.
+// `glint score`: compares localizations with the truth.
 // SPDX-License-Identifier: MIT
 #include "glint/score.hpp"
 

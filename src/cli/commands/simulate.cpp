@@ -1,4 +1,4 @@
-// `glint simulate`: a movie with known truth.
+// `glint simulate`: simulates a movie with known truth.
 // SPDX-License-Identifier: MIT
 #include "glint/simulate.hpp"
 
@@ -71,7 +71,7 @@ Structure structure_of(const std::string& name) {
     return name == "rings" ? Structure::rings : name == "random" ? Structure::random : Structure::microtubules;
 }
 
-/// A simulated camera may be taken as it comes: fills in what a real one would have to be asked for.
+/// Fills in the values that have defaults for a simulated camera only; those of a real one must be given.
 void take_defaults(SimulateFlags& flags) {
     if (flags.camera.camera_file.empty()) {
         if (flags.camera.pixel_size.empty()) flags.camera.pixel_size = "100nm";
@@ -81,7 +81,7 @@ void take_defaults(SimulateFlags& flags) {
     if (flags.psf.sigma.empty() && flags.psf.calibration.empty()) flags.psf.sigma = "130nm";
 }
 
-/// Blocks are made by all threads and written in order.
+/// All threads simulate blocks, which are written in order.
 void write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
                  const Localizations& truth, const Progress& progress) {
     const MovieInfo info = simulation.info();

@@ -1,4 +1,4 @@
-// `glint top`: who holds, reserves and waits on this machine's GPUs, and who is a stranger there.
+// `glint top`: processes that hold, reserve or wait for this machine's GPUs, and those that use them without a lease.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ struct TopFlags {
     ConsoleFlags console;
 };
 
-/// Draws over what it drew before. The screen keeps its state from frame to frame, so Ctrl-C, or whatever else ends the
+/// Redraws the table in place. It changes no terminal mode, so Ctrl-C, or anything else that ends the
 /// program, leaves the last table and a usable terminal.
 class Screen {
   public:
@@ -47,12 +47,12 @@ class Screen {
         std::string frame = above(columns);
         for (std::string& line : lines) frame += (line = line.substr(0, columns)) + '\n';
         put_text(frame);
-        require_results();  // or it would draw for ever for a terminal that is gone
+        require_results();  // ends the program when the terminal is gone
         drawn_ = std::move(lines);
     }
 
   private:
-    /// Back to where the last table began; a terminal that became narrower has broken its lines.
+    /// Returns to the start of the last table; a terminal that became narrower has wrapped its lines.
     std::string above(std::size_t columns) const {
         std::size_t rows = 0;
         for (const std::string& line : drawn_) rows += std::max<std::size_t>(1, (line.size() + columns - 1) / columns);

@@ -1,4 +1,4 @@
-// A context, a copy there and back, and a few fits.
+// Creates a context, copies data there and back, and fits a few spots.
 // SPDX-License-Identifier: MIT
 #include "cli/commands/try_gpu.hpp"
 
@@ -30,7 +30,7 @@ bool copies_well(const gpu::Lease& lease) {
     return sent == returned;
 }
 
-/// Of this GPU and no other.
+/// A lease of this GPU and no other.
 gpu::Lease lease_of(const gpu::Device& device) {
     gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10};
     for (const gpu::Device& other : gpu::inventory().devices)
@@ -38,7 +38,7 @@ gpu::Lease lease_of(const gpu::Device& device) {
     return gpu::acquire(request);
 }
 
-/// The farthest that a GPU's position is from the CPU's, in px.
+/// The largest distance between a GPU's position and the CPU's, in px.
 double fits_apart_px(gpu::Lease lease) {
     constexpr double pixel_size_um = 0.1;
     Psf psf;

@@ -1,4 +1,4 @@
-// Uses a GPU for a moment, to see that it works.
+// Uses a GPU for a moment, to check that it works.
 // SPDX-License-Identifier: MIT
 #pragma once
 

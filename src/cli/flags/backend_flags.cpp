@@ -109,7 +109,7 @@ void add_gpu_lines(Summary& summary, const FitInfo& info) {
 }
 
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags) {
-    std::uint64_t total = std::uint64_t(1) << 40;  // of no GPU: only whether it can be read
+    std::uint64_t total = std::uint64_t(1) << 40;  // without a GPU: only the syntax is checked
     if (flags.gpu_memory.find('%') != std::string::npos)
         for (const gpu::Device& device : gpu::inventory().devices)
             if (device.why_not.empty()) {

@@ -1,4 +1,4 @@
-// The flags that choose between CPU and GPUs, and what is told of GPUs afterwards.
+// The flags that choose between CPU and GPUs, and the report on GPUs afterwards.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -21,23 +21,23 @@ struct BackendFlags {
     bool restart_batches = false, gpu_log = false;
 };
 
-/// --backend, --gpus, and what there is to say about GPUs.
+/// --backend, --gpus, and the other flags of GPUs.
 void add_backend_flags(CLI::App& app, BackendFlags& flags);
-/// How a stack of ROIs is cut.
+/// Flags for the division of a stack of ROIs.
 void add_stack_flags(CLI::App& app, BackendFlags& flags);
-/// The console is told of waits and, with --gpu-log, of everything that befalls a fit on a GPU.
+/// Fills in `options`; the console reports waits and, with --gpu-log, every event of a fit on a GPU.
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console);
 /// --backend, or GLINT_BACKEND where that is auto.
 Backend backend_of(const BackendFlags& flags);
-/// Of --gpus.
+/// The value of --gpus.
 int gpu_count(const BackendFlags& flags);
-/// What a program asks for that fits on a GPU or not at all.
+/// The request of a program that fits on a GPU or not at all.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
-/// Says why it was not the GPU, or not to the end: a warning where one was there.
+/// Reports why the GPU was not used, or not to the end: as a warning where one exists.
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
-/// What each GPU did, where it was more than one, or one and the CPU.
+/// Adds a line for each GPU, where several were used, or one and the CPU.
 void add_gpu_lines(Summary& summary, const FitInfo& info);
-/// Of --gpu-memory; a share is that of the first GPU that can be used.
+/// The value of --gpu-memory; a percentage is of the first GPU that can be used.
 std::uint64_t gpu_memory_bytes(const BackendFlags& flags);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// Putting the camera together from command line, file and metadata.
+// Combines the camera from command line, file and metadata.
 // SPDX-License-Identifier: MIT
 #include "cli/flags/camera_flags.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr const char* from_command = "command line";
 constexpr const char* from_metadata = "movie's metadata";
 
-/// Collects "gain 0.6 e-/ADU (command line)" and the flags of what nobody gave.
+/// Collects "gain 0.6 e-/ADU (command line)" and the flags of what is missing.
 struct Report {
     std::string sources, missing, example_flags;
 

@@ -23,13 +23,13 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags);
 
 struct CameraFacts {
     Camera camera;
-    double pixel_size_nm = 0;                  ///< 0 when it was not needed and nobody said it
+    double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given
     std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
-    std::string sources;                       ///< a line for a person: every value, and who gave it
+    std::string sources;                       ///< a line of text: every value and its source
 };
 
-/// The command line wins over --camera FILE, which wins over the movie's metadata. Nothing is invented: when
-/// offset, gain or (unless `pixel_size_needed` is false) the pixel size is given by nobody, throws OptionError
+/// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when
+/// offset, gain or (unless `pixel_size_needed` is false) the pixel size is not given, throws OptionError
 /// that completes `example`, a command line, with what is missing.
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
                          bool pixel_size_needed = true);

@@ -1,4 +1,4 @@
-// Output files on the command line: whether they may replace others, and what a summary says of them.
+// Output files on the command line: whether they may replace others, and their lines in a summary.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@ namespace glint::cli {
 void add_overwrite_flag(CLI::App& app, bool& overwrite);
 inline IfExists if_exists(bool overwrite) { return overwrite ? IfExists::replace : IfExists::refuse; }
 
-/// A line on the rows that Picasso leaves out, where there are some.
+/// Adds a line on the rows that Picasso leaves out, if there are any.
 void add_hidden_rows(Summary& summary, std::int64_t hidden);
 
 }  // namespace glint::cli

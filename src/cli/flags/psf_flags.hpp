@@ -19,7 +19,7 @@ struct PsfFlags {
 void add_psf_flags(CLI::App& app, PsfFlags& flags);
 
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
-/// where the sigma has no need of it.
+/// where the sigma does not need it.
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm);
 
 /// --max-iterations and --tolerance.

@@ -1,4 +1,4 @@
-// Camera maps: names, units, and the refusal of maps that cannot be.
+// Camera maps: names, units, and the rejection of impossible maps.
 // SPDX-License-Identifier: MIT
 #include "io/camera/maps.hpp"
 
@@ -30,7 +30,7 @@ std::string replaced(const std::string& text, std::string_view word, std::string
     return out.append(text, from);
 }
 
-/// Lower case without blanks, with the field's many words for two things made one: # for electrons, @ for counts.
+/// Lower case without blanks, with the field's synonyms replaced by one symbol: # for electrons, @ for counts.
 std::string canonical(std::string_view text) {
     std::string out;
     for (char c : text)
@@ -53,7 +53,7 @@ class MapsFile {
   public:
     explicit MapsFile(const fs::path& path) : path_(path), file_(hdf5::open_file(path)) {}
 
-    /// The first of these datasets that there is.
+    /// The first of these datasets that exists.
     std::optional<Map> find(std::initializer_list<const char*> names) {
         for (const char* name : names)
             if (hdf5::has(file_, name)) return read(name);

@@ -1,4 +1,4 @@
-// Maps of a camera's pixels from HDF5, with units made one.
+// Maps of a camera's pixels from HDF5, converted to common units.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -20,7 +20,7 @@ struct MapsInFile {
 };
 
 /// Loads what there is. `stated`: the unit of the gain where the file does not tell it (default e-/ADU); a
-/// contradiction with the file is an InputError. `known`: whether `camera` has a scalar gain already, which turns noise in
+/// contradiction with the file is an InputError. `known`: whether `camera` has a scalar gain, which turns noise in
 /// ADU into e-: when the file has no gain map, or instead of that.
 enum class KnownGain { none, unless_in_file, instead_of_file };
 MapsInFile load_camera_maps(const std::filesystem::path& path, Camera& camera, std::optional<GainUnit> stated,

@@ -1,4 +1,4 @@
-// Values out of a TOML file, each checked, each error with its line and column.
+// Values from a TOML file, each checked, each error with its line and column.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -37,7 +37,7 @@ class TomlSection {
     std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::size_t count, std::int64_t low,
                                                       std::int64_t high) const;
 
-    /// Throws InputError: `file:line:column: key why`; the place is the table's where it has no such key.
+    /// Throws InputError: `file:line:column: key why`; the position is the table's where it has no such key.
     [[noreturn]] void refuse(std::string_view key, const std::string& why) const;
 
   private:

@@ -58,7 +58,7 @@ std::string lower(std::string_view text) {
 
 struct NameAndUnit {
     std::string name, unit;
-    bool suffixed = false;  ///< "x_nm": glint's own way
+    bool suffixed = false;  ///< "x_nm": glint's own style
 };
 
 NameAndUnit split_unit(std::string_view header) {
@@ -143,7 +143,7 @@ CsvHeader picasso_header(const std::vector<std::string_view>& cells) {
     return header;
 }
 
-/// A more exact column makes a coarser one superfluous: sigma beside sigma1 and sigma2.
+/// A more precise column replaces a coarser one: sigma1 and sigma2 replace sigma.
 void drop_sigma_beside_both(CsvHeader& header) {
     const auto fills = [&](std::vector<std::string> names) {
         return std::any_of(header.columns.begin(), header.columns.end(),

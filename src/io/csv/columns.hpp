@@ -12,7 +12,7 @@ namespace glint {
 struct CsvColumn {
     std::string header;              ///< as in the file
     std::vector<std::string> names;  ///< Picasso's names, or the header itself for an unknown column
-    bool known = false;              ///< a value that is no number is an error, not a reason to drop the column
+    bool known = false;              ///< a value that is not a number is an error, not a reason to drop the column
     double scale = 1, shift = 0;     ///< table's value = file's value * scale + shift
 };
 
@@ -25,7 +25,7 @@ struct CsvHeader {
 
 /// Understands ThunderSTORM ("x [nm]"), truth files ("x (nm)", "xnano"), glint's ("x_nm": frames from 0, 0 nm
 /// is the first pixel's centre) and Picasso's own names (in px, frames from 0). Throws InputError, naming `file` and
-/// the column, for a unit that is no length where one belongs, or no photons.
+/// the column, for a unit that is no length where one is required, or not photons.
 CsvHeader understand_header(const std::vector<std::string_view>& cells, double pixel_size_nm, const std::string& file);
 
 }  // namespace glint

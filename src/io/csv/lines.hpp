@@ -11,8 +11,8 @@
 
 namespace glint {
 
-/// The lines of a file, without their ends (LF or CRLF). Throws InputError for a line above 1 MiB: no table
-/// has one.
+/// The lines of a file, without their ends (LF or CRLF). Throws InputError for a line above 1 MiB, longer than
+/// any table's.
 class CsvLines {
   public:
     explicit CsvLines(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// Numbers into the text of a CSV file, fast and with every digit that matters.
+// Formats numbers for a CSV file, fast and with every significant digit.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace glint {
 
-/// Appends the shortest text that reads back as the same value; NaN and infinity, which no reader wants, as
+/// Appends the shortest text that reads back as the same value; NaN and infinity, which readers reject, as
 /// 0.
 template <class T>
 void append_number(std::string& text, T value) {

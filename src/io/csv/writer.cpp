@@ -20,7 +20,7 @@ struct TextColumn {
     std::function<float(const L&, std::size_t row)> value;
 };
 
-/// ThunderSTORM's columns in its order, those that `like` can fill; then what an earlier file had besides.
+/// ThunderSTORM's columns in its order, those that `like` can fill; then further columns of an earlier file.
 std::vector<TextColumn> columns_of(const L& like) {
     const double pixel = like.pixel_size_nm;
     std::vector<TextColumn> columns;

@@ -1,4 +1,4 @@
-// Temporary name, fsync, rename; and errno in words that help.
+// Temporary file, fsync, rename; and errno as messages with a remedy.
 // SPDX-License-Identifier: MIT
 #include "io/files/atomic_file.hpp"
 
@@ -51,7 +51,7 @@ std::string temporary_start(const fs::path& target) {
     return fmt::format(".{}.part-", target.filename().string().substr(0, 200));
 }
 
-/// What a process left that was killed: it holds the lock no longer. A file that cannot be removed is litter, no harm.
+/// Removes the files of killed processes, whose locks ended with them. One that cannot be removed does no harm.
 void remove_leftovers(const fs::path& target) {
     const std::string start = temporary_start(target);
     std::error_code none;
@@ -64,19 +64,19 @@ void remove_leftovers(const fs::path& target) {
     }
 }
 
-/// File systems that cannot sync say EINVAL or ENOTSUP; that is no failure to write.
+/// File systems that cannot sync return EINVAL or ENOTSUP; that is not a failed write.
 bool synced(int descriptor) { return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP; }
 
 /// Makes the rename itself durable. 0, or the errno.
 int sync_folder(const fs::path& folder) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) return 0;  // a folder that may be written and not read
+    if (descriptor < 0) return 0;  // a folder that is writable and not readable
     const int error = synced(descriptor) ? 0 : errno;
     ::close(descriptor);
     return error;
 }
 
-/// 0, or the errno: EEXIST where `to` exists. By a hard link where the file system knows no such rename.
+/// 0, or the errno: EEXIST where `to` exists. Falls back to a hard link, which cannot replace `to` either.
 int rename_without_replacing(const fs::path& from, const fs::path& to) {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP) return errno;
@@ -140,7 +140,7 @@ AtomicFile::~AtomicFile() {
     ::close(descriptor_);
 }
 
-/// Another process may take the new file for a leftover between its creation and its lock: then it is made again.
+/// Until the new file is locked, another process may take it for a leftover and remove it: then it is made again.
 void AtomicFile::create() {
     const std::string start = temporary_start(target_) + std::to_string(::getpid());
     for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -154,7 +154,7 @@ void AtomicFile::create() {
     throw_output_error(target_, EEXIST);
 }
 
-/// As far as this user may: only root can give a file away, and some file systems keep no permissions.
+/// As far as this user is allowed: only root can give a file away, and some file systems keep no permissions.
 void AtomicFile::keep_permissions() const {
     struct stat there {};
     if (::stat(target_.c_str(), &there) != 0) return;
@@ -211,8 +211,8 @@ void AtomicFile::check() const {
     if (failed_ != 0) throw_output_error(target_, failed_);
 }
 
-/// A network file system may tell what it could not write only when the file is closed. A duplicate is, so that the
-/// lock stays until the file has its name.
+/// A network file system may report a failed write only at close. So a duplicate is closed: the original descriptor
+/// keeps the lock until the rename; without it another process would remove the file as a leftover.
 void AtomicFile::finish() {
     check();
     if (placed_) throw OutputError(fmt::format("{} is committed already", target_.string()));
@@ -221,7 +221,7 @@ void AtomicFile::finish() {
     if (duplicate < 0 || ::close(duplicate) != 0) fail(errno);
 }
 
-/// Gives the file its name; false where one with the same bytes stands there already.
+/// Gives the file its final name; false where a file with the same bytes has that name already.
 bool AtomicFile::place() {
     bool placed = true;
     if (if_exists_ == IfExists::replace) {

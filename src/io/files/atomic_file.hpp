@@ -1,4 +1,4 @@
-// Files that appear under their names only when they are complete.
+// Files that get their final names only when they are complete.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace glint {
 
-/// Creates `.NAME.part-PID` in the target's folder; `commit` gives it the target's name, destruction without it removes
-/// it. So a crash, a full disk or an exception never leaves half a file under the final name. What killed processes
-/// left of the same target is removed (they no longer hold its lock). A file that is replaced keeps its permissions. Not thread-safe.
+/// Creates `.NAME.part-PID` in the target's folder; `commit` renames it to the target, destruction without it removes
+/// it. So a crash, a full disk or an exception never leaves half a file under the final name. Files that killed
+/// processes left (their locks are free) are removed. A file that is replaced keeps its permissions. Not thread-safe.
 ///
 ///     AtomicFile file("out.csv");
 ///     file.write("x,y\n");
@@ -35,17 +35,17 @@ class AtomicFile {
     /// Writes over bytes that were written before, for headers known only at the end. Throws OutputError.
     void write_over(std::size_t offset, const void* bytes, std::size_t count);
 
-    // For libraries that write by calling back (HDF5, libtiff). These remember the first failure instead of throwing, and
-    // do nothing from then on: `check` and `commit` throw it, whatever the library made of it.
+    // For libraries that write by callbacks (HDF5, libtiff). These remember the first failure instead of throwing, and
+    // do nothing from then on: `check` and `commit` throw it, however the library handled it.
     void write_at(std::uint64_t offset, const void* bytes, std::size_t count) noexcept;
     void resize(std::uint64_t bytes) noexcept;
-    /// How many bytes there were to read; fewer than `count` at the end of the file or after a failure.
+    /// Returns the number of bytes read; fewer than `count` at the end of the file or after a failure.
     std::size_t read_at(std::uint64_t offset, void* bytes, std::size_t count) noexcept;
     std::uint64_t size() const { return size_; }
     void check() const;
 
-    /// Brings the bytes to the disk (fsync), then gives the file its name. Throws OutputError, and then the target is
-    /// untouched; also when it exists, with other bytes, and is not to be replaced.
+    /// Flushes the bytes to the disk (fsync), then renames the file. Throws OutputError, with the target untouched
+    /// unless only the last step, the flush of the rename, fails; also if a target with other bytes must be kept.
     void commit();
 
   private:
@@ -61,11 +61,11 @@ class AtomicFile {
     IfExists if_exists_;
     int descriptor_ = -1, failed_ = 0;
     std::uint64_t size_ = 0;
-    bool placed_ = false;  ///< under its name
+    bool placed_ = false;  ///< has its final name
 };
 
-/// What a symbolic link leads to, also where nothing stands there yet; else the path itself. What belongs to an output
-/// (journal, description) is named after that, so that all its names mean the same files.
+/// The target of a symbolic link, even if nothing exists there yet; else the path itself. Files that belong to an
+/// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
 /// Throws the OutputError for a failed write to `target`: names the file, the cause (`error`, an errno; 0

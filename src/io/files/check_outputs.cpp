@@ -1,4 +1,4 @@
-// Outputs against what is there, and against inputs.
+// Checks outputs against existing files and against inputs.
 // SPDX-License-Identifier: MIT
 #include "io/files/check_outputs.hpp"
 
@@ -18,7 +18,7 @@ bool is_there(const fs::path& path) {
     return fs::exists(path, none);
 }
 
-/// Under whatever names and links, also where nothing stands yet.
+/// Whatever names and links lead to it, and also if it does not exist yet.
 bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code none;
     if (fs::equivalent(a, b, none)) return true;

@@ -11,12 +11,12 @@ namespace glint {
 
 using Paths = std::vector<std::filesystem::path>;
 
-/// Before any work. Throws OptionError for an output that exists, unless it is to be replaced, and in any case for one
-/// that is also read, under whatever name or link.
+/// Call it before any work. Throws OptionError for an output that exists, unless it may be replaced, and always for
+/// one that is also read, under whatever name or link.
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs);
 
-/// The same for a file of localizations with what stands beside it (`files_of_localizations`). NAME.yaml may describe
-/// something else: a raw movie, or NAME.h5 beside NAME.hdf5, and then is not replaced in any case.
+/// The same for a file of localizations with its companion (`files_of_localizations`). NAME.yaml may describe
+/// something else, a raw movie or NAME.h5 beside NAME.hdf5; then it is never replaced.
 void check_localizations_output(const std::filesystem::path& out, IfExists if_exists, const Paths& inputs);
 
 }  // namespace glint

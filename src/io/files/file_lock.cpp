@@ -1,4 +1,4 @@
-// flock(2), and what its answers mean.
+// flock(2), and the meaning of its results.
 // SPDX-License-Identifier: MIT
 #include "io/files/file_lock.hpp"
 

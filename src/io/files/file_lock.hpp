@@ -1,4 +1,4 @@
-// Locks on files by flock(2): who holds one, holds it until its process has ended, however that ends.
+// File locks by flock(2): the kernel releases a lock when the process that holds it ends, however it ends.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,13 +9,13 @@ namespace glint {
 enum class FileLock {
     taken,
     held,         ///< by another open descriptor, of this or another process
-    unsupported,  ///< the file system knows no locks (some network file systems): nobody must be kept from working
+    unsupported,  ///< the file system has no locks (some network file systems): writers proceed without
 };
 
-/// Never waits. The lock goes with the descriptor.
+/// Never waits. Closing the descriptor releases the lock.
 FileLock lock_file(int descriptor);
 
-/// Whether `path` still names the file that is open: another process may have removed or replaced it meanwhile.
+/// Whether `path` still names the open file: another process may have removed or replaced it meanwhile.
 bool still_names(const std::filesystem::path& path, int descriptor);
 
 }  // namespace glint

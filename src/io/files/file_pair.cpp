@@ -1,4 +1,4 @@
-// The order of renames, and what each leaves when it is the last one.
+// The order of renames, and the state that a kill after each of them leaves.
 // SPDX-License-Identifier: MIT
 #include "io/files/file_pair.hpp"
 
@@ -30,8 +30,8 @@ bool is_there(const fs::path& path) {
     return fs::exists(fs::symlink_status(path, none));
 }
 
-/// One pair of a folder is put into place at a time, so that two writers of one pair do not mix theirs. A lock that is not to be
-/// had (a network file system, a writer that was stopped in the middle) is not waited for without end.
+/// Locks the folder, so that two writers of one pair do not mix their files. Waits for at most 10 s, since the holder
+/// may have been stopped (SIGSTOP); then, or on a file system without locks, the writer proceeds without the lock.
 class FolderLock {
   public:
     explicit FolderLock(const fs::path& target) {
@@ -50,7 +50,7 @@ class FolderLock {
     int descriptor_ = -1;
 };
 
-/// An old description under another name while the described file is replaced. Locked, so that others see that it is in use.
+/// Renames an old description while the described file is replaced. Its lock tells repair_pair that it is in use.
 class SetAside {
   public:
     SetAside(const fs::path& description, const std::string& id)
@@ -68,7 +68,7 @@ class SetAside {
     }
     ~SetAside() {
         if (is_aside_ && (keep_old_ ? ::rename(aside_.c_str(), name_.c_str()) : ::unlink(aside_.c_str())) != 0) {
-        }  // it stays under the other name, and `repair_pair` finds it there
+        }  // it keeps the other name, where `repair_pair` finds it
         if (descriptor_ >= 0) ::close(descriptor_);
     }
     SetAside(const SetAside&) = delete;
@@ -118,8 +118,8 @@ void commit_together(AtomicFile& description, AtomicFile& described) {
     description.settle();
 }
 
-// The described file's temporary name exists until it is in its place: it tells on which side of that rename the other
-// process was killed.
+// The described file's temporary name exists until its rename, so it tells whether the other process was killed before
+// that rename (the old description is right) or after it (the new one is).
 void repair_pair(const fs::path& description, const fs::path& described) {
     for (const std::string& id : ids_of_old(description)) {
         const fs::path old = hidden(description, "old", id), fresh = hidden(description, "part", id);

@@ -16,7 +16,7 @@
 namespace glint {
 namespace {
 
-// Not opened before it is known to be a regular file: opening a pipe would wait for its writer.
+// Checked before open(): opening a pipe would wait for its writer.
 struct stat regular_file_facts(const std::string& name) {
     struct stat facts {};
     if (::stat(name.c_str(), &facts) != 0)

@@ -1,4 +1,4 @@
-// A file opened for reading at any place, by several readers at once.
+// A file opened for reading at any offset, by several threads at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 

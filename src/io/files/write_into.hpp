@@ -1,4 +1,4 @@
-// Writers into files that are not committed yet, for outputs that get their names together (io/files/file_pair.hpp).
+// Writers that leave the commit to the caller, for outputs that are committed together (io/files/file_pair.hpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace glint {
 
-/// As the public functions of these names, without the commit. Throw as those do.
+/// Like the public functions of these names, without the commit. They throw the same errors.
 void write_png(AtomicFile& file, const RgbPicture& picture);
 void write_truth(AtomicFile& file, const Localizations& truth);
 void write_astigmatic_curve(AtomicFile& file, const AstigmaticCurve& curve);

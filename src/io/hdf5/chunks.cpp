@@ -1,4 +1,4 @@
-// Unpacking one chunk with zlib.
+// Unpacks one chunk with zlib.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/chunks.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t checksum_bytes = 4;
 
-/// What is done to chunks, as far as lengths go.
+/// The filters of chunks, as far as they affect lengths.
 struct Pipeline {
     bool is_known = true, deflates = false;
     std::uint64_t checksums_inside = 0, checksums = 0;  ///< bytes that are deflated with the data; all others

@@ -1,4 +1,4 @@
-// Whether chunks are as long, once unpacked, as a dataset says.
+// Checks that unpacked chunks are as long as a dataset says.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace glint::hdf5 {
 
-/// Looks at the first chunk that is stored: HDF5 1.10 unpacks a chunk, and then reads `chunk_bytes` whatever came out. True
-/// also where a filter other than shuffle, deflate and fletcher32 is at work, or nothing is stored.
+/// Checks the first stored chunk: HDF5 1.10 unpacks a chunk, and then reads `chunk_bytes` however few there are.
+/// True also where a filter other than shuffle, deflate and fletcher32 is used, or nothing is stored.
 bool first_chunk_is_whole(hid_t dataset, hid_t properties, std::uint64_t chunk_bytes);
 
 }  // namespace glint::hdf5

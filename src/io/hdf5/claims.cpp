@@ -1,4 +1,4 @@
-// Walking through groups, and looking up texts in their heap (HDF5 File Format Specification, III.A to III.E).
+// Walks through groups, and looks up texts in their heap (HDF5 File Format Specification, III.A to III.E).
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/claims.hpp"
 
@@ -34,7 +34,7 @@ struct Place {
     }
 };
 
-/// The objects of a file, group by group; each once. Left out are those of groups with links of the newer kind.
+/// Visits the objects of a file, group by group, each once. Omits those of groups with links of the newer kind.
 class Walk {
   public:
     explicit Walk(const Place& place) : source_{place.file, place.base} {}
@@ -136,7 +136,7 @@ TextPlace place_in_attribute(Source& source, std::uint64_t object, const char* n
     return found;
 }
 
-/// Whether the heap holds that text, as long as its place says, and everything before it fits in.
+/// Whether the heap holds that text with the length that its reference says, and everything before it fits in.
 bool is_in_heap(Source& source, const TextPlace& text) {
     Bytes heap(source, text.heap, 16);
     const bool is_heap = heap.text(4) == "GCOL";

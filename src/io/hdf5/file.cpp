@@ -18,20 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Deflate, the strongest filter in use, shrinks to 1/1032 at best: what claims more than that is no data.
+/// Deflate, the strongest filter in use, shrinks to 1/1032 at best: a larger claim cannot be real data.
 constexpr double largest_compression = 1100;
 constexpr hsize_t largest_chunk_bytes = hsize_t(1) << 28;
 constexpr std::size_t largest_string_bytes = std::size_t(15) << 20;
 
-/// A file that could not be closed (disk full) stays in HDF5's tables with its memory gone, and HDF5's clean-up at exit
-/// crashes on it. Handles close everything in time, so the clean-up is not needed. Must precede any other call to HDF5.
+/// A file that could not be closed (disk full) stays in HDF5's tables with its memory freed, and HDF5's exit handler
+/// crashes on it. Handles close everything in time, so that handler is not needed. Must precede other calls to HDF5.
 [[maybe_unused]] const herr_t no_clean_up_at_exit = H5dont_atexit();
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {
     throw InputError(fmt::format("{}: {}", path.string(), why));
 }
 
-/// Whether HDF5's last error was a version that it does not know.
+/// Whether HDF5's last error was a version of the format that it does not know.
 bool is_of_a_newer_library() {
     const auto look = [](unsigned, const H5E_error2_t* error, void* found) -> herr_t {
         if (error->desc && std::strstr(error->desc, "version")) *static_cast<bool*>(found) = true;
@@ -234,7 +234,7 @@ std::vector<hsize_t> shape_of(hid_t dataset) {
     return shape;
 }
 
-// HDF5 1.10 believes a damaged type and converts bits that are not there.
+// HDF5 1.10 does not check a damaged type and converts bits that do not exist.
 bool is_numeric(hid_t type) {
     const std::size_t bits = 8 * H5Tget_size(type), precision = H5Tget_precision(type);
     const int offset = H5Tget_offset(type);

@@ -1,4 +1,4 @@
-// HDF5 handles that close themselves, and the checks that a file from anywhere needs before it is read.
+// HDF5 handles that close themselves, and the checks that an untrusted file needs before it is read.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -39,7 +39,7 @@ class Handle {
     ~Handle() { close(); }
     operator hid_t() const { return id_; }
     bool valid() const { return id_ >= 0; }
-    /// False when the library could not bring its caches to the file.
+    /// False when the library could not flush its caches to the file.
     bool close();
 
   private:
@@ -50,7 +50,7 @@ class Handle {
 Handle open_file(const std::filesystem::path& path);
 
 /// Whether `place` has an object of that name. Throws InputError where that is a soft or external link, which might lead
-/// anywhere: what is there must not be overlooked either.
+/// anywhere: it is not followed, and must not be ignored either.
 bool has(hid_t place, const char* name);
 
 /// Names in a group, sorted.

@@ -1,4 +1,4 @@
-// Reading object headers, versions 1 and 2.
+// Reads object headers, versions 1 and 2.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/objects.hpp"
 
@@ -10,14 +10,14 @@ namespace {
 constexpr std::uint64_t most_bytes_at_once = 16 << 20;
 constexpr std::size_t most_pieces = 100;
 
-/// A stretch of messages.
+/// A range of bytes that holds messages.
 struct Piece {
     std::uint64_t at = 0, bytes = 0;
 };
 
 struct Header {
     int version = 1;
-    bool has_order = false;  ///< messages have a number that says when they came
+    bool has_order = false;  ///< messages have a number: the order of their creation
     std::vector<Piece> pieces;
 };
 

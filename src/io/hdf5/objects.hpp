@@ -1,4 +1,4 @@
-// Object headers of HDF5 files as bytes (HDF5 File Format Specification, IV.A), where the library believes too much.
+// Object headers of HDF5 files as bytes (HDF5 File Format Specification, IV.A), where the library checks too little.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace glint::hdf5 {
 
-/// A file, and how much of it may still be read: pieces that overlap without end would take the square of its size.
+/// A file, and how much of it may still be read: overlapping pieces could take time quadratic in its size.
 struct Source {
     const InputFile& file;
     std::uint64_t base = 0;  ///< what addresses count from
@@ -52,10 +52,10 @@ struct Message {
 constexpr std::uint64_t dataspace_message = 0x01, datatype_message = 0x03, layout_message = 0x08,
                         attribute_message = 0x0c, continuation_message = 0x10, symbol_table_message = 0x11;
 
-/// Hands on each message of the object whose header is at `address`, those of its continuations too, until `take` says false.
+/// Calls `take` for each message of the object whose header is at `address`, continuations included, until it is false.
 void for_each_message(Source& source, std::uint64_t address, const std::function<bool(Message)>& take);
 
-/// What the messages of a dataset say of its chunks, each for itself; 0 where they do not.
+/// What each message of a dataset says of its chunks; 0 where it says nothing.
 struct ChunkFacts {
     std::uint64_t rank = 0, value_bytes = 0;                    ///< of the data
     std::uint64_t chunk_dimensions = 0, chunk_value_bytes = 0;  ///< of a chunk; the last dimension is the value's bytes

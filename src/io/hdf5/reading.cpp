@@ -1,4 +1,4 @@
-// An HDF5 file driver that reads, and does nothing else.
+// A read-only HDF5 file driver.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/reading.hpp"
 
@@ -16,7 +16,7 @@
 namespace glint::hdf5 {
 namespace {
 
-/// HDF5 sees the first member, as C's inheritance has it.
+/// HDF5 sees the first member: inheritance in C.
 struct OpenFile {
     H5FD_t base{};
     InputFile file;
@@ -28,7 +28,7 @@ struct OpenFile {
 OpenFile& opened(H5FD_t* file) { return *reinterpret_cast<OpenFile*>(file); }
 const OpenFile& opened(const H5FD_t* file) { return *reinterpret_cast<const OpenFile*>(file); }
 
-// No exception may pass through HDF5: each becomes a null pointer or -1, and the caller's message.
+// No exception may pass through HDF5: each becomes a null pointer or -1, which the caller reports.
 H5FD_t* open(const char* name, unsigned flags, hid_t, haddr_t) {
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) return nullptr;
     try {
@@ -38,7 +38,7 @@ H5FD_t* open(const char* name, unsigned flags, hid_t, haddr_t) {
     }
 }
 
-// A heap of names whose header claims more bytes than the file has: HDF5 1.10 copies them without looking.
+// A heap of names whose header claims more bytes than the file has: HDF5 1.10 copies them without a check.
 bool is_damaged_heap(const std::byte* bytes, size_t size, std::uint64_t file_bytes) {
     if (size < 32 || std::memcmp(bytes, "HEAP", 4) != 0) return false;
     std::byte claim[8];

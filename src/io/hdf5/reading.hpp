@@ -1,4 +1,4 @@
-// How HDF5 reaches the bytes of files that we only read.
+// HDF5's access to the bytes of files that glint only reads.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -1,4 +1,4 @@
-// An HDF5 file driver that hands everything to an AtomicFile; datasets without times.
+// An HDF5 file driver that passes everything to an AtomicFile; datasets without times.
 // SPDX-License-Identifier: MIT
 #include "io/hdf5/writing.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// HDF5 sees the first member, as C's inheritance has it.
+/// HDF5 sees the first member: inheritance in C.
 struct OpenFile {
     H5FD_t base{};
     AtomicFile* file = nullptr;
@@ -44,7 +44,7 @@ herr_t close(H5FD_t* file) {
     return 0;
 }
 
-// As HDF5's own driver says of ordinary files, for the same layout of the file.
+// The same flags as HDF5's own driver for ordinary files, for the same layout of the file.
 herr_t query(const H5FD_t*, unsigned long* flags) {
     if (flags)
         *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
@@ -61,7 +61,7 @@ herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
 
 haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return opened(file).file->size(); }
 
-// What lies beyond the end, or cannot be read, is zeros; a failure stays in the AtomicFile.
+// Bytes beyond the end, and those that cannot be read, are zeros; the AtomicFile remembers a failure.
 herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
     const std::size_t got = opened(file).file->read_at(address, buffer, size);
     std::memset(static_cast<char*>(buffer) + got, 0, size - got);

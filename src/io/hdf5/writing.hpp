@@ -1,4 +1,4 @@
-// Writing HDF5 files through an AtomicFile: the same bytes from the same input, and no failure lost.
+// Writes HDF5 files through an AtomicFile: the same bytes from the same input, and no failure lost.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -12,9 +12,9 @@
 namespace glint::hdf5 {
 
 /// Creates an HDF5 file in `to`, which must outlive it, in which nothing depends on the time. HDF5 1.10 loses data
-/// without an error when a write fails while it closes a dataset, and crashes when a file cannot be closed: so it never
-/// hears of a failed write, and `to` keeps it for `check` and `commit`. No file locks, which some network file systems
-/// lack: nobody else knows the temporary name.
+/// without an error when a write fails while it closes a dataset, and crashes when a file cannot be closed: so failed
+/// writes are hidden from it, and `to` keeps them for `check` and `commit`. No file locks, which some network file
+/// systems lack: no other process knows the temporary name.
 Handle create_file(AtomicFile& to);
 
 /// Contiguous, uncompressed, without a time. Throws OutputError, naming `target`.

@@ -1,4 +1,4 @@
-// Parsing .npy headers: a Python dictionary of three known keys, and nothing else of Python.
+// Parses .npy headers: a Python dictionary of three known keys, and nothing else of Python.
 // SPDX-License-Identifier: MIT
 #include "io/npy/header.hpp"
 

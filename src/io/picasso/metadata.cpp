@@ -1,4 +1,4 @@
-// YAML and JSON of Picasso's metadata, and what they say about the movie.
+// Picasso's metadata as YAML and JSON, and what they say about the movie.
 // SPDX-License-Identifier: MIT
 #include "io/picasso/metadata.hpp"
 
@@ -74,7 +74,7 @@ Json to_json(const YAML::Node& node, Budget& budget, std::size_t depth = 0) {
     return map;
 }
 
-/// Whether JSON is neither nested nor an object longer than we can handle: one look at each byte, before it is parsed.
+/// Whether JSON is not nested too deeply, and its objects not too long, for us: one pass over the bytes before parsing.
 bool is_manageable(std::string_view json) {
     std::vector<std::size_t> keys;  // of each object or list around
     bool quoted = false;
@@ -118,7 +118,7 @@ double number_at(const YAML::Node& step, const char* key) {
     return number && std::isfinite(*number) && *number > 0 ? *number : 0;
 }
 
-/// YAML allows no DEL, no C1 controls and no U+FFFE and U+FFFF, which names of files can hold: as escapes of its strings.
+/// YAML allows no DEL, no C1 controls, no U+FFFE and U+FFFF, which file names can hold: they become escapes in strings.
 std::string without_forbidden_characters(const std::string& text) {
     std::string out;
     const auto byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0; };
@@ -233,7 +233,7 @@ Steps with_facts(const Steps& history, const MovieFacts& facts) {
         if (parsed(step))
             steps.push_back(ending_in_newline(step));
         else
-            steps.push_back(fmt::format("Note: {}\n", dump(Json(step))));  // no mapping: kept, but harmless
+            steps.push_back(fmt::format("Note: {}\n", dump(Json(step))));  // not a mapping: kept as a harmless note
     }
     const MovieFacts said = facts_in(steps);
     const bool missing = any_fact(said, facts, [](double a, double b) { return b > 0 && a == 0; });

@@ -1,4 +1,4 @@
-// Picasso's metadata: a list of mappings, one a processing step, as YAML documents and as JSON.
+// Picasso's metadata: a list of mappings, one per processing step, as YAML documents and as JSON.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -22,14 +22,14 @@ using Steps = std::vector<std::string>;  ///< one YAML mapping each, without `--
 /// Longer texts are not metadata: read as YAML they may take 500 times their bytes.
 constexpr std::size_t largest_metadata_bytes = 1 << 20;
 
-/// Splits a `.yaml` file at its `---` lines. Documents that are no mapping, and what follows the thousandth, are left out
+/// Splits a `.yaml` file at its `---` lines. Documents that are no mapping, and those after the thousandth, are omitted
 /// and counted in `bad`.
 Steps steps_from_yaml(const std::string& text, int& bad);
 
-/// The same from the JSON list of a `/metadata`. No list, or one that is nested beyond reason: no steps, and one bad.
+/// The same from the JSON list of a `/metadata`. Not a list, or one nested too deeply: no steps, and one bad.
 Steps steps_from_json(const std::string& text, int& bad);
 
-/// What `read`, one of these, finds in a text that is not too long; `warn` hears what of `where` is left out.
+/// The steps that `read`, one of these, finds in a text that is not too long; `warn` says what of `where` is left out.
 Steps understood_steps(const std::string& where, const std::string& text, Steps (*read)(const std::string&, int&),
                        const Warn& warn);
 

@@ -21,7 +21,7 @@ constexpr int most_members = 1000;
 /// The numeric members of the file's compound, each to be read as a double.
 struct Members {
     std::vector<int> columns;  ///< of the builder
-    hdf5::Handle type;         ///< a row in memory: one double a column
+    hdf5::Handle type;         ///< a row in memory: one double per column
 };
 
 Members announce_members(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn) {
@@ -37,7 +37,7 @@ Members announce_members(hid_t file_type, const fs::path& path, LocalizationBuil
         const std::string name = raw ? raw : "";
         H5free_memory(raw);
         const hdf5::Handle type(H5Tget_member_type(file_type, unsigned(k)));
-        // HDF5 would follow them out of the row: those that end behind it, or are longer together than it is.
+        // HDF5 would read outside the row for members that end beyond it, or that together are longer than the row.
         const std::size_t bytes = H5Tget_size(type), end = H5Tget_member_offset(file_type, unsigned(k)) + bytes;
         if (bytes == 0 || bytes > bytes_left || end < bytes || end > H5Tget_size(file_type))
             throw InputError(

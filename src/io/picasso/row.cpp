@@ -44,7 +44,7 @@ constexpr const char* usual_order[] = {"frame",
                                        "p_value",
                                        "status"};
 
-/// Types of the columns that we only pass on; unknown ones are f8.
+/// Types of the columns that glint only copies; unknown ones are f8.
 hid_t type_of_extra(const std::string& name) {
     if (name == "group" || name == "len") return H5T_STD_I32LE;
     if (name == "n") return H5T_STD_U32LE;

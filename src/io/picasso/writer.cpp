@@ -17,8 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t block_rows = 16384;
 
-/// Rows that Picasso leaves out when it loads the file (it takes x and y below 0, which is the outer half of the first
-/// pixel, for errors, as what lies beyond the movie), values that it cannot take, and the extent of it all.
+/// Counts rows that Picasso leaves out when it loads the file (it takes x and y below 0, the outer half of the first
+/// pixel, and positions beyond the movie for errors) and values that it cannot take; and the extent of all rows.
 struct Audit {
     std::size_t hidden = 0, not_finite = 0;
     MovieFacts facts;
@@ -83,7 +83,7 @@ class PicassoFile : public LocalizationWriter::Format {
     std::size_t hidden_rows() const override { return audit_.hidden; }
 
   private:
-    /// Remembers the outermost rows, for a movie whose size nobody told.
+    /// Remembers the outermost rows, for a movie whose size is unknown.
     void grow_extent(const Localizations& piece) {
         for (std::size_t row = 0; row < piece.size(); ++row) {
             x_end_ = std::max(x_end_, piece.x_px[row]);

@@ -116,7 +116,7 @@ class SmlmTable {
                 builder_.add_values(column, values);
     }
 
-    /// All rows of one dataset, or none linked, is what a table without that column means.
+    /// Drops a column whose absence means the same: all rows are of one dataset, or none is linked.
     static void drop_if_constant(Localizations& table, const char* name) {
         const auto found = table.extra.find(name);
         if (found == table.extra.end()) return;

@@ -1,5 +1,5 @@
-// Writes the HDF5 of the Julia chain (SMLMAnalysis' save_smld): one dataset a column, micrometres from the
-// first pixel's outer edge, indices from 1. SPDX-License-Identifier: MIT
+// Writes the HDF5 of the Julia chain (SMLMAnalysis' save_smld): lengths in um from the first pixel's edge.
+// SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
 #include <algorithm>

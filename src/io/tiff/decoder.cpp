@@ -1,4 +1,4 @@
-// Strips and tiles of a page to one frame, by libtiff's decoders.
+// Decodes the strips and tiles of a page to one frame, by libtiff.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/decoder.hpp"
 

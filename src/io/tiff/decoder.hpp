@@ -1,4 +1,4 @@
-// Decoding single TIFF pages: a handle of one's own, so that several threads can each have one.
+// Decodes single TIFF pages; each decoder has a handle of its own, so that several threads can decode at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 

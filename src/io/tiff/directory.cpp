@@ -1,4 +1,4 @@
-// TIFF directories as bytes.
+// Converts TIFF directories to bytes.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/directory.hpp"
 
@@ -14,7 +14,7 @@ std::string bytes_of_value(T value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-// Counts and places are 64 bits wide in a BigTIFF and 32 in a classic one.
+// Counts and offsets are 64 bits wide in a BigTIFF and 32 in a classic one.
 std::string wide(bool big, std::uint64_t value) {
     return big ? bytes_of_value(value) : bytes_of_value(std::uint32_t(value));
 }

@@ -1,4 +1,4 @@
-// Directories of a TIFF that we write: entries to bytes, classic or BigTIFF, in the host's byte order.
+// Directories of a TIFF that glint writes: entries to bytes, classic or BigTIFF, in the host's byte order.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -16,7 +16,7 @@ class TiffDirectory {
 
     void add_short(std::uint16_t tag, std::uint16_t value);
     void add_long(std::uint16_t tag, std::uint32_t value);
-    /// A place or size: 32 bits in a classic TIFF, 64 in a BigTIFF.
+    /// An offset or size: 32 bits in a classic TIFF, 64 in a BigTIFF.
     void add_offset(std::uint16_t tag, std::uint64_t value);
     /// A fraction in a BigTIFF, where it fits its entry.
     void add_rational(std::uint16_t tag, std::uint32_t numerator, std::uint32_t denominator);

@@ -21,7 +21,7 @@ struct CloseTiff {
 };
 using Tiff = std::unique_ptr<TIFF, CloseTiff>;
 
-/// libtiff writes through these, and hears of no failure: TIFFClose could not tell of one. `AtomicFile::commit` does.
+/// libtiff writes through these, and is told of no failure: TIFFClose could not report it. `AtomicFile::commit` does.
 struct Stream {
     AtomicFile& file;
     std::uint64_t at = 0;
@@ -101,7 +101,7 @@ void write_float_tiff(const fs::path& path, const Picture& picture, IfExists if_
         file.check();
     }
     if (!TIFFWriteDirectory(tiff.get())) throw_output_error(path, 0);
-    tiff.reset();  // writes what it still has
+    tiff.reset();  // flushes what libtiff has buffered
     file.commit();
 }
 

@@ -1,4 +1,4 @@
-// Opening TIFF files through libtiff without a word on the terminal.
+// Opens TIFF files through libtiff without messages on the terminal.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/handle.hpp"
 
@@ -14,7 +14,7 @@
 namespace glint {
 namespace {
 
-// Nothing in a movie's page needs more at once: tiles and strips are smaller, frames go to our own memory.
+// No part of a movie's page needs more at once: tiles and strips are smaller, frames go to our own memory.
 constexpr tmsize_t largest_allocation_bytes = tmsize_t(1) << 30;
 
 // Both return 1: "handled", so that libtiff does not go on to its global handlers, which print.
@@ -42,7 +42,7 @@ TiffHandle::TiffHandle(const std::filesystem::path& path) {
     // c: do not chop one large strip into many small ones.
     tiff_ = TIFFOpenExt(path.c_str(), "rmc", options.get());
     if (!tiff_) throw InputError(fmt::format("{}: is no readable TIFF ({})", path.string(), take_complaint()));
-    // Indexing jumps from directory to directory: reading ahead would fetch pixels that nobody wants yet.
+    // Indexing jumps from directory to directory: reading ahead would fetch pixels that are not needed yet.
     (void)::posix_fadvise(TIFFFileno(tiff_), 0, 0, POSIX_FADV_RANDOM);
 }
 

@@ -1,4 +1,4 @@
-// libtiff's handle: closed by its owner, silent, its complaints kept for our messages.
+// libtiff's handle: closed by its owner, silent, its error messages kept for ours.
 // SPDX-License-Identifier: MIT
 #pragma once
 

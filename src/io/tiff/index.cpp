@@ -1,4 +1,4 @@
-// Indexing a TIFF: one pass over its directories, stopping where the file breaks off.
+// Indexes a TIFF: one pass over its directories, which stops where the file breaks off.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/index.hpp"
 
@@ -67,7 +67,7 @@ std::uint64_t directory_bytes(const TiffHandle& tiff, const InputFile& file, std
     return number_at<std::uint16_t>(file, offset, swapped) * 12;
 }
 
-// Pages that share a long directory or list of strips would take the square of the file's size in time.
+// Pages that share a long directory or list of strips could take time quadratic in the file's size.
 void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
     walk.index_bytes += page.index_bytes + directory_bytes(tiff, walk.file, page.directory_offset);
     if (walk.index_bytes > walk.file.size())
@@ -88,7 +88,7 @@ void walk_directories(TiffHandle& tiff, Walk& walk) {
 }
 
 // ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
-// that breaks off has the first alone. `images=N` and the first frame's place then say where the others are.
+// that breaks off has only the first. `images=N` and the first frame's offset then say where the others are.
 bool is_stack_beyond_directories(const Walk& walk, std::int64_t images) {
     if (images <= walk.frames || walk.first.data_offset == 0) return false;
     const auto& places = walk.index.places;

@@ -21,7 +21,7 @@ struct TiffIndex {
     bool truncated = false;     ///< frames are lost; a warning says which
     OmeMovie ome;               ///< what its OME metadata say
     bool swapped = false;       ///< plain frames have the other byte order
-    std::vector<Place> places;  ///< one a frame; a single one for a stack without further directories
+    std::vector<Place> places;  ///< one per frame; a single one for a stack without further directories
 
     /// Place of a frame. Frames of a stack with one directory follow each other without gaps.
     Place place(std::int64_t frame) const;

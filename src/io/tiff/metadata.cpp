@@ -84,7 +84,7 @@ bool is_ome(const std::string& text) {
     return text.find("<OME") != std::string::npos || text.find(":OME") != std::string::npos;
 }
 
-/// The text of a set that one of its files holds, or a file of its own.
+/// The metadata text of a set, held by one of its files or by a separate file.
 std::string text_beside(const std::filesystem::path& path) {
     try {
         const InputFile file(path);
@@ -115,7 +115,7 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
     TiffMetadata metadata;
     metadata.images = count_of(line_value(text, "images"));
     const auto channels = count_of(line_value(text, "channels"));
-    if (channels > 1 && channels != metadata.images)  // else the one axis of frames, by a name that does not matter
+    if (channels > 1 && channels != metadata.images)  // else channels are the only axis, whose name does not matter
         metadata.warnings.push_back(fmt::format(
             "the ImageJ description says {} channels; all their pages are read as one sequence of frames", channels));
     const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");

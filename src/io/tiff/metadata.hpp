@@ -1,4 +1,4 @@
-// What programs write about a movie in a TIFF's first page: ImageJ, OME, MicroManager.
+// Metadata of a movie in a TIFF's first page: ImageJ, OME, MicroManager.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -24,7 +24,7 @@ struct TiffMetadata {
 /// camera pixel can have on the sample (1 nm to 100 um), the same along x and y. `path` is the handle's.
 TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path);
 
-/// The parts, apart for tests. Resolutions are the page's XResolution and YResolution, pixels per unit. `uuid`: see
+/// The parts of it, for tests. Resolutions are the page's XResolution and YResolution, pixels per unit. `uuid`: see
 /// parse_ome_xml.
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution);
 TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid = {});

@@ -1,4 +1,4 @@
-// A TIFF movie: plain frames go straight from the file to the block, others through libtiff's decoders, a frame a
+// A TIFF movie: plain frames are read straight into the block, others are decoded by libtiff, one frame on each
 // thread.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
@@ -104,7 +104,7 @@ int TiffMovie::encoded_run(std::int64_t first, int count) const {
     return run;
 }
 
-// Frames are decoded in any order; of those that fail, the first is told, so that the advice it gives is true.
+// Frames are decoded in any order; of those that fail, the first is reported, so that the advice in its error is true.
 void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_t frame_bytes) {
     std::mutex mutex;
     int failed = count;
@@ -119,7 +119,7 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
         }
     };
     tbb_threads();
-    // Isolated: a caller's thread that waits here must not take up another of the caller's tasks meanwhile.
+    // Isolated: a caller's thread that waits here must not run another of the caller's tasks meanwhile.
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, count, decode_one); });
     if (failed < count) fail(first + failed, reason);
 }

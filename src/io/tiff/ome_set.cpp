@@ -1,4 +1,4 @@
-// Comparing what OME metadata say with the files and frames that there are.
+// Compares what OME metadata say with the files and frames that exist.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/ome_set.hpp"
 
@@ -28,7 +28,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// The files of one set.
 struct OmeSet {
-    const OmePart& part;  ///< whose metadata are asked
+    const OmePart& part;  ///< the file whose metadata are compared
     std::vector<const OmePart*> given;
     std::set<std::int64_t> channels;                     ///< of those that were given
     std::vector<std::string> beside, lost, of_channels;  ///< not given: there, not there, of other channels

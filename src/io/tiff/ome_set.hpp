@@ -19,8 +19,8 @@ struct OmePart {
     OmeMovie ome;
 };
 
-/// Whether the files of a movie are all that their metadata name. What the user should hear is returned: files that are
-/// lost, other channels, other numbers of frames than the metadata say. Throws InputError where a file that was not given
+/// Whether the files of a movie are all that their metadata name. Returns warnings: files that are lost,
+/// other channels, other numbers of frames than the metadata say. Throws InputError where a file that was not given
 /// stands beside those that were: it is part of the movie.
 std::vector<std::string> check_ome_sets(const std::vector<OmePart>& parts);
 

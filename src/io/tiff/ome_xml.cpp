@@ -1,4 +1,4 @@
-// Walking through the tags of OME-XML.
+// Walks through the tags of OME-XML.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/ome_xml.hpp"
 
@@ -66,7 +66,7 @@ struct Image {
     bool names_this_file = false;
     std::string order;
 
-    /// Whose planes a <TiffData> places.
+    /// The channel whose planes a <TiffData> places.
     std::int64_t channel_of(std::string_view tiff_data) const {
         const double all = movie.times * movie.slices * movie.channels;
         const bool one = !xml_attribute(tiff_data, "IFD").empty();
@@ -131,7 +131,7 @@ class Reader {
         if (images_ == 1) other_ = std::move(image_);
     }
 
-    /// The only image names other files: this one has got another name since.
+    /// If the only image names other files, this file has been renamed.
     void join_renamed() {
         if (other_.movie.files.size() == 1) other_.movie.files.clear();
         join(other_);

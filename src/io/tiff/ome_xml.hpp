@@ -18,7 +18,7 @@ struct OmeFile {
     bool shares_a_channel_with(const std::set<std::int64_t>& others) const;
 };
 
-/// Of a text with several images (positions), those count that the file holds planes of.
+/// Of a text with several images (positions), only those count of which the file holds planes.
 struct OmeMovie {
     double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
     double images = 0;                           ///< of these sizes
@@ -30,8 +30,8 @@ struct OmeMovie {
     bool holds_one_channel(const std::string& file_name) const;
 };
 
-/// Reads the text of the file `file_name`, each byte once; it need not be well-formed. `uuid` is the file's where another
-/// one holds the text.
+/// Reads the text of the file `file_name`, each byte once; it need not be well-formed. `uuid` is the file's where
+/// another one holds the text.
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid = {});
 
 /// The value of attribute `key="value"` in a tag; empty where it has none.

@@ -1,4 +1,4 @@
-// Reading and checking what a TIFF page's directory says.
+// Reads and checks what a TIFF page's directory says.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/page.hpp"
 
@@ -21,7 +21,7 @@ std::uint64_t bytes_inside(std::uint64_t offset, std::uint64_t bytes, std::uint6
 }
 
 // True where strip after strip of raw pixels follows the first without a gap. The byte counts that the file
-// gives are not trusted here: some programs write them wrong where nobody needs them.
+// gives are not trusted here: some programs write wrong ones where readers do not need them.
 bool is_one_piece(TIFF* tiff, const TiffPage& page, std::uint32_t strips) {
     if (page.compression != COMPRESSION_NONE || TIFFIsTiled(tiff)) return false;
     if (page.samples != 1 || page.bits % 8 != 0) return false;

@@ -1,5 +1,5 @@
-// Writing movies: room for the first directory, then all frames, then the other directories, as ImageJ does.
-// A copy that breaks off keeps its first directory and so every frame that arrived.
+// Writes movies: room for the first directory, then all frames, then the other directories, as ImageJ does.
+// A truncated copy keeps its first directory, and with it every frame that arrived.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <tiff.h>
@@ -18,7 +18,7 @@ namespace {
 
 // The file begins with its header, the first directory, two resolutions and the description.
 constexpr std::size_t directory_at = 16, resolution_at = 448, description_at = 464, frames_at = 1024;
-// Beyond this the 32-bit places of a classic TIFF end; some readers take them as signed only up to 4 GB.
+// A classic TIFF's 32-bit offsets end beyond this; some readers take them as signed only up to 4 GB.
 constexpr std::uint64_t largest_classic_bytes = 3'900'000'000;
 constexpr std::size_t write_chunk_bytes = std::size_t(1) << 18;
 
