@@ -337,7 +337,6 @@ TEST_F(Pipeline, what_is_not_of_a_run_is_neither_removed_nor_written_over) {
 
     fs::create_directories(folder_ / "in.csv.journal.parts/photos");
     folder_.write("in.csv.journal.parts/thesis.txt", "my thesis");
-    folder_.write("in.csv.journal.parts/owner", "");
     EXPECT_EQ(message_of(options(), "in.csv"), "");
     EXPECT_EQ(read_bytes(folder_ / "in.csv.journal.parts/thesis.txt"), "my thesis");
     EXPECT_TRUE(fs::exists(folder_ / "in.csv.journal.parts/photos"));

@@ -115,8 +115,10 @@ void RunOwner::await_silence(const Warn& notice, const StopFlag* stop) const {
     if (surely_dead(first)) return;
     if (surely_alive(first)) refuse(path_.parent_path(), first);
     if (notice)
-        notice(fmt::format("{} names process {} on {}: waiting {} s to see whether it still works on this output",
-                           path_.string(), first.process, first.host, pace_.watch_s));
+        notice(fmt::format(
+            "{} {}: waiting {} s to see whether a run still works on this output", path_.string(),
+            first.process > 0 ? fmt::format("names process {} on {}", first.process, first.host) : "names no process",
+            pace_.watch_s));
     const auto until = std::chrono::steady_clock::now() + Seconds(pace_.watch_s);
     while (std::chrono::steady_clock::now() < until) {
         if (stop && stop->load()) throw Cancelled("stopped while waiting for another run on the same output");
