@@ -125,6 +125,17 @@ TEST_F(GlintMpi, a_range_of_frames_and_more_ranks_than_frames) {
     EXPECT_TRUE(out("o.csv") == out("one.csv"));
 }
 
+// Its parts lie beside the file that the link leads to, where --resume of any run looks.
+TEST_F(GlintMpi, an_output_that_is_a_link_stays_one) {
+    fs::create_directory(folder_ / "far");
+    fs::create_symlink("far/o.hdf5", folder_ / "o.hdf5");
+    const Ended end = ranks(2, movie() + " -o o.hdf5 -q" + on_cpu);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_TRUE(fs::is_symlink(folder_ / "o.hdf5"));
+    EXPECT_TRUE(read_bytes(folder_ / "far/o.hdf5") == one_);
+    EXPECT_FALSE(exists("o.hdf5.journal.parts"));
+}
+
 TEST_F(GlintMpi, names_of_movies_may_be_any_bytes) {
     fs::create_symlink(movie(), folder_ / "m\xff.tif");
     ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o one.csv -q" + on_cpu).exit_code, 0);
