@@ -107,7 +107,7 @@ TEST_F(FaultyGpu, every_call_fails_once) {
     int survived = 0, runs = 0;
     for (std::size_t k = 0; k < functions.size(); ++k)
         for (std::size_t c = 0; c < codes.size(); ++c) {
-            if (!has_turn(long(k + c), int(codes.size()))) continue;
+            if (!has_turn(long(k * codes.size() + k + c), 2 * int(codes.size()))) continue;
             for (const std::string when : {"1", "2~"}) {
                 if (when == "2~" && !queues_work(functions[k])) continue;
                 if (when == "2~" && !real_driver_.empty()) continue;  // its work cannot be made to fail

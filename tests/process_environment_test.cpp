@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/hold.hpp"
+#include "tests/thorough.hpp"
 
 using namespace glint::test;
 
@@ -87,14 +88,16 @@ TEST_F(ProcessEnvironment, results_that_do_not_arrive_on_stdout_are_exit_code_4)
         localize("o.csv", " --json"),
         localize("o.png", " --preview 0"),
         "glint bench fit --count 100 --repeats 1 --threads 1 --backend cpu"};
+    long cases = 0;
     for (const std::string& command : commands)
         for (const std::string how : {">/dev/full", ">&-"}) {
+            if (!has_turn(cases++, 5)) continue;
             const Ended end = run(folder_, command + " " + how);
             EXPECT_EQ(end.exit_code, 4) << command << how << end.err;
             EXPECT_NE(end.err.find("glint: the result could not be written to stdout: "), std::string::npos)
                 << command << how << end.err;
+            if (command.find("-o o.csv") != std::string::npos) EXPECT_TRUE(bytes("o.csv") == whole_) << command << how;
         }
-    EXPECT_TRUE(bytes("o.csv") == whole_);
     EXPECT_EQ(run(folder_, "glint localize nowhere.tif -o new.csv --json" + given + " >/dev/full").exit_code, 3)
         << "the error, not the stream that it was to be told on";
 }
