@@ -27,9 +27,8 @@
 namespace glint::gpu::lease {
 namespace {
 
-// Changes of NVML's "free" below min_change_bytes are noise (driver bookkeeping); the smallest context is several times
-// larger.
 constexpr double min_progress_interval_s = 0.5;
+// A smaller change of NVML's "free" wakes nobody: any context takes several times as much.
 constexpr std::uint64_t min_change_bytes = std::uint64_t(64) << 20;
 constexpr int cuda_no_device = 100, cuda_out_of_memory = 2;
 

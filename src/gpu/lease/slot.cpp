@@ -60,7 +60,7 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
-/// What the last owner left. Nothing, if both copies are damaged: the occupancies then begin at 0 again.
+/// What the last owner left. Nothing in a new file, or if both copies are damaged: occupancies then begin at 0.
 std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
     if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
