@@ -1,8 +1,8 @@
 // The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
 //
 // A device is in one of three places: in idle_, with the thread that took it, or being opened. held_ has the UUIDs of
-// all of them, from the moment the lease is granted until the lease is gone. Order of the locks: leasing_ before
-// mutex_.
+// all of them, from open() until the lease is gone; between the grant of a lease and open() the caller holds leasing_.
+// Order of the locks: leasing_ before mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
 
@@ -69,6 +69,7 @@ bool DevicePool::may_lease(int most) const {
     return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
+// For all threads of the pool, not only for the one that was refused: each would get the same answer.
 void DevicePool::refused() {
     const std::lock_guard lock(mutex_);
     next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
@@ -80,6 +81,7 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     const std::string uuid = lease.devices().front().uuid;
     {
         const std::lock_guard lock(mutex_);
+        // Also while it is being opened, so that `most` bounds what is opened at once.
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
@@ -107,6 +109,7 @@ void DevicePool::avoid(const std::string& uuid) {
     avoid_.push_back(uuid);
 }
 
+// Whether "no GPU" may be this pool's own doing.
 bool DevicePool::avoids_any() const {
     const std::lock_guard lock(mutex_);
     return !avoid_.empty();

@@ -32,7 +32,7 @@ namespace {
 // of a socket, so more of them read and write no faster.
 constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, max_cores_on_memory = 12;
 
-/// A UUID comes from the driver, so it has no slash; this holds for whatever else a driver may return.
+/// The UUID becomes part of a file's name: nothing but letters, digits and dashes.
 std::string safe_file_name(const std::string& text) {
     std::string name;
     for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
@@ -138,6 +138,7 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
     double flops_per_s = c.cpu_flops * share, bytes_per_s = c.cpu_bytes * share;
     if (side == Backend::gpu) {
         flops_per_s = c.gpu_flops, bytes_per_s = c.gpu_bytes;
+        // An upload whose data further operations will use is charged to each of them in part.
         terms.upload_s = seconds_for(work.bytes_to_gpu, up, c.transfer_s) / std::max(1.0, work.expected_reuse);
         terms.download_s = seconds_for(work.bytes_from_gpu, down, c.transfer_s);
         terms.launch_s = work.launches * c.launch_s;
@@ -202,6 +203,7 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
     changed_ = true;
 }
 
+// By runs without transfers alone: for the CPU these are all whose operands lie on the host.
 bool Machine::knows(const Work& work, Backend side) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
@@ -229,6 +231,7 @@ void Machine::load() {
     const nlohmann::json all = nlohmann::json::parse(in);
     const nlohmann::json& of = all.at("machine");
     const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
+    // Before anything is taken over, and without an error: the next save() replaces the file.
     if (kept != key_) return;  // measured with another GPU, driver, CPU, thread count or version
     Constants constants = default_constants(key_.threads);
     for_each_constant(constants, [&](const char* name, double& value) {
@@ -238,6 +241,7 @@ void Machine::load() {
     });
     constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
     for (const auto& entry : all.at("operations")) {
+        // Operations that this process never runs are kept, and written again.
         Curves& curves = curves_[entry.at("key")];
         curves.name = entry.at("name");
         for (int side = 0; side < 2; ++side) {
@@ -297,6 +301,7 @@ bool Machine::save() const noexcept try {
     return false;
 }
 
+// The file follows with the next save(), which writes the empty model over it.
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
     constants_ = default_constants(key_.threads), curves_.clear(), changed_ = true;
@@ -309,6 +314,7 @@ bool driver_is_there() {
     return there;
 }
 
+// The first core's: all are taken to be alike. Where the line is missing (ARM), the key depends on the other fields.
 std::string cpu_model() {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);)
@@ -318,6 +324,7 @@ std::string cpu_model() {
 }
 
 std::filesystem::path cache_folder() {
+    // By the XDG specification a relative path is to be ignored.
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && cache[0] == '/')
         return std::filesystem::path(cache) / "glint";
     if (const char* home = std::getenv("HOME"); home && home[0] == '/')
@@ -333,6 +340,7 @@ std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::st
     // Reading /proc/cpuinfo takes milliseconds on machines with many cores: once.
     static const std::string cpu = cpu_model();
     const std::lock_guard lock(mutex);
+    // Driver, CPU and threads are not looked up again: they cannot change while the process lives.
     auto& machine = known[gpu_uuid];
     if (!machine)
         machine = std::make_shared<Machine>(MachineKey{gpu_uuid, driver, cpu, environment::threads(), version()},
