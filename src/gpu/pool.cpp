@@ -1,8 +1,15 @@
 // Allocation of device memory under the limit, and the fallbacks before an allocation fails.
 //
-// The context's CUDA pool (cudaMallocAsync's mechanism) serves Buffers in stream order and enforces the limit for them by
-// its max_size. Managed memory comes from the driver directly, so glint enforces the limit over the sum of both with
+// The context's CUDA pool (cudaMallocAsync's mechanism) serves Buffers in stream order and enforces the limit for them
+// by its max_size. Managed memory comes from the driver directly, so glint enforces the limit over the sum of both with
 // atomic counters (Counters::live), which are reserved before and rolled back after a failed allocation.
+//
+// Why a pool of our own with max_size, and not the device's default pool. A failed request of 200 GiB leaves 143 GB in
+// a pool without max_size, and releasing the primary context does not return them: every other process on the GPU then
+// fails until this one exits. A pool with max_size refuses at once and keeps nothing. It grows by 32 MiB, so it may
+// hold a little more than max_size says (100 MiB: 128), and keeps what is freed for the next allocation (its release
+// threshold is unlimited) until a trim. A pool that is destroyed with memory still allocated keeps it until the process
+// ends: see close.cpp for the order.
 // SPDX-License-Identifier: MIT
 #include "gpu/pool.hpp"
 
@@ -13,6 +20,8 @@
 namespace glint::gpu::detail {
 namespace {
 
+/// An attribute of the pool. 0 where the driver must not be asked: after close(), in a forked child, on a lost GPU. So
+/// statistics and error messages can be made at any time.
 std::uint64_t pool_bytes(ContextState& home, int which) {
     std::uint64_t bytes = 0;
     if (home.released || forked() || !home.pool || !lost_reason(home.ordinal).empty()) return 0;
@@ -22,6 +31,9 @@ std::uint64_t pool_bytes(ContextState& home, int which) {
 }
 
 /// Reserves `bytes` in the counters; false: the limit would be exceeded. Lock-free, since any thread may allocate.
+///
+/// Counting before allocating closes the race of two threads that each find room for one. The comparison is written so
+/// that it cannot overflow for any `bytes`; the limit itself may be lowered at any time (Context::lower_limit).
 bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     std::uint64_t live = home.counters.live;
     do {
@@ -35,13 +47,14 @@ bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
 }
 
 /// Whether pooled and managed memory together stay within the limit. The pool may hold unused memory beyond its live
-/// buffers, so it is trimmed where that memory is in the way.
+/// buffers, so it is trimmed where that memory is in the way. The pool's own max_size knows nothing of managed memory.
 bool fits_under_limit(ContextState& home, std::size_t pooled, std::uint64_t managed) {
     if (std::max(reserved_bytes(home), used_bytes(home) + pooled) + managed > home.limit) trim(home);
     return used_bytes(home) + pooled + managed <= home.limit;
 }
 
-/// One attempt. Null: out of memory; other errors are thrown.
+/// One attempt. Null: out of memory; other errors are thrown. Without managed memory, the common case, the pool's
+/// attributes are not queried: max_size and the counter suffice.
 cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     ContextState& home = stream.home();
     if (const std::uint64_t managed = home.counters.managed; managed > 0 && !fits_under_limit(home, bytes, managed))
@@ -51,13 +64,16 @@ cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
     cu::DevicePtr address = 0;
     const cu::Result result = home.driver->cuMemAllocFromPoolAsync(&address, bytes, home.pool, stream.stream);
     if (result == cu::success) return address;
+    // An out-of-memory error is not sticky: the context stays usable, and the caller tries again after a fallback.
     uncount_live(home, bytes, Kind::pooled);
     if (result != cu::out_of_memory) home.check(result, "cuMemAllocFromPoolAsync");
     return 0;
 }
 
 /// One attempt; null: out of memory. The driver overcommits managed memory, and kernels may hang when they use it, so
-/// glint compares with the free memory itself.
+/// glint compares with the free memory itself. The free memory alone is not enough: managed pages that lie on the host
+/// at the moment take no device memory, but will. So the sum of all that was allocated is compared with what was free
+/// at the start.
 cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
     if (!fits_under_limit(home, 0, home.counters.managed + bytes)) return 0;
     if (bytes > free_on_device(home)) trim(home);
@@ -73,6 +89,7 @@ cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
     return 0;
 }
 
+/// The first fallback: what was freed during a capture, and the cached events.
 void drop_caches(ContextState& home) {  // cached events take device memory too
     retry_deferred_frees(home);
     const Current current(home);
@@ -83,13 +100,16 @@ void drop_caches(ContextState& home) {  // cached events take device memory too
     }
 }
 
-/// Makes stream-ordered frees take effect. Skips streams being captured, whose capture a wait would invalidate.
+/// Makes stream-ordered frees take effect: until the device has come to them, the memory is in use. Skips streams being
+/// captured, whose capture a wait would invalidate.
 void synchronize_all_streams(ContextState& home) {
     for (const auto& stream : home.all_streams())
         if (!stream->capturing()) stream->synchronize();
     home.wait_for_retired();
 }
 
+/// The last fallback: asks the application, and trims if it has freed anything. Called without the mutex, which the
+/// callbacks take when they destroy a Buffer.
 void call_pressure_callbacks(ContextState& home) {
     thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
     if (asking) return;
@@ -104,16 +124,19 @@ void call_pressure_callbacks(ContextState& home) {
         ~Asking() { asking = false; }
     };
     {
+        // RAII, because a callback may throw; the exception goes to whoever allocates.
         const Asking now;
         for (const auto& callback : callbacks) freed += callback();
     }
     if (freed == 0) return;
     home.say(text("the caller freed ", bytes_text(freed)));
+    // The callbacks' frees are in stream order too: the trim returns only what the device has freed.
     synchronize_all_streams(home);
     trim(home);
 }
 
-/// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache, asking the application.
+/// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache (4 ms to trim 4 GiB, 140 ms for
+/// 143 GB, and it grows again with the next allocations), asking the application.
 struct FallbackStep {
     const char* name;
     void (*run)(ContextState&);
@@ -123,8 +146,10 @@ constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_ca
                                            {"trimming the pool", trim},
                                            {"asking the caller", call_pressure_callbacks}};
 
+/// Tries, and tries again after each fallback. Throws OutOfMemory with what was asked, what is in use and what is free.
 cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
                                       const std::function<cu::DevicePtr()>& attempt) {
+    // No fallback can help.
     if (bytes > home.limit) throw_out_of_memory(home, bytes, "work in smaller chunks, or raise the limit");
     if (const cu::DevicePtr address = attempt()) return address;
     for (const FallbackStep& step : fallback_steps) {
@@ -144,6 +169,7 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
 
 }  // namespace
 
+// When the free is enqueued, not when the device executes it: `live` is what the program holds.
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     home.counters.live -= bytes;
     if (kind == Kind::managed) home.counters.managed -= bytes;
@@ -157,6 +183,8 @@ cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes) {
     return allocate_with_fallbacks(home, bytes, [&] { return try_managed(home, bytes); });
 }
 
+// OutOfMemory::beyond_limit tells apart a limit that is too small for the work, where no waiting helps, and memory that
+// other processes have, where it may.
 void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice) {
     const std::uint64_t live = home.counters.live, limit = home.limit, free = free_on_device(home);
     throw OutOfMemory(
@@ -166,6 +194,7 @@ void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advi
         bytes, bytes > limit || live > limit - bytes, free);
 }
 
+// Returns everything that is not in use to other processes. Memory whose free the device has not executed yet stays.
 void trim(ContextState& home) {
     const Current current(home);
     home.check(home.driver->cuMemPoolTrimTo(home.pool, 0), "cuMemPoolTrimTo");

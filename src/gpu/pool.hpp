@@ -7,6 +7,7 @@
 namespace glint::gpu::detail {
 
 /// Allocates `bytes`: from the pool in stream order, or managed memory at once. Throw OutOfMemory after all fallbacks.
+/// Pooled memory may be used in the stream's order only, until the stream was synchronised or waited for.
 cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
 cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;

@@ -17,25 +17,34 @@ constexpr std::uint32_t first_runs = 3;
 
 }  // namespace
 
+// Sizes below 1 and above 2^63 share the outermost points.
 int Curve::octave(double size) { return std::clamp(int(log2_of(size)), 0, octaves - 1); }
 
 void Curve::learn(double size, double ratio) {
     if (!(ratio > 0) || !std::isfinite(ratio)) return;
     known_ = true;
     Point& point = points_[octave(size)];
-    // In logarithms: a run that takes twice as long and one that takes half as long average to the estimate.
+    // In logarithms: a run that takes twice as long and one that takes half as long average to the estimate. The weight
+    // falls as 1/n, a plain mean, until min_weight, from where on old runs are forgotten.
     const float value = float(std::log(ratio)), at = log2_of(size);
     const float weight = std::max(min_weight, 1 / float(point.count + 1));
+    // Clamping is for the later runs only: the first estimate may be wrong by any factor, and must not take ten runs to
+    // mend.
     if (point.count < first_runs)
         point.log_ratio = point.count ? std::min(point.log_ratio, value) : value;
     else
         point.log_ratio += weight * std::clamp(value - point.log_ratio, -max_per_run, max_per_run);
+    // The point moves to the mean of its sizes, not the middle of its octave: many programs use one size only, and
+    // there the interpolation then is exact.
     point.log2_size += weight * (at - point.log2_size);
     point.count = std::min(point.count + 1, max_counted);
 }
 
+// Sizes below 1 (an empty operation) count as 1: the logarithm must stay finite.
 float Curve::log2_of(double size) { return std::log2(std::max(float(size), 1.0f)); }
 
+// Called twice or more per decision. The nearest points below and above are searched from x outwards; the octave of x
+// itself may hold its point on either side.
 Curve::Value Curve::at(float x) const {
     if (!known_) return {1, std::numeric_limits<double>::infinity()};
     const int here = std::clamp(int(x), 0, octaves - 1);
@@ -49,6 +58,7 @@ Curve::Value Curve::at(float x) const {
         const Point& one = *(below ? below : above);
         return {std::exp(one.log_ratio), std::abs(one.log2_size - x)};
     }
+    // above > x >= below, so this does not divide by 0.
     const float t = (x - below->log2_size) / (above->log2_size - below->log2_size);
     return {std::exp(below->log_ratio + t * (above->log_ratio - below->log_ratio)),
             std::min(x - below->log2_size, above->log2_size - x)};

@@ -31,6 +31,7 @@ class Curve {
     std::uint32_t count(double size) const { return points_[octave(size)].count; }
 
     const std::array<Point, octaves>& points() const { return points_; }
+    /// For loading: a point as points() gave it. The caller checks what a file says.
     void set(int octave, const Point& point) { points_[octave] = point, known_ = true; }
 
   private:

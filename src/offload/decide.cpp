@@ -13,18 +13,23 @@
 namespace glint::offload {
 namespace {
 
+// Times are judged by their ratio, so their errors are in logarithms: a spread of 0.7 is a factor of 2 either way.
 constexpr double close_octaves = 1.5;  // distance in size to a measurement for an estimate to count as measured
 // Standard deviations of ln(time): measured at a similar size, estimated from rates, and added per octave of distance.
+// Decision::confidence() is computed from them.
 constexpr double sigma_measured = 0.15, sigma_estimated = 0.7, sigma_octave = 0.1, max_sigma = 2;
 constexpr double min_time_s = 1e-9;  // avoids dividing by 0
 
+/// The size for rules by bytes: what is moved or what is read and written, whichever is more.
 std::uint64_t bytes_of(const Work& work) {
     const std::uint64_t moved = work.bytes_to_gpu + work.bytes_from_gpu + work.bytes_to_host + work.bytes_to_return;
     return std::max(moved, std::uint64_t(std::max(0.0, work.bytes)));
 }
 
+/// Whether computing on the CPU would first have to fetch something. Then the rule by bytes says nothing.
 bool operands_on_gpu(const Work& work) { return work.bytes_to_host + work.bytes_to_return > 0; }
 
+/// Sets the outcome where there is no choice. The estimates stay, for the statistics and for explain().
 Decision forced(Decision decision, Backend side, const char* by) {
     decision.choice = side, decision.basis = Basis::forced, decision.forced_by = by;
     const double chosen = (side == Backend::gpu ? decision.gpu : decision.cpu).total();
@@ -33,7 +38,8 @@ Decision forced(Decision decision, Backend side, const char* by) {
     return decision;
 }
 
-/// Fixed sizes, for a machine where nothing was measured. Operands on a GPU stay there.
+/// Fixed sizes, for a machine where nothing was measured: by the operation's unit if it has a rule (matrix products
+/// above 1000 x 1000, transforms above 100,000 elements), else by bytes. Operands on a GPU stay there.
 Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
     if (operands_on_gpu(work)) return Backend::gpu;
     const double rule = work.operation->rule_size;
@@ -43,29 +49,36 @@ Backend choose_by_rules(const DecisionInputs& at, const Work& work) {
 
 }  // namespace
 
+// T(gpu) = wait + context if cold + library if cold + upload + launches + compute + download, against T(cpu). Called
+// before every operation, so under 1 us: no file, no driver, one lock of the machine's model.
 Decision decide(const Machine& machine, const DecisionInputs& at, const Work& work) {
     Decision decision;
     decision.work = work;
     const Machine::Estimate estimate = machine.estimate(work);
     decision.cpu = estimate.cpu, decision.gpu = estimate.gpu;
     Terms& gpu = decision.gpu;
+    // The forecast's contention comes from the utilization of the multiprocessors, and says nothing about the link.
     gpu.launch_s *= at.contention, gpu.compute_s *= at.contention;
     if (!at.context_open) gpu.context_s = estimate.context_s, gpu.wait_s = at.wait_s;
     if (!at.library_loaded) gpu.library_s = estimate.library_s;
 
+    // The order is the precedence of the reasons given to the user: what was asked for, what is possible, a limit.
     if (at.choice == Backend::cpu) return forced(decision, Backend::cpu, "the CPU was asked for");
     if (at.why_no_gpu) return forced(decision, Backend::cpu, at.why_no_gpu);
     if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
     if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
 
+    // Without the link's rates the GPU's estimate has no transfers and would always win.
     if (!estimate.gpu_measured) {
         decision.basis = Basis::rules;
         decision.choice = choose_by_rules(at, work);
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);
+    // Only the cost of opening can be paid off by savings forgone, never the work itself: hence the min().
     const double to_start = gpu.wait_s + gpu.context_s + gpu.library_s;
+    // Compared is the time as it will be felt, with contention; `gpu` keeps the terms without the credit for the user.
     const double on_gpu =
         std::max(gpu.total() - std::min(to_start, at.forgone_s), min_time_s);  // the credit, see above
     decision.choice = on_gpu < on_cpu ? Backend::gpu : Backend::cpu;
@@ -76,6 +89,7 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
     return decision;
 }
 
+// Launches, reuse and threads do not depend on the size.
 Work scaled(const Work& work, double factor) {
     Work other = work;
     const double bytes = std::pow(factor, work.operation->bytes_power);
@@ -88,7 +102,8 @@ Work scaled(const Work& work, double factor) {
 }
 
 double break_even_size(const Machine& machine, const DecisionInputs& at, const Work& work) {
-    // Searches outwards octave by octave, because the difference need not be monotonic; then bisects in that octave.
+    // Searches outwards octave by octave, because the difference need not be monotonic; then bisects in that octave. 12
+    // halvings: to 1/4096 of an octave, far below what the estimates are worth.
     constexpr int octaves = 40, halvings = 12;
     if (work.size <= 0) return 0;
     const Backend now = decide(machine, at, work).choice;
@@ -97,6 +112,7 @@ double break_even_size(const Machine& machine, const DecisionInputs& at, const W
     };
     for (int k = 1; k <= octaves; ++k)
         for (const int direction : {1, -1}) {
+            // No operation has less than one element.
             if (direction < 0 && work.size * std::exp2(-k) < 1) continue;
             if (!flipped(direction * k)) continue;
             double same = direction * (k - 1), other = direction * k;

@@ -21,6 +21,7 @@ struct DecisionInputs {
     std::uint64_t threshold_bytes = 0;  ///< the fixed rule, where nothing is measured
 };
 
+/// Pure but for the machine's mutex: the same inputs and model give the same decision, so tests need no GPU.
 Decision decide(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);
 /// The break-even size: the nearest to the work's at which the other side would be chosen; 0: none within 40 octaves.
 double break_even_size(const Machine& machine, const DecisionInputs& decision_inputs, const Work& work);

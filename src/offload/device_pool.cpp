@@ -1,4 +1,8 @@
 // The pool of leased and opened GPUs. mutex_ guards its lists and is never held while a device is opened or destroyed.
+//
+// A device is in one of three places: in idle_, with the thread that took it, or being opened. held_ has the UUIDs of
+// all of them, from open() until the lease is gone; between the grant of a lease and open() the caller holds leasing_.
+// Order of the locks: leasing_ before mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/device_pool.hpp"
 
@@ -10,12 +14,14 @@
 namespace glint::offload {
 namespace {
 
+// As often as the head of the lease queue polls NVML; a refused request reads the whole lease directory.
 constexpr std::chrono::milliseconds lease_retry_interval{500};
 
 }  // namespace
 
 Device::Device(const gpu::Lease& lease) : name(lease.devices().front().name), uuid(lease.devices().front().uuid) {}
 
+// `near` holds the input: on another GPU it would have to be copied first. Still better than to wait for that one.
 std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
@@ -26,6 +32,7 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     return device;
 }
 
+// The lease is kept: opening takes 0.2 s and more, and the next work comes soon. One device, so one waiter is woken.
 void DevicePool::put_back(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::lock_guard lock(mutex_);
@@ -33,6 +40,7 @@ void DevicePool::put_back(std::unique_ptr<Device> device) {
     changed_.notify_one();
 }
 
+// Blocks until the device's memory is freed and its context released, outside mutex_: other threads go on meanwhile.
 void DevicePool::discard(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::string uuid = device->uuid;
@@ -40,6 +48,7 @@ void DevicePool::discard(std::unique_ptr<Device> device) {
     forget(uuid);
 }
 
+// All waiters are woken: whoever may lease now, not only those who wait for a device that is put back.
 void DevicePool::forget(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find(held_.begin(), held_.end(), uuid);
@@ -48,54 +57,66 @@ void DevicePool::forget(const std::string& uuid) {
     changed_.notify_all();
 }
 
+// May return early or for nothing (a spurious wake-up, a device that another thread was faster to take). Callers loop.
 void DevicePool::wait(double seconds) {
     std::unique_lock lock(mutex_);
     if (idle_.empty()) changed_.wait_for(lock, std::chrono::duration<double>(seconds));
 }
 
+// The first device is always asked for, whatever was refused: its request waits in the queue instead of polling.
 bool DevicePool::may_lease(int most) const {
     const std::lock_guard lock(mutex_);
     return held_.empty() || (int(held_.size()) < most && std::chrono::steady_clock::now() >= next_lease_attempt_);
 }
 
+// For all threads of the pool, not only for the one that was refused: each would get the same answer.
 void DevicePool::refused() {
     const std::lock_guard lock(mutex_);
     next_lease_attempt_ = std::chrono::steady_clock::now() + lease_retry_interval;
 }
 
+// Two GPUs are opened at the same time, one GPU is not leased twice: `turn` is released once held_ names this one.
+// (That contexts on one GPU are created in turn is the lease's affair.)
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
     {
         const std::lock_guard lock(mutex_);
+        // Also while it is being opened, so that `most` bounds what is opened at once.
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
     try {
         std::unique_ptr<Device> device = open(std::move(lease));
+        // Before any work can lower it: limit_was_lowered() compares with this.
         device->limit_bytes = device->context().statistics().limit_bytes;
         return device;
     } catch (...) {
+        // The lease was moved into open(), whose exception has destroyed it already.
         forget(uuid);
         throw;
     }
 }
 
+// A snapshot: other threads may change it at once. Callers use it as a hint, or under lock_leasing().
 int DevicePool::held() const {
     const std::lock_guard lock(mutex_);
     return int(held_.size());
 }
 
+// For the life of the pool: whoever fails eight times in a row is not expected to recover.
 void DevicePool::avoid(const std::string& uuid) {
     const std::lock_guard lock(mutex_);
     avoid_.push_back(uuid);
 }
 
+// Whether "no GPU" may be this pool's own doing.
 bool DevicePool::avoids_any() const {
     const std::lock_guard lock(mutex_);
     return !avoid_.empty();
 }
 
 std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) const {
+    // inventory() asks NVML and CUDA, which takes milliseconds: before the mutex is taken.
     std::vector<std::string> all;
     if (!near.empty())
         for (const gpu::Device& device : gpu::inventory().devices)
@@ -106,6 +127,7 @@ std::vector<std::string> DevicePool::excluded_uuids(const std::string& near) con
     return all;
 }
 
+// Once: CUDA fixes the visible GPUs when it is initialised. Excluded or occupied ones count, since they may come free.
 int DevicePool::usable() {
     std::call_once(counted_, [&] {
         for (const gpu::Device& device : gpu::inventory().devices) usable_ += device.ordinal >= 0;
@@ -113,6 +135,7 @@ int DevicePool::usable() {
     return usable_;
 }
 
+// For the life of the pool, so that a movie of a thousand blocks does not wait for the timeout a thousand times.
 void DevicePool::set_why_none(std::exception_ptr why) {
     const std::lock_guard lock(mutex_);
     why_none_ = std::move(why);

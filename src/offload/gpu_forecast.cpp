@@ -1,4 +1,8 @@
 // Predicts wait and contention from a snapshot of the leases.
+//
+// A forecast decides only whether the GPU is worth asking for. How long the request then really waits is bounded by
+// what the GPU would save (DeviceRequest::worth_waiting_s), so a wrong forecast costs at most as much again as the
+// work.
 // SPDX-License-Identifier: MIT
 #include "offload/gpu_forecast.hpp"
 
@@ -8,12 +12,14 @@
 namespace glint::offload {
 namespace {
 
+// Seconds, unless said otherwise.
 constexpr double min_hold_s = 0.1;      // lower bound of the remaining time of a holder that has just started
 constexpr double foreign_wait_s = 60;   // for memory of foreign processes, of which nothing is known
 constexpr double max_utilization = 95;  // percent
 constexpr std::chrono::seconds cache_lifetime(1);
 
-/// Seconds until `bytes` are available, if the holders leave in the expected order.
+/// Seconds until `bytes` are available, if the holders leave in the expected order: the youngest first, as a lease is
+/// expected to last as long again as it has lasted. The wait is the age of the holder whose end makes enough room.
 double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     if (of.available_bytes >= bytes) return 0;
     std::vector<const gpu::LeaseHolder*> holders;
@@ -21,12 +27,16 @@ double wait_for_room(const gpu::LeaseGpu& of, std::uint64_t bytes) {
     std::sort(holders.begin(), holders.end(), [](const auto* a, const auto* b) { return a->since_s < b->since_s; });
     std::uint64_t room = of.available_bytes;
     for (const gpu::LeaseHolder* holder : holders) {
+        // Both parts come back: what it holds becomes free, and what it has reserved beyond that is no longer promised.
         room += holder->reserved_bytes;
         if (room >= bytes) return std::max(holder->since_s, min_hold_s);
     }
+    // Even without any lease there would not be room: the rest is in use by processes that tell nothing.
     return foreign_wait_s;
 }
 
+/// NVML's utilization is the share of the time in which any kernel ran. Work gets what is left: at 50 % it takes twice
+/// as long. Capped, because a GPU at 100 % still takes turns.
 double contention_on(const gpu::LeaseGpu& of) {
     if (of.processes == 0 || of.utilization_percent <= 0) return 1;
     return 1 / (1 - std::min<double>(of.utilization_percent, max_utilization) / 100);
@@ -40,9 +50,11 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     best.why_no_gpu = inventory.why_none;
     best.wait_s = std::numeric_limits<double>::infinity();
     for (const gpu::Device& device : inventory.devices) {
+        // An exclusive GPU in use counts: it is a wait, not an impossibility.
         if (device.ordinal < 0 || (!device.why_not.empty() && !device.occupied)) continue;
         const auto shared = std::find_if(leases.gpus.begin(), leases.gpus.end(),
                                          [&](const gpu::LeaseGpu& of) { return of.uuid == device.uuid; });
+        // Where no leases were read, no wait and no contention are assumed, as on a machine of one's own.
         const bool seen = shared != leases.gpus.end();
         const double wait_s = seen ? wait_for_room(*shared, bytes) : 0;
         const double contention = seen ? contention_on(*shared) : 1;
@@ -50,11 +62,13 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
             best.uuid = device.uuid, best.wait_s = wait_s, best.contention = contention;
     }
     if (!best.uuid.empty())
+        // The inventory's reason speaks of GPUs that cannot be used right now; an occupied one can be waited for.
         best.why_no_gpu.clear();
     else if (best.why_no_gpu.empty())
         best.why_no_gpu = "no GPU can be used";
     if (best.uuid.empty()) best.wait_s = 0;
-    // Requests in the queue are served before; each is assumed to take as long as the first wait.
+    // Requests in the queue are served before; each is assumed to take as long as the first wait. Those that were
+    // stopped (not awake) are passed over by the queue, and so here.
     int before = 0;
     for (const gpu::LeaseWaiter& waiter : leases.waiters)
         before += waiter.awake &&
@@ -65,6 +79,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
 
 GpuForecast forecast_now(std::uint64_t bytes) {
     const gpu::Inventory inventory = gpu::inventory();
+    // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
     if (!inventory.why_none.empty()) return forecast(inventory, {}, bytes);
     return forecast(inventory, gpu::snapshot_leases(), bytes);
 }

@@ -25,7 +25,8 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
 /// The forecast for this machine now. Takes up to 20 ms the first time, 1 ms later.
 GpuForecast forecast_now(std::uint64_t bytes);
 
-/// Caches forecast_now() for one second.
+/// Caches forecast_now() for one second: decisions take microseconds and come in rows, a look takes a millisecond. Not
+/// thread-safe. The amount of memory is not part of the key.
 class ForecastCache {
   public:
     const GpuForecast& get(std::uint64_t bytes);

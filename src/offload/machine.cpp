@@ -1,9 +1,13 @@
 // The cost model: estimates from rates and learned corrections, updates from measured times, and the cache file.
 //
-// An estimate is (operations or bytes) / rate + latencies, times a correction by size from a Curve per operation, side and
-// combination of transfers. learn() updates the curve with the ratio of measured to estimated time, so errors of the
-// rates cancel after a few runs. One mutex guards rates and curves; it is held for microseconds, never during I/O of the
-// caller.
+// An estimate is (operations or bytes) / rate + latencies, times a correction by size from a Curve per operation, side
+// and combination of transfers. learn() updates the curve with the ratio of measured to estimated time, so errors of
+// the rates cancel after a few runs. One mutex guards rates and curves; it is held for microseconds, except by
+// save(), which writes the file under it.
+//
+// Rates alone are wrong by a factor of several for small sizes and for libraries with thresholds of their own; a table
+// of times alone says nothing of sizes that were not run. So the rates give the shape, and the curves say by how much
+// it is off.
 // SPDX-License-Identifier: MIT
 #include "offload/machine.hpp"
 
@@ -24,9 +28,11 @@
 namespace glint::offload {
 namespace {
 
-// Defaults per core, with SIMD, until something is measured; the curves correct them.
+// Defaults per core, with SIMD, until something is measured; the curves correct them. Some 12 cores saturate the memory
+// of a socket, so more of them read and write no faster.
 constexpr double flops_of_a_core = 2e10, bytes_of_a_core = 8e9, max_cores_on_memory = 12;
 
+/// The UUID becomes part of a file's name: nothing but letters, digits and dashes.
 std::string safe_file_name(const std::string& text) {
     std::string name;
     for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '-';
@@ -40,10 +46,12 @@ Constants default_constants(int threads) {
     return constants;
 }
 
+/// 0 where nothing is moved, or where the link was not measured: then decide() uses the fixed rules.
 double seconds_for(std::uint64_t bytes, double bytes_per_s, double latency_s) {
     return bytes == 0 || bytes_per_s <= 0 ? 0 : latency_s + double(bytes) / bytes_per_s;
 }
 
+/// The points that have measurements, each with its octave.
 nlohmann::json to_json(const Curve& curve) {
     nlohmann::json points = nlohmann::json::array();
     for (int k = 0; k < Curve::octaves; ++k)
@@ -52,6 +60,7 @@ nlohmann::json to_json(const Curve& curve) {
     return points;
 }
 
+/// The file is the user's own, but may be damaged: points with impossible values are left out, other defects throw.
 void from_json(const nlohmann::json& points, Curve& curve) {
     for (const auto& p : points) {
         const int octave = p.at(0);
@@ -73,6 +82,7 @@ void for_each_constant(Constants& c, const Do& act) {
 
 }  // namespace
 
+// A cost model is never worth an error: whatever is wrong with the file, the session begins with the defaults.
 Machine::Machine(MachineKey key, std::filesystem::path folder)
     : key_(std::move(key)), folder_(std::move(folder)), constants_(default_constants(key_.threads)) {
     try {
@@ -82,6 +92,7 @@ Machine::Machine(MachineKey key, std::filesystem::path folder)
     }
 }
 
+// At the end of the process for those of machine_with(), which nobody else destroys.
 Machine::~Machine() { save(); }
 
 Constants Machine::constants() const {
@@ -107,19 +118,27 @@ void Machine::set_context(double seconds) {
 /// Index into tables of both sides.
 static int column(Backend side) { return side == Backend::gpu ? 1 : 0; }
 
+// The two sides move different operands: to the GPU and back if it computes, to the host and back if the CPU does.
 int Machine::movement(const Work& work, Backend side) {
     if (side == Backend::gpu) return (work.bytes_to_gpu ? 1 : 0) + (work.bytes_from_gpu ? 2 : 0);
     return (work.bytes_to_host ? 1 : 0) + (work.bytes_to_return ? 2 : 0);
 }
 
+// The estimate for one side, with the mutex held; `distance` receives how far in size the nearest measurement is.
+//
+// The measured time of an operation that moves data is one number, which cannot be divided among its terms. So such
+// runs correct all terms together, by the curve of their movement, on top of the correction that runs without transfers
+// gave the computation. The estimate is proportional to the last correction applied; learn() relies on that.
 Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const {
     const Constants& c = constants_;
     Terms terms;
     const double up = work.pinned ? c.up_pinned : c.up_pageable, down = work.pinned ? c.down_pinned : c.down_pageable;
+    // Rates are those of all threads; some work uses fewer.
     const double share = work.cpu_threads > 0 ? std::min(1.0, double(work.cpu_threads) / key_.threads) : 1;
     double flops_per_s = c.cpu_flops * share, bytes_per_s = c.cpu_bytes * share;
     if (side == Backend::gpu) {
         flops_per_s = c.gpu_flops, bytes_per_s = c.gpu_bytes;
+        // An upload whose data further operations will use is charged to each of them in part.
         terms.upload_s = seconds_for(work.bytes_to_gpu, up, c.transfer_s) / std::max(1.0, work.expected_reuse);
         terms.download_s = seconds_for(work.bytes_from_gpu, down, c.transfer_s);
         terms.launch_s = work.launches * c.launch_s;
@@ -127,10 +146,12 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
         terms.download_s = seconds_for(work.bytes_to_host, down, c.transfer_s);
         terms.upload_s = seconds_for(work.bytes_to_return, up, c.transfer_s);
     }
+    // Roofline: whichever of arithmetic and memory traffic takes longer hides the other.
     terms.compute_s =
         std::max(flops_per_s > 0 ? work.flops / flops_per_s : 0, bytes_per_s > 0 ? work.bytes / bytes_per_s : 0);
     const int moves = movement(work, side);
     if (!curves) {
+        // Nothing measured: as far away as any size can be.
         distance = Curve::octaves;
         return terms;
     }
@@ -141,10 +162,13 @@ Terms Machine::terms(const Work& work, Backend side, const Curves* curves, float
     const Curve::Value moved = curves->moved[column(side)][moves].at(log2_size);
     terms.upload_s *= moved.ratio, terms.download_s *= moved.ratio, terms.launch_s *= moved.ratio;
     terms.compute_s *= moved.ratio;
+    // Either curve makes it a measurement: a run with other transfers still measures the computation.
     distance = std::min(distance, moved.octaves_off);
     return terms;
 }
 
+// One lock and one look-up for both sides, as this precedes every operation. Context and library are returned beside
+// the terms, since only the caller knows whether they are there already.
 Machine::Estimate Machine::estimate(const Work& work) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
@@ -163,6 +187,8 @@ Machine::Estimate Machine::estimate(const Work& work) const {
     return estimate;
 }
 
+// The measured time over the estimate, times the correction that the estimate contains, is the ratio to the uncorrected
+// estimate: what the curve stores. Learning from the corrected ratio would converge to its square root.
 void Machine::learn(const Work& work, Backend side, double seconds) {
     const std::lock_guard lock(mutex_);
     Curves& curves = curves_[work.operation->key];
@@ -171,11 +197,13 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
     const Terms expected = terms(work, side, &curves, Curve::log2_of(work.size), distance);
     if (expected.total() <= 0) return;
     const int moves = movement(work, side);
+    // Index 0 of `moved` is never used: without transfers the run belongs to `compute`.
     Curve& curve = moves ? curves.moved[column(side)][moves] : curves.compute[column(side)];
     curve.learn(work.size, seconds / expected.total() * curve.ratio(work.size));
     changed_ = true;
 }
 
+// By runs without transfers alone: for the CPU these are all whose operands lie on the host.
 bool Machine::knows(const Work& work, Backend side) const {
     const std::lock_guard lock(mutex_);
     const auto found = curves_.find(work.operation->key);
@@ -190,25 +218,30 @@ std::uint32_t Machine::runs(const Work& work, Backend side) const {
     return (moves ? found->second.moved[column(side)][moves] : found->second.compute[column(side)]).count(work.size);
 }
 
+// One file per GPU. MIG instances have UUIDs of their own, so an instance is never mistaken for the whole GPU.
 std::filesystem::path Machine::file() const {
     if (folder_.empty()) return {};
     return folder_ / fmt::format("offload-{}.json", key_.gpu_uuid.empty() ? "cpu" : safe_file_name(key_.gpu_uuid));
 }
 
+// Throws for whatever is wrong with the file; the constructor then resets what was read so far. constants_ is set last.
 void Machine::load() {
     std::ifstream in(file());
     if (folder_.empty() || !in) return;
     const nlohmann::json all = nlohmann::json::parse(in);
     const nlohmann::json& of = all.at("machine");
     const MachineKey kept{of.at("gpu_uuid"), of.at("driver"), of.at("cpu"), of.at("threads"), of.at("version")};
+    // Before anything is taken over, and without an error: the next save() replaces the file.
     if (kept != key_) return;  // measured with another GPU, driver, CPU, thread count or version
     Constants constants = default_constants(key_.threads);
     for_each_constant(constants, [&](const char* name, double& value) {
         value = all.at("constants").at(name);
+        // A negative or infinite rate would decide every operation the same way for ever.
         if (!(value >= 0) || !std::isfinite(value)) throw Error("a constant that is none");
     });
     constants.library_s = all.at("library_s").get<decltype(constants.library_s)>();
     for (const auto& entry : all.at("operations")) {
+        // Operations that this process never runs are kept, and written again.
         Curves& curves = curves_[entry.at("key")];
         curves.name = entry.at("name");
         for (int side = 0; side < 2; ++side) {
@@ -219,8 +252,10 @@ void Machine::load() {
     constants_ = constants;
 }
 
-// Writes a temporary file and renames it, so that a process that is killed, or several that save at the same time, leave
-// a complete file. The last one wins: losing some measurements is harmless.
+// Writes a temporary file and renames it, so that a process that is killed, or several that save at the same time,
+// leave a complete file. The last one wins: losing some measurements is harmless. No fsync: after a crash of the
+// machine the file may be empty, and the next process measures again. A kill before the rename leaves a .part file,
+// which nothing reads.
 bool Machine::save() const noexcept try {
     const std::lock_guard lock(mutex_);
     if (folder_.empty() || !changed_) return !changed_;
@@ -230,6 +265,7 @@ bool Machine::save() const noexcept try {
                       {"cpu", key_.cpu},
                       {"threads", key_.threads},
                       {"version", key_.version}};
+    // A copy, because for_each_constant() passes references that load() writes through.
     Constants constants = constants_;
     for_each_constant(constants, [&](const char* name, double& value) { all["constants"][name] = value; });
     all["library_s"] = constants_.library_s;
@@ -246,10 +282,13 @@ bool Machine::save() const noexcept try {
     }
     std::filesystem::create_directories(folder_);
     const std::filesystem::path final_name = file();
+    // In the same directory, as rename() is atomic within a file system only; with the PID, so that processes do not
+    // share it.
     const std::filesystem::path part = final_name.string() + fmt::format(".part-{}", ::getpid());
     std::ofstream out(part);
     out << all.dump(1) << '\n';
     out.close();
+    // The state of the stream after close() includes the last flush: a full disk leaves the old file.
     std::error_code failed;
     if (out) std::filesystem::rename(part, final_name, failed);
     if (!out || failed) {
@@ -262,17 +301,20 @@ bool Machine::save() const noexcept try {
     return false;
 }
 
+// The file follows with the next save(), which writes the empty model over it.
 void Machine::forget() {
     const std::lock_guard lock(mutex_);
     constants_ = default_constants(key_.threads), curves_.clear(), changed_ = true;
 }
 
+/// The handle is not closed: the runtime opens the same library next.
 bool driver_is_there() {
     if (!environment::gpu_enabled()) return false;
     static const bool there = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
     return there;
 }
 
+// The first core's: all are taken to be alike. Where the line is missing (ARM), the key depends on the other fields.
 std::string cpu_model() {
     std::ifstream in("/proc/cpuinfo");
     for (std::string line; std::getline(in, line);)
@@ -282,6 +324,7 @@ std::string cpu_model() {
 }
 
 std::filesystem::path cache_folder() {
+    // By the XDG specification a relative path is to be ignored.
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && cache[0] == '/')
         return std::filesystem::path(cache) / "glint";
     if (const char* home = std::getenv("HOME"); home && home[0] == '/')
@@ -289,11 +332,15 @@ std::filesystem::path cache_folder() {
     return {};
 }
 
+// Shared by all sessions and fitters of the process, so that each learns from the others and none overwrites their
+// file.
 std::shared_ptr<Machine> machine_with(const std::string& gpu_uuid, const std::string& driver) {
     static std::mutex mutex;
     static std::map<std::string, std::shared_ptr<Machine>> known;
+    // Reading /proc/cpuinfo takes milliseconds on machines with many cores: once.
     static const std::string cpu = cpu_model();
     const std::lock_guard lock(mutex);
+    // Driver, CPU and threads are not looked up again: they cannot change while the process lives.
     auto& machine = known[gpu_uuid];
     if (!machine)
         machine = std::make_shared<Machine>(MachineKey{gpu_uuid, driver, cpu, environment::threads(), version()},

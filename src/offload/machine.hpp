@@ -15,7 +15,8 @@
 
 namespace glint::offload {
 
-/// Rates (bytes or operations per second) and latencies (seconds).
+/// Rates (bytes or operations per second) and latencies (seconds). Measured when a GPU is first opened (measure.cpp),
+/// in well under a second.
 struct Constants {
     double up_pinned = 0, down_pinned = 0, up_pageable = 0, down_pageable = 0;  ///< link, bytes/s; 0: not measured
     double transfer_s = 0, launch_s = 0;  ///< latency of a transfer; of a kernel including synchronization
@@ -26,7 +27,8 @@ struct Constants {
     bool gpu_measured() const { return up_pinned > 0; }
 };
 
-/// What the measurements depend on. They are discarded when any of these changes.
+/// What the measurements depend on. They are discarded when any of these changes; measurements of two thread counts are
+/// not kept side by side.
 struct MachineKey {
     std::string gpu_uuid;  ///< empty: CPU only
     std::string driver, cpu;
@@ -74,11 +76,13 @@ class Machine {
     /// The combination of transfers: bit 0 to that side, bit 1 back. Each combination has its own curve, because transfers
     /// may overlap with computing.
     static int movement(const Work& work, Backend side);
+    /// The estimate for one side, with the mutex held. `curves` may be null.
     Terms terms(const Work& work, Backend side, const Curves* curves, float log2_size, double& distance) const;
     void load();
 
     const MachineKey key_;
     const std::filesystem::path folder_;
+    /// Guards everything below. Held by save() while it writes the file, too.
     mutable std::mutex mutex_;
     Constants constants_;
     std::map<std::uint64_t, Curves> curves_;

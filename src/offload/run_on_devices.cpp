@@ -1,15 +1,20 @@
 // Runs a workload on several GPUs with retries.
 //
-// One thread per GPU draws parts from the shared workload. A failure loses only the parts in progress on that GPU, which
-// return to the workload. The first thread waits in the lease queue up to the timeout. The other threads take only what
-// is free at the moment (timeout 0) and poll, so that one run never has more than one ticket in the queue.
+// One thread per GPU draws parts from the shared workload. A failure loses only the parts in progress on that GPU,
+// which return to the workload. The first thread waits in the lease queue up to the timeout. The other threads take
+// only what is free at the moment (timeout 0) and poll, so that one run never has more than one ticket in the queue.
 //
-// serve() is the loop of a thread; each attempt() finds a device, works, and classifies the exception: a timeout or NoGpu
-// ends the thread (give_up); another GPU error releases the lease and is retried with backoff (try_again), up to
+// serve() is the loop of a thread; each attempt() finds a device, works, and classifies the exception: a timeout or
+// NoGpu ends the thread (give_up); another GPU error releases the lease and is retried with backoff (try_again), up to
 // max_failures in a row on one GPU.
 //
-// Locks: Runner::mutex_ guards the result; DevicePool has its own; DevicePool::callback_mutex serialises callbacks and is
-// never taken together with mutex_.
+// A failure is judged by what it says. Out of memory on a full GPU, and any refusal of a context (codes 2 and 999 mean
+// a full GPU too), is nobody's fault: the lease goes back and is asked for again within the time allowed. Any other
+// error counts against the GPU, and so does a lack of memory where there is room. A sticky error loses the GPU for this
+// process.
+//
+// Locks: Runner::mutex_ guards the result; DevicePool has its own; DevicePool::callback_mutex serialises callbacks and
+// is never taken together with mutex_.
 // SPDX-License-Identifier: MIT
 #include "offload/run_on_devices.hpp"
 
@@ -37,6 +42,7 @@ constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory
 // Exponential backoff: the pause doubles with each failure. Waits are sliced so that a stop request is noticed.
 constexpr int max_failures = 8;  // consecutive failures with memory to spare: the GPU is excluded
 constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
+// A shorter wait for a lease is not worth a line in the log.
 constexpr double reported_wait_s = 0.1;
 
 /// Whether the error only means that other processes use the memory. Such failures never exclude a GPU. Creating a
@@ -47,6 +53,7 @@ bool is_full(const gpu::GpuError& error, bool opening) {
     return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + pool_slack_bytes;
 }
 
+/// One call of run_on_devices(). The calling thread is the first worker, so one GPU needs no further thread.
 class Runner {
   public:
     Runner(DevicePool& pool, const DeviceRequest& request, Workload& workload, DeviceRun& result)
@@ -91,18 +98,24 @@ class Runner {
     std::string last_failure_;            // message, quoted when no device is left
 };
 
+// The others are joined before anything is thrown: they use the request, the workload and the caller's callbacks. After
+// the join no lock is needed.
 void Runner::run() {
     const bool served = serve(true);
     first_worker_ended_ = true;
     for (std::thread& other : others_) other.join();
     if (error_) std::rethrow_exception(error_);
+    // An empty workload is finished from the start; with open_without_work a device must have been opened as well.
     result_.finished = workload_.is_finished() && (served || !request_.open_without_work);
     if (result_.finished) return;
+    // Again, as in give_up(): there another thread may still have had a device, which it has lost since.
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_);
     if (request_.strict) std::rethrow_exception(failure_ ? failure_ : pool_.why_none());
 }
 
-/// The loop of a thread. False: it ended because it has no device.
+/// The loop of a thread. False: it ended because it has no device. What attempt() lets pass is no error of a GPU
+/// (Cancelled, OptionError, an exception of a callback): it ends the run, and closing the workload ends the other
+/// threads.
 bool Runner::serve(bool first) {
     Worker worker{first};
     bool able = true;
@@ -114,15 +127,18 @@ bool Runner::serve(bool first) {
         const std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
     }
+    // In any case: the device itself is sound, and other runs of the pool may wait for it.
     pool_.put_back(std::move(worker.device));
     return able;
 }
 
-/// False: no device for this thread, now or later.
+/// One device and what can be done with it. False: no device for this thread, now or later. The order of the handlers
+/// is that from special to general; all three derive from gpu::GpuError.
 bool Runner::attempt(Worker& worker) {
     try {
         if (!worker.device && !find_device(worker)) return false;
         if (!worker.device) return true;  // the workload was finished meanwhile
+        // At each attempt, but only the first time does something: others_ belongs to the first thread.
         if (worker.first) start_others();
         work(worker);
         return true;
@@ -134,10 +150,13 @@ bool Runner::attempt(Worker& worker) {
             result_.wait_abandoned = true;
             return false;
         }
+        // "No room within 300 s" says little where every GPU failed in between: the message names the last failure as
+        // well.
         const gpu::LeaseTimeout in_all(with_last_failure(timeout), timeout.required_bytes, timeout.available_bytes);
         report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
     } catch (const gpu::NoGpu& none) {
+        // None is left because this pool excludes some: the reason is the failure that excluded them.
         const gpu::NoGpu in_all(none.code, pool_.avoids_any() ? with_last_failure(none) : none.what());
         report(in_all.what());
         return give_up(std::make_exception_ptr(in_all));
@@ -161,11 +180,16 @@ bool Runner::give_up(std::exception_ptr why) {
     return false;
 }
 
+// Within a pause or between two requests. In acquire() and in the work itself the flag is polled there.
 void Runner::throw_if_stopped() const {
     if (request_.stop && *request_.stop) throw Cancelled("stopped while waiting for a GPU");
 }
 
 /// Takes an idle device of the pool or leases one. False: none for this thread. True without a device: no work is left.
+///
+/// An idle device comes first, as opening another takes 0.2 s and memory of a shared GPU. The first thread waits for as
+/// long as there is hope; another one leaves as soon as neither a device is held nor the first thread lives to wait for
+/// one.
 bool Runner::find_device(Worker& worker) {
     while (!pool_.why_none()) {
         throw_if_stopped();
@@ -175,9 +199,12 @@ bool Runner::find_device(Worker& worker) {
         if (worker.device) break;
         if (worker.first) {
             if (!request_.open_without_work && workload_.wait_for_end(0)) return true;
+            // Devices of the pool may be in the hands of another run, which puts them back or gives them up.
             pool_.wait(slice_s);
         } else {
             if (!pool_has_device && first_worker_ended_) return false;
+            // A further GPU is asked for twice a second. Without any device the first thread is about to get one: look
+            // sooner.
             if (workload_.wait_for_end(pool_has_device ? retry_interval_s : slice_s)) return true;
         }
     }
@@ -186,6 +213,11 @@ bool Runner::find_device(Worker& worker) {
     return true;
 }
 
+/// Leases a device and opens it. Leaves worker.device empty where another thread was faster or nothing is free now.
+///
+/// One thread at a time asks for a lease, and what the pool holds is passed to the request as GPUs to avoid: two
+/// requests at once could be given the same GPU. The lock is handed to DevicePool::open(), so contexts of two GPUs are
+/// created at once.
 void Runner::open_device(Worker& worker) {
     if (request_.require) request_.require();
     std::unique_lock turn = pool_.lock_leasing();
@@ -194,6 +226,7 @@ void Runner::open_device(Worker& worker) {
     const Clock::time_point asked = Clock::now();
     const bool further = pool_.held() > 0;
     if (!worker.first && !further) return;  // the only device was just lost: waiting is up to the first thread
+    // From here on a failure is that of the GPU that is leased next, not of the last one.
     worker.uuid.clear();
     std::optional<gpu::Lease> lease = further ? lease_further() : lease_first();
     if (!lease) return;
@@ -210,6 +243,8 @@ void Runner::open_device(Worker& worker) {
     if (!further && request_.on_opened) request_.on_opened(*worker.device, seconds_since(asked) - waited_s);
 }
 
+/// What both kinds of request share. The broker polls one flag only; the one that others set when they have finished
+/// the work is set on a stop, too.
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
             .avoid = pool_.excluded_uuids(request_.near),
@@ -222,6 +257,8 @@ gpu::LeaseRequest Runner::lease_request() {
             .log = [this](const std::string& words) { report(words); }};
 }
 
+/// Waits in the queue. The time allowed begins anew with every finished part, so a long run on a crowded GPU is not cut
+/// off, and one that achieves nothing ends. Empty: others have finished the workload meanwhile.
 std::optional<gpu::Lease> Runner::lease_first() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s =
@@ -236,6 +273,7 @@ std::optional<gpu::Lease> Runner::lease_first() {
         note(lease.waited_s());
         return lease;
     } catch (const Cancelled&) {  // by the user's stop flag, or by request_.finished_by_others
+        // The wait counts for the report also where it was in vain.
         note(seconds_since(asked));
         if (workload_.wait_for_end(0) && workload_.is_finished()) return {};
         throw;
@@ -245,7 +283,8 @@ std::optional<gpu::Lease> Runner::lease_first() {
     }
 }
 
-/// Without waiting: requests of other programs for their first device have precedence.
+/// Without waiting: requests of other programs for their first device have precedence. The price is that a GPU which
+/// becomes free between two looks goes to others. A refusal is reported once per run, since it is asked twice a second.
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
     wanted.timeout_s = 0;
@@ -269,6 +308,7 @@ void Runner::start_others() {
     }
 }
 
+/// Runs the caller's function on the device. Anything finished proves the GPU usable and resets the count of failures.
 void Runner::work(Worker& worker) {
     bool useful = false;
     try {
@@ -281,19 +321,27 @@ void Runner::work(Worker& worker) {
 }
 
 /// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.
+///
+/// The lease goes back before the pause, so that nobody waits for a GPU on which this thread only sleeps. Four cases:
+/// the limit is too small for the work (final, unless the lease was shrunk meanwhile); the GPU was lost (the next one
+/// at once); it is full (as often as the time allows); it fails (max_failures times).
 bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
     const bool opening = !worker.device;
+    // Before discard(), which destroys what this asks.
     const bool limit_was_lowered = !opening && worker.device->limit_was_lowered();
     pool_.discard(std::move(worker.device));
     const bool lost = dynamic_cast<const gpu::DeviceLost*>(&error);  // try another GPU without delay
     if (const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error); memory && memory->beyond_limit) {
+        // A lease that was shrunk for others (Lease::shrink) is asked for in full again, without a pause.
         if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
+        // Eight with growing pauses take some 5 s and more.
         if (!is_full(error, opening) && ++worker.failures >= max_failures) {
             pool_.avoid(worker.uuid);
             report(fmt::format("{} failed {} times in a row: not used again", worker.uuid, worker.failures));
             worker.failures = 0;
         }
+        // Checked here as well: lease_first() is not reached while other devices are idle.
         if (seconds_since(workload_.progressed()) >= request_.timeout_s) return false;
         pause(worker);
     }
@@ -302,6 +350,7 @@ bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
     return true;
 }
 
+/// Sleeps for the backoff, at most until the timeout. Ends early when the workload is finished by others.
 void Runner::pause(Worker& worker) {
     static thread_local std::minstd_rand random{std::random_device()()};
     // Jitter: programs that failed at the same time must not retry at the same time.
@@ -312,6 +361,7 @@ void Runner::pause(Worker& worker) {
     for (const Clock::time_point began = Clock::now(); seconds_since(began) < backoff_s;) {
         throw_if_stopped();
         const double slice = std::max(0.0, std::min(slice_s, backoff_s - seconds_since(began)));
+        // An empty workload is finished already: wait_for_end() would return at once, and the retries would spin.
         if (request_.open_without_work)
             std::this_thread::sleep_for(std::chrono::duration<double>(slice));
         else if (workload_.wait_for_end(slice))
@@ -321,6 +371,7 @@ void Runner::pause(Worker& worker) {
     result_.waited_s += backoff_s;
 }
 
+/// Never with mutex_ held: the callback is the caller's, and may take any time or throw.
 void Runner::report(const std::string& what) {
     const std::lock_guard lock(pool_.callback_mutex);
     if (request_.log) request_.log(what);

@@ -10,6 +10,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+// Everything is inlined by force: a call would pass a Lane through memory where the ABI has no such register, and a
+// function compiled for another instruction set must not be shared by the linker. Hence also a namespace per GLINT_ISA.
+//
+// Loops over pixels and parameters are unrolled so that arrays of Lanes become registers: only constant indices allow
+// that. GLINT_UNROLL_BY limits it on GPUs, where the instruction cache is small, and leaves the choice to the compiler
+// elsewhere.
 #if defined(__CUDACC__)
 #define GLINT_INLINE __device__ __forceinline__
 #define GLINT_NOINLINE __device__ __forceinline__  // a call on a GPU would spill registers to memory
@@ -32,6 +38,7 @@ namespace glint::GLINT_ISA {
 
 #if defined(GLINT_DOUBLE_LANE)
 
+// Has no load() or IntLane: pixels are not read in double precision, and special.hpp uses the C library here.
 constexpr int lane_width = 1;
 using Scalar = double;
 using Lane = double;
@@ -54,6 +61,7 @@ constexpr int lane_width = 1;
 using Scalar = float;
 using Lane = float;
 using IntLane = int;
+// On a GPU select() becomes a predicated move, not a branch, so threads of a warp stay together.
 using Mask = bool;
 
 GLINT_INLINE Lane splat(float value) { return value; }
@@ -70,6 +78,8 @@ GLINT_INLINE IntLane to_int(Lane a) { return IntLane(a); }  // towards zero
 #if defined(__CUDACC__)
 GLINT_INLINE IntLane bits_of(Lane lane) { return __float_as_int(lane); }
 GLINT_INLINE Lane lane_of(IntLane bits) { return __int_as_float(bits); }
+// Of a NaN and a number these return the number, as IEEE 754 minNum. SSE and AVX return the second operand instead:
+// where a value may be NaN, the order of the arguments counts, and comparisons are written so that NaN fails them.
 GLINT_INLINE Lane min(Lane a, Lane b) { return fminf(a, b); }
 GLINT_INLINE Lane max(Lane a, Lane b) { return fmaxf(a, b); }
 GLINT_INLINE Lane abs(Lane a) { return fabsf(a); }
@@ -89,12 +99,15 @@ GLINT_INLINE Lane max(Lane a, Lane b) { return __builtin_fmaxf(a, b); }
 GLINT_INLINE Lane abs(Lane a) { return __builtin_fabsf(a); }
 GLINT_INLINE Lane copy_sign(Lane size, Lane sign) { return __builtin_copysignf(size, sign); }
 GLINT_INLINE Lane sqrt(Lane a) { return __builtin_sqrtf(a); }
+// The simulated GPU rounds correctly where the real one may be off by 1 ulp, so their results differ by rounding.
 GLINT_INLINE Lane reciprocal(Lane a) { return 1.0f / a; }
 #endif
 
 #else  // a SIMD register
 
 #if defined(GLINT_ISA_avx512)
+// Elements of a register: 512, 256 and 128 bits of single precision. ARM and others get four by vector extensions
+// alone.
 constexpr int lane_width = 16;
 #elif defined(GLINT_ISA_avx2)
 constexpr int lane_width = 8;
@@ -103,13 +116,15 @@ constexpr int lane_width = 4;
 #endif
 
 using Scalar = float;
+// A vector of GCC: + - * /, comparisons and ?: work per element. A literal such as 0.5f is splat by itself; a
+// function's argument is not, hence splat().
 using Lane = float __attribute__((vector_size(4 * lane_width)));
 using IntLane = int __attribute__((vector_size(4 * lane_width)));
 using Mask = IntLane;  // -1 where true, 0 where false: the result of a comparison
 
 /// The value, as a barrier against contraction: the compiler cannot fuse a product in `a` with a later addition. Needed
 /// where other lanes decide which of two versions of the code runs: a lane's result must not depend on its neighbours,
-/// bit for bit.
+/// bit for bit. An empty asm that claims to change the register; it costs no instruction.
 GLINT_INLINE Lane rounded(Lane a) {
 #if defined(__x86_64__)
     asm("" : "+v"(a));
@@ -119,6 +134,7 @@ GLINT_INLINE Lane rounded(Lane a) {
     return a;
 }
 GLINT_INLINE Lane splat(float value) { return Lane{} + value; }
+/// Any alignment: the copy becomes one unaligned load. A cast of the pointer would violate the aliasing rules.
 GLINT_INLINE Lane load(const float* values) {
     Lane lane;
     __builtin_memcpy(&lane, values, sizeof lane);
@@ -129,8 +145,10 @@ GLINT_INLINE Lane select(Mask mask, Lane yes, Lane no) { return mask ? yes : no;
 GLINT_INLINE Mask negate(Mask mask) { return ~mask; }
 GLINT_INLINE Mask all_true() { return IntLane{} - 1; }
 GLINT_INLINE Mask all_false() { return IntLane{}; }
+// A cast between vectors of one size keeps the bits; __builtin_convertvector converts the numbers.
 GLINT_INLINE IntLane bits_of(Lane lane) { return reinterpret_cast<IntLane>(lane); }
 GLINT_INLINE Lane lane_of(IntLane bits) { return reinterpret_cast<Lane>(bits); }
+// By the sign bit, one instruction and right for NaN and -0.
 GLINT_INLINE Lane abs(Lane a) { return lane_of(bits_of(a) & 0x7fffffff); }
 GLINT_INLINE Lane copy_sign(Lane size, Lane sign) {
     return lane_of((bits_of(size) & 0x7fffffff) | (bits_of(sign) & int(0x80000000)));
@@ -147,6 +165,7 @@ GLINT_INLINE Lane reciprocal(Lane a) {
     const Lane guess = _mm512_rcp14_ps(a);
     return guess * (2.0f - a * guess);
 }
+// From the sign bits: a Mask is -1 or 0 per element.
 GLINT_INLINE bool any(Mask mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
 #elif defined(GLINT_ISA_avx2)
 GLINT_INLINE Lane min(Lane a, Lane b) { return _mm256_min_ps(a, b); }
@@ -161,6 +180,7 @@ GLINT_INLINE Lane sqrt(Lane a) { return _mm_sqrt_ps(a); }
 GLINT_INLINE Lane reciprocal(Lane a) { return 1.0f / a; }
 GLINT_INLINE bool any(Mask mask) { return _mm_movemask_ps((__m128)mask) != 0; }
 #else
+// Without intrinsics (ARM): as SSE, the second operand if either is NaN.
 GLINT_INLINE Lane min(Lane a, Lane b) { return a < b ? a : b; }
 GLINT_INLINE Lane max(Lane a, Lane b) { return a > b ? a : b; }
 GLINT_INLINE Lane sqrt(Lane a) {
@@ -173,6 +193,7 @@ GLINT_INLINE bool any(Mask mask) { return (mask[0] | mask[1] | mask[2] | mask[3]
 #endif  // GLINT_SCALAR_LANE
 
 GLINT_INLINE bool all(Mask mask) { return !any(negate(mask)); }
+/// NaN becomes `low` in every variant, since max(NaN, low) is low.
 GLINT_INLINE Lane clamp(Lane a, Lane low, Lane high) { return min(max(a, low), high); }
 
 }  // namespace glint::GLINT_ISA

@@ -54,12 +54,15 @@ class GpuDetector {
     Times times() const;
 
   private:
+    /// Allocates for so many frames, unless the buffers suffice. Throws gpu::OutOfMemory; a later, smaller call may
+    /// succeed.
     void reserve(int frames, PixelType type);
     template <class... Arguments>
     void launch(const std::string& name, std::size_t blocks, unsigned threads, unsigned shared_bytes,
                 Arguments... arguments);
     const gpu::Kernel& kernel(const std::string& name);
     void upload_tables(const DetectOptions& options);
+    /// The steps of find(), each the launch of one or a few kernels; in this order.
     void convert(PixelType type);
     void measure_background();
     void judge_noise(bool for_threshold);

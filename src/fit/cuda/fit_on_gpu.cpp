@@ -1,4 +1,8 @@
 // Launches the fit on ROIs in device memory and collects the results.
+//
+// The same kernels as GpuFitter's, on pixels that detection has left on the device: nothing is uploaded per call, and
+// the results come back in one transfer. Everything is enqueued on the caller's stream; its synchronisation is the only
+// wait.
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_on_gpu.hpp"
 
@@ -9,7 +13,8 @@
 namespace glint {
 namespace {
 
-/// The camera's noise maps, with the identity as conversion: the pixels are photoelectrons already.
+/// The camera's noise maps, with the identity as conversion: the pixels are photoelectrons already. The vector may go
+/// at once, since an upload from pageable memory returns when it has been read.
 gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const CameraView& camera) {
     std::vector<GpuCameraPixel> pixels;
     for (std::size_t k = 0; k < camera.variance_map().size(); ++k)
@@ -20,6 +25,7 @@ gpu::Buffer<GpuCameraPixel> upload_noise(const gpu::Stream& stream, const Camera
     return buffer;
 }
 
+/// Through an empty RoiView, so that scalars of the noise are converted in one place (kernel_options) for all fits.
 KernelOptions options_of(const CameraView& camera, int size, const FitOptions& options) {
     RoiView rois;
     rois.size = size;
@@ -28,7 +34,8 @@ KernelOptions options_of(const CameraView& camera, int size, const FitOptions& o
     return kernel_options(rois, options);
 }
 
-/// Over-allocation, so that a slightly larger stack needs no reallocation.
+/// Over-allocation, so that a slightly larger stack needs no reallocation: the number of spots differs from call to
+/// call.
 std::size_t grown(std::size_t size) { return size + size / 4; }
 
 }  // namespace
@@ -51,11 +58,15 @@ FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraV
       before_(stream.context(), true),
       after_(stream.context(), true) {}
 
+// Between the events around the kernel, without the download.
 double FitOnGpu::seconds() const { return after_.milliseconds_since(before_) / 1000.0; }
 
 std::int64_t FitOnGpu::bytes_down() const { return std::int64_t(launch_.count * (columns() * sizeof(float) + 2)); }
 
+// Frees old memory before it allocates new, so that both never exist at once. read_on() orders the kernel after the
+// kernels that wrote the ROIs, also if those ran on another stream.
 void FitOnGpu::run(const RoisOnGpu& rois) {
+    // Also for none: append_to() and bytes_down() ask it.
     launch_.count = unsigned(rois.count);
     if (rois.count == 0) return;
     const std::size_t bytes = std::size_t(bytes_down()), n = launch_.count;
@@ -67,9 +78,12 @@ void FitOnGpu::run(const RoisOnGpu& rois) {
                {rois.pixels.read_on(stream_), noise_ ? noise_.read_on(stream_) : 0, rois.corners.read_on(stream_), 0, 0,
                 rois.starts.read_on(stream_), to, to + columns() * n * sizeof(float)});
     after_.record(stream_);
+    // To page-locked memory: asynchronous.
     gpu::download(stream_, {here_.data(), bytes}, results_);
 }
 
+// The order of the columns is that in which FitKernel::compute writes them. No status can be gpu_outside_maps:
+// detection shifts every ROI into the frame, which is as large as the maps.
 void FitOnGpu::append_to(Fits& fits) const {
     const std::size_t n = launch_.count;
     if (n == 0) return;

@@ -1,4 +1,9 @@
 // Uploads a batch, launches the fit and downloads the results, direct or staged.
+//
+// A slot goes through run() and finish() in turn; between them everything it owns belongs to the device. What is
+// page-locked already, by whomever, is transferred in place. The rest is staged in page-locked memory of the slot,
+// copied by all cores at once. The runtime's ring of slots (gpu/staging.hpp) serves one large copy as well, but for
+// batches its threads meet too often: 42 % of the link instead of 75 to 95 % (7x7).
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_slot.hpp"
 
@@ -16,19 +21,23 @@
 namespace glint {
 namespace {
 
+/// The offset of a part that is appended at `end`. Multiples of 256 bytes, for the kernel's 16-byte loads and for whole
+/// memory transactions.
 std::size_t place(std::size_t& end, std::size_t bytes) {
     const std::size_t at = end;
     end += (bytes + 255) / 256 * 256;
     return at;
 }
 
-/// Copies with all cores: a single one is slower than the link. `staged` mirrors the device buffer from `begin` on.
+/// Copies with all cores: a single one is slower than the link (7 GB/s against 54 on PCIe 5). `staged` mirrors the
+/// device buffer from `begin` on.
 void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t begin, bool to_staged) {
     constexpr std::size_t piece = 256 << 10;  // bytes; many more pieces than cores, for load balance
     struct Piece {
         std::byte *host, *staged;
         std::size_t bytes;
     };
+    // Parts are cut up, not dealt out: the pixels are one part with most of the bytes.
     std::vector<Piece> pieces;
     for (const Part& part : parts)
         for (std::size_t at = 0; at < part.bytes; at += piece)
@@ -41,16 +50,22 @@ void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t b
     if (pieces.size() < not_worth_waking || tbb_threads() == 1) {
         for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
     } else {
+        // Isolated: while this thread waits for the pieces, it must not take up a task of whoever called, which may
+        // hold locks or run for long.
         tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t(0), pieces.size(), copy); });
     }
 }
 
+/// Grows page-locked memory to at least `bytes`. The old one is freed first, so that both never exist at once.
 void make_room(gpu::Pinned<std::byte>& memory, const gpu::Context& context, std::size_t bytes) {
     if (memory.size() < bytes) memory = {}, memory = gpu::Pinned<std::byte>(context, bytes);
 }
 
 }  // namespace
 
+// The order of the parts is that of up_parts() and down_parts() in gpu_fitter.cpp, which must be by increasing offset:
+// stage() and send() rely on it. Parts of one kind (two corners, variance and q, start values) follow each other
+// without gap, as the kernel finds the second by the first.
 BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n) {
     const std::size_t count = std::size_t(n), pixels = count * rois.size * rois.size;
     BatchLayout l;
@@ -62,22 +77,28 @@ BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters,
     if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
     if (starts.known) l.start = place(l.up, starts.known * count * sizeof(float));
     l.bytes = (2 * parameters + 2) * count * sizeof(float);  // contiguous with the columns: one download
+    // Iterations and status, one byte each.
     l.down = l.bytes + 2 * count;
     return l;
 }
 
+// Streams and events are cheap; memory is allocated by the first batch.
 FitSlot::FitSlot(const gpu::Context& context)
     : stream_(context),
       marks_{gpu::Event(context, true), gpu::Event(context, true), gpu::Event(context, true),
              gpu::Event(context, true)} {}
 
+// The old buffer is freed before the new one is allocated. In stream order, so the memory can be the same. If the
+// allocation fails, the slot has none, and is still usable.
 void FitSlot::reserve(const BatchLayout& layout) {
     if (up_.size() < layout.up) up_ = {}, up_ = gpu::Buffer<std::byte>(stream_, layout.up);
     if (down_.size() < layout.down) down_ = {}, down_ = gpu::Buffer<std::byte>(stream_, layout.down);
 }
 
+/// Enqueues the kernel. read_on() and write_on() order it after other streams' uses, here the upload of the maps.
 void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
                      const gpu::Buffer<GpuCameraPixel>& maps) {
+    // 0 for what is absent: the kernel tests the pointers, not the layout.
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
     launch_fit(stream_, kernel, launch,
@@ -87,9 +108,11 @@ void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const Ba
                 down + layout.columns, down + layout.bytes});
 }
 
-/// Copies the parts to staged_up_.
+/// Copies the parts to staged_up_, at their distances in the device buffer. The slot's last transfer from there is
+/// complete: finish() or drop() came before. Memory of another GPU comes through the host, too.
 void FitSlot::stage(const std::vector<Part>& parts) {
     if (parts.empty()) return;
+    // From the first to the last part; parts in between that go directly leave a hole.
     const std::size_t begin = parts.front().at, end = parts.back().at + parts.back().bytes;
     make_room(staged_up_, stream_.context(), end - begin);
     std::vector<Part> of_host;
@@ -102,6 +125,7 @@ void FitSlot::stage(const std::vector<Part>& parts) {
     copy_parts(of_host, staged_up_.data(), begin, true);
 }
 
+/// Enqueues all uploads. Each transfer has a cost to start, so adjacent parts are joined.
 void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
     const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
         gpu::Buffer<std::byte> to = up_.view(at, bytes);
@@ -113,6 +137,8 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
         } else {
             gpu::Buffer<std::byte> to = up_.view(part.at, part.bytes);
             const auto address = reinterpret_cast<std::uint64_t>(part.data);
+            // Device memory of another library on this GPU, only borrowed: a copy within the GPU, for one kernel with
+            // one layout.
             gpu::copy(stream_, to, gpu::Buffer<std::byte>::adopt(stream_, address, part.bytes, false));
         }
     // The parts are consecutive in `up` (with padding): adjacent staged parts are uploaded in one copy.
@@ -126,15 +152,19 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
 
 void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout,
                   const gpu::Buffer<GpuCameraPixel>& maps, std::vector<Part> up, std::vector<Part> down) {
+    // Per part: in one call some arrays may be page-locked and others not.
     const gpu::detail::ContextState& home = stream_.context().state();
     const auto pageable = [&](const Part& part) {
         return part.gpu < 0 ? !gpu::detail::is_pinned(home, part.data, part.bytes) : part.gpu != home.ordinal;
     };
+    // Results are 2 P + 4 columns. If any is pageable, all are downloaded at once and scattered by finish().
     const bool in_one_piece = std::any_of(down.begin(), down.end(), pageable);
     if (in_one_piece) make_room(staged_down_, stream_.context(), layout.down);
     std::vector<Part> direct, staged;
+    // Both keep the order of the offsets.
     for (const Part& part : up) (pageable(part) ? staged : direct).push_back(part);
     stage(staged);
+    // After the staging, so that BatchTimes::up is the time of the link, not of the host's memory.
     marks_[0].record(stream_);
     send(direct, staged);
     marks_[1].record(stream_);
@@ -149,11 +179,14 @@ void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const Batc
     marks_[3].record(stream_);
 }
 
+// The rows are final only now: in the caller's memory, after a synchronisation without error.
 void FitSlot::finish() {
     stream_.synchronize();
+    // staged_down_ is an image of the whole buffer, so the offsets are the same. exchange(): nothing is written twice.
     copy_parts(std::exchange(scatter_, {}), staged_down_.data(), 0, false);
 }
 
+// Direct downloads may still be writing to the caller's memory: wait, whatever the state.
 void FitSlot::drop() noexcept {
     scatter_.clear();
     try {
@@ -167,6 +200,7 @@ BatchTimes FitSlot::times() const {
     return {between(0, 1), between(1, 2), between(2, 3)};
 }
 
+// The input is still in up_ from run(), and the results are overwritten with the same.
 double FitSlot::kernel_seconds(const FitVariant& kernel, FitLaunch numbers, const BatchLayout& layout,
                                const gpu::Buffer<GpuCameraPixel>& maps) {
     marks_[1].record(stream_);

@@ -1,4 +1,11 @@
 // GpuFitter: batches on several streams, whose transfers and kernels overlap so that the link is never idle.
+//
+// The link is the limit, not the kernel: 7x7 ROIs of float32 come at 2.7e8 a second (53 GB/s) where the kernel fits
+// 3.9e9. So counts are uploaded as they are (uint16 doubles the rate), and everything here serves to keep the link
+// busy: four slots in flight, the fifth batch waits for the oldest. One host thread per GPU does all of it; the streams
+// are the concurrency.
+//
+// A row is final once finish() has returned for its batch. After a failure only the batches in flight are fitted again.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -16,10 +23,12 @@
 namespace glint {
 namespace {
 
+// One uploads, one computes, one downloads, and one is being staged by the host.
 constexpr int slot_count = 4;
 constexpr std::size_t bytes_to_fill_the_link = std::size_t(16) << 20;  // per batch; 0.3 ms at 55 GB/s
 // Several GPUs share the driver's locks: batches twice as large halve the contention.
 constexpr std::size_t large_stack_bytes = std::size_t(4) << 30, bytes_of_large = 2 * bytes_to_fill_the_link;
+// A batch is a multiple of least_batch, unless the caller or a lack of memory wants it smaller.
 constexpr std::int64_t least_batch = 1024, one_warp = 32;
 
 static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
@@ -30,6 +39,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 }  // namespace
 
+// One model stands for all: nvcc has compiled every image of this build or none.
 bool has_gpu_kernels() { return !fit_fatbin(int(PsfModel::GaussianXYNB)).empty(); }
 
 void require_gpu_kernels() {
@@ -40,10 +50,12 @@ void require_gpu_kernels() {
 }
 
 struct GpuFitter::State {
+    // No memory is allocated yet: that is in fit(), where a lack of it makes the batches smaller.
     State(gpu::Lease leased, std::int64_t wanted_batch)
         : lease(std::move(leased)), wanted_batch_size(wanted_batch), context(lease.create_context()), kernels(context) {
         slots = new_slots();
     }
+    /// A slot keeps the memory of its largest batch; only new ones give it back, where batches have to be smaller.
     std::vector<FitSlot> new_slots() const {
         std::vector<FitSlot> fresh;
         for (int k = 0; k < slot_count; ++k) fresh.emplace_back(context);
@@ -71,6 +83,8 @@ struct GpuFitter::State {
     gpu::Buffer<GpuCameraPixel> maps;
     std::shared_ptr<const CameraView::Maps> maps_of;  // the maps uploaded last
 
+    /// Checks the arguments, chooses the kernel, and uploads the camera's maps unless the last call had the same.
+    /// Throws OptionError before anything is enqueued, and gpu::OutOfMemory for the maps.
     Plan plan(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& fit_options,
               const FitsView& out) {
         check(rois, psf, pixel_size_um, fit_options);
@@ -79,6 +93,8 @@ struct GpuFitter::State {
         const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
                                  .additive = !rois.additive.empty(),
                                  .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};
+        // The whole camera where it is uniform. With maps the kernel reads each pixel's; without a camera pixels are e-
+        // already.
         const CameraView::Pixel all = rois.camera ? rois.camera->pixel(0) : CameraView::Pixel{0, 1, 0, 1};
         p.launch = {kernel_psf(psf, pixel_size_um, fit_options, rois.size),
                     kernel_options(rois, fit_options),
@@ -89,9 +105,11 @@ struct GpuFitter::State {
                     rois.camera ? rois.camera->height() : 0,
                     p.starts.known,
                     0};
+        // Loads the model's image the first time, which the cost model books as a library (Work::library).
         p.kernel = kernels.of(psf.model, rois.size, planes);
         p.wanted_batch = batch_for(p);
         if (maps_used && maps_of != rois.camera->maps()) {
+            // Freed first, and forgotten: if the upload fails, the next call must not take the old maps for these.
             maps_of = {}, maps = {};
             maps = upload_maps(*rois.camera);
             maps_of = rois.camera->maps();
@@ -99,6 +117,10 @@ struct GpuFitter::State {
         return p;
     }
 
+    /// ROIs per batch: as many as the link needs, fewer where four of them would not fit into the context's limit.
+    ///
+    /// A larger batch gains nothing once its transfer (0.3 ms) takes longer than the calls that start it. It costs
+    /// memory that others could lease, and a longer beginning and end, in which the link has nothing to do.
     std::int64_t batch_for(const Plan& p) const {
         const std::int64_t n = std::max<std::int64_t>(1, std::int64_t(p.rois.count));
         if (wanted_batch_size > 0) return std::min(wanted_batch_size, n);
@@ -107,11 +129,14 @@ struct GpuFitter::State {
         const std::size_t bytes_up = std::max<std::size_t>(1, each.up / least_batch);
         const bool large = std::size_t(n) > large_stack_bytes / bytes_up;
         const std::size_t fills = (large ? bytes_of_large : bytes_to_fill_the_link) / bytes_up;
+        // The limit may have been lowered since the last call (give_up_spare_memory).
         const std::size_t fits = context.statistics().limit_bytes / slot_count / bytes * least_batch;
         const std::size_t batch = std::clamp<std::size_t>(std::min(fills, fits), least_batch, std::size_t(1) << 22);
         return std::min<std::int64_t>(n, std::int64_t(batch / least_batch * least_batch));
     }
 
+    /// One struct of 16 bytes per pixel, so that the kernel reads all four values by one load. The stream is
+    /// synchronised once here, so that no batch has to wait for it.
     gpu::Buffer<GpuCameraPixel> upload_maps(const CameraView& camera) {
         std::vector<GpuCameraPixel> pixels(std::size_t(camera.width()) * camera.height());
         for (std::size_t k = 0; k < pixels.size(); ++k) {
@@ -125,11 +150,13 @@ struct GpuFitter::State {
         return buffer;
     }
 
+    /// The parts of rows [first, first + n) in the caller's memory, in the order of the layout.
     static std::vector<Part> up_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
         const std::size_t count = std::size_t(n), from = std::size_t(first);
         const std::size_t pixels = std::size_t(p.rois.size) * p.rois.size;
         std::vector<Part> parts;
         const auto add = [&](const void* data, std::size_t element, std::size_t each, std::size_t at) {
+            // Part has one pointer for both directions; uploads only read by it.
             std::byte* begin = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + from * each * element;
             parts.push_back({begin, count * each * element, at});
         };
@@ -146,6 +173,7 @@ struct GpuFitter::State {
         return parts;
     }
 
+    /// Where the results go, in the order in which the kernel writes them: theta, CRLB, LLR, p value; then the bytes.
     static std::vector<Part> down_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
         const std::size_t count = std::size_t(n);
         std::vector<Part> parts;
@@ -164,18 +192,22 @@ struct GpuFitter::State {
     }
 
     /// Publishes the lease's memory in use; if others wait and the batches need no more memory, returns the rest to
-    /// them.
+    /// them. What is allocated is published after the allocation, since others add the unpublished part to what is in
+    /// use: late is safe, early is not.
     void publish_memory(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         const std::uint64_t taken = context.statistics().reserved_bytes;
         if (taken != published) lease.publish_held(published = taken);
     }
 
+    /// Trims the pool, and shrinks context limit and lease to what is left. Never grown again: the next larger batch
+    /// finds the limit and becomes smaller, or the device is leased anew (Device::limit_was_lowered).
     void give_up_spare_memory() {
         const gpu::MemoryStatistics memory = context.statistics();
         if (memory.reserved_bytes >= lease.bytes()) return;
         lease.publish_held(published = memory.live_bytes);  // before it is freed, or others would count it twice
         context.trim();
+        // Limit before lease: once the lease is smaller, others may take what this process must not allocate any more.
         const std::uint64_t kept = context.statistics().reserved_bytes;
         context.lower_limit(kept);
         lease.shrink(kept);
@@ -188,6 +220,7 @@ struct GpuFitter::State {
         explicit BatchSize(std::int64_t wanted) : wanted_(wanted), now_(wanted) {}
         operator std::int64_t() const { return now_; }
         /// False if the batch cannot be smaller.
+        /// Doubling the interval after each failure bounds the waste: where memory stays short, retries become rare.
         bool halve() {
             if (now_ <= one_warp) return false;
             now_ = std::max(one_warp, now_ / 2);
@@ -206,7 +239,7 @@ struct GpuFitter::State {
     };
 
     /// The GPU has marked ROIs outside the camera's maps; a check on the host would cost memory bandwidth, which is the
-    /// limit.
+    /// limit. Called before the rows count as finished; check_corners() names the first such ROI and throws.
     static void refuse_outside_maps(const Plan& p, std::int64_t first, std::int64_t end) {
         const void* statuses = p.out.status + first;
         if (p.maps_used && std::memchr(statuses, gpu_outside_maps, std::size_t(end - first)))
@@ -214,6 +247,10 @@ struct GpuFitter::State {
     }
 
     /// Takes rows and fits them until none are left. If it throws, the taken rows without a result are given back.
+    ///
+    /// Batches are finished in the order in which they were taken, each by waiting for its own stream. A slot is used
+    /// again only when its batch is finished: with slot_count in flight the oldest is finished first, and slots are
+    /// taken in turn.
     void run(Plan& p, BatchSize& batch, const StopFlag* stop, RowShare& share, FitInfo& info) {
         struct InFlight {
             RowRange rows;
@@ -221,6 +258,7 @@ struct GpuFitter::State {
         };
         std::vector<InFlight> in_flight;  // oldest first
         const auto finish_oldest = [&] {
+            // times() needs finish(); the rows are reported after their statuses were checked.
             const InFlight oldest = in_flight.front();
             oldest.slot->finish();
             refuse_outside_maps(p, oldest.rows.first, oldest.rows.end);
@@ -233,8 +271,10 @@ struct GpuFitter::State {
         std::size_t turn = 0;
         try {
             for (;;) {
+                // Once a batch. What is in flight is dropped, what is finished stays.
                 if (stop && *stop) throw Cancelled("the fit was stopped");
                 if (int(in_flight.size()) == slot_count) finish_oldest();
+                // Towards the end of a stack that several GPUs share, the queue gives less than was asked for.
                 const RowRange rows = share.take(batch);
                 if (rows.empty() && in_flight.empty()) break;
                 if (rows.empty()) {  // others may give rows back meanwhile
@@ -243,9 +283,13 @@ struct GpuFitter::State {
                 }
                 FitSlot& slot = slots[turn++ % slot_count];
                 const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, rows.count());
+                // May throw OutOfMemory with other batches in flight: the handler below waits for them, and their rows
+                // go back too.
                 slot.reserve(layout);
+                // By then all slots have memory for a full batch, so nothing more will be needed.
                 publish_memory(turn > slot_count || share.left() == 0);
                 p.launch.count = unsigned(rows.count());
+                // Before run(), which may have enqueued a part of the batch when it throws.
                 in_flight.push_back({rows, &slot});
                 const std::vector<Part> up = up_parts(p, layout, rows.first, rows.count());
                 slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p, layout, rows.first, rows.count()));
@@ -256,6 +300,7 @@ struct GpuFitter::State {
                 ++info.batches;
             }
         } catch (...) {
+            // All, in any order: rows may be given back only when nothing on the device writes to them any more.
             for (FitSlot& slot : slots) slot.drop();
             share.give_back();
             throw;
@@ -282,6 +327,7 @@ void GpuFitter::share() { state_->publish_memory(true); }
 void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
                     const FitsView& out, FitInfo* info, std::int64_t* finished) {
     const std::int64_t first = finished ? *finished : 0, count = std::int64_t(rois.count);
+    // A queue with one worker: batches of full size, rows in order, so *finished describes what is done.
     const auto told = [&](std::int64_t done) { options.progress(first + done, count, -1); };
     RowQueue all({first, count}, 1, options.progress ? RowQueue::OnFinished(told) : RowQueue::OnFinished());
     RowShare share(all);
@@ -309,11 +355,14 @@ void GpuFitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, c
     try {
         State::Plan plan = state_->plan(rois, psf, pixel_size_um, options, out);
         State::BatchSize batch(plan.wanted_batch);
+        // OutOfMemory here means that not even the fallbacks of the pool gave enough. A batch of one warp is the least.
         for (;;) try {
                 state_->run(plan, batch, options.stop, share, how);
                 break;
             } catch (const gpu::OutOfMemory&) {  // retry the unfinished rows in smaller batches
+                // Finished rows stay finished: `share` has only the others left.
                 if (!batch.halve()) throw;
+                // Reported is the largest batch of the last attempt.
                 how.batch_size = 0;
                 state_->slots = state_->new_slots();  // frees the memory of the old ones
             }
@@ -339,6 +388,7 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     slot.run(p.kernel, p.launch, layout, state_->maps, State::up_parts(p, layout, 0, n),
              State::down_parts(p, layout, 0, n));
     slot.finish();
+    // All ROIs as one batch. The best time is that without disturbances by others.
     double best = 1e30;
     for (int k = 0; k < repeats; ++k)
         best = std::min(best, slot.kernel_seconds(p.kernel, p.launch, layout, state_->maps));

@@ -27,6 +27,7 @@ template <PixelNoise noise, bool bright>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::sum_goodness(Goodness& sum) const {
     if constexpr (!Psf::separable) return sum_goodness_by_rows<noise, bright>(sum);
     const int s = size();
+    // theta_ has moved by the last step since evaluate(), so the profiles are new ones; only their values are needed.
     const Widths w = psf_.widths(theta_ + 4);
     Lane a[capacity], unused;
     AxisProfile<false> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
@@ -40,6 +41,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::sum_goodness(Goodness&
         GLINT_UNROLL
         for (int i = 0; i < s; ++i) {
             const int p = j * s + i;
+            // bg's bound is that of the position before the last step, so a dim pixel's model may lie below the floor.
             const Lane model = nc * a[i] + (theta_[3] + known(p));
             add_pixel<noise, bright>(sum, p, bright ? model : max(model, splat(model_floor)));
         }

@@ -3,7 +3,8 @@
 //
 // The derivatives of mu' by all parameters are products of one factor along x and one along y. Therefore a pixel
 // contributes only to the nine sums of its row (14 with free widths), and the factors along y are multiplied in once a
-// row: about 13 operations per pixel.
+// row: about 13 operations per pixel. The plain way, 10 products of derivatives per pixel for four parameters, is 21
+// with six.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -60,6 +61,7 @@ struct RowSums {
         }
     }
 
+    /// Multiplies the sums with N, and writes them in the order of the parameters.
     GLINT_INLINE void finish(Lane photons, const Widths& w, Derivatives<Psf>& out) const {
         // The derivatives by position and widths are proportional to N, those by N and bg are not.
         const Lane n2 = photons * photons;

@@ -12,6 +12,7 @@ constexpr int max_size = 31;  // the largest ROI, px along a side
 constexpr float model_floor =
     0.01f;  // least expected signal mu' of a pixel, e-: the only bound on bg is mu' > 0 (section 2)
 constexpr float rounding = 4e-7f;  // absolute error of a PSF profile (special.hpp): times N, that of mu'
+// N stays positive, e-: at N = 0 the derivatives by position vanish, and the matrix would be singular.
 constexpr float photons_floor = 1.0f;
 
 /// The pixels of one group: as many ROIs as a Lane has elements, stored as [pixel][lane]. Pointers are borrowed. All
@@ -56,6 +57,7 @@ struct GroupResult {
 /// determines no position.
 template <class Psf>
 GLINT_INLINE IntLane status_of(const GroupResult<Psf>& fit, float size, Mask bad) {
+    // Written as a negation, so that NaN counts as lost.
     const Mask lost = negate(max(fit.variance[0], fit.variance[1]) < size * size);
     IntLane status = fit.converged ? IntLane{} : IntLane{} + 1;
     status = (fit.converged & fit.bounded) ? IntLane{} + 2 : status;

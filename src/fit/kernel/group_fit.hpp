@@ -29,6 +29,7 @@ class GroupFit {
 
     GLINT_INLINE int size() const {
         const int s = fixed ? fixed : pixels_.size;
+        // Arguments are checked before (fit_setup.cpp); the compiler can drop the loops' tests for no pixels.
         if (s < 3) __builtin_unreachable();
         return s;
     }
@@ -45,6 +46,8 @@ class GroupFit {
     GLINT_INLINE void estimate_start();
     GLINT_INLINE void estimate_start(Lane x, Lane y);
 
+    /// NaN here means that a pixel was: bg is a sum over all of them. Without maps the GPU's
+    /// kernel tests only this.
     GLINT_INLINE Lane background() const { return theta_[3]; }
 
     // fisher_scoring.hpp

@@ -29,6 +29,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
     if constexpr (!Psf::separable) return evaluate_by_rows(score);
     const int s = size();
     const Widths w = psf_.widths(theta_ + 4);
+    // The x profile of the whole ROI stays in registers (or in the first-level cache) for all rows.
     Lane a[capacity], b[capacity], g[shapes ? capacity : 1], unused;
     AxisProfile<(shapes > 0)> along_x(theta_[0], w.x), along_y(theta_[1], w.y);
     GLINT_UNROLL
@@ -63,6 +64,8 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
         GLINT_UNROLL
         for (int i = 0; i < s; ++i) {
             const int p = j * s + i;
+            // The inner loop. reciprocal() is the only division, and mu >= model_floor is what allows its
+            // approximation.
             Lane mu = nc * a[i] + base;
             if constexpr (mapped) mu += known(p);
             if constexpr (weighted) {
@@ -73,6 +76,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate(Derivatives<P
                 row.add(pixels_.d(p) * weight - 1.0f, weight, a[i], b[i], shapes ? g[i] : unused);
             }
         }
+        // The pixel's sums are complete for this row: now the factors along y, once instead of per pixel.
         total.add(row, c[at], e[at], shapes ? t[at] : unused);
     }
     total.finish(theta_[2], w, score);

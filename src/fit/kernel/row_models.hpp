@@ -1,7 +1,8 @@
 // The steps of the kernel for PSF models that are no product of Gaussians along x and y: row by row (psf/model.hpp,
 // AnyShape).
 //
-// Nothing can be taken out of the loop over pixels here: each evaluates the model and adds to the whole Fisher matrix.
+// Nothing can be taken out of the loop over pixels here: each evaluates the model and adds to the whole Fisher matrix,
+// P (P + 1) / 2 products.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -19,6 +20,7 @@ GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::linear_start_by_rows(L
         const auto row = psf_.row(theta, j);
         for (int i = 0; i < s; ++i) {
             const Lane d = excess(j * s + i), h = row.at(i, slope);
+            // The slopes are those of h, without N: it is not known yet.
             k1 += h, k2 += h * h, bx2 += slope[0] * slope[0], by2 += slope[1] * slope[1];
             sum += d, peak += d * h, moment_x += d * slope[0], moment_y += d * slope[1];
         }
@@ -47,12 +49,14 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::evaluate_by_rows(Deriv
             const int p = j * s + i;
             Lane by[P], slope[2 + shapes];
             by[2] = row.at(i, slope), by[3] = splat(1.0f);
+            // The model returns derivatives by x, y and the shape; N and bg stand between them in theta.
             for (int k = 0; k < 2 + shapes; ++k) by[k < 2 ? k : k + 2] = theta_[2] * slope[k];
             const Lane q = weighted ? pixels_.q(p) : splat(1.0f);
             const Lane weight = q * reciprocal(theta_[2] * by[2] + theta_[3] + known(p));
             const Lane residual = pixels_.d(p) * weight - q;
             for (int k = 0; k < P; ++k) {
                 score.gradient[k] += residual * by[k];
+                // The lower triangle only: the matrix is symmetric.
                 for (int m = 0; m <= k; ++m) score.fisher[packed(k, m)] += weight * by[k] * by[m];
             }
         }

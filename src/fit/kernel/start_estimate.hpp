@@ -2,7 +2,8 @@
 // Start).
 //
 // The model is linear in N and bg, so at a given position and shape both have a solution in closed form. The closer the
-// start, the fewer Fisher-scoring steps follow.
+// start, the fewer Fisher-scoring steps follow; on a GPU a few stubborn fits cost a whole warp, which waits for its
+// slowest. Everything here is without weights: a start need not be efficient, and sums without 1 / mu' are cheap.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -23,6 +24,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::estimate_start() {
 /// with the least residual sum of squares wins.
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::estimate_start(Lane x, Lane y) {
+    // Residuals are relative to the same constant (what a flat background leaves), so they can be compared.
     Lane best = splat(3e38f);
     for (int k = 0; k < Psf::start_candidates; ++k) {
         Lane theta[P] = {x, y};
@@ -30,6 +32,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::estimate_start(Lane x,
         const Lane residual = linear_start(theta);
         const Mask better = residual < best;
         best = select(better, residual, best);
+        // The first candidate is taken in any case: a NaN compares as not better, and theta_ must be set.
         for (int q = 0; q < P; ++q) theta_[q] = k == 0 ? theta[q] : select(better, theta[q], theta_[q]);
     }
 }
@@ -38,6 +41,7 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::estimate_start(Lane x,
 template <class Psf, int fixed, bool mapped, bool weighted>
 GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::find_brightest(Lane& x, Lane& y) const {
     const int s = size();
+    // Separable: three sums along y, then three along x, instead of nine per pixel.
     Lane column[capacity];  // sums of three neighbours along y
     Lane best = splat(-3e38f), where = Lane{};
     GLINT_UNROLL_BY(start_rows_at_once)
@@ -48,10 +52,13 @@ GLINT_INLINE void GroupFit<Psf, fixed, mapped, weighted>::find_brightest(Lane& x
         GLINT_UNROLL
         for (int i = 0; i < s; ++i) {
             const Lane sum = column[i] + column[i > 0 ? i - 1 : i] + column[i + 1 < s ? i + 1 : i];
+            // The place as one float, exact for 31 x 31: one select per pixel instead of two. `>` keeps the
+            // first maximum.
             where = select(sum > best, splat(float(j * s + i)), where);
             best = max(best, sum);
         }
     }
+    // Division by multiplication with 1 / s; the half keeps rounding from reaching the neighbouring integer.
     y = to_float(to_int((where + 0.5f) * (1.0f / s)));
     x = where - y * float(s);
 }
@@ -101,13 +108,17 @@ GLINT_INLINE Lane GroupFit<Psf, fixed, mapped, weighted>::linear_start(Lane* the
     // Normal equations of the fit of N h + bg to the data, with h = Ex Ey; k1 and k2 are the sums of h and h^2.
     const float pixels = float(s * s);
     const Lane k1 = a1 * c1, k2 = a2 * c2;
+    // The denominator is the variance of h over the pixels: 0 where the model is flat, as for a position far outside.
     const Lane n = (peak - sum * k1 * (1.0f / pixels)) / max(k2 - k1 * k1 * (1.0f / pixels), splat(1e-6f));
+    // Not below 10 photons: an empty ROI starts with a spot that the iteration can still move and shrink.
     theta[2] = max(n, splat(10.0f));
     theta[3] = (sum - theta[2] * k1) * (1.0f / pixels);
     // By the first moments, a spot of another shape than the model's would be moved too far: at most 0.7 px.
     const Lane half = splat(0.7f), r_n = 1.0f / theta[2];
     theta[0] += clamp(moment_x * r_n / max(b2 * c2, splat(1e-9f)), -half, half);
     theta[1] += clamp(moment_y * r_n / max(a2 * e2, splat(1e-9f)), -half, half);
+    // The squares that N and bg explain, with the sign turned: of two shapes the one that explains more has less
+    // residual.
     return -(peak - sum * k1 * (1.0f / pixels)) * n;
 }
 

@@ -28,7 +28,8 @@ struct Dependencies {
     std::function<void(const char* point)> test_point = [](const char*) {};
 };
 
-/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER.
+/// The real ones: GLINT_LEASE_DIR, NVML, CLOCK_MONOTONIC, GLINT_LEASES_PER_USER. Made anew for each request, so that
+/// the probe sees GPUs that this process has lost meanwhile.
 Dependencies machine_dependencies();
 
 /// Throws OptionError for a request that is invalid on any machine.
@@ -46,7 +47,8 @@ struct Admitted {
 /// Whether this process (or the child that it asks for) can use the GPU, and the request does not exclude it.
 bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request);
 
-/// Blocks until the request is admitted. Throws what acquire() does; the ticket is then withdrawn.
+/// Blocks until the request is admitted. Throws what acquire() does; the ticket is then withdrawn. Creates no context:
+/// the caller does that under the lease, and serialised by lock_context_creation().
 Admitted admit(const Dependencies& dependencies, const LeaseRequest& request);
 
 }  // namespace glint::gpu::lease

@@ -1,4 +1,9 @@
 // The NVML implementation of GpuProbe.
+//
+// GPUs are found by UUID, never by number: NVML counts all GPUs of the machine by PCI address, CUDA those of
+// CUDA_VISIBLE_DEVICES in its own order, and MIG instances have no NVML number of a GPU. What NVML does not support on
+// a device (utilization of an instance, processes in a container) is left at "unknown", and the policy goes on without
+// it.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/gpu_probe.hpp"
 
@@ -13,8 +18,12 @@
 namespace glint::gpu::lease {
 namespace {
 
+// nvmlComputeMode_t. The value 1, exclusive thread, is obsolete and treated as shared.
 constexpr int nvml_prohibited = 2, nvml_exclusive_process = 3;
+// Until a process of this user has measured it. Rather too large: a lease that lacks memory for its context is worse
+// than one that is granted a little later.
 constexpr std::uint64_t usual_context_bytes = std::uint64_t(600) << 20;  // 527 MiB on an H200
+// NVIDIA's limit of clients of one MPS server and GPU.
 constexpr int max_mps_clients = 48;
 
 ComputeMode mode_of(const std::string& words) {
@@ -22,6 +31,7 @@ ComputeMode mode_of(const std::string& words) {
     return words == "exclusive-process" ? ComputeMode::exclusive_process : ComputeMode::shared;
 }
 
+/// FNV-1a. A number is compared in place of the version string, because records have a fixed size.
 std::uint32_t number_of(const std::string& words) {
     std::uint32_t sum = 2166136261u;
     for (const char c : words) sum = (sum ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -29,6 +39,8 @@ std::uint32_t number_of(const std::string& words) {
 }
 
 /// CUDA shows a process one MIG instance only. A child with another instance in CUDA_VISIBLE_DEVICES can use that one.
+///
+/// Asked for `glint lease -- CMD`: this process needs no context, so a GPU is eligible that only the child will see.
 bool usable_by_child(const Device& device) {
     if (device.why_not.empty() || device.occupied) return true;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -36,6 +48,9 @@ bool usable_by_child(const Device& device) {
            (!visible || std::string(visible).find(device.uuid) != std::string::npos);
 }
 
+/// The processes with a context, and whether one is the MPS server. mps_may_run() looks for a directory, which is
+/// cheaper than /proc; it comes first, as nearly no machine runs MPS. In a container the list may be empty or have
+/// foreign PIDs.
 void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen) {
     seen.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
     seen.gpu.processes = int(seen.processes.size());
@@ -44,6 +59,8 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen)
                                [](const DeviceProcess& process) { return is_mps_server(process.pid); });
 }
 
+/// Updates what changes: memory, utilization, compute mode, processes. The handle is looked up at each call, since it
+/// is cheap and none is kept that a reset of the GPU would make invalid.
 void refresh(const Nvml& table, ObservedGpu& seen) {
     Gpu& gpu = seen.gpu;
     cu::NvmlDevice handle = nullptr;
@@ -51,13 +68,16 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     seen.free_known = table.why.empty() && table.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &handle) == nvml_success &&
                       table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success;
     if (!seen.free_known) {
+        // queue_of() subtracts what leases hold. The rest stays as it was at the last successful call.
         gpu.free_bytes = gpu.total_bytes;
         return;
     }
+    // NVML's total, not CUDA's, so that total - free is what is in use on one scale.
     gpu.total_bytes = memory.total, gpu.free_bytes = memory.free;
     cu::NvmlUtilization utilization{};
     const bool measured = table.nvmlDeviceGetUtilizationRates &&
                           table.nvmlDeviceGetUtilizationRates(handle, &utilization) == nvml_success;
+    // -1 where it is not supported (MIG): the contention rule then never finds the GPU busy.
     gpu.utilization_percent = measured ? int(utilization.gpu) : -1;
     int mode = 0;  // queried each time: an administrator may change it meanwhile
     if (table.nvmlDeviceGetComputeMode && table.nvmlDeviceGetComputeMode(handle, &mode) == nvml_success)
@@ -65,10 +85,12 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
                    : mode == nvml_exclusive_process ? ComputeMode::exclusive_process
                                                     : ComputeMode::shared;
     note_processes(table, handle, seen);
+    // Set at each look, because an administrator may start or stop MPS while this process waits.
     gpu.most_contexts = gpu.mps ? max_mps_clients : Gpu().most_contexts;
 }
 
-/// Names, UUIDs and sizes, which do not change while the process lives.
+/// Names, UUIDs and sizes, which do not change while the process lives. In the order of the inventory, which indices in
+/// GpuSet follow.
 Observation first_observation() {
     const Inventory found = inventory();
     Observation observation;
@@ -81,6 +103,8 @@ Observation first_observation() {
         seen.id = *id;
         seen.name = device.name;
         seen.ordinal = device.ordinal;
+        // An exclusive GPU in use by another process is worth waiting for; other reasons (prohibited, lost) do not
+        // pass.
         seen.usable = device.why_not.empty() || device.occupied;
         seen.usable_by_child = usable_by_child(device);
         seen.gpu.uuid = device.uuid;
@@ -94,6 +118,7 @@ Observation first_observation() {
 
 }  // namespace
 
+// inventory() is not called again: it asks CUDA as well, and its cuInit alone may take 0.2 s.
 Observation NvmlProbe::observe() {
     if (!initialized_) last_ = first_observation();
     initialized_ = true;

@@ -3,6 +3,10 @@
 // As in batch schedulers, a later request may backfill while an earlier one does not fit. After Rules::max_passes such
 // overtakes the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that it will
 // leave over. That bounds the wait by the run times of leases that were already there.
+//
+// Admission on a GPU: free by NVML - sum over its leases of (reserved - held) >= need + context. Keeping whole GPUs for
+// large tickets, with one window over all users, makes small jobs stand behind large ones: in the simulator the mean
+// wait on a crowded server was 26 minutes instead of 3.4 (docs/sharing-policies.md).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/policy.hpp"
 
@@ -17,7 +21,8 @@ namespace glint::gpu::lease {
 namespace {
 
 // NVML may hide processes (in a container). Then used memory that no lease accounts for indicates a foreign process.
-// The threshold is above what the driver itself takes on an empty GPU.
+// The threshold is above what the driver itself takes on an empty GPU, and leaves room for contexts (0.5 GiB each) that
+// leases have created and not published yet.
 constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
 
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
@@ -36,9 +41,13 @@ struct Capacity {
     bool reserved = false;               // for a ticket that was overtaken max_passes times
     std::uint64_t backfill = 0;          // of a reserved GPU: memory that later tickets may use meanwhile
 
+    // NVML lists contexts of leases and of strangers, but nothing in a container where processes are hidden; leases
+    // know their own only. The larger of both is the better lower bound. Coming ones are in neither.
     int contexts() const { return std::max(gpu->processes, held_contexts) + coming; }
+    // A reserved GPU keeps a context free, too: memory alone would not let the overtaken ticket start.
     bool is_full() const { return contexts() + reserved >= gpu->most_contexts; }
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
+    // Under MPS the server is the one process of an exclusive GPU, and its clients share it.
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
     /// NVML reports the utilization of the whole device, so it is attributed to foreign processes only where no lease
     /// holds a context.
@@ -47,6 +56,7 @@ struct Capacity {
     }
 };
 
+/// The state of one plan: capacities that shrink as tickets are granted in order. Not kept between plans.
 class Scheduler {
   public:
     Scheduler(const Snapshot& snapshot, const Rules& rules)
@@ -56,11 +66,15 @@ class Scheduler {
         for (int g = 0; g < count_; ++g) finish(capacities_[g]);
     }
 
+    /// Decides for the next ticket of the queue, and takes from the capacities what it gets or what is reserved for it.
     Decision decide(const Ticket& ticket) {
         Decision decision;
         decision.place = considered_;
+        // The window is per user, so that one user's hundred tickets do not hide everybody else's; it bounds the work,
+        // and how many processes an event wakes (QueuedRequest::narrow_watch).
         decision.near = tickets_of_[ticket.uid]++ < rules_.window;
         if (over_user_limit(ticket)) {
+            // Before considered_ is counted: a ticket that only its user's own leases hold up must not be the head.
             explain(ticket, decision);
             decision.obstacle = Obstacle::user_limit;
             return decision;
@@ -71,6 +85,7 @@ class Scheduler {
             grant(ticket, decision.gpus);
             return decision;
         }
+        // Not admitted. After the bound of overtakes, what it needs is kept from the tickets that follow in this plan.
         explain(ticket, decision);
         if (!decision.near)
             decision.obstacle = Obstacle::others_first;
@@ -79,6 +94,8 @@ class Scheduler {
         return decision;
     }
 
+    /// Why the ticket cannot start on GPU g now; none: it can. In this order, as a message with the first one is the
+    /// most useful: what waiting cannot change, what earlier tickets have, what other processes have.
     Obstacle obstacle(const Ticket& ticket, int g) const {
         const Capacity& capacity = capacities_[g];
         const std::uint64_t need = required(ticket, capacity);
@@ -99,6 +116,7 @@ class Scheduler {
     }
     static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
 
+    /// Counts a lease or a claim. While these are added, `free` collects what the GPU still owes to leases.
     void add(const Reservation& r) {
         if (rules_.max_shares_per_user) ++shares_[r.uid];
         if (r.gpu < 0 || r.gpu >= count_) return;
@@ -110,8 +128,10 @@ class Scheduler {
         if (r.held_bytes) capacity.held_contexts += 1 + r.more_contexts;
     }
 
-    /// After all reservations were added.
+    /// After all reservations were added: turns the sum into free memory, and looks for foreign processes.
     void finish(Capacity& capacity) const {
+        // Everything saturates: NVML's numbers and those of records are not of the same instant, so the differences may
+        // be slightly negative, and unsigned.
         const Gpu& gpu = *capacity.gpu;
         capacity.free = minus(gpu.free_bytes, capacity.free);
         capacity.if_empty = std::min(gpu.total_bytes, plus(gpu.free_bytes, capacity.held));
@@ -120,24 +140,28 @@ class Scheduler {
             capacity.has_foreign_processes = true;
     }
 
-    /// Free memory required to admit `need`: with headroom beside foreign processes, whose use may grow.
+    /// Free memory required to admit `need`: with headroom beside foreign processes, whose use may grow. It applies to
+    /// the admission only; the lease itself stays `need`.
     std::uint64_t with_headroom(const Capacity& capacity, std::uint64_t need) const {
         if (!capacity.has_foreign_processes) return need;
         // A need of more than 1 / foreign_headroom of the GPU could never be met; half of the remainder is enough then.
         const double total = double(capacity.gpu->total_bytes);
         return std::uint64_t(std::ceil(std::min(rules_.foreign_headroom * double(need), (double(need) + total) / 2)));
     }
+    /// `free` is an argument because a reservation asks the same of the GPU as it will be when its leases are gone.
     bool contended(const Capacity& capacity, std::uint64_t need, std::uint64_t free) const {
         return free < with_headroom(capacity, need) || capacity.foreign_processes_are_busy(rules_);
     }
 
+    /// A GPU counts once per lease, and leases on GPUs that this process does not see count too (index -1 in add()).
     bool over_user_limit(const Ticket& ticket) const {
         if (!rules_.max_shares_per_user) return false;
         const auto found = shares_.find(ticket.uid);
         return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.max_shares_per_user;
     }
 
-    /// The `ticket.gpus` GPUs with the highest score among those that are `possible`; 0: too few are.
+    /// The `ticket.gpus` GPUs with the highest score among those that are `possible`; 0: too few are, since a request
+    /// for several gets all or none. Of equal scores the lowest index wins.
     template <class Possible, class Score>
     GpuSet choose(const Ticket& ticket, Possible possible, Score score) const {
         GpuSet open = 0, chosen = 0;
@@ -155,6 +179,9 @@ class Scheduler {
     }
 
     /// The most free memory per sharer after admission. A busy foreign process counts as half a sharer.
+    ///
+    /// Free memory alone would fill one large GPU before an idle small one is used; the number of sharers alone would
+    /// ignore that a small remainder is soon too small. All terms are doubled to stay in integers.
     GpuSet best(const Ticket& ticket) const {
         const auto score = [](const Capacity& capacity) {
             const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
@@ -169,6 +196,8 @@ class Scheduler {
         for (int g = 0; g < count_; ++g)
             if (gpus >> g & 1) {
                 const std::uint64_t need = required(ticket, capacities_[g]);
+                // obstacle() has found free >= need, so this does not wrap. Backfill shrinks too: later tickets share
+                // what one leaves.
                 capacities_[g].free -= need, capacities_[g].backfill = minus(capacities_[g].backfill, need);
                 ++capacities_[g].coming;
             }
@@ -181,6 +210,7 @@ class Scheduler {
     /// blocked by foreign processes alone is not reserved, since their end cannot be predicted and it would stay idle.
     void reserve(const Ticket& ticket) {
         std::array<std::uint64_t, most_gpus> later{};
+        // Memory of leases that came after the ticket: by backfill they may still be there when it could start.
         for (const Reservation& r : snapshot_.reservations)
             if (r.gpu >= 0 && r.gpu < count_ && r.arrived_ns > ticket.arrived_ns)
                 later[r.gpu] = plus(later[r.gpu], std::max(r.reserved_bytes, r.held_bytes));
@@ -194,16 +224,20 @@ class Scheduler {
             const std::uint64_t need = required(ticket, capacity);
             return is_candidate(ticket, g) && capacity.gpu->mode != ComputeMode::prohibited && !capacity.reserved &&
                    capacity.if_empty >= need &&
+                   // Contexts of leases will be gone by then; those of strangers may not.
                    capacity.foreign_contexts() < (capacity.one_at_a_time() ? 1 : capacity.gpu->most_contexts) &&
                    !contended(capacity, need, capacity.if_empty);
         };
         const GpuSet kept = choose(ticket, possible, [&](const Capacity& capacity) {
+            // Where it must wait for later leases anyway, the GPU that is emptiest now is expected to be free first.
             const bool enough_left = backfill(capacity) >= 0;
             return std::pair(enough_left, plus(capacity.free, enough_left ? later[index(capacity)] : 0));
         });
         for (Capacity& capacity : capacities_)
             if (kept >> index(capacity) & 1) {
                 capacity.reserved = true;
+                // Negative: the later leases have all of the backfill already and nobody else gets any. On an exclusive
+                // GPU a backfill would be the one process that the ticket waits for.
                 capacity.backfill = capacity.one_at_a_time() ? 0 : std::uint64_t(std::max(0.0, backfill(capacity)));
             }
     }
@@ -224,6 +258,7 @@ class Scheduler {
         }
     }
 
+    // Held by reference, as the policy is a pure function: plan() and still_fits() return before the snapshot changes.
     const Snapshot& snapshot_;
     const Rules& rules_;
     int count_;
@@ -245,6 +280,7 @@ std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::si
 
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus) {
     const Scheduler state(snapshot, rules);
+    // A GPU outside the snapshot does not fit: it has vanished between the plan and the claim.
     for (int g = 0; g < most_gpus; ++g)
         if (gpus >> g & 1 && (g >= int(snapshot.gpus.size()) || state.obstacle(ticket, g) != Obstacle::none))
             return false;
@@ -254,6 +290,7 @@ bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& tick
 bool ever_fits(const Snapshot& snapshot, const Ticket& ticket) {
     int possible = 0;
     for (std::size_t g = 0; g < snapshot.gpus.size() && g < most_gpus; ++g) {
+        // Against the total: neither leases nor foreign processes stay for ever.
         const Gpu& gpu = snapshot.gpus[g];
         possible += ticket.candidates >> g & 1 && gpu.mode != ComputeMode::prohibited &&
                     plus(ticket.need_bytes, gpu.context_bytes) <= gpu.total_bytes;

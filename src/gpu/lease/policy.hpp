@@ -79,10 +79,13 @@ struct Decision {
     bool near = true;  ///< considered itself: within Rules::window of its user
 };
 
-/// Decides for tickets 0 to `last` in order, each on the assumption that every earlier ticket that can run does so.
+/// Decides for tickets 0 to `last` in order, each on the assumption that every earlier ticket that can run does so. All
+/// processes compute this from the same records, so it must not depend on anything else: no clock, no randomness, ties
+/// by index.
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
 
-/// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count.
+/// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count, since
+/// the place in the queue was judged before the claim. The user's limit is not tested again.
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus);
 
 /// Whether enough candidates have enough memory when they are empty.

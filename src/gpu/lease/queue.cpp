@@ -1,4 +1,8 @@
 // Converts slot records to the tickets and reservations of the policy's snapshot.
+//
+// Everything here is computed from what other processes, also of other users, have written. So nothing is trusted
+// beyond its bounds: amounts saturate, unknown GPUs keep the index -1, times are compared in both directions. What one
+// user's records say about the machine (context size, limits) is believed by that user's processes only.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/queue.hpp"
 
@@ -10,16 +14,21 @@ namespace glint::gpu::lease {
 namespace {
 
 std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
+// What a lease may still allocate: NVML's free memory contains it, but it is promised. A holder that took more than it
+// reserved counts as 0, not as a negative amount that would free memory of others.
 std::uint64_t outstanding(const Share& share) { return minus(share.reserved_bytes, share.held_bytes); }
 std::uint64_t nanoseconds(double seconds) { return std::uint64_t(seconds * 1e9); }
 
+/// -1: this process does not see the GPU (CUDA_VISIBLE_DEVICES, another MIG instance). Its lease still counts against
+/// the user's limit.
 int index_of(const Observation& observation, const GpuId& id) {
     for (std::size_t g = 0; g < observation.gpus.size(); ++g)
         if (observation.gpus[g].id == id) return int(g);
     return -1;
 }
 
-/// The share of the same lease in the earlier scan; null: it was not held then.
+/// The share of the same lease in the earlier scan; null: it was not held then. Equal occupancy means the same owner: a
+/// slot's next owner may lease the same GPU between the two scans.
 const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slot, const GpuId& gpu) {
     const auto found = std::lower_bound(before.slots.begin(), before.slots.end(), slot.name,
                                         [](const ScannedSlot& s, const SlotName& name) { return s.name < name; });
@@ -30,7 +39,8 @@ const Share* previous_share(const StateDir::Scan& before, const ScannedSlot& slo
     return nullptr;
 }
 
-/// The total order of the queue: by arrival, ties by slot name. All processes must agree on it.
+/// The total order of the queue: by arrival, ties by slot name. All processes must agree on it, or each
+/// of two claims could take the other for the later one and wait for it. So only what the records say enters it.
 bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName name_of_b) {
     return a.arrived_ns != b.arrived_ns ? a.arrived_ns < b.arrived_ns : name_of_a < name_of_b;
 }
@@ -47,6 +57,8 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
                        std::vector<Gpu>& gpus) {
     constexpr std::uint32_t max_mib = 16384;
     for (std::size_t g = 0; g < gpus.size(); ++g) {
+        // Dead slots count too: what was measured outlives the process that measured it. Of several values the larger
+        // context and the smaller number of contexts are taken, which admit less.
         std::uint32_t context_mib = 0;
         for (const ScannedSlot& slot : scan.slots) {
             if (slot.name.uid != uid) continue;
@@ -63,6 +75,9 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
 
 /// Of the two scans around the NVML query, the share with more memory outstanding counts. A lease that allocated during
 /// the query would otherwise be missing from both "free" and "reserved".
+///
+/// The order of the holder's writes makes this safe in both directions: it publishes `held` after it has allocated and
+/// before it frees. So at any moment free - outstanding is at most what is really available.
 void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, const Observation& observation,
                       Queue& queue) {
     for (const Share& now : slot.record.used_shares()) {
@@ -74,6 +89,7 @@ void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, con
     }
 }
 
+/// A ticket none of whose GPUs this process sees has no candidates: it is in the queue, and in nobody's way here.
 Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
     Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0, slot.record.arrived_ns};
     for (const Share& share : slot.record.used_shares())
@@ -81,10 +97,13 @@ Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
     return ticket;
 }
 
+/// Appends the tickets in the order of the queue. The own one is among them in whatever state it is, so that its place
+/// does not depend on whether it claims just now.
 void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan& scan, const Observation& observation,
                  const Self& self, Queue& queue) {
     const int window = Rules().window;  // passes matter within the window only, and counting them is not cheap
     std::map<std::uint32_t, int> tickets_of;
+    // Scans are ordered by name; the queue is not.
     std::sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
         return comes_before(a->record, a->name, b->record, b->name);
     });
@@ -96,7 +115,8 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     }
 }
 
-/// Where NVML does not report free memory, it is the total minus what leases hold.
+/// Where NVML does not report free memory, it is the total minus what leases hold. Foreign processes are then
+/// invisible; a lease may be granted that cannot allocate, which its holder meets as any lack of memory.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
     for (const Reservation& r : snapshot.reservations)
         if (r.gpu >= 0 && !observation.gpus[std::size_t(r.gpu)].free_known) {
@@ -107,17 +127,24 @@ void estimate_free_from_leases(const Observation& observation, Snapshot& snapsho
 
 }  // namespace
 
+// A live process writes its record again (claim, withdrawal, heartbeat), which changes the sequence number. An entry is
+// never erased: there are at most as many as slots, and a new claim in the slot has another number.
 bool ClaimMemory::is_stale(const ScannedSlot& claim, std::uint64_t now_ns) {
     const auto [first, is_new] = first_.try_emplace(claim.name, First{claim.record.sequence, now_ns});
     if (!is_new && first->second.sequence != claim.record.sequence) first->second = {claim.record.sequence, now_ns};
     return now_ns - first->second.seen_ns > nanoseconds(claim_timeout_s);
 }
 
+// A heartbeat in the future (a time namespace, or forged) is no better than an old one: otherwise one write could keep
+// a ticket awake for ever.
 bool is_awake(const Record& record, std::uint64_t now_ns) {
     const std::uint64_t apart = std::max(minus(now_ns, record.beat_ns), minus(record.beat_ns, now_ns));
     return apart <= nanoseconds(heartbeat_timeout_s);
 }
 
+// Counted by everybody from the history in the slots, dead or alive, not by a counter in the ticket: those who overtake
+// may die before they would write it, and the overtaken one may be stopped. A slot keeps the last eight admissions
+// (Record::max_admissions), as many as Rules::max_passes, so one slot that is used again and again suffices.
 int passes_of(const Record& ticket, const StateDir::Scan& scan) {
     int passes = 0;
     for (const ScannedSlot& slot : scan.slots)
@@ -133,12 +160,16 @@ Queue queue_of(const StateDir::Scan& before, const Observation& observation, con
     apply_known_costs(after, observation, self.name.uid, queue.snapshot.gpus);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {
+        // The own record counts as a ticket only: the own claim must not be in its own way.
         const bool ours = slot.name == self.name && self.record;
         if (!slot.alive) continue;
         if (ours || (slot.record.state == State::waiting && is_awake(slot.record, now_ns))) waiting.push_back(&slot);
         if (ours) continue;
+        // A lease never becomes stale, however long its process is stopped: it keeps the memory as well.
         if (slot.record.state == State::holding) add_reservations(before, slot, observation, queue);
         if (slot.record.state != State::claiming || claims.is_stale(slot, now_ns)) continue;
+        // A claim is counted like a lease. Without the later ones, the earlier of two claimants sees whether it would
+        // fit.
         const bool later = self.record && comes_before(*self.record, self.name, slot.record, slot.name);
         queue.later_claim_exists |= later;
         if (!later || which == Claims::all) add_reservations(before, slot, observation, queue);

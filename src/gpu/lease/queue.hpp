@@ -54,7 +54,8 @@ Queue queue_of(const StateDir::Scan& before, const Observation& observation, con
 /// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);
 
-/// How often the ticket was overtaken: admissions since it arrived of tickets that arrived after it.
+/// How often the ticket was overtaken: admissions since it arrived of tickets that arrived after it. Reads the history
+/// of all slots, so its cost is tickets x slots.
 int passes_of(const Record& ticket, const StateDir::Scan& scan);
 
 }  // namespace glint::gpu::lease

@@ -3,6 +3,11 @@
 // Two locks on one open file description guard a slot: byte 0 makes its owner unique, and byte occupancy + 1 shows that
 // the owner of that occupancy is alive. The kernel drops both when the last descriptor closes, in particular when the
 // process is killed, so there is no cleanup and no stale owner.
+//
+// Both are open file description locks (F_OFD_SETLK). Process locks (F_SETLK) would be lost with the first close of any
+// other descriptor of the file in this process, as in notify_watchers() or a scan. The files are never unlinked or
+// renamed: a lock on a file that has lost its name would protect nothing. A PID in the record proves nothing
+// (namespaces, reuse).
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/slot.hpp"
 
@@ -17,6 +22,8 @@
 namespace glint::gpu::lease {
 namespace {
 
+/// Announces the owner of this occupancy as alive. Fails where another user holds a read lock on the byte, which
+/// everyone can take who can read the file; then another slot is taken.
 bool lock_occupancy(int file, std::uint32_t occupancy) {
     struct flock lock = liveness_lock(occupancy);
     return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
@@ -38,6 +45,9 @@ bool is_locked(int file) {
 
 /// Whether the file may be overwritten: empty, or a slot file of any version. A link count other than 1 could mean that
 /// another file of this user was linked under the name of a slot, and would be destroyed.
+///
+/// A kill after the creation leaves it empty, one after ftruncate() full of zeros: both are accepted and used again.
+/// All files have their full size from the start, so a reader never finds half a record at the end.
 bool is_slot_file(int file) {
     struct stat status {};
     if (::fstat(file, &status) != 0 || status.st_nlink != 1) return false;
@@ -50,6 +60,7 @@ bool is_slot_file(int file) {
     return written && status.st_size == slot_file_bytes;
 }
 
+/// What the last owner left. Nothing in a new file, or if both copies are damaged: occupancies then begin at 0.
 std::optional<Record> previous_record(int file) {
     unsigned char bytes[slot_file_bytes];
     if (::pread(file, bytes, sizeof bytes, 0) != ssize_t(sizeof bytes)) return {};
@@ -61,15 +72,22 @@ std::optional<Record> previous_record(int file) {
 Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
     : directory_(&directory), name_(name), file_(std::move(file)), owner_(::getpid()) {}
 
+// The order matters at each step: byte 0 is locked before the record is read, so no other owner can come between; the
+// byte of the new occupancy before the first publish(), so the new record is alive from the moment it appears. Until
+// then readers see the old record, whose byte nobody holds: a killed holder's lease does not revive in the hands of the
+// next owner. A kill anywhere in between frees both locks and leaves the old record.
 std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) {
     SlotName name{std::uint32_t(::geteuid()), 0};
     for (; name.number < slots_per_user; ++name.number) {
         // Closing a descriptor that was open for writing notifies all watchers, so probe read-only first.
         Descriptor file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDONLY);
         if (file) {
+            // Only a hint: lock_slot() decides between two processes that both find it free.
             if (is_locked(file.get())) continue;
             file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR);
         } else if (errno == ENOENT) {
+            // Not O_CREAT alone: in a sticky directory the kernel refuses it for a file of somebody else
+            // (fs.protected_regular), and O_EXCL tells a creation from an existing file.
             file = open_owned(directory.descriptor(), name.text(), name.uid, O_RDWR | O_CREAT | O_EXCL);
             if (!file && errno != EEXIST) {
                 why_not = text("no file can be made in ", directory.path(), ": ", std::strerror(errno));
@@ -78,11 +96,16 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
             if (file) ::fchmod(file.get(), 0644);  // other users must be able to read it, whatever the umask
         }
         if (!file || !lock_slot(file.get()) || !is_slot_file(file.get())) continue;
+        // From here on the locks go with the object: `continue` closes the file and frees the slot.
         Slot slot(directory, name, std::move(file));
         if (const auto before = previous_record(slot.file_.get())) {
+            // Continued, since readers take the copy with the higher number: counting from 0, an old copy would win
+            // over the new.
             slot.record.sequence = before->sequence;
             slot.record.occupancy = before->occupancy + 1;
             slot.record.admissions = before->admissions;
+            // admissions and known outlive their owners: overtakes of a process that has ended, and what contexts cost
+            // here.
             slot.record.known = before->known;
         }
         if (!lock_occupancy(slot.file_.get(), slot.record.occupancy)) continue;
@@ -93,7 +116,10 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
     return {};
 }
 
-// Overwrites the older copy, so a reader finds a valid record at any time. st_nlink is 0 when the file was deleted.
+// Overwrites the older copy, so a reader finds a valid record at any time. Killed in the middle of the write, this
+// process leaves a copy whose checksum is wrong, and readers take the other one. Nothing is synchronised to a disk:
+// after a crash of the machine all owners are dead. st_nlink is 0 when the file was deleted: the write succeeds, and
+// nobody sees it.
 bool Slot::publish() {
     if (!file_ || ::getpid() != owner_) return false;
     ++record.sequence;
@@ -104,18 +130,24 @@ bool Slot::publish() {
            ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
 }
 
+// The closing of a second descriptor raises the event; the slot's own stays open, and keeps its locks.
 void Slot::notify_watchers() const { open_owned(directory_->descriptor(), name_.text(), name_.uid, O_WRONLY); }
 
 void Slot::release() {
     if (!file_) return;
+    // `absent` tells readers at once. In a forked child the parent's lease goes on; a program under `glint lease` holds
+    // the slot by its inherited descriptor, so the record must remain what it is.
     if (::getpid() == owner_ && !kept_for_child_) {
         record.state = State::absent;
         record.share_count = 0;
         publish();
     }
+    // IN_CLOSE_WRITE wakes the watchers after the record was written. The locks fall with the last descriptor.
     file_ = Descriptor();
 }
 
+// Clears FD_CLOEXEC. The child gets the same open file description, and with it both locks: killing the wrapper does
+// not give away a GPU that the program still uses.
 int Slot::keep_for_child() {
     if (::fcntl(file_.get(), F_SETFD, 0) != 0) return -1;
     kept_for_child_ = true;

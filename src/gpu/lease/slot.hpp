@@ -12,7 +12,8 @@
 namespace glint::gpu::lease {
 
 /// Other processes see changes of `record` after publish(). A forked child inherits the lock and keeps the slot alive
-/// until it exits or calls exec; it can neither write nor release it. Not thread-safe.
+/// until it exits or calls exec; it can neither write nor release it. Not thread-safe: LeaseState's mutex guards the
+/// slot of a lease, and before that only the thread in admit() has it.
 class Slot {
   public:
     /// Acquires the first free slot of this user; nothing, and why, when all are taken or no file can be created.
@@ -20,7 +21,8 @@ class Slot {
 
     Slot(Slot&&) = default;
     Slot& operator=(Slot&&) = default;
-    /// Closes the file: the record remains but is no longer alive, and watchers are notified.
+    /// Closes the file: the record remains but is no longer alive, and watchers are notified. The same happens when the
+    /// process is killed, so nothing may depend on release() being called.
     ~Slot() = default;
 
     const SlotName& name() const { return name_; }
