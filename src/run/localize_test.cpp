@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "tests/expect_error.hpp"
 #include "tests/localize_fixture.hpp"
 #include "tests/noise_frames.hpp"
 
@@ -78,15 +79,8 @@ TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
 TEST_F(Pipeline, a_damaged_frame_loses_nothing_before_it) {
     const auto out = folder_ / "out.csv";
     TroubledMovie damaged(33, nullptr);
-    try {
-        localize(damaged, camera(), out, options());
-        FAIL();
-    } catch (const InputError& error) {
-        const std::string message = error.what();
-        EXPECT_NE(message.find("damaged"), std::string::npos);
-        EXPECT_NE(message.find("33 frames"), std::string::npos) << message;
-        EXPECT_NE(message.find("out.partial.csv"), std::string::npos);
-    }
+    test::expect_error<InputError>([&] { localize(damaged, camera(), out, options()); },
+                                   {"damaged", "33 frames", "out.partial.csv"});
     const Localizations part = read_localizations(partial_path(out), {}, 100);
     EXPECT_GE(part.size(), 33u * spots_per_frame);
     EXPECT_EQ(part.frame.back(), 32u);
