@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <type_traits>
+#include "tests/same_abi.hpp"
 
 #ifdef GLINT_HAS_CUDA_HEADERS
 #include <cublas_v2.h>
@@ -14,31 +14,7 @@
 namespace glint::arrays {
 namespace {
 
-/// Passed the same way: pointers to things of one size, numbers of one size and kind.
-template <class Ours, class Theirs>
-constexpr bool same_value() {
-    if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
-        using O = std::remove_cv_t<std::remove_pointer_t<Ours>>;
-        using T = std::remove_cv_t<std::remove_pointer_t<Theirs>>;
-        constexpr bool opaque = requires {
-            requires !requires { sizeof(O); }
-            || !requires { sizeof(T); };
-        };
-        if constexpr (std::is_void_v<O> || std::is_void_v<T> || opaque)
-            return true;
-        else
-            return sizeof(O) == sizeof(T) && std::is_floating_point_v<O> == std::is_floating_point_v<T>;
-    } else {
-        return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-               std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-    }
-}
-
-template <class Ours, class Theirs>
-constexpr bool same_function = false;
-template <class R, class... Ours, class S, class... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) constexpr bool same_function<R (*)(Ours...), S (*)(Theirs...)> =
-    same_value<R, S>() && (same_value<Ours, Theirs>() && ... && true);
+using test::same_function;
 
 #define X(name, parameters) static_assert(same_function<lib::Status(*) parameters, decltype(&::name)>, #name);
 #include "arrays/cublas_list.inc"

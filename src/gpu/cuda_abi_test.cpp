@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <type_traits>
+#include "tests/same_abi.hpp"
 
 #ifdef GLINT_HAS_CUDA_HEADERS
 #include <cuda.h>
@@ -14,32 +14,7 @@
 namespace glint {
 namespace {
 
-/// Passed the same way: pointers to things of one size, integers of one size, structs of one size.
-template <class Ours, class Theirs>
-constexpr bool same_value() {
-    if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {
-        using O = std::remove_cv_t<std::remove_pointer_t<Ours>>;
-        using T = std::remove_cv_t<std::remove_pointer_t<Theirs>>;
-        constexpr bool opaque = requires {
-            requires !requires { sizeof(O); }
-            || !requires { sizeof(T); };
-        };
-        if constexpr (std::is_void_v<O> || std::is_void_v<T> || opaque)
-            return true;
-        else
-            return same_value<O, T>();
-    } else {
-        return sizeof(Ours) == sizeof(Theirs) && std::is_class_v<Ours> == std::is_class_v<Theirs> &&
-               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-               std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
-    }
-}
-
-template <class Ours, class Theirs>
-constexpr bool same_function = false;
-template <class R, class... Ours, class S, class... Theirs>
-requires(sizeof...(Ours) == sizeof...(Theirs)) constexpr bool same_function<R (*)(Ours...), S (*)(Theirs...)> =
-    same_value<R, S>() && (same_value<Ours, Theirs>() && ... && true);
+using test::same_function;
 
 #define X(name, version, required, parameters) \
     static_assert(same_function<cu::Result(*) parameters, PFN_##name##_v##version>, "driver_list.inc: " #name);

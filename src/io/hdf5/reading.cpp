@@ -8,31 +8,18 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
-
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>  // from HDF5 1.14 on the driver's declarations stand here
-#endif
+#include "io/hdf5/file_driver.hpp"
 
 namespace glint::hdf5 {
 namespace {
 
-/// HDF5 sees the first member: inheritance in C.
-struct OpenFile {
-    H5FD_t base{};
-    InputFile file;
-    haddr_t end_of_allocation = 0;  ///< set by HDF5, which asks for nothing beyond
-
-    explicit OpenFile(const char* name) : file(name) {}
-};
-
-OpenFile& opened(H5FD_t* file) { return *reinterpret_cast<OpenFile*>(file); }
-const OpenFile& opened(const H5FD_t* file) { return *reinterpret_cast<const OpenFile*>(file); }
+using Open = OpenFile<InputFile>;
 
 // No exception may pass through HDF5: each becomes a null pointer or -1, which the caller reports.
 H5FD_t* open(const char* name, unsigned flags, hid_t, haddr_t) {
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) return nullptr;
     try {
-        return &(new OpenFile(name))->base;
+        return new Open{{}, InputFile(name)};
     } catch (const std::exception&) {
         return nullptr;
     }
@@ -50,7 +37,7 @@ bool is_damaged_heap(const std::byte* bytes, size_t size, std::uint64_t file_byt
 }
 
 herr_t read(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size, void* buffer) {
-    const InputFile& input = opened(file).file;
+    const InputFile& input = Open::of(file).file;
     if (address > input.size() || size > input.size() - address) return -1;
     const auto bytes = static_cast<std::byte*>(buffer);
     try {
@@ -61,44 +48,18 @@ herr_t read(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size, 
     return kind == H5FD_MEM_LHEAP && is_damaged_heap(bytes, size, input.size()) ? -1 : 0;
 }
 
-herr_t close(H5FD_t* file) {
-    delete &opened(file);
-    return 0;
-}
-
 // Small reads of raw data may be joined; metadata are not cached beside the ordinary cache.
 herr_t query(const H5FD_t*, unsigned long* flags) {
     if (flags) *flags = H5FD_FEAT_DATA_SIEVE;
     return 0;
 }
 
-haddr_t end_of_allocation(const H5FD_t* file, H5FD_mem_t) { return opened(file).end_of_allocation; }
-
-herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-    opened(file).end_of_allocation = address;
-    return 0;
-}
-
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return opened(file).file.size(); }
-
 herr_t no_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, size_t, const void*) { return -1; }
 
-// Assigned by name: the order of the members differs between HDF5's versions.
 H5FD_class_t driver() {
-    H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION
-    driver.version = H5FD_CLASS_VERSION;
-    driver.value = H5FD_class_value_t(511);  // of the range for testing
-#endif
-    driver.name = "glint_reading";
-    driver.maxaddr = ~haddr_t(0) >> 1;
-    driver.fc_degree = H5F_CLOSE_WEAK;
+    H5FD_class_t driver = file_driver<InputFile>("glint_reading", 511);
     driver.open = open;
-    driver.close = close;
     driver.query = query;
-    driver.get_eoa = end_of_allocation;
-    driver.set_eoa = set_end_of_allocation;
-    driver.get_eof = end_of_file;
     driver.read = read;
     driver.write = no_write;
     for (auto& kind : driver.fl_map) kind = H5FD_MEM_SUPER;

@@ -6,42 +6,24 @@
 #include <cstring>
 #include <new>
 
-#if __has_include(<H5FDdevelop.h>)
-#include <H5FDdevelop.h>  // from HDF5 1.14 on the driver's declarations stand here
-#endif
+#include "io/hdf5/file_driver.hpp"
 
 namespace glint::hdf5 {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// HDF5 sees the first member: inheritance in C.
-struct OpenFile {
-    H5FD_t base{};
-    AtomicFile* file = nullptr;
-    haddr_t end_of_allocation = 0;  ///< set by HDF5
-};
+using Open = OpenFile<AtomicFile&>;
 
 /// What the file access property list carries to `open`.
 struct Target {
     AtomicFile* file;
 };
 
-OpenFile& opened(H5FD_t* file) { return *reinterpret_cast<OpenFile*>(file); }
-const OpenFile& opened(const H5FD_t* file) { return *reinterpret_cast<const OpenFile*>(file); }
-
 H5FD_t* open(const char*, unsigned flags, hid_t access, haddr_t) {
     const auto target = static_cast<const Target*>(H5Pget_driver_info(access));
     if (!target || !(flags & H5F_ACC_CREAT)) return nullptr;
-    const auto file = new (std::nothrow) OpenFile;
-    if (!file) return nullptr;
-    file->file = target->file;
-    return &file->base;
-}
-
-herr_t close(H5FD_t* file) {
-    delete &opened(file);
-    return 0;
+    return new (std::nothrow) Open{{}, *target->file};
 }
 
 // The same flags as HDF5's own driver for ordinary files, for the same layout of the file.
@@ -52,49 +34,28 @@ herr_t query(const H5FD_t*, unsigned long* flags) {
     return 0;
 }
 
-haddr_t end_of_allocation(const H5FD_t* file, H5FD_mem_t) { return opened(file).end_of_allocation; }
-
-herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-    opened(file).end_of_allocation = address;
-    return 0;
-}
-
-haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return opened(file).file->size(); }
-
 // Bytes beyond the end, and those that cannot be read, are zeros; the AtomicFile remembers a failure.
 herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, void* buffer) {
-    const std::size_t got = opened(file).file->read_at(address, buffer, size);
+    const std::size_t got = Open::of(file).file.read_at(address, buffer, size);
     std::memset(static_cast<char*>(buffer) + got, 0, size - got);
     return 0;
 }
 
 herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size, const void* buffer) {
-    opened(file).file->write_at(address, buffer, size);
+    Open::of(file).file.write_at(address, buffer, size);
     return 0;
 }
 
 herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
-    opened(file).file->resize(opened(file).end_of_allocation);
+    Open::of(file).file.resize(Open::of(file).end_of_allocation);
     return 0;
 }
 
-// Assigned by name: the order of the members differs between HDF5's versions.
 H5FD_class_t driver() {
-    H5FD_class_t driver{};
-#ifdef H5FD_CLASS_VERSION
-    driver.version = H5FD_CLASS_VERSION;
-    driver.value = H5FD_class_value_t(510);  // of the range for testing
-#endif
-    driver.name = "glint_writing";
-    driver.maxaddr = ~haddr_t(0) >> 1;
-    driver.fc_degree = H5F_CLOSE_WEAK;
+    H5FD_class_t driver = file_driver<AtomicFile&>("glint_writing", 510);
     driver.fapl_size = sizeof(Target);
     driver.open = open;
-    driver.close = close;
     driver.query = query;
-    driver.get_eoa = end_of_allocation;
-    driver.set_eoa = set_end_of_allocation;
-    driver.get_eof = end_of_file;
     driver.read = read;
     driver.write = write;
     driver.truncate = truncate;

@@ -1,0 +1,35 @@
+// What all detection kernels share: namespace, includes, and how a frame is divided among threads.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#ifdef __CUDACC__
+#define GLINT_ISA cuda
+#else
+#define GLINT_ISA simulated_gpu
+#endif
+
+#include "detect/cuda/detect_launch.hpp"
+#include "detect/row_math.hpp"
+#include "gpu/kernel_abi.hpp"
+
+#include <cstddef>
+
+namespace glint::GLINT_ISA {
+
+using gpu::Index;
+using gpu::Scratch;
+
+GLINT_DEVICE unsigned pixels_of(const FrameLaunch& f) { return unsigned(f.width) * unsigned(f.height); }
+GLINT_DEVICE float not_a_number() { return __builtin_nanf(""); }
+GLINT_DEVICE int least(int a, int b) { return a < b ? a : b; }
+
+/// A thread's part [first, end) of n items.
+struct Share {
+    unsigned first, end;
+};
+GLINT_DEVICE Share share_of(Index index, unsigned n) {
+    const unsigned each = (n + index.block_dim - 1) / index.block_dim, first = index.thread * each;
+    return {first < n ? first : n, first + each < n ? first + each : n};
+}
+
+}  // namespace glint::GLINT_ISA
