@@ -37,6 +37,7 @@ class CpuFitThread {
     ~CpuFitThread();
     /// Waits for the thread and adds its part to `info`; rethrows its exception.
     void join(FitInfo& info);
+    bool runs() const { return thread_.joinable(); }        ///< false: no thread could be started
     const StopFlag& finished() const { return finished_; }  ///< the queue is empty, or the thread failed
 
   private:

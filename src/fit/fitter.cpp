@@ -215,7 +215,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     std::optional<CpuFitThread> cpu;
     if (plan.cpu_share > 0) {
         cpu.emplace(stack, queue, pool, plan.cpu_share, plan.gpus);
-        request.finished_by_others = &cpu->finished();
+        if (cpu->runs()) request.finished_by_others = &cpu->finished();
     }
     const auto fit = [&](GpuFitter& gpu, FitInfo& part, bool& useful) {
         RowShare share(queue);

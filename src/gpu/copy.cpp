@@ -43,10 +43,11 @@ void refuse_capture(const StreamState& stream, const char* what) {
 void copy_staged(Allocation& to, std::size_t to_offset, Allocation& from, std::size_t from_offset, std::size_t bytes,
                  const Stream& in_order_of) {
     const auto on = [&](const Allocation& side) {
-        const bool here = side.context.ordinal() == in_order_of.context().ordinal();
+        const bool here = &side.context.state() == &in_order_of.context().state();
         return here ? in_order_of : Stream::of_thread(side.context);
     };
-    // The caller's stream where it is on that GPU, so that the copy stands in its order; else the thread's own.
+    // The caller's stream where it is of that context, so that the copy stands in its order; else the thread's own: an
+    // event cannot be recorded in a stream of another context, also where both are on one GPU.
     const Stream reading = on(from), writing = on(to);
     refuse_capture(in_order_of.state(), "a copy staged through");
     order_use(from, reading, false);

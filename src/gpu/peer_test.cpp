@@ -47,6 +47,19 @@ TEST_F(GpuPeers, copies_between_gpus_arrive_and_unreachable_ones_are_named) {
     }
 }
 
+TEST_F(GpuPeers, copies_in_the_order_of_another_contexts_stream_on_the_same_gpu) {
+    const Context second(1, {.limit_bytes = 512 * mib}), apart(0, {.limit_bytes = 64 * mib, .separate = true});
+    const Stream there(second), beside(apart);
+    const std::size_t n = 6000000;
+    Buffer<unsigned> here(*stream, n), far(there, n);
+    upload(*stream, here, ramp(n, 7));
+    copy(beside, far, here);
+    EXPECT_TRUE(downloaded(there, far) == ramp(n, 7));
+    fill(there, far, 9);
+    copy(beside, here, far);
+    EXPECT_EQ(downloaded(*stream, here).back(), 0x09090909u);
+}
+
 TEST_F(GpuPeers, without_room_for_the_trial_nothing_is_decided) {
     if (!can_reach()) GTEST_SKIP() << "these GPUs do not reach each other";
     const Context small(0, {.limit_bytes = 64 * mib}), second(1, {.limit_bytes = 512 * mib});

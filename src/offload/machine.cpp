@@ -194,7 +194,10 @@ void Machine::learn(const Work& work, Backend side, double seconds) {
     Curves& curves = curves_[work.operation->key];
     if (curves.name.empty()) curves.name = work.operation->name;
     double distance = 0;
-    const Terms expected = terms(work, side, &curves, Curve::log2_of(work.size), distance);
+    // The run contains the whole upload, however many operations will use it.
+    Work once = work;
+    once.expected_reuse = 1;
+    const Terms expected = terms(once, side, &curves, Curve::log2_of(work.size), distance);
     if (expected.total() <= 0) return;
     const int moves = movement(work, side);
     // Index 0 of `moved` is never used: without transfers the run belongs to `compute`.

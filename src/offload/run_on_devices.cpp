@@ -66,7 +66,8 @@ class Runner {
         bool first;  ///< waits in the lease queue; the others do not
         std::unique_ptr<Device> device = {};
         std::string uuid = {};  ///< of the last device, also if opening it failed
-        int failures = 0;
+        int failures = 0;       ///< in a row on `failed_on`
+        std::string failed_on = {};
         double backoff_s = initial_backoff_s;
     };
 
@@ -308,16 +309,16 @@ void Runner::start_others() {
     }
 }
 
-/// Runs the caller's function on the device. Anything finished proves the GPU usable and resets the count of failures.
+/// Runs the caller's function on the device. Anything finished proves the GPU usable and resets the count of failures and the pause.
 void Runner::work(Worker& worker) {
     bool useful = false;
     try {
         request_.work(*worker.device, useful);
     } catch (...) {
-        if (useful) worker.failures = 0;
+        if (useful) worker.failures = 0, worker.backoff_s = initial_backoff_s;
         throw;
     }
-    worker.failures = 0;
+    worker.failures = 0, worker.backoff_s = initial_backoff_s;
 }
 
 /// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.
@@ -335,6 +336,7 @@ bool Runner::try_again(Worker& worker, const gpu::GpuError& error) {
         // A lease that was shrunk for others (Lease::shrink) is asked for in full again, without a pause.
         if (!limit_was_lowered) return false;  // the work needs more than was requested, on any GPU
     } else if (!lost) {
+        if (std::exchange(worker.failed_on, worker.uuid) != worker.uuid) worker.failures = 0;
         // Eight with growing pauses take some 5 s and more.
         if (!is_full(error, opening) && ++worker.failures >= max_failures) {
             pool_.avoid(worker.uuid);

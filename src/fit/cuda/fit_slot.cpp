@@ -125,12 +125,20 @@ void FitSlot::stage(const std::vector<Part>& parts) {
     copy_parts(of_host, staged_up_.data(), begin, true);
 }
 
-/// Enqueues all uploads. Each transfer has a cost to start, so adjacent parts are joined.
+/// Enqueues all uploads. Each transfer has a cost to start, so adjacent staged parts are joined, over padding and over a
+/// small direct part between them. What the staging memory holds there is old: so direct parts go last, over it.
 void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& staged) {
     const auto upload = [&](const std::byte* from, std::size_t at, std::size_t bytes) {
         gpu::Buffer<std::byte> to = up_.view(at, bytes);
         gpu::upload(stream_, to, {from, bytes});
     };
+    // The parts are consecutive in `up` (with padding): adjacent staged parts are uploaded in one copy.
+    for (std::size_t k = 0; k < staged.size();) {
+        const std::size_t begin = staged[k].at;
+        std::size_t end = begin;
+        for (; k < staged.size() && staged[k].at - end < 256; ++k) end = staged[k].at + staged[k].bytes;
+        upload(staged_up_.data() + (begin - staged.front().at), begin, end - begin);
+    }
     for (const Part& part : direct)
         if (part.gpu < 0) {
             upload(part.data, part.at, part.bytes);
@@ -141,13 +149,6 @@ void FitSlot::send(const std::vector<Part>& direct, const std::vector<Part>& sta
             // one layout.
             gpu::copy(stream_, to, gpu::Buffer<std::byte>::adopt(stream_, address, part.bytes, false));
         }
-    // The parts are consecutive in `up` (with padding): adjacent staged parts are uploaded in one copy.
-    for (std::size_t k = 0; k < staged.size();) {
-        const std::size_t begin = staged[k].at;
-        std::size_t end = begin;
-        for (; k < staged.size() && staged[k].at - end < 256; ++k) end = staged[k].at + staged[k].bytes;
-        upload(staged_up_.data() + (begin - staged.front().at), begin, end - begin);
-    }
 }
 
 void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const BatchLayout& layout,

@@ -292,6 +292,37 @@ TEST_F(GpuFit, starts_where_it_is_told) {
     expect_agreement(both(rois, psf, options));
 }
 
+// One column of start values is page-locked and goes directly, the columns around it through the staging memory, which
+// still holds what the call before had there.
+TEST_F(GpuFit, starts_where_it_is_told_whatever_memory_says_so) {
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 40);
+    const auto started_at = [&](GpuFitter& gpu, const std::array<std::span<const float>, 4>& start) {
+        FitOptions options;
+        for (int k = 0; k < 4; ++k) options.start[k] = start[k];
+        Fits fits;
+        fits.resize(psf.model, rois.count());
+        FitInfo info;
+        gpu.fit(view(rois), psf, pixel_um, options, view(fits), &info);
+        return fits;
+    };
+    std::array<std::vector<float>, 4> near, far;
+    const float near_values[] = {3, 3, 1000, 8}, far_values[] = {1.5f, 4.5f, 300, 20};
+    for (int k = 0; k < 4; ++k) near[k].assign(40, near_values[k]), far[k].assign(40, far_values[k]);
+    GpuFitter gpu{gpu::LeaseRequest{}};
+    const Fits expected = started_at(gpu, {near[0], near[1], near[2], near[3]});
+    for (int direct = 0; direct < 4; ++direct) {
+        started_at(gpu, {far[0], far[1], far[2], far[3]});
+        gpu::Pinned<float> pinned(gpu.context(), 40);
+        std::copy(near[direct].begin(), near[direct].end(), pinned.data());
+        std::array<std::span<const float>, 4> start{near[0], near[1], near[2], near[3]};
+        start[direct] = {pinned.data(), 40};
+        const Fits mixed = started_at(gpu, start);
+        EXPECT_EQ(mixed.iterations, expected.iterations) << direct;
+        for (int k = 0; k < 4; ++k) EXPECT_EQ(mixed.theta[k], expected.theta[k]) << direct;
+    }
+}
+
 TEST_F(GpuFit, results_do_not_depend_on_the_batches) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNBSXSY);
     const Rois rois = simulated(psf.model, 7, 1000);

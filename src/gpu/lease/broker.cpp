@@ -275,7 +275,9 @@ class QueuedRequest {
         }
         const std::uint64_t claimed_ns = now();
         claim(gpus, claimed_ns);
-        if (!heartbeat()) return false;  // not published: the next evaluate() replaces the slot
+        // Not published: it must not be by a later heartbeat either. Where the file was deleted, the next evaluate() takes
+        // another slot.
+        if (!heartbeat()) return withdraw();
         // From here on every process that scans counts the claim like a lease. Stopped here, it blocks others for
         // claim_timeout_s at most.
         deps_.test_point("claim");
@@ -286,10 +288,16 @@ class QueuedRequest {
         // Admission and state in one write: earlier tickets must not see the lease without counting the overtake.
         slot_->record.state = State::holding;
         record_admission();
-        if (!slot_->publish()) return withdraw();
+        if (!slot_->publish()) {
+            forget_admission();
+            return withdraw();
+        }
         // If this process was stopped since its claim, others may have ignored the claim as stale. The record now says
         // `holding`, which never goes stale, so a last check suffices.
-        if (since(claimed_ns) > claim_timeout_s / 2 && !fits(gpus, Claims::all)) return withdraw();
+        if (since(claimed_ns) > claim_timeout_s / 2 && !fits(gpus, Claims::all)) {
+            forget_admission();
+            return withdraw();
+        }
         deps_.test_point("holding");
         slot_->notify_watchers();
         granted_ = gpus;
@@ -371,6 +379,13 @@ class QueuedRequest {
 
     /// Hands over slot, watch and the granted GPUs, with the context size measured on this machine in place of the
     /// default.
+    /// The lease did not come about: nobody was overtaken.
+    void forget_admission() {
+        auto& admissions = slot_->record.admissions;
+        std::rotate(admissions.begin(), admissions.begin() + 1, admissions.end());
+        admissions.back() = {};
+    }
+
     Admitted admitted() {
         Admitted result;
         for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
