@@ -15,7 +15,12 @@ namespace glint::python {
 
 class SharedSession {
   public:
-    explicit SharedSession(const offload::SessionOptions& options) : session_(options) {}
+    explicit SharedSession(const offload::SessionOptions& options) : session_(with_callback(options)) {}
+    /// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this.
+    ~SharedSession() {
+        const std::lock_guard lock(mutex_);
+        session_.close_gpu();
+    }
 
     /// Calls act(session) without the GIL, while no other thread uses the session. Python code called by `act` may use
     /// the session again. A thread that waits here never holds the GIL.
@@ -28,6 +33,13 @@ class SharedSession {
     }
 
   private:
+    offload::SessionOptions with_callback(offload::SessionOptions options) {
+        options.on_wanted = [this] {
+            if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) session_.make_way();
+        };
+        return options;
+    }
+
     std::recursive_mutex mutex_;
     offload::Session session_;
 };

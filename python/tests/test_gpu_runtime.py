@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import glint
 import pytest
@@ -165,3 +166,78 @@ def test_the_diagnosis_tries_the_gpus():
     report = gpu.diagnose(test=True)
     tried = [finding for finding in report.findings if finding.check == "test"]
     assert len(tried) == 2 and all(finding.health == "ok" for finding in tried)
+
+
+# ---- Leases of this process beside others
+
+
+@simulated_server
+def test_what_an_array_takes_is_not_counted_twice():
+    numpy = pytest.importorskip("numpy")
+    from glint import offload
+    with offload.Session("gpu", gpu_memory="2GiB", gpu_timeout=60) as session:
+        array = gpu.to_device(numpy.ones(1 << 28, numpy.uint8).view(numpy.float32), session=session)
+        uuid = gpu.devices()[0].uuid
+        deadline = time.monotonic() + 60
+        while True:  # until the heartbeat has told it
+            seen = next(one for one in gpu.leases().gpus if any(h.pid == os.getpid() for h in one.holders))
+            mine = next(h for h in seen.holders if h.pid == os.getpid())
+            if mine.held_bytes >= array.nbytes or time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+        assert mine.held_bytes >= array.nbytes, uuid
+        assert seen.available_bytes == seen.free_bytes - (mine.reserved_bytes - mine.held_bytes)
+
+
+def waits_for_all(seconds):
+    """A program that wants nearly all of each GPU; its exit code says whether it had one in time."""
+    return subprocess.run([sys.executable, "-c", f"from glint import gpu\ngpu.lease('6GiB', timeout={seconds}).give_back()"],
+                          capture_output=True, text=True, timeout=300)
+
+
+@simulated_server
+def test_an_idle_session_gives_its_gpu_back_and_goes_on_later():
+    numpy = pytest.importorskip("numpy")
+    from glint import offload
+    ones = numpy.ones((64, 64), numpy.float32)
+    sessions = [offload.Session("gpu", gpu_memory="3GiB", gpu_timeout=60) for _ in gpu.devices()]
+    for session in sessions:
+        offload.matmul(ones, ones, session=session)
+    held = gpu.to_device(ones, session=sessions[0])
+    asked = waits_for_all(60)
+    assert asked.returncode == 0, asked.stderr
+    assert held.to_numpy()[0, 0] == 1, "what lives on a GPU keeps it"
+    assert (offload.matmul(ones, ones, session=sessions[-1]) == 64).all()
+    for session in sessions:
+        session.close()
+
+
+@simulated_server
+def test_a_kept_fitter_gives_its_gpu_back_and_goes_on_later():
+    numpy = pytest.importorskip("numpy")
+    rois = numpy.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(numpy.float32)
+    fitter = glint.Fitter()
+    options = {"backend": "gpu", "gpus": len(gpu.devices()), "gpu_memory": "3GiB"}
+    first = fitter.fit(rois, glint.GaussianXYNB(sigma_px=1.3), **options)
+    asked = waits_for_all(60)
+    assert asked.returncode == 0, asked.stderr
+    second = fitter.fit(rois, glint.GaussianXYNB(sigma_px=1.3), **options)
+    assert (first.x == second.x).all() if hasattr(first, "x") else first is not second
+
+
+@simulated_server
+def test_a_fitter_that_had_to_do_without_a_gpu_asks_again():
+    numpy = pytest.importorskip("numpy")
+    rois = numpy.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(numpy.float32)
+    fitter, psf = glint.Fitter(), glint.GaussianXYNB(sigma_px=1.3)
+    options = {"backend": "auto", "weigh": False, "auto_timeout": 0.5}
+    with gpu.lease("7GiB", gpus=len([d for d in gpu.devices() if d.usable]), timeout=60):
+        assert fitter.fit(rois, psf, **options).info.backend == "cpu"
+        with pytest.raises(gpu.LeaseTimeout):
+            fitter.fit(rois, psf, backend="gpu", gpu_timeout=0.5)
+    assert fitter.fit(rois, psf, backend="gpu", gpu_timeout=60).info.backend == "gpu"
+    another = glint.Fitter()
+    with gpu.lease("7GiB", gpus=len([d for d in gpu.devices() if d.usable]), timeout=60):
+        assert another.fit(rois, psf, **options).info.backend == "cpu"
+    time.sleep(1.2)
+    assert another.fit(rois, psf, **options).info.backend == "gpu"

@@ -95,7 +95,7 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
 }
 
 std::string why_cpu(const offload::DevicePool& pool, std::int64_t finished, const FitInfo& info) {
-    const std::exception_ptr why = pool.why_none();
+    const std::exception_ptr why = pool.last_why_none();
     if (!why)
         return fmt::format("fitted on the CPU: to wait longer for a GPU does not pay: {}",
                            info.events.empty() ? "it is taken" : info.events.back().what);

@@ -43,6 +43,7 @@ void ContextState::close() noexcept {
         released = true;
         return;
     }
+    if (account) account->close();
     // Destroyed after the mutex is released: destructors of streams, and of whatever the callbacks own, lock it.
     std::vector<DeferredFree> dropped;
     std::vector<std::function<std::uint64_t()>> callbacks;

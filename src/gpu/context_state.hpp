@@ -51,6 +51,16 @@ struct ReclaimHistory {
     double seconds = 0;  ///< duration of the last one
 };
 
+/// Who accounts for the context's memory towards other processes: its lease. It hears before memory goes back to the
+/// device, as others must never count memory both as free and as held.
+struct MemoryAccount {
+    virtual ~MemoryAccount() = default;
+    /// Runs `release`, which returns pool memory to the device and leaves at least `left_bytes` in the pool.
+    virtual void give_back(std::uint64_t left_bytes, const std::function<void()>& release) = 0;
+    /// The context is about to be closed, and is not asked for anything any more.
+    virtual void close() noexcept = 0;
+};
+
 struct ContextState {
     const std::uint64_t serial = next_serial++;  // unique in the process, unlike addresses
     static inline std::atomic<std::uint64_t> next_serial{0};
@@ -66,6 +76,7 @@ struct ContextState {
     std::uint64_t free_at_start = 0;
     bool concurrent_managed = false, early_reclaim = true, separate = false;
     std::function<void(const std::string&)> log;
+    std::shared_ptr<MemoryAccount> account;  // null: memory without a lease. Set before the context is used
 
     std::atomic<bool> released{false};
     Counters counters;

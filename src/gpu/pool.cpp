@@ -196,9 +196,12 @@ void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advi
 
 // Returns everything that is not in use to other processes. Memory whose free the device has not executed yet stays.
 void trim(ContextState& home) {
-    const Current current(home);
-    home.check(home.driver->cuMemPoolTrimTo(home.pool, 0), "cuMemPoolTrimTo");
-    ++home.counters.trims;
+    const auto release = [&] {
+        const Current current(home);
+        home.check(home.driver->cuMemPoolTrimTo(home.pool, 0), "cuMemPoolTrimTo");
+        ++home.counters.trims;
+    };
+    home.account ? home.account->give_back(used_bytes(home), release) : release();
 }
 
 std::uint64_t reserved_bytes(ContextState& home) { return pool_bytes(home, cu::pool_reserved_current); }

@@ -16,6 +16,8 @@ namespace {
 
 // As often as the head of the lease queue polls NVML; a refused request reads the whole lease directory.
 constexpr std::chrono::milliseconds lease_retry_interval{500};
+// Between two calls of a caller that goes on at once, a device is idle for less.
+constexpr std::chrono::seconds wanted_after{1};
 
 }  // namespace
 
@@ -25,9 +27,9 @@ Device::Device(const gpu::Lease& lease) : name(lease.devices().front().name), uu
 std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
-    auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const auto& device) { return device->uuid == near; });
+    auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.device->uuid == near; });
     if (chosen == idle_.end()) chosen = idle_.begin();  // round robin: put_back() appends
-    std::unique_ptr<Device> device = std::move(*chosen);
+    std::unique_ptr<Device> device = std::move(chosen->device);
     idle_.erase(chosen);
     return device;
 }
@@ -36,11 +38,37 @@ std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
 void DevicePool::put_back(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(device));
+    idle_.push_back({std::move(device), std::chrono::steady_clock::now()});
     changed_.notify_one();
 }
 
 // Blocks until the device's memory is freed and its context released, outside mutex_: other threads go on meanwhile.
+DevicePool::~DevicePool() {
+    {
+        const std::lock_guard lock(mutex_);
+        closing_ = true;
+    }
+    const std::lock_guard last(giving_back_);
+}
+
+// Called by the heartbeat of a lease, whose thread destroys the devices, also that of this very lease. The destructor
+// waits for it; each device that it then destroys itself waits for its own heartbeat, which finds closing_ set.
+void DevicePool::give_back_idle(const std::string& uuid) {
+    std::unique_lock lock(mutex_);
+    if (closing_) return;
+    const std::unique_lock giving_back(giving_back_, std::try_to_lock);
+    if (!giving_back) return;
+    const auto now = std::chrono::steady_clock::now();
+    const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) {
+        return idle.device->uuid == uuid && now - idle.since >= wanted_after;
+    });
+    if (found == idle_.end()) return;
+    std::unique_ptr<Device> wanted = std::move(found->device);
+    idle_.erase(found);
+    lock.unlock();
+    discard(std::move(wanted));
+}
+
 void DevicePool::discard(std::unique_ptr<Device> device) {
     if (!device) return;
     const std::string uuid = device->uuid;
@@ -85,10 +113,13 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
+    lease.on_wanted([this, uuid] { give_back_idle(uuid); });
     try {
         std::unique_ptr<Device> device = open(std::move(lease));
         // Before any work can lower it: limit_was_lowered() compares with this.
         device->limit_bytes = device->context().statistics().limit_bytes;
+        const std::lock_guard lock(mutex_);
+        ask_pause_ = min_ask_pause;
         return device;
     } catch (...) {
         // The lease was moved into open(), whose exception has destroyed it already.
@@ -136,14 +167,30 @@ int DevicePool::usable() {
 }
 
 // For the life of the pool, so that a movie of a thousand blocks does not wait for the timeout a thousand times.
+// A GPU that could not be had in time may be free a moment later: who fits one stack after the other is not told to stay
+// on the CPU for good.
 void DevicePool::set_why_none(std::exception_ptr why) {
     const std::lock_guard lock(mutex_);
     why_none_ = std::move(why);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < ask_after_) return;  // of the same failure, by another thread or the end of the run
+    ask_after_ = now + ask_pause_;
+    ask_pause_ = std::min(2 * ask_pause_, max_ask_pause);
 }
 
 std::exception_ptr DevicePool::why_none() const {
     const std::lock_guard lock(mutex_);
+    return std::chrono::steady_clock::now() < ask_after_ ? why_none_ : nullptr;
+}
+
+std::exception_ptr DevicePool::last_why_none() const {
+    const std::lock_guard lock(mutex_);
     return why_none_;
+}
+
+void DevicePool::begin_run(bool gpu_required) {
+    const std::lock_guard lock(mutex_);
+    if (gpu_required || std::chrono::steady_clock::now() >= ask_after_) why_none_ = nullptr;
 }
 
 }  // namespace glint::offload

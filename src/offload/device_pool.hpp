@@ -41,9 +41,12 @@ struct Device {
 /// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.
 using OpenDevice = std::function<std::unique_ptr<Device>(gpu::Lease)>;
 
-/// Thread-safe. Devices that were taken must be put back or discarded before the pool is destroyed.
+/// Thread-safe. Devices that were taken must be put back or discarded before the pool is destroyed. A device that has
+/// been idle for a second goes back when others wait for it.
 class DevicePool {
   public:
+    ~DevicePool();
+
     /// Removes and returns an idle device, preferably with UUID `near`; null: none is idle.
     std::unique_ptr<Device> take_idle(const std::string& near = {});
     void put_back(std::unique_ptr<Device> device);
@@ -72,21 +75,37 @@ class DevicePool {
 
     /// Number of GPUs that this process can use.
     int usable();
-    /// Once set, no GPU is requested any more; why_none() returns the reason, null: GPUs may be available.
+    /// Once set, no GPU is requested for a while: a second, then twice as long with each time, up to a minute, until a
+    /// device is opened. why_none() returns the reason; null: GPUs may be available.
     void set_why_none(std::exception_ptr why);
     std::exception_ptr why_none() const;
+    /// At the beginning of a run: forgets a reason whose time is over, and any if the work was told to run on a GPU.
+    void begin_run(bool gpu_required);
+    /// The reason that was set since the beginning of the run, also if its time is over.
+    std::exception_ptr last_why_none() const;
 
     std::mutex callback_mutex;  ///< held during callbacks of the caller, so that they run one at a time
 
   private:
+    struct Idle {
+        std::unique_ptr<Device> device;
+        std::chrono::steady_clock::time_point since;
+    };
     void forget(const std::string& uuid);
+    void give_back_idle(const std::string& uuid);
 
+    static constexpr std::chrono::seconds min_ask_pause{1}, max_ask_pause{60};
+
+    std::mutex giving_back_;    // held by give_back_idle()
     mutable std::mutex mutex_;  // guards what follows, except leasing_
     std::condition_variable changed_;
-    std::deque<std::unique_ptr<Device>> idle_;
+    std::deque<Idle> idle_;
+    bool closing_ = false;
     std::vector<std::string> held_, avoid_;
     std::chrono::steady_clock::time_point next_lease_attempt_{};
     std::exception_ptr why_none_;
+    std::chrono::steady_clock::time_point ask_after_{};
+    std::chrono::seconds ask_pause_ = min_ask_pause;
     std::mutex leasing_;
     std::once_flag counted_;
     int usable_ = 0;

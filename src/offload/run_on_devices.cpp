@@ -102,6 +102,7 @@ class Runner {
 // The others are joined before anything is thrown: they use the request, the workload and the caller's callbacks. After
 // the join no lock is needed.
 void Runner::run() {
+    pool_.begin_run(request_.strict);
     const bool served = serve(true);
     first_worker_ended_ = true;
     for (std::thread& other : others_) other.join();
@@ -111,7 +112,10 @@ void Runner::run() {
     if (result_.finished) return;
     // Again, as in give_up(): there another thread may still have had a device, which it has lost since.
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_);
-    if (request_.strict) std::rethrow_exception(failure_ ? failure_ : pool_.why_none());
+    if (!request_.strict) return;
+    if (failure_) std::rethrow_exception(failure_);
+    if (const std::exception_ptr why = pool_.last_why_none()) std::rethrow_exception(why);
+    throw gpu::NoGpu(0, "no GPU was left for this work: others of this process had all of them");
 }
 
 /// The loop of a thread. False: it ended because it has no device. What attempt() lets pass is no error of a GPU

@@ -43,13 +43,13 @@ struct Session::State {
             : Device(of),
               lease(std::move(of)),
               own_context(lease.create_context(0, {.separate = true, .log = options.log})),
-              stream(own_context) {}
+              stream(own_context) {
+            if (options.on_wanted) lease.on_wanted(options.on_wanted);
+        }
         ~OpenGpu() override {
             while (!kept.empty()) kept.pop_back();
         }
         const gpu::Context& context() const override { return own_context; }
-        void publish() const { lease.publish_held(own_context.statistics().reserved_bytes); }
-
         gpu::Lease lease;
         gpu::Context own_context;
         gpu::Stream stream;
@@ -70,6 +70,7 @@ struct Session::State {
     std::unique_ptr<OpenGpu> gpu;  // taken from the pool; null while none is open
     std::set<std::string, std::less<>> libraries;
     Clock::time_point synchronized{};  // last synchronization for timing
+    Clock::time_point used{};          // when the GPU was last asked for
 
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
@@ -110,7 +111,7 @@ struct Session::State {
             throw;
         }
         why_given_up.clear(), backoff_s = initial_backoff_s;
-        gpu->publish();
+        gpu->lease.publish_held();
     }
     void close() noexcept {
         pool.discard(std::move(gpu));
@@ -190,6 +191,7 @@ Session::Running Session::begin(const Work& work) {
             s.record(work.operation->name, error.what(), 0, 0);
             decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
+    if (decision.choice == Backend::gpu) s.used = Clock::now();
     running.of = &s.of(work);
     running.timed = s.is_timed(work, decision.choice, *running.of);
     if (!running.timed) return running;
@@ -238,6 +240,9 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
         s.close();
         s.give_up(error.what());
+    } else if (memory && memory->beyond_limit && s.gpu && s.gpu->limit_was_lowered() &&
+               s.gpu->context().statistics().live_bytes == 0) {
+        s.close();  // the next operation leases as much as it needs
     }
     return true;
 }
@@ -245,6 +250,7 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
 bool Session::gpu_open() const { return state_->gpu != nullptr; }
 
 const gpu::Context& Session::context() {
+    state_->used = Clock::now();
     if (!state_->gpu) state_->open(nullptr, state_->options.gpu_timeout_s);
     return state_->gpu->context();
 }
@@ -253,6 +259,26 @@ const gpu::Stream& Session::stream() {
     return state_->gpu->stream;
 }
 void Session::close_gpu() noexcept { state_->close(); }
+
+// Plans and workspaces of libraries live in the pool too, and are dropped before it is asked what lives. Limit before
+// lease: once the lease is smaller, others may take what this process must not allocate any more.
+void Session::make_way() noexcept try {
+    constexpr std::chrono::seconds idle(1);
+    if (!state_->gpu) return;
+    State::OpenGpu& gpu = *state_->gpu;
+    if (Clock::now() - state_->used >= idle) {
+        for (const auto& [key, kept] : gpu.kept) kept->drop_caches();
+        gpu.stream.synchronize();
+        if (gpu.context().statistics().live_bytes == 0) return close_gpu();
+    }
+    if (state_->options.gpu_memory_bytes > 0) return;
+    const std::uint64_t kept = gpu.context().statistics().reserved_bytes;
+    if (kept >= gpu.lease.bytes()) return;
+    gpu.context().lower_limit(kept);
+    gpu.lease.shrink(kept);
+} catch (...) {
+    // A GPU that was lost: the next operation finds out.
+}
 
 void Session::synchronize() {
     if (state_->gpu) state_->gpu->stream.synchronize();
@@ -264,7 +290,7 @@ void Session::clean_up() {
     for (const auto& [key, kept] : gpu.kept) kept->drop_caches();
     gpu.stream.synchronize();
     gpu.context().trim();
-    gpu.publish();
+    gpu.lease.publish_held();
 }
 
 bool Session::save() const noexcept { return state_->advisor.save(); }

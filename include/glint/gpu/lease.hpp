@@ -87,15 +87,22 @@ class Lease {
     using CreationLock = std::shared_ptr<void>;
     CreationLock lock_context_creation(std::size_t device = 0) const;
 
-    /// Publishes how many bytes of the lease are allocated on the GPU, not counting the context, which must exist. Call
-    /// it after allocating and before freeing. Other processes subtract them from the reservation, because NVML already
-    /// reports them as used.
+    /// Publishes how many bytes of the lease are allocated on the GPU by other means than contexts of create_context(),
+    /// not counting their context, which must exist. Call it after allocating and before freeing. Other processes subtract
+    /// them from the reservation, because NVML already reports them as used.
     void publish_held(std::uint64_t bytes, std::size_t device = 0) const;
+    /// Publishes what the contexts of create_context() hold now. The heartbeat does so once a second, and they themselves
+    /// before they return memory to the GPU.
+    void publish_held() const;
     /// Reduces the lease permanently to `bytes` on each device, not counting the context. No effect if it has less.
     void shrink(std::uint64_t bytes);
     /// Whether another request waits that could use one of these devices: a good time to trim pools and to shrink().
     /// Reads the directory (0.2 ms) at most ten times a second, and returns the cached answer in between.
     bool others_wait() const;
+    /// Sets what is to be called while another request waits that could use one of these devices, once a second, by the
+    /// thread of the heartbeat, after unused memory of the contexts of create_context() was given back. A good place to
+    /// give back what is idle. `callback` may destroy this lease; destroying it elsewhere waits for a call that is running.
+    void on_wanted(std::function<void()> callback);
 
     /// Prepares the start of a child program that runs under this lease (a PyTorch script, another fitter). Returns a
     /// descriptor that survives exec: the lease lives as long as any process has it open, and this object no longer
@@ -110,6 +117,9 @@ class Lease {
     void publish_held_by_child(int pid) const;
 
   private:
+    friend Lease acquire(const LeaseRequest& request);
+    void start_heartbeat();
+
     std::unique_ptr<lease::LeaseState> state_;
 };
 

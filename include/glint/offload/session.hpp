@@ -29,6 +29,9 @@ struct SessionOptions {
     bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out
     int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
+    /// Called once a second while another process waits for the GPU that the session holds (gpu::Lease::on_wanted), in
+    /// another thread: for whoever can tell that no thread uses the session now, and then calls make_way().
+    std::function<void()> on_wanted = {};
 };
 
 /// Leases a GPU and creates a context when the GPU is first chosen; holds both until close_gpu() or destruction. The
@@ -57,8 +60,11 @@ class Session {
     const gpu::Context& context();
     const gpu::Stream& stream();
     void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
-    void synchronize();         ///< blocks until the session's stream is idle
-    void clean_up();            ///< frees unused GPU memory: plans, workspaces, free memory of the pool
+    /// Gives others what is not needed now: the GPU, if nothing was run for a second and no buffer lives on it; else what
+    /// is leased and not allocated, unless SessionOptions::gpu_memory_bytes asked for it. Later operations lease anew.
+    void make_way() noexcept;
+    void synchronize();  ///< blocks until the session's stream is idle
+    void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
     /// After a failure of `operation` on the GPU: cleans up and records a Fallback. Returns whether the CPU may do it
     /// instead: for OutOfMemory if oom_safe(), for other errors unless the choice is Backend::gpu.

@@ -77,7 +77,7 @@ struct GpuFitter::State {
     gpu::Lease lease;  // destroyed last: it covers all of the following memory
     std::int64_t wanted_batch_size;
     gpu::Context context;
-    std::uint64_t published = 0;  // bytes of the lease reported as in use
+    std::uint64_t published = 0;  // bytes in the pool when the lease was last told
     FitKernels kernels;
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
@@ -197,7 +197,7 @@ struct GpuFitter::State {
     void publish_memory(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
         const std::uint64_t taken = context.statistics().reserved_bytes;
-        if (taken != published) lease.publish_held(published = taken);
+        if (std::exchange(published, taken) != taken) lease.publish_held();
     }
 
     /// Trims the pool, and shrinks context limit and lease to what is left. Never grown again: the next larger batch
@@ -205,7 +205,6 @@ struct GpuFitter::State {
     void give_up_spare_memory() {
         const gpu::MemoryStatistics memory = context.statistics();
         if (memory.reserved_bytes >= lease.bytes()) return;
-        lease.publish_held(published = memory.live_bytes);  // before it is freed, or others would count it twice
         context.trim();
         // Limit before lease: once the lease is smaller, others may take what this process must not allocate any more.
         const std::uint64_t kept = context.statistics().reserved_bytes;

@@ -19,6 +19,7 @@
 #include <cmath>
 
 #include "glint/environment.hpp"
+#include "gpu/lease/heartbeat.hpp"
 #include "gpu/lease/poll_schedule.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/lease/wait_message.hpp"
@@ -49,17 +50,17 @@ class QueuedRequest {
     Admitted run() {
         observation_ = deps_.probe->observe();
         check_possible();
-        if (deps_.directory->why_not().empty())
+        if (directory_->why_not().empty())
             enqueue();
         else
-            continue_without_directory(deps_.directory->why_not());
+            continue_without_directory(directory_->why_not());
         bool ask_nvml = true;
         for (;;) {
             if (request_.stop && request_.stop->load()) abort_with<Cancelled>("stopped while waiting for a GPU");
             // Cleared before the scan, not after: an event that arrives during the scan must still wake the next sleep.
             if (watch_) watch_->clear();
             const bool rescan = evaluate(ask_nvml) || (!ask_nvml && is_head());
-            if (decision_.gpus && try_claim(decision_.gpus)) return admitted();
+            if (decision_.gpus && now() >= no_claim_before_ns_ && try_claim(decision_.gpus)) return admitted();
             if (elapsed() >= request_.timeout_s) throw_timeout();
             report_progress();
             ask_nvml = rescan ? is_near() : wait_for_change();
@@ -127,7 +128,7 @@ class QueuedRequest {
     /// Takes a slot and publishes a ticket. started_ns_ is kept when a slot is replaced, and so the place in the queue.
     void enqueue() {
         std::string why_not;
-        slot_ = Slot::take(*deps_.directory, why_not);
+        slot_ = Slot::take(*directory_, why_not);
         if (!slot_) return continue_without_directory(why_not);
         Record& record = slot_->record;
         // The arrival time is the ticket number. A counter would have to be read before it can be taken, and anyone
@@ -138,7 +139,7 @@ class QueuedRequest {
         record.need_bytes = request_.bytes;
         deps_.test_point("before ticket");
         if (!publish_waiting())
-            continue_without_directory(text("no ticket can be written in ", deps_.directory->path(), " (is it full?)"));
+            continue_without_directory(text("no ticket can be written in ", directory_->path(), " (is it full?)"));
         deps_.test_point("ticket");
     }
 
@@ -160,6 +161,7 @@ class QueuedRequest {
     /// see the slot.
     bool heartbeat() {
         slot_->record.beat_ns = now();
+        directory_->touch_waiting();
         return slot_->publish();
     }
 
@@ -191,10 +193,10 @@ class QueuedRequest {
         } else {
             if (since(slot_->record.beat_ns) >= heartbeat_interval_s && !heartbeat()) return replace_slot(ask_nvml);
             if (ask_nvml) update_observation(deps_.probe->observe());
-            scan_ = deps_.directory->scan();
+            scan_ = directory_->scan();
             if (!scan_.complete) {
                 continue_without_directory(
-                    text("there are too many files in ", deps_.directory->path(), " to trust it: empty it"));
+                    text("there are too many files in ", directory_->path(), " to trust it: empty it"));
                 return evaluate(true);
             }
             // One scan after the NVML query: a lease that changes in between may be missed. That is safe, because
@@ -220,8 +222,13 @@ class QueuedRequest {
     /// remains.
     bool replace_slot(bool ask_nvml) {
         slot_.reset();
+        if (!directory_->is_current()) {
+            watch_.reset();
+            directory_ = std::make_shared<StateDir>(directory_->path());
+            no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
+        }
         if (++slot_replacements_ > 3)
-            continue_without_directory(text("slots vanish from ", deps_.directory->path()));
+            continue_without_directory(text("slots vanish from ", directory_->path()));
         else
             enqueue();
         return evaluate(ask_nvml);
@@ -339,9 +346,9 @@ class QueuedRequest {
     /// once, never zero times. Replaces observation_ and queue_ by this view. An incomplete scan fits nothing: a lease
     /// among the entries that were not read could be overcommitted.
     bool fits(GpuSet gpus, Claims which) {
-        const StateDir::Scan before = deps_.directory->scan();
+        const StateDir::Scan before = directory_->scan();
         observation_ = deps_.probe->observe();
-        const StateDir::Scan after = deps_.directory->scan();
+        const StateDir::Scan after = directory_->scan();
         if (!before.complete || !after.complete) return false;
         queue_ = queue_of(before, observation_, after, self(), now(), claims_, which);
         return claim_covers(gpus) && still_fits(queue_.snapshot, deps_.rules, ticket_, gpus);
@@ -396,6 +403,7 @@ class QueuedRequest {
         result.watch = std::move(watch_);
         result.driver = observation_.driver;
         result.slot = std::move(slot_);
+        result.directory = directory_;
         result.waited_s = elapsed();
         return result;
     }
@@ -408,7 +416,7 @@ class QueuedRequest {
     /// file is read, not the directory: this runs in every waiting process, every 4 to 16 s.
     bool head_is_polling() const {
         if (is_head() || wake() < 0 || since(scanned_at_ns_) > full_scan_interval_s) return false;
-        const auto head = deps_.directory->find(head_);
+        const auto head = directory_->find(head_);
         // The arrival is compared because the slot may have a new owner meanwhile, who stands behind this ticket.
         return head && head->alive && head->record.state == State::waiting && head->record.arrived_ns <= started_ns_ &&
                is_awake(head->record, now());
@@ -420,7 +428,7 @@ class QueuedRequest {
     /// request makes one more complete look, with NVML, before it gives up.
     bool wait_for_change() {
         if (slot_ && !watch_) {  // created lazily, since closing a watch takes 15 ms; then evaluate again once
-            watch_.emplace(deps_.directory->path());
+            watch_.emplace(directory_->path());
             return true;
         }
         deps_.test_point("sleep");
@@ -492,6 +500,7 @@ class QueuedRequest {
     // None of these is shared between threads: each acquire() has a QueuedRequest of its own.
     const Dependencies& deps_;
     const LeaseRequest& request_;
+    std::shared_ptr<const StateDir> directory_ = deps_.directory;  // another one after it was removed
     std::uint64_t started_ns_;
     PollSchedule schedule_;
     Ticket ticket_;
@@ -507,7 +516,8 @@ class QueuedRequest {
     SlotName head_;  // slot of the queue's head, which polls NVML
     std::uint64_t scanned_at_ns_ = 0;
     GpuSet granted_ = 0;
-    bool memory_was_freed_ = false;  // by a foreign process: watchers have not been notified yet
+    std::uint64_t no_claim_before_ns_ = 0;  // in a new directory: until the holders' heartbeats have shown their leases
+    bool memory_was_freed_ = false;         // by a foreign process: watchers have not been notified yet
     Obstacle last_reported_obstacle_ = Obstacle::none;
     std::uint64_t progress_reported_ns_ = 0;
 };

@@ -39,8 +39,9 @@ void check(const LeaseRequest& request);
 struct Admitted {
     std::vector<ObservedGpu> gpus;  ///< with what a context costs there
     std::optional<Slot> slot;       ///< none without a state directory
-    std::optional<Watch> watch;     ///< no longer needed; passed on because closing it takes 15 ms
-    std::uint32_t driver = 0;       ///< Observation::driver
+    std::shared_ptr<const StateDir> directory;
+    std::optional<Watch> watch;  ///< no longer needed; passed on because closing it takes 15 ms
+    std::uint32_t driver = 0;    ///< Observation::driver
     double waited_s = 0;
 };
 

@@ -41,7 +41,12 @@ bool Lease::visible() const {
 }
 
 Lease::CreationLock Lease::lock_context_creation(std::size_t device) const {
-    return lease::lock_context_creation(*state_->directory, state_->ids.at(device), *state_->clock);
+    std::shared_ptr<const lease::StateDir> directory;
+    {
+        const std::lock_guard lock(state_->mutex);
+        directory = state_->directory;
+    }
+    return lease::lock_context_creation(*directory, state_->ids.at(device), *state_->clock);
 }
 
 Context Lease::create_context(std::size_t device, ContextOptions options) const {
@@ -52,7 +57,13 @@ Context Lease::create_context(std::size_t device, ContextOptions options) const 
     try {
         Context context(where.ordinal, options);
         state_->learn(device, measurement.context_bytes(), 0);
-        publish_held(0, device);
+        const auto account = std::make_shared<lease::LeasedContext>(*state_, device, context.state());
+        {
+            const std::lock_guard lock(state_->mutex);
+            state_->contexts.push_back(account);
+        }
+        context.state().account = account;
+        account->publish();
         return context;
     } catch (const OutOfMemory&) {
         state_->learn(device, 0, measurement.contexts_when_full());
@@ -62,12 +73,12 @@ Context Lease::create_context(std::size_t device, ContextOptions options) const 
 
 void Lease::publish_held(std::uint64_t bytes, std::size_t device) const {
     const std::lock_guard lock(state_->mutex);
-    const std::uint64_t context = state_->devices.at(device).context_bytes;
-    if (!state_->slot) return;
-    lease::Share& share = state_->slot->record.shares[device];
-    share.held_bytes = context + std::min(bytes, state_->bytes);
-    share.more_contexts = 0;
-    state_->publish();
+    state_->told_bytes.at(device) = bytes;
+    state_->publish_held(device);
+}
+
+void Lease::publish_held() const {
+    for (const auto& context : state_->open_contexts()) context->publish();
 }
 
 void Lease::shrink(std::uint64_t bytes) {
@@ -91,15 +102,12 @@ bool Lease::others_wait() const {
     if (!state_->slot) return false;
     const std::uint64_t now_ns = state_->clock->now_ns();
     if (state_->waiters_checked_ns && now_ns - state_->waiters_checked_ns < every_ns) return state_->others_wait;
-    state_->waiters_checked_ns = now_ns;
-    state_->others_wait = false;
-    for (const lease::ScannedSlot& slot : state_->directory->scan().slots) {
-        if (!slot.alive || slot.record.state != lease::State::waiting || !lease::is_awake(slot.record, now_ns))
-            continue;
-        for (const lease::Share& share : slot.record.used_shares())
-            state_->others_wait |= std::find(state_->ids.begin(), state_->ids.end(), share.gpu) != state_->ids.end();
-    }
-    return state_->others_wait;
+    return state_->scan_for_waiters(now_ns);
+}
+
+void Lease::on_wanted(std::function<void()> callback) {
+    const std::lock_guard lock(state_->mutex);
+    state_->on_wanted = std::move(callback);
 }
 
 int Lease::keep_for_child() {
@@ -121,7 +129,16 @@ Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
     if (!why_disabled().empty()) usable_driver();                 // throws
     if (!there.why_none.empty()) throw NoGpu(0, there.why_none);  // and no directory is made
-    return lease::acquire_in(lease::machine_dependencies(), request);
+    Lease lease = lease::acquire_in(lease::machine_dependencies(), request);
+    lease.start_heartbeat();
+    return lease;
+}
+
+void Lease::start_heartbeat() {
+    if (!visible()) return;
+    state_->heartbeat.emplace([state = state_.get()] {
+        if (const std::function<void()> on_wanted = state->beat()) on_wanted();
+    });
 }
 
 }  // namespace glint::gpu

@@ -6,6 +6,7 @@
 
 #include "gpu/lease/child_use.hpp"
 #include "gpu/lease/inherited_lease.hpp"
+#include "gpu/lease/queue.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
@@ -34,6 +35,7 @@ std::unique_ptr<LeaseState> take(const Dependencies& deps, const LeaseRequest& r
     state->driver = admitted.driver;
     state->waited_s = admitted.waited_s;
     state->bytes = request.bytes;
+    state->directory = std::move(admitted.directory);
     state->slot = std::move(admitted.slot);
     if (admitted.watch) state->spent_watch.emplace(std::move(*admitted.watch));
     return state;
@@ -41,23 +43,91 @@ std::unique_ptr<LeaseState> take(const Dependencies& deps, const LeaseRequest& r
 
 }  // namespace
 
+std::vector<std::shared_ptr<LeasedContext>> LeaseState::open_contexts() {
+    const std::lock_guard lock(mutex);
+    return contexts;
+}
+
 LeaseState::~LeaseState() {
+    heartbeat.reset();        // waits for one that is running
+    if (::getpid() == owner)  // in a forked child, a mutex may have been held by a thread that it does not have
+        for (const auto& context : open_contexts()) context->end_lease();
     if (slot) slot->release();
 }
 
 void LeaseState::publish() {
-    if (slot->publish() || ::getpid() != owner || slot->kept_for_child()) return;
-    // The owner of the directory can delete the slot file, which hides the lease from others. Publish it again in a new
-    // slot; that slot keeps its own sequence, occupancy and history.
-    std::string why_not;
-    auto other = Slot::take(*directory, why_not);
+    if (::getpid() == owner && !slot->publish()) appear_again();
+}
+
+// Whoever owns the directory, and logind when a user logs out (RemoveIPC), can delete the slot's file or the directory,
+// which hides the lease from others.
+void LeaseState::appear_again() {
+    std::shared_ptr<const StateDir> where = directory;
+    if (!where->is_current()) where = std::make_shared<StateDir>(directory->path());
+    if (!where->why_not().empty()) return;
+    std::optional<Slot> other = Slot::replace(*where, *slot);
     if (!other) return;
-    const Record& lost = slot->record;
-    Record& record = other->record;
-    record.state = lost.state, record.gpus = lost.gpus, record.need_bytes = lost.need_bytes;
-    record.arrived_ns = lost.arrived_ns, record.since_ns = lost.since_ns, record.beat_ns = lost.beat_ns;
-    record.share_count = lost.share_count, record.shares = lost.shares;
-    if (other->publish()) slot = std::move(other);
+    slot = std::move(other);
+    directory = std::move(where);
+}
+
+void LeaseState::publish_held(std::size_t device) {
+    if (!slot) return;
+    std::uint64_t held = told_bytes[device].value_or(0);
+    std::uint32_t count = 0;
+    for (const auto& context : contexts)
+        if (context->device == device) held += context->held_bytes, ++count;
+    if (told_bytes[device]) count = std::max(count, 1u);
+    Share& share = slot->record.shares[device];
+    share.held_bytes = count ? devices[device].context_bytes + std::min(held, bytes) : 0;
+    share.more_contexts = count ? count - 1 : 0;
+    publish();
+}
+
+void LeaseState::drop(const LeasedContext& context) noexcept {
+    const std::lock_guard lock(mutex);
+    std::erase_if(contexts, [&](const auto& one) { return one.get() == &context; });
+    publish_held(context.device);
+}
+
+bool LeaseState::scan_for_waiters(std::uint64_t now_ns) {
+    waiters_checked_ns = now_ns;
+    others_wait = false;
+    for (const ScannedSlot& other : directory->scan().slots) {
+        if (!other.alive || other.record.state != State::waiting || !is_awake(other.record, now_ns)) continue;
+        for (const Share& share : other.record.used_shares())
+            others_wait |= std::find(ids.begin(), ids.end(), share.gpu) != ids.end();
+    }
+    return others_wait;
+}
+
+// A scan takes 2 ms beside a hundred leases: too much for each of them once a second. So it is made only while waiting
+// processes touch their file, or where that says nothing, and now and then in case somebody keeps it from being touched.
+bool LeaseState::may_be_wanted(std::uint64_t now_ns) {
+    constexpr std::uint64_t ns = 1'000'000'000, scan_interval_ns = 30 * ns;
+    const std::optional<std::uint64_t> touched = directory->waiting_touched();
+    if (touched && *touched != waiting_touched) waiting_touched = *touched, touch_seen_ns = now_ns;
+    const bool lately = touch_seen_ns && now_ns - touch_seen_ns < std::uint64_t(heartbeat_timeout_s * double(ns));
+    return !touched || lately || !waiters_checked_ns || now_ns - waiters_checked_ns > scan_interval_ns;
+}
+
+std::function<void()> LeaseState::beat() noexcept try {
+    const auto open = open_contexts();
+    for (const auto& context : open) context->publish();
+    std::function<void()> call;
+    {
+        const std::lock_guard lock(mutex);
+        if (!slot) return {};
+        if (!slot->is_linked() || !directory->is_current()) appear_again();
+        const std::uint64_t now_ns = clock->now_ns();
+        if (!may_be_wanted(now_ns) || !scan_for_waiters(now_ns)) return {};
+        call = on_wanted;
+    }
+    for (const auto& context : open) context->trim();
+    return call;
+} catch (...) {
+    // A GPU that was lost, or no memory: whoever uses the lease will see it.
+    return {};
 }
 
 std::string LeaseState::name() const {
@@ -117,14 +187,17 @@ void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most
     publish();
 }
 
-Lease acquire_in(const Dependencies& deps, const LeaseRequest& request) {
+Lease acquire_in(const Dependencies& deps, const LeaseRequest& request) { return Lease(acquire_state(deps, request)); }
+
+std::unique_ptr<LeaseState> acquire_state(const Dependencies& deps, const LeaseRequest& request) {
     check(request);
     auto state = inherit_lease(deps, request);
     if (!state) state = take(deps, request);
-    state->directory = deps.directory;
+    if (!state->directory) state->directory = deps.directory;
     state->clock = deps.clock;
     state->probe = deps.probe;
-    return Lease(std::move(state));
+    state->told_bytes.resize(state->devices.size());
+    return state;
 }
 
 }  // namespace glint::gpu::lease

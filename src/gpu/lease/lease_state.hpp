@@ -11,11 +11,12 @@
 
 #include "glint/gpu/lease.hpp"
 #include "gpu/lease/broker.hpp"
+#include "gpu/lease/heartbeat.hpp"
+#include "gpu/lease/leased_context.hpp"
 
 namespace glint::gpu::lease {
 
 struct LeaseState {
-    std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it to the end
     std::shared_ptr<Clock> clock;
     std::shared_ptr<GpuProbe> probe;
     std::vector<LeasedDevice> devices;
@@ -27,26 +28,57 @@ struct LeaseState {
     std::optional<Watch> spent_watch;  ///< closed after the slot was released, because that takes 15 ms
 
     std::mutex mutex;  ///< guards what follows
+    std::shared_ptr<const StateDir>
+        directory;  ///< before the slot, which needs it to the end; another one after a removal
     std::uint64_t bytes = 0;
     std::optional<Slot> slot;
+    /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as
+    /// Lease::publish_held() was told; nothing: not told.
+    std::vector<std::shared_ptr<LeasedContext>> contexts;
+    std::vector<std::optional<std::uint64_t>> told_bytes;
     std::uint64_t waiters_checked_ns = 0;  ///< when others_wait was last computed
     bool others_wait = false;
+    std::uint64_t waiting_touched = 0, touch_seen_ns = 0;  ///< StateDir::waiting_touched(), and when it changed last
+    std::function<void()> on_wanted;
     std::vector<std::uint64_t> unexplained_before;  ///< bytes on each device just before the child program was started
 
+    std::optional<Heartbeat> heartbeat;  ///< last: it ends first
+
     ~LeaseState();
+    /// What the heartbeat does: publishes what the contexts hold; takes a new slot, in a new directory if need be, where
+    /// the file was deleted; and where others wait, trims the contexts' pools and returns on_wanted, to be called last,
+    /// since it may destroy this object. Does not throw.
+    std::function<void()> beat() noexcept;
+
+    // With the mutex held:
     /// The value of GLINT_LEASE for child programs; empty where other processes do not see the lease.
     std::string name() const;
-    /// Writes the record; takes a new slot where the file was deleted. Called with the mutex held.
+    /// Writes the record; takes a new slot where the file was deleted.
     void publish();
+    /// Publishes what is held on a device: by the contexts, by what was told, and for the context itself.
+    void publish_held(std::size_t device);
+    bool shows_context(std::size_t device) const { return slot && slot->record.shares[device].held_bytes > 0; }
+    /// Lease::others_wait(); reads the directory.
+    bool scan_for_waiters(std::uint64_t now_ns);
     /// The inheritable descriptor for a program that is about to be started; -1: none.
     int keep_for_child();
     /// Publishes the memory that the child program and its descendants use.
     void publish_held_by(unsigned pid);
+
+    // These lock the mutex:
+    std::vector<std::shared_ptr<LeasedContext>> open_contexts();
+    /// A context is about to be closed.
+    void drop(const LeasedContext& context) noexcept;
     /// Records measured values for later processes of this user; 0: not measured.
     void learn(std::size_t device, std::uint64_t context_bytes, int most_contexts);
+
+  private:
+    void appear_again();
+    bool may_be_wanted(std::uint64_t now_ns);
 };
 
-/// acquire() with injected dependencies.
+/// acquire() with injected dependencies, and without a heartbeat.
+std::unique_ptr<LeaseState> acquire_state(const Dependencies& deps, const LeaseRequest& request);
 Lease acquire_in(const Dependencies& deps, const LeaseRequest& request);
 
 /// snapshot_leases() with injected dependencies.

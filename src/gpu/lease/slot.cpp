@@ -116,6 +116,28 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
     return {};
 }
 
+std::optional<Slot> Slot::replace(const StateDir& directory, const Slot& lost) {
+    std::optional<Slot> slot;
+    Descriptor file = open_owned(directory.descriptor(), lost.name_.text(), lost.name_.uid, O_RDWR | O_CREAT | O_EXCL);
+    if (file) {
+        ::fchmod(file.get(), 0644);
+        if (lock_slot(file.get()) && is_slot_file(file.get()) && lock_occupancy(file.get(), lost.record.occupancy)) {
+            slot.emplace(Slot(directory, lost.name_, std::move(file)));
+            slot->record = lost.record;
+        }
+    }
+    std::string why_not;
+    if (!slot && (slot = take(directory, why_not))) {
+        // What belongs to the file stays; what belongs to the lease comes along.
+        Record was = slot->record;
+        slot->record = lost.record;
+        slot->record.sequence = was.sequence, slot->record.occupancy = was.occupancy;
+        slot->record.admissions = was.admissions, slot->record.known = was.known;
+    }
+    if (slot && !slot->publish()) slot.reset();
+    return slot;
+}
+
 // Overwrites the older copy, so a reader finds a valid record at any time. Killed in the middle of the write, this
 // process leaves a copy whose checksum is wrong, and readers take the other one. Nothing is synchronised to a disk:
 // after a crash of the machine all owners are dead. st_nlink is 0 when the file was deleted: the write succeeds, and
@@ -125,9 +147,12 @@ bool Slot::publish() {
     ++record.sequence;
     seal(record);
     const off_t place = record.sequence % 2 ? copy_bytes : 0;
+    return ::pwrite(file_.get(), &record, sizeof record, place) == ssize_t(sizeof record) && is_linked();
+}
+
+bool Slot::is_linked() const {
     struct stat status {};
-    return ::pwrite(file_.get(), &record, sizeof record, place) == ssize_t(sizeof record) &&
-           ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
+    return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
 }
 
 // The closing of a second descriptor raises the event; the slot's own stays open, and keeps its locks.

@@ -19,6 +19,10 @@ class Slot {
     /// Acquires the first free slot of this user; nothing, and why, when all are taken or no file can be created.
     static std::optional<Slot> take(const StateDir& directory, std::string& why_not);
 
+    /// A slot with the record of `lost`, whose file was deleted: of the same name and occupancy where these are free, so
+    /// that programs that know the lease by them (GLINT_LEASE) still find it; else the first free slot. It is published.
+    static std::optional<Slot> replace(const StateDir& directory, const Slot& lost);
+
     Slot(Slot&&) = default;
     Slot& operator=(Slot&&) = default;
     /// Closes the file: the record remains but is no longer alive, and watchers are notified. The same happens when the
@@ -30,6 +34,8 @@ class Slot {
 
     /// Writes the record. False: the write failed or the file was deleted, so other processes do not see it.
     bool publish();
+    /// Whether the file still has its name in the directory.
+    bool is_linked() const;
     /// Wakes the watchers of this slot and of the directory, by an IN_CLOSE_WRITE event.
     void notify_watchers() const;
     /// Publishes the state `absent` and closes the file; the slot cannot be used afterwards.

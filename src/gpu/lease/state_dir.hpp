@@ -39,6 +39,14 @@ class StateDir {
     const std::string& why_not() const { return why_not_; }
     const std::string& path() const { return path_; }
     int descriptor() const { return directory_.get(); }
+    /// Whether path() still is this directory. False after somebody has removed it, or put another one there.
+    bool is_current() const;
+
+    /// Waiting processes touch a file of the directory with every heartbeat, so that holders of leases see that somebody
+    /// waits without reading all slots. The time of the last touch in ns, for comparison with an earlier one only; nothing
+    /// where the file is not one that every user can touch, and so says nothing.
+    void touch_waiting() const;
+    std::optional<std::uint64_t> waiting_touched() const;
 
     /// All valid slots, ordered by name. Where the directory holds too many entries, no slots and `complete` false: a
     /// partial view could overcommit a GPU. Opens files read-only and takes no lock.

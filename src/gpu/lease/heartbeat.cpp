@@ -1,0 +1,124 @@
+// One thread for all leases of the process: started with the first one, asleep while there is none.
+//
+// The list and the thread are never destroyed: a lease may live in a static object, and end after the static objects
+// of this file. The thread is detached and blocks all signals, so that Ctrl-C reaches the threads that wait for it.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/heartbeat.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace glint::gpu::lease {
+
+struct Heartbeat::Entry {
+    explicit Entry(std::function<void()> call) : beat(std::move(call)) {}
+    const std::function<void()> beat;
+    const pid_t process = ::getpid();
+    std::recursive_mutex calling;  // recursive: the function may end its own entry
+    bool ended = false;            // guarded by `calling`
+};
+
+namespace {
+
+struct Beats {
+    const pid_t process = ::getpid();
+    std::mutex beating;  // held during a call
+    std::mutex mutex;    // guards what follows
+    std::condition_variable added;
+    std::vector<std::shared_ptr<Heartbeat::Entry>> entries;
+    bool running = false;
+
+    [[noreturn]] void serve();
+    /// With the mutex held.
+    void start() {
+        if (running) return;
+        sigset_t all, before;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before);
+        try {
+            std::thread([this] { serve(); }).detach();
+            running = true;
+        } catch (const std::system_error&) {
+            // The leases hold without it; the next one tries again.
+        }
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+};
+
+std::atomic<Beats*> current{nullptr};
+
+thread_local bool is_heartbeat = false;
+
+void Beats::serve() {
+    is_heartbeat = true;
+    for (;;) {
+        std::vector<std::shared_ptr<Heartbeat::Entry>> now;
+        {
+            std::unique_lock lock(mutex);
+            added.wait(lock, [&] { return !entries.empty(); });
+            now = entries;
+        }
+        for (const auto& entry : now) {
+            const std::lock_guard no_fork(beating);
+            const std::lock_guard lock(entry->calling);
+            if (!entry->ended) entry->beat();
+        }
+        now.clear();
+        std::this_thread::sleep_for(std::chrono::duration<double>(Heartbeat::interval_s));
+    }
+}
+
+/// No fork while a call runs, which may hold the mutex of a lease: the child's copy would stay locked for ever.
+void before_fork() {
+    Beats* all = current;
+    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.lock();
+}
+void after_fork_in_parent() {
+    Beats* all = current;
+    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.unlock();
+}
+
+/// Those of this process: a forked child has none of its parent's threads, and perhaps a mutex that one of them held.
+Beats& beats() {
+    Beats* all = current;
+    while (!all || all->process != ::getpid()) {
+        static const int registered = ::pthread_atfork(before_fork, after_fork_in_parent, nullptr);
+        static_cast<void>(registered);  // out of memory: a fork may then meet a call
+        auto fresh = std::make_unique<Beats>();
+        if (current.compare_exchange_strong(all, fresh.get())) return *fresh.release();
+    }
+    return *all;
+}
+
+}  // namespace
+
+Heartbeat::Heartbeat(std::function<void()> beat) : entry_(std::make_shared<Entry>(std::move(beat))) {
+    Beats& all = beats();
+    const std::lock_guard lock(all.mutex);
+    all.entries.push_back(entry_);
+    all.start();
+    all.added.notify_one();
+}
+
+Heartbeat::~Heartbeat() {
+    if (::getpid() != entry_->process) return;
+    Beats& all = beats();
+    {
+        const std::lock_guard lock(all.mutex);
+        std::erase(all.entries, entry_);
+    }
+    const std::lock_guard lock(entry_->calling);
+    entry_->ended = true;
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,48 @@
+// Publishes the memory of a context in the order that others can rely on.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/leased_context.hpp"
+
+#include "gpu/lease/lease_state.hpp"
+#include "gpu/pool.hpp"
+
+namespace glint::gpu::lease {
+
+void LeasedContext::publish(std::uint64_t bytes) {
+    if (!lease_) return;
+    const std::lock_guard lock(lease_->mutex);
+    if (held_bytes == bytes && lease_->shows_context(device)) return;
+    held_bytes = bytes;
+    lease_->publish_held(device);
+}
+
+void LeasedContext::publish() {
+    const std::lock_guard lock(mutex_);
+    if (context_) publish(detail::reserved_bytes(*context_));
+}
+
+void LeasedContext::trim() {
+    const std::lock_guard lock(mutex_);
+    if (context_ && detail::reserved_bytes(*context_) > detail::used_bytes(*context_)) detail::trim(*context_);
+}
+
+void LeasedContext::end_lease() {
+    const std::lock_guard lock(mutex_);
+    lease_ = nullptr;
+}
+
+// Less is published before the release and the truth after it. The mutex is held all the while, so that a heartbeat does
+// not publish in between what was read before.
+void LeasedContext::give_back(std::uint64_t left_bytes, const std::function<void()>& release) {
+    const std::lock_guard lock(mutex_);
+    publish(left_bytes);
+    release();
+    if (context_) publish(detail::reserved_bytes(*context_));
+}
+
+void LeasedContext::close() noexcept {
+    const std::lock_guard lock(mutex_);
+    context_ = nullptr;
+    if (lease_) lease_->drop(*this);
+}
+
+}  // namespace glint::gpu::lease

@@ -1,0 +1,42 @@
+// The account of one context under a lease: what its pool holds is published, and what it frees is published first.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "gpu/context_state.hpp"
+
+namespace glint::gpu::lease {
+
+struct LeaseState;
+
+/// Shared by the context and its lease, either of which may end first. Locks its own mutex, then that of the lease.
+class LeasedContext final : public detail::MemoryAccount {
+  public:
+    LeasedContext(LeaseState& lease, std::size_t on_device, detail::ContextState& context)
+        : device(on_device), lease_(&lease), context_(&context) {}
+
+    const std::size_t device;      ///< of the lease
+    std::uint64_t held_bytes = 0;  ///< as last published; guarded by the lease's mutex
+
+    /// Publishes what the pool holds now. Late is safe: until then others count new memory twice, as used and as reserved.
+    void publish();
+    /// Returns what the pool does not use to the device.
+    void trim();
+    /// The lease ends; the context may live on.
+    void end_lease();
+
+    void give_back(std::uint64_t left_bytes, const std::function<void()>& release) override;
+    void close() noexcept override;
+
+  private:
+    void publish(std::uint64_t bytes);
+
+    std::recursive_mutex mutex_;  // recursive: trim() comes back as give_back()
+    LeaseState* lease_;           // null after its end
+    detail::ContextState* context_;
+};
+
+}  // namespace glint::gpu::lease
