@@ -246,6 +246,30 @@ TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
     EXPECT_GE(joined.frame.back(), 40u);
 }
 
+TEST_F(CommandLine, commands_to_go_on_with_have_the_flags_that_were_given) {
+    const auto localize_after = [&](const std::string& flags) {
+        const Ended end = glint("simulate -o m.tif --frames 5 --size 32 --overwrite --json" + flags);
+        EXPECT_EQ(end.exit_code, 0) << end.err;
+        return nlohmann::json::parse(end.out)["localize"].get<std::string>();
+    };
+    const std::string usual = " --pixel-size 100nm --offset 100 --gain 1";
+    EXPECT_EQ(localize_after(" --psf GaussianXYNB"), "glint localize m.tif -o locs.hdf5 --sigma 130nm" + usual);
+    const std::string command = localize_after(" --psf GaussianXYNBS --sigma 1.2px --readnoise 1.5");
+    EXPECT_EQ(command,
+              "glint localize m.tif -o locs.hdf5 --psf GaussianXYNBS --sigma 1.2px" + usual + " --readnoise 1.5");
+    EXPECT_EQ(run(folder_, command + " -q").exit_code, 0);
+    make_movie("bare.tif");
+    expect_fails("localize bare.tif -o o.csv --psf GaussianXYNBS --sigma 1.2px --pixel-size 90nm", 2,
+                 "glint localize bare.tif -o o.csv --psf GaussianXYNBS --sigma 1.2px --pixel-size 90nm --offset 100");
+    expect_fails("fit r.npy -o o.csv --psf GaussianXYNBS --sigma 130nm --pixel-size 100nm --gain 0.5", 2,
+                 "glint fit r.npy -o o.csv --psf GaussianXYNBS --sigma 130nm --pixel-size 100nm --gain 0.5 --offset");
+}
+
+TEST_F(CommandLine, a_movie_is_no_stack_of_rois) {
+    make_movie("m.tif");
+    expect_fails("fit m.tif -o o.hdf5" + given, 3, "glint localize");
+}
+
 TEST_F(CommandLine, every_help_has_an_example) {
     const Ended top = glint("--help");
     EXPECT_EQ(top.exit_code, 0);

@@ -29,7 +29,7 @@ struct SimulateOptions {
     double photons_min = 500, photons_max = 2000;  ///< per molecule and frame, uniform
     double background = 10;                        ///< photoelectrons per pixel and frame
     double on_frames = 3;                          ///< mean on-time of a molecule, frames (geometric)
-    double z_range_um = 0.4;                       ///< z uniform within +-range (AstigmaticXYZNB)
+    double z_range_um = 0.4;                       ///< z uniform within +-range; for models whose shape depends on z
     std::uint64_t seed = 1;
 };
 
@@ -43,7 +43,8 @@ class Simulation {
     MovieInfo info() const;
     /// Frames [first, first + count) with their noise; thread-safe.
     void read(std::int64_t first, int count, FrameBlock& block) const;
-    /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg.
+    /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg, sx, sy, and a column
+    /// of each shape parameter that has its own in tables of localizations.
     Localizations truth(std::int64_t first, std::int64_t count) const;
 
   private:

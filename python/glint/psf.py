@@ -1,7 +1,7 @@
 """The point spread function (PSF): the image of a single molecule.
 
-The models are Gaussians integrated over the pixels; a model's name lists the fitted parameters: X, Y, N (photons), B
-(background), S (one width), SXSY (two widths), Z.
+The models below are Gaussians integrated over the pixels; one that was added to the library may have any shape. A model's
+name lists the fitted parameters: X, Y, N (photons), B (background), S (one width), SXSY (two widths), Z.
 """
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _class_of(model):
     base = AstigmaticXYZNB if model.calibrated else _Sigma
     made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
     made.__module__ = __name__
-    meanings = "".join(f"\n\n{number.name}: {number.meaning}." for number in model.numbers)
+    meanings = "".join(f"\n\n{n.name}: {n.meaning}; {n.usual:g} unless given, from {n.low:g} to {n.high:g}." for n in model.numbers)
     made.__doc__ = f"A PSF with {model.about}, of " + ("a calibration." if model.calibrated else
                                                        "the width `sigma_um` (or `sigma_px`).") + meanings
     return made

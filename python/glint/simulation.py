@@ -19,7 +19,7 @@ class SimulatedMovie(NamedTuple):
     """`movie, truth = simulate(...)`."""
 
     movie: np.ndarray  #: (frames, height, width) uint16 counts
-    truth: Localizations  #: the molecules that are on, frame by frame
+    truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
 def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
@@ -30,8 +30,11 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
 
     psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
     photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. z_range_um: z is uniform within plus and
-    minus this, with AstigmaticXYZNB. spots_per_frame: mean number of molecules that are on. seed: the same arguments give
-    the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
+    minus this, for models whose shape depends on z. spots_per_frame: mean number of molecules that are on. seed: the same
+    arguments give the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
+
+    The truth has the columns of a table of localizations for the shape, too: `sx_px`, `sy_px`, `z_nm`, and one of its own name
+    for each parameter that has such a column.
 
     >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
     >>> movie.shape, movie.dtype.name

@@ -40,6 +40,8 @@ void bind_psf(nb::module_& m) {
     nb::class_<PsfNumber>(m, "PsfNumber")
         .def_ro("name", &PsfNumber::name)
         .def_ro("usual", &PsfNumber::usual)
+        .def_ro("low", &PsfNumber::low)
+        .def_ro("high", &PsfNumber::high)
         .def_ro("meaning", &PsfNumber::meaning);
     nb::class_<PsfDescription>(m, "PsfDescription")
         .def_ro("name", &PsfDescription::name)

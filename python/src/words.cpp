@@ -21,6 +21,7 @@ std::string in_python(std::string message) {
         {std::regex("--(gain|offset|readnoise|threshold|zoom) ([\\d.]+)"), "$1=$2"},
         {std::regex("--backend (cpu|gpu|auto)"), "backend=\"$1\""},
         {std::regex("--psf ([A-Z][A-Za-z]+)"), "psf=glint.$1"},
+        {std::regex("--psf-number (\\w+=)"), "$1"},
         {std::regex("--sensor-roi X,Y"), "sensor_roi=(X, Y)"},
         {std::regex("--calibration FILE"), "psf=glint.load_calibration(FILE)"},
         {std::regex("--(overwrite|resume)"), "$1=True"},

@@ -125,6 +125,7 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
     assert glint.score(truth, truth).rmse_nm == 0
     glint.save_truth(tmp_path / "truth.csv", truth)
     again = glint.load_truth(tmp_path / "truth.csv", pixel_size_nm=100)
+    np.testing.assert_allclose(again.sx_px, truth.sx_px, rtol=1e-6)
     assert glint.score(found, again).matched == score.matched
     with pytest.raises(glint.OptionError, match="pixel size"):
         glint.score(glint.Localizations(found.columns), truth)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "data/shape_columns.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -51,27 +52,16 @@ std::vector<float> scaled(const std::vector<float>& values, float factor) {
     return out;
 }
 
-/// The table's columns from the shape parameters; sx and sy depend on all of them.
-void fill_shape(Localizations& to, const Fits& fits, const Psf& psf, double pixel_size_um) {
-    const std::span<const ShapeParameter> shape = shape_parameters_of(psf.model);
-    const PsfInDouble model(psf, pixel_size_um);
-    const std::size_t n = fits.count();
-    to.sx_px.resize(n), to.sy_px.resize(n);
-    for (std::size_t row = 0; row < n; ++row) {
-        double at[most_shape_parameters];
-        for (std::size_t k = 0; k < shape.size(); ++k) at[k] = fits.theta[4 + k][row];
-        const PsfWidths widths = model.widths(at);
-        to.sx_px[row] = float(widths.x_px), to.sy_px[row] = float(widths.y_px);
-    }
+void fill_shape_uncertainties(Localizations& to, const Fits& fits, PsfModel model) {
+    const std::span<const ShapeParameter> shape = shape_parameters_of(model);
     for (std::size_t k = 0; k < shape.size(); ++k) {
-        const std::vector<float>&value = fits.theta[4 + k], &uncertainty = fits.crlb[4 + k];
+        const std::vector<float>& uncertainty = fits.crlb[4 + k];
         switch (shape[k].column) {
             case PsfColumn::width: to.sx_unc_px = to.sy_unc_px = uncertainty; break;
             case PsfColumn::width_x: to.sx_unc_px = uncertainty; break;
             case PsfColumn::width_y: to.sy_unc_px = uncertainty; break;
-            case PsfColumn::z: to.z_nm = scaled(value, 1000), to.lpz_nm = scaled(uncertainty, 1000); break;
+            case PsfColumn::z: to.lpz_nm = scaled(uncertainty, 1000); break;
             case PsfColumn::own:
-                to.extra[shape[k].name].assign(value.begin(), value.end());
                 to.extra[std::string(shape[k].name) + "_unc"].assign(uncertainty.begin(), uncertainty.end());
                 break;
         }
@@ -126,7 +116,8 @@ Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& ps
     all.photons = fits.theta[2], all.bg = fits.theta[3];
     all.lpx_px = fits.crlb[0], all.lpy_px = fits.crlb[1];
     all.photons_unc = fits.crlb[2], all.bg_unc = fits.crlb[3];
-    fill_shape(all, fits, psf, pixel_size_nm / 1000);
+    fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
+    fill_shape_uncertainties(all, fits, psf.model);
     all.log_likelihood = fits.log_likelihood_ratio, all.p_value = fits.p_value;
     all.iterations.assign(fits.iterations.begin(), fits.iterations.end());
     for (FitStatus status : fits.status) all.status.push_back(std::uint8_t(status));

@@ -129,20 +129,54 @@ void expect_finite(const Fits& fits) {
     EXPECT_TRUE(all_finite(fits.log_likelihood_ratio) && all_finite(fits.p_value));
 }
 
-class Efficiency : public testing::TestWithParam<std::tuple<int, int>> {};
+struct NamedCamera {
+    const char* name;
+    Camera camera;
+};
+
+const std::vector<NamedCamera>& cameras() {
+    static const std::vector<NamedCamera> all = {{"ideal", {}},
+                                                 {"scmos", scmos_camera()},
+                                                 {"emccd", emccd_camera()},
+                                                 {"qe", dim_camera(0.8f, 0)},
+                                                 {"low_qe_and_read_noise", dim_camera(0.25f, 1.5f)},
+                                                 {"scmos_qe_map", qe_map_camera(CameraKind::SCMOS)},
+                                                 {"emccd_qe_map", qe_map_camera(CameraKind::EMCCD)}};
+    return all;
+}
+
+class Efficiency : public testing::TestWithParam<std::tuple<PsfModel, std::size_t>> {
+  public:
+    static std::string name(const testing::TestParamInfo<ParamType>& test) {
+        const auto& [model, camera] = test.param;
+        return std::string(name_of(model)) + "_" + cameras()[camera].name;
+    }
+};
 
 }  // namespace
 
+// The other tests simulate spots at `typical`: where a parameter has no information there, they cannot but fail.
+TEST(Fit, typical_is_where_every_parameter_has_information) {
+    for (const PsfModel model : psf_models())
+        for (int step = -4; step <= 4; ++step) {
+            const double z_um = 0.1 * step;
+            const Psf psf = typical_psf(model);
+            constexpr int size = 13;
+            Parameters theta{6, 6, 2000, 10};
+            PsfInDouble(psf, pixel_um).typical_shape(z_um, theta.data() + 4);
+            const std::vector<float> pixels(size * size, 10.0f), variance(size * size, 0.0f);
+            const Parameters crlb = reference_crlb({size, pixels, variance, {}}, psf, pixel_um, theta);
+            const auto finite = [](double v) { return std::isfinite(v) && v > 0; };
+            EXPECT_TRUE(std::all_of(crlb.begin(), crlb.begin() + parameter_count(model), finite))
+                << "`typical` of " << name_of(model) << " is no point to simulate and fit at: at z = " << z_um
+                << " um a parameter has no information, or two have the same, and the CRLB is not finite "
+                   "(src/psf/model.hpp)";
+        }
+}
+
 TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
-    const auto [model, camera_number] = GetParam();
-    const Camera cameras[] = {Camera{},
-                              scmos_camera(),
-                              emccd_camera(),
-                              dim_camera(0.8f, 0),
-                              dim_camera(0.25f, 1.5f),
-                              qe_map_camera(CameraKind::SCMOS),
-                              qe_map_camera(CameraKind::EMCCD)};
-    const Condition c = efficient(PsfModel(model), cameras[camera_number]);
+    const auto& [model, camera] = GetParam();
+    const Condition c = efficient(model, cameras()[camera].camera);
     const Fitted r = run(c);
     const Fits bound = at_truth(r, typical_psf(c.model));
     const double n = double(r.fits.count());
@@ -163,7 +197,9 @@ TEST_P(Efficiency, std_is_the_crlb_and_p_is_uniform) {
     EXPECT_NEAR(double(small) / n, 0.01, 0.002 + 4 * std::sqrt(0.01 / n));
 }
 INSTANTIATE_TEST_SUITE_P(ModelsAndCameras, Efficiency,
-                         testing::Combine(testing::Range(0, int(psf_models().size())), testing::Range(0, 7)));
+                         testing::Combine(testing::ValuesIn(psf_models().begin(), psf_models().end()),
+                                          testing::Range(std::size_t(0), cameras().size())),
+                         Efficiency::name);
 
 // Dim spots do not attain the CRLB, but the result must be the maximum of the likelihood, as found in double precision
 // from the same start.
@@ -323,8 +359,9 @@ TEST(Fit, additive_map_takes_a_neighbour_out) {
 
 TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
-    for (int model = 0; model < int(psf_models().size()); ++model)
+    for (const PsfModel model : psf_models())
         for (int size : {3, 4, 7, 8, 13, 31}) {
+            SCOPED_TRACE(name_of(model));
             const int pixels = size * size;
             Rois rois;
             rois.size = size;
@@ -344,7 +381,7 @@ TEST(Fit, hard_cases_stay_finite_and_say_what_they_are) {
             add([](int p) { return p % 5 == 0 ? 1e6 : 0; });              // 10: comb
             for (float variance : {0.0f, 2.0f}) {
                 rois.variance_scalar = variance;
-                const Fits fits = fit(rois, typical_psf(PsfModel(model)), pixel_um);
+                const Fits fits = fit(rois, typical_psf(model), pixel_um);
                 expect_finite(fits);
                 for (int bad : {5, 6, 9}) EXPECT_EQ(fits.status[bad], FitStatus::bad_input) << bad << " size " << size;
                 for (int dull : {0, 1, 4})

@@ -35,8 +35,9 @@ RoiCounts read_counts(const std::filesystem::path& path) {
     if (begins_like_tiff(file)) return read_tiff_rois(path);
     if (begins_with(file, "\x93NUMPY")) return read_npy_rois(path);
     if (begins_with(file, "\x89HDF\r\n\x1a\n")) return read_hdf5_rois(path);
-    throw InputError(
-        fmt::format("{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF", path.string()));
+    throw InputError(fmt::format(
+        "{}: is no stack of ROIs: it begins neither like .npy nor HDF5 nor TIFF; a movie is for `glint localize`",
+        path.string()));
 }
 
 /// The sensor from the movie's first pixel on, or a single ROI where all pixels are alike.

@@ -28,6 +28,8 @@ void write_truth(AtomicFile& file, const Localizations& truth) {
     std::string text = "frame,x_nm,y_nm";
     if (!truth.z_nm.empty()) text += ",z_nm";
     if (!truth.photons.empty()) text += ",photons";
+    if (!truth.sx_px.empty()) text += ",sx_nm";
+    if (!truth.sy_px.empty()) text += ",sy_nm";
     for (const auto& [name, values] : truth.extra) text += "," + name;
     text += '\n';
     const auto cell = [&text](double value) {
@@ -40,6 +42,8 @@ void write_truth(AtomicFile& file, const Localizations& truth) {
         cell(truth.y_px[row] * pixel);
         if (!truth.z_nm.empty()) cell(truth.z_nm[row]);
         if (!truth.photons.empty()) cell(truth.photons[row]);
+        if (!truth.sx_px.empty()) cell(truth.sx_px[row] * pixel);
+        if (!truth.sy_px.empty()) cell(truth.sy_px[row] * pixel);
         for (const auto& [name, values] : truth.extra) append_number(text += ',', values[row]);
         text += '\n';
     }

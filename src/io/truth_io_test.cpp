@@ -15,16 +15,19 @@ TEST(Truth, truth_reads_back) {
     TemporaryFolder folder;
     Localizations in;
     in.frame = {0, 5}, in.x_px = {0, 3.25f}, in.y_px = {-0.25f, 7}, in.z_nm = {-120, 35}, in.photons = {900, 1100};
-    in.extra["molecule"] = {123456789, 2}, in.pixel_size_nm = 100;
+    in.sx_px = {1.25f, 1.5f}, in.sy_px = {1.5f, 1.75f}, in.extra["molecule"] = {123456789, 2}, in.pixel_size_nm = 100;
     write_truth(folder / "t.csv", in);
     EXPECT_EQ(read_bytes(folder / "t.csv"),
-              "frame,x_nm,y_nm,z_nm,photons,molecule\n0,0,-25,-120,900,123456789\n5,325,700,35,1100,2\n");
+              "frame,x_nm,y_nm,z_nm,photons,sx_nm,sy_nm,molecule\n"
+              "0,0,-25,-120,900,125,150,123456789\n5,325,700,35,1100,150,175,2\n");
     const Localizations out = read_truth(folder / "t.csv", 100);
     EXPECT_EQ(out.frame, in.frame);
     EXPECT_EQ(out.x_px, in.x_px);
     EXPECT_EQ(out.y_px, in.y_px);
     EXPECT_EQ(out.z_nm, in.z_nm);
     EXPECT_EQ(out.photons, in.photons);
+    EXPECT_EQ(out.sx_px, in.sx_px);
+    EXPECT_EQ(out.sy_px, in.sy_px);
     EXPECT_EQ(out.extra, in.extra);
     EXPECT_THROW(read_truth(folder / "t.csv", 0), OptionError);
 }

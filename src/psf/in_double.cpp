@@ -122,8 +122,9 @@ void check_psf(const Psf& psf, double pixel_size_um) {
     for (std::size_t k = 0; k < psf.numbers.size(); ++k) {
         const PsfNumber& number = model.numbers[k];
         if (!(psf.numbers[k] >= number.low && psf.numbers[k] <= number.high))
-            throw OptionError(fmt::format("{} of {}: {} is outside {} to {}", number.name, model.name, psf.numbers[k],
-                                          number.low, number.high));
+            throw OptionError(fmt::format("--psf-number {}={}: {} takes {} to {}, and {} unless given ({})",
+                                          number.name, psf.numbers[k], model.name, number.low, number.high,
+                                          number.usual, number.meaning));
     }
 }
 

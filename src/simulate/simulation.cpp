@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/arena.hpp"
+#include "data/shape_columns.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "simulate/blinking.hpp"
@@ -45,8 +46,6 @@ struct Simulation::State {
     SimulateOptions options;
     Camera camera;
     std::unique_ptr<Scene> scene;
-
-    bool has_z() const { return describe(options.psf.model).has_z; }
 
     std::vector<Emission> emissions_of(std::int64_t first, std::int64_t count) const {
         if (first < 0 || count < 0 || count > options.frames || first > options.frames - count)
@@ -103,15 +102,21 @@ void Simulation::read(std::int64_t first, int count, FrameBlock& block) const {
 }
 
 Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
+    const double pixel_size_um = state_->options.pixel_size_nm / 1000;
+    const PsfInDouble psf(state_->options.psf, pixel_size_um);
+    std::vector<std::vector<double>> shapes(shape_parameters_of(state_->options.psf.model).size());
     Localizations truth;
     for (const Emission& on : state_->emissions_of(first, count)) {
         truth.frame.push_back(std::uint32_t(on.frame));
         truth.x_px.push_back(float(on.place.x_px));
         truth.y_px.push_back(float(on.place.y_px));
-        if (state_->has_z()) truth.z_nm.push_back(float(on.place.z_um * 1000));
         truth.photons.push_back(float(on.photons));
         truth.bg.push_back(float(state_->options.background));
+        double shape[most_shape_parameters];
+        psf.typical_shape(on.place.z_um, shape);
+        for (std::size_t k = 0; k < shapes.size(); ++k) shapes[k].push_back(shape[k]);
     }
+    fill_shape<double>(truth, state_->options.psf, pixel_size_um, shapes);
     truth.width = state_->options.width, truth.height = state_->options.height;
     truth.frames = state_->options.frames;
     truth.pixel_size_nm = state_->options.pixel_size_nm;

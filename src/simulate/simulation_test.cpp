@@ -112,6 +112,23 @@ TEST(Simulation, astigmatic_truth_has_the_z_that_was_drawn) {
     }
 }
 
+TEST(Simulation, truth_has_the_shape_of_each_spot) {
+    SimulateOptions options = small();
+    options.psf = {PsfModel::AstigmaticXYZNB, 0, {.sx0_um = 0.13, .sy0_um = 0.15, .gamma_um = 0.2, .d_um = 0.4}};
+    Localizations truth = Simulation(options, plain_camera()).truth(0, 20);
+    ASSERT_EQ(truth.sx_px.size(), truth.size());
+    ASSERT_EQ(truth.sy_px.size(), truth.size());
+    for (std::size_t k = 0; k < truth.size(); ++k) {
+        EXPECT_NEAR(truth.sx_px[k], 10 * options.psf.curve.sigma_x_um(truth.z_nm[k] / 1000), 1e-5);
+        EXPECT_NEAR(truth.sy_px[k], 10 * options.psf.curve.sigma_y_um(truth.z_nm[k] / 1000), 1e-5);
+    }
+    options.psf = {PsfModel::GaussianXYNBSXSY, 0.14, {}};
+    truth = Simulation(options, plain_camera()).truth(0, 20);
+    EXPECT_EQ(truth.sx_px, std::vector<float>(truth.size(), 1.4f));
+    EXPECT_EQ(truth.sy_px, truth.sx_px);
+    EXPECT_TRUE(truth.z_nm.empty());
+}
+
 TEST(Simulation, as_many_spots_are_on_as_asked_for_as_long_as_asked) {
     SimulateOptions options = small();
     options.frames = 20000, options.spots_per_frame = 3, options.on_frames = 4;

@@ -46,7 +46,7 @@ TEST(MoreModels, say_what_they_are) {
     EXPECT_FALSE(elliptic.calibrated || elliptic.has_z);
     const Rois rois = picture_of(psf_of("EllipticXYNBQ"), 9, {{4, 4, 1000, 0, 1}}, 10);
     test::expect_error<OptionError>([&] { fit(rois, psf_of("EllipticXYNBQ", {7}), pixel_um); },
-                                    {"ratio", "7", "0.2 to 5"});
+                                    {"--psf-number ratio=7", "EllipticXYNBQ", "0.2 to 5", "1.5 unless given"});
 }
 
 TEST(MoreModels, find_the_truth_of_spots_without_noise) {
@@ -99,13 +99,18 @@ TEST(MoreModels, are_the_programs) {
     const test::TemporaryFolder folder;
     const std::string program =
         "exec " + std::filesystem::read_symlink("/proc/self/exe").replace_filename("glint_more").string() + " ";
-    EXPECT_NE(run(folder, program + "fit --help").out.find("EllipticXYNBQ (one free factor of two widths)"),
-              std::string::npos);
+    const std::string help = run(folder, program + "fit --help").out;
+    EXPECT_NE(help.find("EllipticXYNBQ (one free factor of two widths)"), std::string::npos);
+    EXPECT_NE(help.find("EllipticXYNBQ: ratio=1.5 (0.2 to 5), the width along y over that along x"), std::string::npos);
     const std::string spots =
-        " --psf EllipticXYNBQ --psf-number ratio=1.4 --sigma 110nm --pixel-size 100nm --offset 100 --gain 1 -q";
+        " --psf EllipticXYNBQ --sigma 110nm --psf-number ratio=1.4 --pixel-size 100nm --offset 100 --gain 1";
     Ended end = run(folder, program + "simulate -o m.tif --frames 40 --size 48 --spots 4 --photons 3000:3000" + spots);
     ASSERT_EQ(end.exit_code, 0) << end.err;
-    end = run(folder, program + "localize m.tif -o o.csv --backend auto" + spots);
+    EXPECT_NE(end.out.find("glint localize m.tif -o locs.hdf5" + spots), std::string::npos) << end.out;
+    const Localizations truth = read_truth(folder / "m_truth.csv", 100);
+    EXPECT_EQ(truth.extra.at("q"), std::vector<double>(truth.size(), 1.0));
+    EXPECT_FLOAT_EQ(truth.sy_px.at(0), 1.4f * 1.1f);
+    end = run(folder, program + "localize m.tif -o o.csv --backend auto -q" + spots);
     ASSERT_EQ(end.exit_code, 0) << end.err;
     const Localizations table = read_localizations(folder / "o.csv", {}, 100);
     ASSERT_GT(table.size(), 50u);

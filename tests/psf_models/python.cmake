@@ -13,4 +13,4 @@ foreach(file ${python_files} offload)
 endforeach()
 add_test(NAME more_models.python COMMAND ${PROJECT_SOURCE_DIR}/tests/judge/run ${PROJECT_SOURCE_DIR}/tests/psf_models/test_more_models.py)
 set_tests_properties(more_models.python PROPERTIES WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/psf_models LABELS python SKIP_RETURN_CODE 77 TIMEOUT 1800 ENVIRONMENT
-  "XDG_CACHE_HOME=/dev/null;PYTHONPATH=${PROJECT_BINARY_DIR}/psf_models/python;GLINT_JUDGE_PYTHON=${Python_EXECUTABLE}")
+  "XDG_CACHE_HOME=/dev/null;PYTHONPATH=${PROJECT_BINARY_DIR}/psf_models/python;GLINT_JUDGE_PYTHON=${Python_EXECUTABLE};GLINT_PROGRAM=$<TARGET_FILE:glint_more>")

@@ -12,12 +12,16 @@ namespace {
 
 using glint::gpu::SimulatedKernel;
 
+/// For messages.
+std::string kernels_file() { return "SIMGPU_KERNELS=" + setting("SIMGPU_KERNELS"); }
+
 void* kernel_library() {
     static void* library = [] {
         const std::string path = setting("SIMGPU_KERNELS");
-        if (path.empty()) broken("SIMGPU_KERNELS does not name the library of simulated kernels");
+        if (path.empty())
+            broken("SIMGPU_KERNELS, which names the library of simulated kernels, is unset: tests/simgpu/run sets it");
         void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (!handle) broken("SIMGPU_KERNELS: %s", dlerror());
+        if (!handle) broken("%s: %s", kernels_file().c_str(), dlerror());
         return handle;
     }();
     return library;
@@ -27,7 +31,7 @@ const SimulatedKernel* find_kernel(const std::string& name) {
     const auto* kernel =
         static_cast<const SimulatedKernel*>(dlsym(kernel_library(), ("simgpu_kernel_" + name).c_str()));
     if (kernel && kernel->version != SimulatedKernel::this_version)
-        broken("%s was built with another gpu/kernel_abi.hpp", setting("SIMGPU_KERNELS").c_str());
+        broken("%s was built with another gpu/kernel_abi.hpp", kernels_file().c_str());
     return kernel;
 }
 
@@ -48,7 +52,7 @@ std::map<unsigned, RecordedParameter> parameters_of(const SimulatedKernel& kerne
 void compare_parameters(const Module& module, const SimulatedKernel& kernel, const char* name) {
     const auto recorded = recorded_parameters(module.code, name);
     if (!recorded.empty() && recorded != parameters_of(kernel))
-        broken("kernel %s has other parameters in the fatbin than in %s", name, setting("SIMGPU_KERNELS").c_str());
+        broken("kernel %s has other parameters in the fatbin than in %s", name, kernels_file().c_str());
 }
 
 }  // namespace
@@ -75,7 +79,7 @@ cu::Result cuModuleGetFunction(cu::Function* handle, cu::Module module_handle, c
     if (!has_kernel(module.code, name)) return cu::not_found;
     const SimulatedKernel* kernel = find_kernel(name);
     if (!kernel && module.code.empty()) return cu::not_found;
-    if (!kernel) broken("kernel %s is in the fatbin, and not in %s", name, setting("SIMGPU_KERNELS").c_str());
+    if (!kernel) broken("kernel %s is in the fatbin, and not in %s", name, kernels_file().c_str());
     compare_parameters(module, *kernel, name);
     *handle =
         reinterpret_cast<cu::Function>(process().functions.add(new Function{module.context, &module, kernel, name}));

@@ -202,6 +202,11 @@ TEST(Kernels, AreLookedUpInARealFatbin) {
 }
 #endif
 
+TEST(Image, MessagesNameTheVariableForTheKernels) {
+    EXPECT_TRUE(run({"pipeline", "none"}, {{"SIMGPU_KERNELS", "/nowhere.so"}}).says("SIMGPU_KERNELS=/nowhere.so: "));
+    EXPECT_TRUE(run({"pipeline", "none"}, {{"SIMGPU_KERNELS", ""}}).says("SIMGPU_KERNELS, which names the library"));
+}
+
 // ---- Misuse
 
 class Misuse : public testing::TestWithParam<const char*> {};

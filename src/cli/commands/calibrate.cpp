@@ -104,8 +104,8 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 
 int run(const CalibrateFlags& flags) {
     const std::unique_ptr<Movie> stack = open_movie(flags.beads);
-    const std::string example =
-        fmt::format("glint calibrate astigmatism {} -o {} --z-step {}", flags.beads, flags.out, flags.z_step);
+    const std::string example = fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", flags.beads,
+                                            flags.out, flags.z_step, as_given(flags.camera));
     const CameraFacts facts = camera_facts(flags.camera, stack->info(), example);
     Paths inputs = stack->info().files, outputs{flags.out};
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());

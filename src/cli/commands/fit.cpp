@@ -46,8 +46,7 @@ struct FitFlags {
 };
 
 std::string example_of(const FitFlags& flags) {
-    return fmt::format("glint fit {} -o {}{}", flags.rois, flags.out,
-                       flags.psf.sigma.empty() ? "" : " --sigma " + flags.psf.sigma);
+    return fmt::format("glint fit {} -o {}{}{}", flags.rois, flags.out, as_given(flags.psf), as_given(flags.camera));
 }
 
 void describe(const Rois& rois, const FitFlags& flags, const Psf& psf, Localizations& to) {

@@ -281,12 +281,7 @@ std::string example_of(const LocalizeFlags& flags) {
     for (const std::string& movie : flags.movies) text += " " + movie;
     text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
     if (flags.concat) text += " --concat";
-    if (!flags.psf.sigma.empty()) text += " --sigma " + flags.psf.sigma;
-    if (!flags.psf.calibration.empty()) text += " --calibration " + flags.psf.calibration;
-    if (!flags.camera.pixel_size.empty()) text += " --pixel-size " + flags.camera.pixel_size;
-    if (flags.camera.offset) text += fmt::format(" --offset {}", *flags.camera.offset);
-    if (flags.camera.gain) text += fmt::format(" --gain {}", *flags.camera.gain);
-    return text;
+    return text + as_given(flags.psf) + as_given(flags.camera);
 }
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {

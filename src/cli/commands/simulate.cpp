@@ -114,15 +114,8 @@ void write_movie(const Simulation& simulation, const SimulateFlags& flags, const
     writer.close_with_truth(truth_file, truth);
 }
 
-std::string localize_command(const SimulateFlags& flags, const CameraFacts& facts) {
-    std::string text =
-        fmt::format("glint localize {} -o locs.hdf5 --pixel-size {:g}nm", flags.out, facts.pixel_size_nm);
-    if (!flags.camera.camera_file.empty()) text += " --camera " + flags.camera.camera_file;
-    if (flags.camera.offset) text += fmt::format(" --offset {:g}", *flags.camera.offset);
-    if (flags.camera.gain) text += fmt::format(" --gain {:g}", *flags.camera.gain);
-    if (flags.camera.readnoise) text += fmt::format(" --readnoise {:g}", *flags.camera.readnoise);
-    if (flags.camera.em_gain) text += fmt::format(" --em-gain {:g}", *flags.camera.em_gain);
-    return text + (flags.psf.sigma.empty() ? " --calibration " + flags.psf.calibration : " --sigma " + flags.psf.sigma);
+std::string localize_command(const SimulateFlags& flags) {
+    return fmt::format("glint localize {} -o locs.hdf5{}{}", flags.out, as_given(flags.psf), as_given(flags.camera));
 }
 
 std::filesystem::path truth_path(const std::filesystem::path& movie) {
@@ -156,14 +149,14 @@ int run(SimulateFlags& flags) {
                     {"truth", truth_file.string()},
                     {"frames", options.frames},
                     {"molecules", truth.size()},
-                    {"localize", localize_command(flags, facts)}});
+                    {"localize", localize_command(flags)}});
     else
         Summary()
             .add("frames", with_commas(options.frames))
             .add("spots", with_commas(std::int64_t(truth.size())))
             .add("written", flags.out)
             .add("truth", truth_file.string())
-            .add("localize it", localize_command(flags, facts))
+            .add("localize it", localize_command(flags))
             .print();
     return exit_ok;
 }
@@ -187,7 +180,8 @@ Command add_simulate(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--background", options.background, "Photoelectrons per pixel and frame")->capture_default_str();
     app->add_option("--on-frames", options.on_frames, "Mean time that a molecule is on, frames")->capture_default_str();
-    app->add_option("--z-range", flags->z_range, "z is uniform within plus and minus this (AstigmaticXYZNB)")
+    app->add_option("--z-range", flags->z_range,
+                    "z is uniform within plus and minus this, for models whose shape depends on z")
         ->capture_default_str();
     app->add_option("--seed", options.seed, "Random seed")->capture_default_str();
     app->add_option("--threads", flags->threads, "Threads (default: GLINT_THREADS, or all that may be used)")

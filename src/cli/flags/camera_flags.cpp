@@ -141,6 +141,24 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
         ->group(group);
 }
 
+std::string as_given(const CameraFlags& flags) {
+    std::string text;
+    const auto add_text = [&](const char* flag, const std::string& value) {
+        if (!value.empty()) text += fmt::format(" {} {}", flag, value);
+    };
+    const auto add_number = [&](const char* flag, const std::optional<double>& value) {
+        if (value) text += fmt::format(" {} {}", flag, *value);
+    };
+    add_text("--pixel-size", flags.pixel_size);
+    add_text("--camera", flags.camera_file);
+    add_number("--offset", flags.offset);
+    add_number("--gain", flags.gain);
+    add_number("--readnoise", flags.readnoise);
+    add_number("--em-gain", flags.em_gain);
+    add_text("--sensor-roi", flags.sensor_roi);
+    return text;
+}
+
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
                          bool pixel_size_needed) {
     const CameraFile file =

@@ -21,6 +21,9 @@ struct CameraFlags {
 };
 void add_camera_flags(CLI::App& app, CameraFlags& flags);
 
+/// The flags as they were given, for a command to go on with: " --pixel-size 100nm --offset 100 --gain 0.5".
+std::string as_given(const CameraFlags& flags);
+
 struct CameraFacts {
     Camera camera;
     double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -15,8 +14,7 @@
 namespace glint::cli {
 namespace {
 
-PsfModel model_of(const PsfFlags& flags) {
-    if (!flags.model.empty()) return parse_psf_model(flags.model);
+PsfModel usual_model(const PsfFlags& flags) {
     return flags.calibration.empty() ? PsfModel::GaussianXYNB : PsfModel::AstigmaticXYZNB;
 }
 
@@ -32,22 +30,35 @@ std::string all_models() {
     return text;
 }
 
+/// "ratio=1.5 (0.2 to 5), the width along y over that along x; ..."
+std::string own_numbers(const PsfDescription& model) {
+    std::string text;
+    for (const PsfNumber& number : model.numbers)
+        text += fmt::format("{}{}={:g} ({:g} to {:g}), {}", text.empty() ? "" : "; ", number.name, number.usual,
+                            number.low, number.high, number.meaning);
+    return text;
+}
+
+/// The help of --psf-number; nothing where no model has any.
+std::string all_own_numbers() {
+    std::string text;
+    for (const PsfModel model : psf_models())
+        if (const PsfDescription& d = describe(model); !d.numbers.empty())
+            text += fmt::format(". {}: {}", d.name, own_numbers(d));
+    return text;
+}
+
 /// "ratio=1.2", ... to the model's own numbers, in their order.
 std::vector<double> numbers_of(const std::vector<std::string>& given, const PsfDescription& model) {
     std::vector<double> numbers;
-    std::string known;
-    for (const PsfNumber& number : model.numbers) {
-        numbers.push_back(number.usual);
-        known += fmt::format("{}{} ({}; {:g} unless given)", known.empty() ? "" : ", ", number.name, number.meaning,
-                             number.usual);
-    }
+    for (const PsfNumber& number : model.numbers) numbers.push_back(number.usual);
     for (const std::string& text : given) {
         const std::size_t equals = text.find('=');
         std::size_t k = 0;
         while (k < numbers.size() && model.numbers[k].name != text.substr(0, equals)) ++k;
         if (k == numbers.size())
-            throw OptionError(
-                fmt::format("--psf-number {}: {} has {}", text, model.name, known.empty() ? "none" : known));
+            throw OptionError(fmt::format("--psf-number {}: {} has {}", text, model.name,
+                                          numbers.empty() ? "none" : own_numbers(model)));
         const char* from = text.c_str() + (equals == text.npos ? text.size() : equals + 1);
         char* end = nullptr;
         numbers[k] = std::strtod(from, &end);
@@ -92,14 +103,24 @@ void add_psf_flags(CLI::App& app, PsfFlags& flags) {
         ->group(group);
     app.add_option("--calibration", flags.calibration, "Widths over z, from `glint calibrate astigmatism`")
         ->group(group);
-    if (std::any_of(psf_models().begin(), psf_models().end(), [](PsfModel m) { return !describe(m).numbers.empty(); }))
-        app.add_option("--psf-number", flags.numbers, "NAME=VALUE, a number of the PSF model's own; again for more")
+    if (const std::string numbers = all_own_numbers(); !numbers.empty())
+        app.add_option("--psf-number", flags.numbers,
+                       "NAME=VALUE, a number of the PSF model's own; again for more" + numbers)
             ->group(group);
+}
+
+std::string as_given(const PsfFlags& flags) {
+    std::string text;
+    if (!flags.model.empty() && flags.model != name_of(usual_model(flags))) text += " --psf " + flags.model;
+    if (!flags.sigma.empty()) text += " --sigma " + flags.sigma;
+    if (!flags.calibration.empty()) text += " --calibration " + flags.calibration;
+    for (const std::string& number : flags.numbers) text += " --psf-number " + number;
+    return text;
 }
 
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm) {
     Psf psf;
-    psf.model = model_of(flags);
+    psf.model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
     const PsfDescription& model = describe(psf.model);
     model.calibrated ? add_calibration(flags, psf) : add_sigma(flags, pixel_size_nm, psf);
     psf.numbers = numbers_of(flags.numbers, model);

@@ -18,6 +18,10 @@ struct PsfFlags {
 };
 void add_psf_flags(CLI::App& app, PsfFlags& flags);
 
+/// The flags as they were given, for a command to go on with: " --psf GaussianXYNBS --sigma 130nm"; without a --psf that
+/// is the default.
+std::string as_given(const PsfFlags& flags);
+
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
 /// where the sigma does not need it.
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm);

@@ -34,6 +34,8 @@ const std::vector<Known>& known_columns() {
         {"xnano", Kind::position, {"x"}},
         {"ynano", Kind::position, {"y"}},
         {"znano", Kind::depth, {"z"}},
+        {"sx", Kind::length, {"sx"}},
+        {"sy", Kind::length, {"sy"}},
         {"sigma", Kind::length, {"sx", "sy"}},
         {"sigma1", Kind::length, {"sx"}},
         {"sigma2", Kind::length, {"sy"}},

@@ -75,8 +75,10 @@ int roi_size_of_shape(const std::vector<std::uint64_t>& shape, const std::string
     if (shape.size() == 3 && shape[0] >= 1 && shape[1] == shape[2] && shape[1] >= min_roi_size &&
         shape[1] <= max_roi_size)
         return int(shape[1]);
-    throw InputError(fmt::format("{}: its shape ({}) is no stack of ROIs: (n, S, S) with n >= 1 and S from {} to {} is",
-                                 file, fmt::join(shape, ", "), min_roi_size, max_roi_size));
+    throw InputError(
+        fmt::format("{}: its shape ({}) is no stack of ROIs: (n, S, S) with n >= 1 and S from {} to {} is; a movie is "
+                    "for `glint localize`",
+                    file, fmt::join(shape, ", "), min_roi_size, max_roi_size));
 }
 
 RoiCounts read_npy_rois(const std::filesystem::path& path) {
