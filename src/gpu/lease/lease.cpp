@@ -4,6 +4,7 @@
 // the directory that all users share (state_dir.cpp; record.cpp is the content of a slot), publishes a ticket, and observes. gpu_probe.cpp
 // is what NVML shows, queue.cpp joins it with the slots, and policy.cpp, which knows no clock and no files, decides. A process that has
 // to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.
+// heartbeat.cpp keeps true what others see of a lease that is held, and leased_context.cpp what its contexts have allocated.
 // inherited_lease.cpp passes a lease on to a child process, and child_use.cpp finds out what that one takes (`glint lease`). No daemon
 // and no root; docs/decisions.md says why it holds when processes are killed or stopped.
 // SPDX-License-Identifier: MIT
@@ -127,8 +128,10 @@ void Lease::publish_held_by_child(int pid) const {
 
 Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
-    if (!why_disabled().empty()) usable_driver();                 // throws
-    if (!there.why_none.empty()) throw NoGpu(0, there.why_none);  // and no directory is made
+    if (!why_disabled().empty()) usable_driver();  // throws
+    // Before a directory is made. A GPU in exclusive mode that another process uses is worth waiting for.
+    const bool may_come = std::ranges::any_of(there.devices, [](const Device& device) { return device.occupied; });
+    if (!there.why_none.empty() && !may_come) throw NoGpu(0, there.why_none);
     Lease lease = lease::acquire_in(lease::machine_dependencies(), request);
     lease.start_heartbeat();
     return lease;
