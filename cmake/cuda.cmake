@@ -38,11 +38,13 @@ function(glint_add_fatbins target function)
       get_filename_component(name ${source} NAME_WE)
       get_filename_component(source ${source} ABSOLUTE)
       set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
+      # As an object, which ccache keeps, and of it the fatbin: the same bytes as by -fatbin, which ccache does not take.
       add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
         COMMENT "Building CUDA kernels ${name}"
-        COMMAND ${GLINT_NVCC} -fatbin -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
+        COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GLINT_NVCC} -c -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
         ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
-        -o ${fatbin} ${source})
+        -o ${fatbin}.o ${source}
+        COMMAND ${CMAKE_OBJCOPY} -O binary -j .nv_fatbin ${fatbin}.o ${fatbin})
       file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[
     .section .rodata
     .balign 16
