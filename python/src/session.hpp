@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "glint/offload/session.hpp"
 #include "running.hpp"
@@ -16,8 +17,11 @@ namespace glint::python {
 class SharedSession {
   public:
     explicit SharedSession(const offload::SessionOptions& options) : session_(with_callback(options)) {}
-    /// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this.
+    /// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. The last
+    /// reference may be dropped with the GIL or without.
     ~SharedSession() {
+        std::optional<nanobind::gil_scoped_release> release;
+        if (PyGILState_Check()) release.emplace();
         const std::lock_guard lock(mutex_);
         session_.close_gpu();
     }

@@ -51,12 +51,15 @@ struct ReclaimHistory {
     double seconds = 0;  ///< duration of the last one
 };
 
+/// Set in the thread of the heartbeat: it calls nothing of the user's, whose locks (Python's) might wait for it.
+inline thread_local bool is_silent_thread = false;
+
 /// Who accounts for the context's memory towards other processes: its lease. It hears before memory goes back to the
 /// device, as others must never count memory both as free and as held.
 struct MemoryAccount {
     virtual ~MemoryAccount() = default;
-    /// Runs `release`, which returns pool memory to the device and leaves at least `left_bytes` in the pool.
-    virtual void give_back(std::uint64_t left_bytes, const std::function<void()>& release) = 0;
+    /// Runs `release`, which returns pool memory to the device.
+    virtual void give_back(const std::function<void()>& release) = 0;
     /// The context is about to be closed, and is not asked for anything any more.
     virtual void close() noexcept = 0;
 };
@@ -109,7 +112,7 @@ struct ContextState {
     /// As gpu::check(); also records a sticky error for this GPU.
     void check(cu::Result result, const char* what) const;
     void say(const std::string& message) const {
-        if (log) log(message);
+        if (log && !is_silent_thread) log(message);
     }
     std::string label() const;  ///< "GPU 0 (NVIDIA H200)"
 

@@ -201,7 +201,7 @@ void trim(ContextState& home) {
         home.check(home.driver->cuMemPoolTrimTo(home.pool, 0), "cuMemPoolTrimTo");
         ++home.counters.trims;
     };
-    home.account ? home.account->give_back(used_bytes(home), release) : release();
+    home.account ? home.account->give_back(release) : release();
 }
 
 std::uint64_t reserved_bytes(ContextState& home) { return pool_bytes(home, cu::pool_reserved_current); }

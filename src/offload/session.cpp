@@ -240,9 +240,6 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     if (dynamic_cast<const gpu::DeviceLost*>(&error)) {
         s.close();
         s.give_up(error.what());
-    } else if (memory && memory->beyond_limit && s.gpu && s.gpu->limit_was_lowered() &&
-               s.gpu->context().statistics().live_bytes == 0) {
-        s.close();  // the next operation leases as much as it needs
     }
     return true;
 }
@@ -260,22 +257,13 @@ const gpu::Stream& Session::stream() {
 }
 void Session::close_gpu() noexcept { state_->close(); }
 
-// Plans and workspaces of libraries live in the pool too, and are dropped before it is asked what lives. Limit before
-// lease: once the lease is smaller, others may take what this process must not allocate any more.
+// Plans and workspaces of libraries live in the pool too, and are dropped before it is asked what lives. Nothing here calls
+// back: the caller is the heartbeat, for which a fork waits, and which no lock of the user's callbacks (Python's) may stop.
 void Session::make_way() noexcept try {
     constexpr std::chrono::seconds idle(1);
-    if (!state_->gpu) return;
-    State::OpenGpu& gpu = *state_->gpu;
-    if (Clock::now() - state_->used >= idle) {
-        for (const auto& [key, kept] : gpu.kept) kept->drop_caches();
-        gpu.stream.synchronize();
-        if (gpu.context().statistics().live_bytes == 0) return close_gpu();
-    }
-    if (state_->options.gpu_memory_bytes > 0) return;
-    const std::uint64_t kept = gpu.context().statistics().reserved_bytes;
-    if (kept >= gpu.lease.bytes()) return;
-    gpu.context().lower_limit(kept);
-    gpu.lease.shrink(kept);
+    if (!state_->gpu || Clock::now() - state_->used < idle) return;
+    for (const auto& [key, kept] : state_->gpu->kept) kept->drop_caches();
+    if (state_->gpu->context().snapshot().empty()) close_gpu();
 } catch (...) {
     // A GPU that was lost: the next operation finds out.
 }

@@ -60,8 +60,7 @@ class Session {
     const gpu::Context& context();
     const gpu::Stream& stream();
     void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
-    /// Gives others what is not needed now: the GPU, if nothing was run for a second and no buffer lives on it; else what
-    /// is leased and not allocated, unless SessionOptions::gpu_memory_bytes asked for it. Later operations lease anew.
+    /// Gives the GPU to others if nothing was run for a second and no buffer lives on it. The next operation leases anew.
     void make_way() noexcept;
     void synchronize();  ///< blocks until the session's stream is idle
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool

@@ -225,8 +225,9 @@ class QueuedRequest {
         if (!directory_->is_current()) {
             watch_.reset();
             directory_ = std::make_shared<StateDir>(directory_->path());
-            no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
         }
+        // Who removed this slot has perhaps removed others: their holders' heartbeats come first.
+        no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
         if (++slot_replacements_ > 3)
             continue_without_directory(text("slots vanish from ", directory_->path()));
         else
@@ -516,7 +517,7 @@ class QueuedRequest {
     SlotName head_;  // slot of the queue's head, which polls NVML
     std::uint64_t scanned_at_ns_ = 0;
     GpuSet granted_ = 0;
-    std::uint64_t no_claim_before_ns_ = 0;  // in a new directory: until the holders' heartbeats have shown their leases
+    std::uint64_t no_claim_before_ns_ = 0;  // after a removal: until the holders' heartbeats have shown their leases
     bool memory_was_freed_ = false;         // by a foreign process: watchers have not been notified yet
     Obstacle last_reported_obstacle_ = Obstacle::none;
     std::uint64_t progress_reported_ns_ = 0;

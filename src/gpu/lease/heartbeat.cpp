@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/context_state.hpp"
+
 namespace glint::gpu::lease {
 
 struct Heartbeat::Entry {
@@ -60,7 +62,7 @@ std::atomic<Beats*> current{nullptr};
 thread_local bool is_heartbeat = false;
 
 void Beats::serve() {
-    is_heartbeat = true;
+    is_heartbeat = true, detail::is_silent_thread = true;
     for (;;) {
         std::vector<std::shared_ptr<Heartbeat::Entry>> now;
         {
@@ -79,13 +81,13 @@ void Beats::serve() {
 }
 
 /// No fork while a call runs, which may hold the mutex of a lease: the child's copy would stay locked for ever.
+thread_local Beats* locked_for_fork = nullptr;
 void before_fork() {
     Beats* all = current;
-    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.lock();
+    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.lock(), locked_for_fork = all;
 }
 void after_fork_in_parent() {
-    Beats* all = current;
-    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.unlock();
+    if (Beats* all = std::exchange(locked_for_fork, nullptr)) all->beating.unlock();
 }
 
 /// Those of this process: a forked child has none of its parent's threads, and perhaps a mutex that one of them held.

@@ -30,11 +30,12 @@ void LeasedContext::end_lease() {
     lease_ = nullptr;
 }
 
-// Less is published before the release and the truth after it. The mutex is held all the while, so that a heartbeat does
-// not publish in between what was read before.
-void LeasedContext::give_back(std::uint64_t left_bytes, const std::function<void()>& release) {
+// How much the release will leave nobody can tell, as the device may be freeing more: so nothing counts as held meanwhile,
+// and the truth is published after it. The mutex is held all the while, so that a heartbeat does not publish in between
+// what was read before.
+void LeasedContext::give_back(const std::function<void()>& release) {
     const std::lock_guard lock(mutex_);
-    publish(left_bytes);
+    publish(0);
     release();
     if (context_) publish(detail::reserved_bytes(*context_));
 }

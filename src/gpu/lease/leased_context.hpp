@@ -28,7 +28,7 @@ class LeasedContext final : public detail::MemoryAccount {
     /// The lease ends; the context may live on.
     void end_lease();
 
-    void give_back(std::uint64_t left_bytes, const std::function<void()>& release) override;
+    void give_back(const std::function<void()>& release) override;
     void close() noexcept override;
 
   private:
