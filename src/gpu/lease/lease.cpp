@@ -59,11 +59,11 @@ Context Lease::create_context(std::size_t device, ContextOptions options) const 
         Context context(where.ordinal, options);
         state_->learn(device, measurement.context_bytes(), 0);
         const auto account = std::make_shared<lease::LeasedContext>(*state_, device, context.state());
+        context.state().account = account;  // before the heartbeat can find it
         {
             const std::lock_guard lock(state_->mutex);
             state_->contexts.push_back(account);
         }
-        context.state().account = account;
         account->publish();
         return context;
     } catch (const OutOfMemory&) {
