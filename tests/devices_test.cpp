@@ -184,6 +184,16 @@ TEST_F(SimulatedDevices, say_when_their_compute_mode_keeps_one_out) {
     expect_in("% busy, exclusive-process\n", table("SIMGPU_COMPUTE_MODE=3"));
 }
 
+TEST_F(SimulatedDevices, that_let_another_process_in_are_waited_for) {
+    const std::string one = "SIMGPU_DEVICES=1x8GiB SIMGPU_STRANGERS=0:1GiB ";
+    const Ended late = on_server(one + "SIMGPU_COMPUTE_MODE=3", "glint lease --memory 1GiB --timeout 1 -- true");
+    EXPECT_EQ(late.exit_code, 5) << late.err;
+    expect_in("no GPU had room within 1 s", late.err);
+    const Ended never = on_server(one + "SIMGPU_COMPUTE_MODE=2", "glint lease --memory 1GiB --timeout 1 -- true");
+    EXPECT_EQ(never.exit_code, 5) << never.err;
+    expect_in("prohibited", never.err);
+}
+
 TEST_F(SimulatedDevices, that_let_one_process_in_are_its_own) {
     const Ended ended = on_server("SIMGPU_COMPUTE_MODE=3",
                                   std::filesystem::read_symlink("/proc/self/exe").string() +

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <functional>
 #include <memory>
@@ -18,8 +19,9 @@ class SharedSession {
   public:
     explicit SharedSession(const offload::SessionOptions& options) : session_(with_callback(options)) {}
     /// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. The last
-    /// reference may be dropped with the GIL or without.
+    /// reference may be dropped with the GIL or without. In a forked child another thread's mutex may be locked for ever.
     ~SharedSession() {
+        if (::getpid() != owner_) return;
         std::optional<nanobind::gil_scoped_release> release;
         if (PyGILState_Check()) release.emplace();
         const std::lock_guard lock(mutex_);
@@ -44,6 +46,7 @@ class SharedSession {
         return options;
     }
 
+    const pid_t owner_ = ::getpid();
     std::recursive_mutex mutex_;
     offload::Session session_;
 };

@@ -177,7 +177,6 @@ def test_what_an_array_takes_is_not_counted_twice():
     from glint import offload
     with offload.Session("gpu", gpu_memory="2GiB", gpu_timeout=60) as session:
         array = gpu.to_device(numpy.ones(1 << 28, numpy.uint8).view(numpy.float32), session=session)
-        uuid = gpu.devices()[0].uuid
         deadline = time.monotonic() + 60
         while True:  # until the heartbeat has told it
             seen = next(one for one in gpu.leases().gpus if any(h.pid == os.getpid() for h in one.holders))
@@ -185,12 +184,12 @@ def test_what_an_array_takes_is_not_counted_twice():
             if mine.held_bytes >= array.nbytes or time.monotonic() > deadline:
                 break
             time.sleep(0.1)
-        assert mine.held_bytes >= array.nbytes, uuid
+        assert mine.held_bytes >= array.nbytes
         assert seen.available_bytes == seen.free_bytes - (mine.reserved_bytes - mine.held_bytes)
 
 
-def waits_for_all(seconds):
-    """A program that wants nearly all of each GPU; its exit code says whether it had one in time."""
+def waits_for_most_of_a_gpu(seconds):
+    """Another program; its exit code says whether it had the memory in time."""
     return subprocess.run([sys.executable, "-c", f"from glint import gpu\ngpu.lease('6GiB', timeout={seconds}).give_back()"],
                           capture_output=True, text=True, timeout=300)
 
@@ -204,7 +203,7 @@ def test_an_idle_session_gives_its_gpu_back_and_goes_on_later():
     for session in sessions:
         offload.matmul(ones, ones, session=session)
     held = gpu.to_device(ones, session=sessions[0])
-    asked = waits_for_all(60)
+    asked = waits_for_most_of_a_gpu(60)
     assert asked.returncode == 0, asked.stderr
     assert held.to_numpy()[0, 0] == 1, "what lives on a GPU keeps it"
     assert (offload.matmul(ones, ones, session=sessions[-1]) == 64).all()
@@ -219,10 +218,10 @@ def test_a_kept_fitter_gives_its_gpu_back_and_goes_on_later():
     fitter = glint.Fitter()
     options = {"backend": "gpu", "gpus": len(gpu.devices()), "gpu_memory": "3GiB"}
     first = fitter.fit(rois, glint.GaussianXYNB(sigma_px=1.3), **options)
-    asked = waits_for_all(60)
+    asked = waits_for_most_of_a_gpu(60)
     assert asked.returncode == 0, asked.stderr
     second = fitter.fit(rois, glint.GaussianXYNB(sigma_px=1.3), **options)
-    assert (first.x == second.x).all() if hasattr(first, "x") else first is not second
+    assert (first.x_px == second.x_px).all()
 
 
 @simulated_server

@@ -51,8 +51,9 @@ struct ReclaimHistory {
     double seconds = 0;  ///< duration of the last one
 };
 
-/// Set in the thread of the heartbeat: it calls nothing of the user's, whose locks (Python's) might wait for it.
-inline thread_local bool is_silent_thread = false;
+/// This is the thread of the heartbeat (lease/heartbeat.hpp). It writes no log, since the locks that a log takes (Python's)
+/// might be those of a thread that waits for it.
+inline thread_local bool is_heartbeat = false;
 
 /// Who accounts for the context's memory towards other processes: its lease. It hears before memory goes back to the
 /// device, as others must never count memory both as free and as held.
@@ -112,7 +113,7 @@ struct ContextState {
     /// As gpu::check(); also records a sticky error for this GPU.
     void check(cu::Result result, const char* what) const;
     void say(const std::string& message) const {
-        if (log && !is_silent_thread) log(message);
+        if (log && !is_heartbeat) log(message);
     }
     std::string label() const;  ///< "GPU 0 (NVIDIA H200)"
 

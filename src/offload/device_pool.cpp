@@ -44,9 +44,11 @@ void DevicePool::put_back(std::unique_ptr<Device> device) {
 
 // Blocks until the device's memory is freed and its context released, outside mutex_: other threads go on meanwhile.
 DevicePool::~DevicePool() {
+    std::deque<Idle> idle;  // destroyed last, while the pool's mutex still is there for the heartbeats
     {
         const std::lock_guard lock(mutex_);
         closing_ = true;
+        idle.swap(idle_);
     }
     const std::lock_guard last(giving_back_);
 }
@@ -169,12 +171,14 @@ int DevicePool::usable() {
 // For the life of the pool, so that a movie of a thousand blocks does not wait for the timeout a thousand times.
 // A GPU that could not be had in time may be free a moment later: who fits one stack after the other is not told to stay
 // on the CPU for good.
-void DevicePool::set_why_none(std::exception_ptr why) {
+void DevicePool::set_why_none(std::exception_ptr why, double waited_s) {
     const std::lock_guard lock(mutex_);
     why_none_ = std::move(why);
     const auto now = std::chrono::steady_clock::now();
     if (now < ask_after_) return;  // of the same failure, by another thread or the end of the run
-    ask_after_ = now + ask_pause_;
+    using Seconds = std::chrono::duration<double>;
+    const Seconds pause = std::max<Seconds>(ask_pause_, Seconds(waited_s));
+    ask_after_ = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause);
     ask_pause_ = std::min(2 * ask_pause_, max_ask_pause);
 }
 

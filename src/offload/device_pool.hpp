@@ -76,8 +76,9 @@ class DevicePool {
     /// Number of GPUs that this process can use.
     int usable();
     /// Once set, no GPU is requested for a while: a second, then twice as long with each time, up to a minute, until a
-    /// device is opened. why_none() returns the reason; null: GPUs may be available.
-    void set_why_none(std::exception_ptr why);
+    /// device is opened; and at least for as long as was waited in vain, so that waiting takes half of the time at most.
+    /// why_none() returns the reason; null: GPUs may be available.
+    void set_why_none(std::exception_ptr why, double waited_s);
     std::exception_ptr why_none() const;
     /// At the beginning of a run: forgets a reason whose time is over, and any if the work was told to run on a GPU.
     void begin_run(bool gpu_required);

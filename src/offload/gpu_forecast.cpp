@@ -80,9 +80,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
 GpuForecast forecast_now(std::uint64_t bytes) {
     const gpu::Inventory inventory = gpu::inventory();
     // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
-    const bool may_come =
-        std::ranges::any_of(inventory.devices, [](const gpu::Device& device) { return device.occupied; });
-    if (!inventory.why_none.empty() && !may_come) return forecast(inventory, {}, bytes);
+    if (!inventory.worth_waiting()) return forecast(inventory, {}, bytes);
     return forecast(inventory, gpu::snapshot_leases(), bytes);
 }
 

@@ -111,7 +111,7 @@ void Runner::run() {
     result_.finished = workload_.is_finished() && (served || !request_.open_without_work);
     if (result_.finished) return;
     // Again, as in give_up(): there another thread may still have had a device, which it has lost since.
-    if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_);
+    if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_, result_.waited_s);
     if (!request_.strict) return;
     if (failure_) std::rethrow_exception(failure_);
     if (const std::exception_ptr why = pool_.last_why_none()) std::rethrow_exception(why);
@@ -181,7 +181,7 @@ bool Runner::attempt(Worker& worker) {
 bool Runner::give_up(std::exception_ptr why) {
     const std::lock_guard lock(mutex_);
     failure_ = why;
-    if (pool_.held() == 0) pool_.set_why_none(why);  // else other threads continue
+    if (pool_.held() == 0) pool_.set_why_none(why, result_.waited_s);  // else other threads continue
     return false;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,6 +39,11 @@ struct Inventory {
     std::vector<Device> devices;  ///< in NVML's order
     std::string why_no_nvml;      ///< why NVML is missing though there is a driver: no memory, load and processes then
     std::string why_none;         ///< why no GPU can be used, with the remedy; empty when one can
+    /// Whether one can be used now, or when a process that occupies it has ended.
+    bool worth_waiting() const {
+        return why_none.empty() ||
+               std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.occupied; });
+    }
 };
 
 /// Queries the driver and NVML at every call: about 20 ms for the first, 0.1 ms later. Creates no context. Does not throw

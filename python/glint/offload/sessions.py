@@ -26,7 +26,8 @@ def _close_all():
 
 
 class Session:
-    """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`.
+    """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
+    until another program waits for it while nothing runs and no array lies there.
 
     choice: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu".
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least

@@ -77,7 +77,6 @@ struct GpuFitter::State {
     gpu::Lease lease;  // destroyed last: it covers all of the following memory
     std::int64_t wanted_batch_size;
     gpu::Context context;
-    std::uint64_t published = 0;  // bytes in the pool when the lease was last told
     FitKernels kernels;
     std::vector<FitSlot> slots;
     gpu::Buffer<GpuCameraPixel> maps;
@@ -196,8 +195,7 @@ struct GpuFitter::State {
     /// use: late is safe, early is not.
     void publish_memory(bool needs_no_more) {
         if (needs_no_more && lease.others_wait()) give_up_spare_memory();
-        const std::uint64_t taken = context.statistics().reserved_bytes;
-        if (std::exchange(published, taken) != taken) lease.publish_held();
+        lease.publish_held();
     }
 
     /// Trims the pool, and shrinks context limit and lease to what is left. Never grown again: the next larger batch

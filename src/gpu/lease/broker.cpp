@@ -161,7 +161,6 @@ class QueuedRequest {
     /// see the slot.
     bool heartbeat() {
         slot_->record.beat_ns = now();
-        directory_->touch_waiting();
         return slot_->publish();
     }
 
@@ -428,7 +427,8 @@ class QueuedRequest {
     /// Three things end the sleep: an event, the poll interval, the request's timeout or stop flag. After a timeout the
     /// request makes one more complete look, with NVML, before it gives up.
     bool wait_for_change() {
-        if (slot_ && !watch_) {  // created lazily, since closing a watch takes 15 ms; then evaluate again once
+        if (slot_ && !watch_) {           // created lazily, since closing a watch takes 15 ms; then evaluate again once
+            directory_->touch_waiting();  // before the watch, which would hear of it
             watch_.emplace(directory_->path());
             return true;
         }
@@ -462,7 +462,10 @@ class QueuedRequest {
                 schedule_.reset_backoff();
                 return true;
             }
-            if (slot_ && since(slot_->record.beat_ns) >= heartbeat_interval_s) heartbeat();
+            if (slot_ && since(slot_->record.beat_ns) >= heartbeat_interval_s) {
+                heartbeat();
+                directory_->touch_waiting();
+            }
             report_progress();
         }
         return false;

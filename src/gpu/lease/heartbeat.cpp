@@ -59,10 +59,8 @@ struct Beats {
 
 std::atomic<Beats*> current{nullptr};
 
-thread_local bool is_heartbeat = false;
-
 void Beats::serve() {
-    is_heartbeat = true, detail::is_silent_thread = true;
+    detail::is_heartbeat = true;
     for (;;) {
         std::vector<std::shared_ptr<Heartbeat::Entry>> now;
         {
@@ -84,7 +82,7 @@ void Beats::serve() {
 thread_local Beats* locked_for_fork = nullptr;
 void before_fork() {
     Beats* all = current;
-    if (all && all->process == ::getpid() && !is_heartbeat) all->beating.lock(), locked_for_fork = all;
+    if (all && all->process == ::getpid() && !detail::is_heartbeat) all->beating.lock(), locked_for_fork = all;
 }
 void after_fork_in_parent() {
     if (Beats* all = std::exchange(locked_for_fork, nullptr)) all->beating.unlock();

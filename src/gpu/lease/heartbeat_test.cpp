@@ -135,8 +135,6 @@ TEST_F(LeaseHeartbeat, hears_of_waiters_although_their_file_cannot_be_touched) {
 TEST_F(LeaseHeartbeat, looks_now_and_then_although_nobody_says_so) {
     const auto lease = state(60);
     EXPECT_FALSE(calls(*lease));
-    clock->advance(heartbeat_timeout_s + 1);  // its own request has touched the file
-    EXPECT_FALSE(calls(*lease));
     Slot waiter = participant(State::waiting, 70);  // somebody keeps its process from touching the file
     clock->advance(1);
     EXPECT_FALSE(calls(*lease));
@@ -182,6 +180,9 @@ TEST(Heartbeat, goes_on_in_a_forked_child_for_its_own) {
 #endif
     std::atomic<int> beats{0};
     auto heartbeat = std::make_unique<Heartbeat>([&] { ++beats; });
+    // Its thread sleeps from then on, and is not in the allocator of AddressSanitizer, which a fork leaves locked.
+    for (int k = 0; k < 600 && beats < 1; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const pid_t child = ::fork();
     if (child == 0) {
         heartbeat.reset();  // its parent's

@@ -129,9 +129,8 @@ void Lease::publish_held_by_child(int pid) const {
 Lease acquire(const LeaseRequest& request) {
     const Inventory there = inventory();
     if (!why_disabled().empty()) usable_driver();  // throws
-    // Before a directory is made. A GPU in exclusive mode that another process uses is worth waiting for.
-    const bool may_come = std::ranges::any_of(there.devices, [](const Device& device) { return device.occupied; });
-    if (!there.why_none.empty() && !may_come) throw NoGpu(0, there.why_none);
+    // Before a directory is made.
+    if (!there.worth_waiting()) throw NoGpu(0, there.why_none);
     Lease lease = lease::acquire_in(lease::machine_dependencies(), request);
     lease.start_heartbeat();
     return lease;

@@ -27,9 +27,8 @@ struct LeaseState {
     std::string inherited_name;        ///< of the lease that this process runs under, where this is a part of it
     std::optional<Watch> spent_watch;  ///< closed after the slot was released, because that takes 15 ms
 
-    std::mutex mutex;  ///< guards what follows
-    std::shared_ptr<const StateDir>
-        directory;  ///< before the slot, which needs it to the end; another one after a removal
+    std::mutex mutex;                           ///< guards what follows
+    std::shared_ptr<const StateDir> directory;  ///< before the slot, which needs it; another one after a removal
     std::uint64_t bytes = 0;
     std::optional<Slot> slot;
     /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as

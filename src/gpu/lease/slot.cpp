@@ -134,8 +134,10 @@ std::optional<Slot> Slot::replace(const StateDir& directory, const Slot& lost) {
         slot->record.sequence = was.sequence, slot->record.occupancy = was.occupancy;
         slot->record.admissions = was.admissions, slot->record.known = was.known;
     }
-    if (slot && !slot->publish()) slot.reset();
-    return slot;
+    if (!slot || slot->publish()) return slot;
+    // The file system is full, say. An empty file of this name would cost the lease its name at the next attempt.
+    if (slot->name_ == lost.name_) ::unlinkat(directory.descriptor(), lost.name_.text().c_str(), 0);
+    return {};
 }
 
 // Overwrites the older copy, so a reader finds a valid record at any time. Killed in the middle of the write, this

@@ -93,8 +93,8 @@ StateDir::StateDir(const std::string& path) : path_(path) {
 }
 
 bool StateDir::is_current() const {
-    struct stat now {
-    }, opened{};
+    struct stat now {};
+    struct stat opened {};
     return directory_ && ::lstat(path_.c_str(), &now) == 0 && ::fstat(directory_.get(), &opened) == 0 &&
            now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
 }
