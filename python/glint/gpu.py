@@ -304,6 +304,9 @@ class LeaseHolder:
     contexts: int  #: processes with a context; 0: not started yet
     since_s: float
     stopped: bool
+    elsewhere: bool  #: in another pid namespace (a container): pid is not a number of this one
+    ended: bool  #: the process has ended, and others that it has started keep the lease
+    kept_by: tuple[int, ...]  #: these, as far as this user may see them
 
 
 @dataclasses.dataclass(frozen=True)

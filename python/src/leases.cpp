@@ -54,7 +54,10 @@ void bind_snapshot(nb::module_& m) {
         .def_ro("held_bytes", &gpu::LeaseHolder::held_bytes)
         .def_ro("contexts", &gpu::LeaseHolder::contexts)
         .def_ro("since_s", &gpu::LeaseHolder::since_s)
-        .def_ro("stopped", &gpu::LeaseHolder::stopped);
+        .def_ro("stopped", &gpu::LeaseHolder::stopped)
+        .def_ro("elsewhere", &gpu::LeaseHolder::elsewhere)
+        .def_ro("ended", &gpu::LeaseHolder::ended)
+        .def_ro("kept_by", &gpu::LeaseHolder::kept_by);
     nb::class_<gpu::LeaseGpu>(m, "LeaseGpu")
         .def_ro("uuid", &gpu::LeaseGpu::uuid)
         .def_ro("name", &gpu::LeaseGpu::name)

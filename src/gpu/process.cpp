@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/process.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -21,17 +26,63 @@ std::string content(const std::string& path) {
 }  // namespace
 
 std::optional<ProcessInfo> process_info(unsigned pid) {
-    struct stat status {};
-    if (::stat(folder_of(pid).c_str(), &status) != 0) return {};
+    const auto owner = owner_of(pid);
+    if (!owner) return {};
     const std::string words = content(folder_of(pid) + "/stat");         // PID (NAME) STATE PARENT ...
     const std::size_t open = words.find('('), close = words.rfind(')');  // the name may have brackets of its own
     if (open == words.npos || close == words.npos) return {};
     ProcessInfo info;
-    info.uid = status.st_uid;
+    info.uid = *owner;
     info.name = words.substr(open + 1, close - open - 1);
     std::istringstream rest(words.substr(close + 1));
     if (!(rest >> info.state >> info.parent)) return {};
     return info;
+}
+
+bool has_ended(unsigned pid) { return ::kill(pid_t(pid), 0) != 0 && errno == ESRCH; }
+
+std::optional<std::uint32_t> owner_of(unsigned pid) {
+    struct stat status {};
+    if (::stat(folder_of(pid).c_str(), &status) != 0) return {};
+    return status.st_uid;
+}
+
+std::uint32_t pid_namespace() {
+    struct stat status {};
+    return ::stat("/proc/self/ns/pid", &status) == 0 ? std::uint32_t(status.st_ino) : 0;
+}
+
+bool in_first_pid_namespace() {
+    return pid_namespace() == 4026531836u;  // the kernel's constant
+}
+
+std::vector<unsigned> writers_of(const std::string& file) {
+    struct stat wanted {};
+    if (::stat(file.c_str(), &wanted) != 0) return {};
+    const auto has = [&](const std::filesystem::path& descriptor) {
+        struct stat link {};
+        struct stat status {};
+        return ::lstat(descriptor.c_str(), &link) == 0 && (link.st_mode & S_IWUSR) &&  // proc(5): open for writing
+               ::stat(descriptor.c_str(), &status) == 0 && status.st_dev == wanted.st_dev &&
+               status.st_ino == wanted.st_ino;
+    };
+    std::vector<unsigned> pids;
+    std::error_code ended;  // a process may end meanwhile, or be another user's
+    for (std::filesystem::directory_iterator process("/proc", ended), end; !ended && process != end;
+         process.increment(ended)) {
+        const std::string name = process->path().filename().string();
+        unsigned pid = 0;
+        const auto [last, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+        if (error != std::errc() || last != name.data() + name.size() || pid == unsigned(::getpid())) continue;
+        std::error_code hidden;
+        const std::filesystem::directory_iterator descriptors(process->path() / "fd", hidden);
+        bool found = false;
+        for (auto fd = descriptors; !hidden && !found && fd != std::filesystem::directory_iterator();
+             fd.increment(hidden))
+            found = has(fd->path());
+        if (found) pids.push_back(pid);
+    }
+    return pids;
 }
 
 bool is_stopped(unsigned pid, std::uint32_t uid) {

@@ -18,6 +18,16 @@ struct ProcessInfo {
 
 /// Nothing for a process that has ended, belongs to another pid namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
+/// Whether there is no process of this number; a hidden one has not ended.
+bool has_ended(unsigned pid);
+/// The user of a process; nothing where process_info() gives nothing, without the cost of reading its state.
+std::optional<std::uint32_t> owner_of(unsigned pid);
+/// The number of this process's pid namespace (a container has its own): a pid means something there only. 0: unknown.
+std::uint32_t pid_namespace();
+/// Whether this process sees all processes of the machine. Elsewhere the pids that NVML reports mean nothing.
+bool in_first_pid_namespace();
+/// The other processes that have the file open for writing, as far as this user may see that.
+std::vector<unsigned> writers_of(const std::string& file);
 /// Stopped by a signal or a debugger. False where the pid meanwhile belongs to another user's process.
 bool is_stopped(unsigned pid, std::uint32_t uid);
 /// The process and its ancestors, nearest first.

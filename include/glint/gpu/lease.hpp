@@ -109,6 +109,8 @@ class Lease {
     /// releases it. -1 where other processes do not see the lease, or where it is part of an inherited one. The lease
     /// owns the descriptor: do not close it.
     int keep_for_child();
+    /// Other processes that have that descriptor, as far as this user may see them: they keep the lease when this one ends.
+    std::vector<unsigned> kept_by() const;
     /// Environment variables for the child program: CUDA_VISIBLE_DEVICES, GLINT_GPU_MEMORY_LIMIT, and GLINT_LEASE, with
     /// which acquire() in the child returns a part of this lease.
     std::vector<std::pair<std::string, std::string>> child_environment() const;
@@ -129,8 +131,10 @@ class Lease {
 ///
 /// Where the directory (GLINT_LEASE_DIR, by default /dev/shm/glint-lease) cannot be used, writes that to the request's
 /// log and relies on NVML alone. GLINT_LEASES_PER_USER bounds the shares of GPUs that the leases of one user have at
-/// once. In a program that runs under a lease (GLINT_LEASE), returns a part of that lease at once: some of its GPUs, and
-/// at most its bytes().
+/// once; GLINT_GPU_MEMORY_LIMIT bounds the bytes. In a program that runs under a lease (GLINT_LEASE), returns a part of that
+/// lease, as soon as the parts of its other processes leave room: some of its GPUs, and at most its bytes().
+///
+/// A reservation whose user has had no process on the GPU for 60 s does not count while others wait.
 ///
 /// Throws NoGpu where no GPU can be used; OutOfMemory for more than a GPU has; LeaseTimeout; Cancelled; OptionError for an
 /// invalid request.
@@ -146,6 +150,10 @@ struct LeaseHolder {
     double since_s = 0;                                ///< age of the lease in seconds
     /// By a signal or a debugger, as far as /proc shows. The lease stays until the process resumes or ends.
     bool stopped = false;
+    bool elsewhere = false;  ///< in another pid namespace (a container): pid is not a number of this one
+    bool ended = false;      ///< the process has ended, and others that it has started keep the lease
+    /// Processes that keep the lease of one that has ended, as far as this user may see them.
+    std::vector<unsigned> kept_by = {};
 };
 
 struct LeaseGpu {

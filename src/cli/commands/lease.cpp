@@ -5,13 +5,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/command.hpp"
 #include "cli/commands/run_command.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
+#include "cli/printable.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"
 #include "glint/units.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::cli {
 namespace {
@@ -29,14 +34,23 @@ Signals go on to the program; the exit code is its own, 128 + signal when it was
 run, 5 when there was no GPU in time. If this process is killed, the lease stays with the program.)";
 
 struct LeaseFlags {
-    std::string memory = "8GiB", timeout = "inf";
+    std::string memory, timeout = "inf";
     int gpus = 1;
     ConsoleFlags console;
 };
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
+/// On a card of 8 GiB and less, what a program can expect beside the context and the driver's own memory.
+std::uint64_t default_bytes() {
+    std::uint64_t largest = 0;
+    for (const gpu::Device& device : gpu::inventory().devices) largest = std::max(largest, device.total_bytes);
+    const std::uint64_t most = std::uint64_t(8) << 30, share = largest / 100 * 85;
+    return largest ? std::min(most, share) : most;
+}
+
 std::uint64_t bytes_of(const std::string& memory) {
+    if (memory.empty()) return default_bytes();
     if (memory.find('%') != memory.npos)
         throw OptionError("--memory=" + memory + ": which GPU it will be is not known yet; give bytes, as in 8GiB");
     return gpu::parse_limit(memory, 0, "--memory");
@@ -100,7 +114,13 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
     const pid_t child = start_command(command, variables, signals);
     // Periods differ: two processes that look at a GPU in step might count each other's memory as their own.
     const double period_s = 0.9 + 0.2 * double(::getpid() % 64) / 64;
-    return wait_for_command(child, signals, period_s, [&] { lease.publish_held_by_child(child); });
+    const int code = wait_for_command(child, signals, period_s, [&] { lease.publish_held_by_child(child); });
+    for (const unsigned pid : lease.kept_by()) {
+        const auto info = gpu::process_info(pid);
+        tell("glint: process {}{}, which the program has left, keeps the lease until it ends\n", pid,
+             info ? fmt::format(" ({})", printable(info->name)) : "");
+    }
+    return code;
 }
 
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
@@ -131,7 +151,8 @@ Command add_lease(CLI::App& program) {
     const auto flags = std::make_shared<LeaseFlags>();
     const auto command = std::make_shared<std::vector<std::string>>();
     CLI::App* app = program.add_subcommand("lease", "Run any program on leased GPUs: glint lease -- CMD ...");
-    app->add_option("--memory", flags->memory, "On each GPU, beyond the context")->capture_default_str();
+    app->add_option("--memory", flags->memory,
+                    "On each GPU, beyond the context; default: 8GiB, on a smaller GPU 85 % of it");
     app->add_option("--gpus", flags->gpus, "Different ones, all at once")->check(CLI::Range(1, 32));
     app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: now or not at all")
         ->capture_default_str();

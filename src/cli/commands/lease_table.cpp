@@ -30,14 +30,24 @@ std::string since(double seconds) {
     return fmt::format("since {:%d %b %H:%M:%S} ({})", local, clock_text(seconds));
 }
 
+std::string state_of(const gpu::LeaseHolder& holder) {
+    if (holder.elsewhere) return ", in another container";
+    if (!holder.ended) return holder.stopped ? ", stopped" : "";
+    std::string left;
+    for (const unsigned pid : holder.kept_by) {
+        const auto info = gpu::process_info(pid);
+        left += fmt::format(" {}{}", pid, info ? fmt::format(" ({})", printable(info->name)) : "");
+    }
+    return ", ended; kept by processes that it left:" + (left.empty() ? " ?" : left);
+}
+
 void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
     const std::string taken = holder.contexts == 0 ? "not begun"
                               : holder.contexts == 1
                                   ? amount(holder.held_bytes) + " held"
                                   : fmt::format("{} held by {} processes", amount(holder.held_bytes), holder.contexts);
     lines.push_back(fmt::format("  {:<12} pid {:<8} {} reserved, {}, {}{}", user_name(holder.uid), holder.pid,
-                                amount(holder.reserved_bytes), taken, since(holder.since_s),
-                                holder.stopped ? ", stopped" : ""));
+                                amount(holder.reserved_bytes), taken, since(holder.since_s), state_of(holder)));
 }
 
 void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
@@ -83,7 +93,11 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
                            {"reserved_bytes", h.reserved_bytes},
                            {"held_bytes", h.held_bytes},
                            {"contexts", h.contexts},
-                           {"since_s", h.since_s}});
+                           {"since_s", h.since_s},
+                           {"stopped", h.stopped},
+                           {"elsewhere", h.elsewhere},
+                           {"ended", h.ended},
+                           {"kept_by", h.kept_by}});
     for (const gpu::DeviceProcess& p : gpu.foreign_processes) {
         const auto info = gpu::process_info(p.pid);
         strangers.push_back({{"pid", p.pid},

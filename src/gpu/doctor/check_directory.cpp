@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 #include "gpu/doctor/doctor.hpp"
 #include "gpu/lease/state_dir.hpp"
 #include "gpu/lease/watch.hpp"
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::doctor {
@@ -121,16 +123,39 @@ class Check {
     }
 
     void count_slots(const lease::StateDir& directory) {
+        const std::string intruders = name_intruders();
         const lease::StateDir::Scan scan = directory.scan();
         if (!scan.complete)
-            return say(Health::problem, "it holds too many files, so it is not used",
+            return say(Health::problem, "it holds too many files, so it is not used" + intruders,
                        "remove what is not named slot.* or create.*");
+        if (!intruders.empty())
+            say(Health::warning, "it holds files that are not for leases" + intruders,
+                text("their owner or root may remove them; names of slots that are taken keep their users from being "
+                     "seen"));
         const auto left = std::count_if(scan.slots.begin(), scan.slots.end(), [](const lease::ScannedSlot& slot) {
             return !slot.alive && slot.record.state != lease::State::absent;
         });
         say(Health::ok,
             text(scan.slots.size(), " slots",
                  left ? text(", ", left, " of them left by processes that were killed; they will be reused") : ""));
+    }
+
+    /// Files that no lease makes, counted by their owner: other names, and slots that say they are another user's.
+    std::string name_intruders() const {
+        std::map<uid_t, int> files;
+        std::error_code ended;
+        for (std::filesystem::directory_iterator entry(path_, ended), end; !ended && entry != end;
+             entry.increment(ended)) {
+            struct stat status {};
+            if (::lstat(entry->path().c_str(), &status) != 0) continue;
+            const std::string name = entry->path().filename().string();
+            const auto slot = lease::parse_slot_name(name.c_str());
+            const bool expected = slot ? slot->uid == status.st_uid : name.starts_with("create.") || name == "waiting";
+            if (!expected || !S_ISREG(status.st_mode)) ++files[status.st_uid];
+        }
+        std::string words;
+        for (const auto& [user, count] : files) words += text(words.empty() ? ": " : ", ", count, " of user ", user);
+        return words;
     }
 
     const std::string& path_;
@@ -143,8 +168,7 @@ bool in_container(const std::string& root) {
     std::error_code ignored;
     for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/.singularity.d"})
         if (std::filesystem::exists(root + mark, ignored)) return true;
-    return root.empty() && (std::filesystem::read_symlink("/proc/self/ns/pid", ignored) != "pid:[4026531836]" ||
-                            std::getenv("container"));
+    return root.empty() && (!in_first_pid_namespace() || std::getenv("container"));
 }
 
 std::string why_private(const std::string& mountinfo, const std::string& path) {

@@ -1,10 +1,6 @@
 // Checks for processes that hold GPU memory but do not run: zombies, stopped or hidden ones; and for stuck leases.
 // SPDX-License-Identifier: MIT
-#include <signal.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <string_view>
 
 #include "gpu/doctor/doctor.hpp"
@@ -14,18 +10,14 @@
 namespace glint::gpu::doctor {
 namespace {
 
-/// In another pid namespace (a container), the pids that NVML reports are meaningless.
-bool in_first_pid_namespace() {
-    std::error_code ignored;
-    return std::filesystem::read_symlink("/proc/self/ns/pid", ignored) == "pid:[4026531836]";  // the kernel's constant
-}
-
 std::string amount(std::uint64_t bytes) { return bytes ? bytes_text(bytes) : "memory"; }
 
 bool is_holder(const LeaseSnapshot& leases, unsigned pid) {
     return std::any_of(leases.gpus.begin(), leases.gpus.end(), [&](const LeaseGpu& gpu) {
-        return std::any_of(gpu.holders.begin(), gpu.holders.end(),
-                           [&](const LeaseHolder& holder) { return holder.pid == pid; });
+        return std::any_of(gpu.holders.begin(), gpu.holders.end(), [&](const LeaseHolder& holder) {
+            return (!holder.elsewhere && holder.pid == pid) ||
+                   std::ranges::find(holder.kept_by, pid) != holder.kept_by.end();
+        });
     });
 }
 
@@ -35,7 +27,7 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
     };
     const auto info = process_info(process.pid);
     if (!info) {
-        const bool ended = ::kill(pid_t(process.pid), 0) != 0 && errno == ESRCH;  // else it is only hidden
+        const bool ended = has_ended(process.pid);
         if (ended && in_first_pid_namespace())
             say(text("process ", process.pid, " has ended and still holds ", amount(process.used_bytes)),
                 "check again in a minute; if it stays, reset the GPU when it is not in use, or reboot");
@@ -53,6 +45,16 @@ void check(const DeviceProcess& process, const std::string& uuid, bool holder, F
     else if (info->state == 'T' && !holder)
         say(text(who, " is stopped and holds ", amount(process.used_bytes)),
             text("resume it (kill -CONT ", process.pid, ") or end it"));
+}
+
+/// "processes that it has started (123 sleep) keep".
+std::string left(const LeaseHolder& holder) {
+    std::string names;
+    for (const unsigned pid : holder.kept_by) {
+        const auto info = process_info(pid);
+        names += text(names.empty() ? " (" : ", ", pid, info ? " " + info->name : "");
+    }
+    return text("processes that it has started", names, names.empty() ? "" : ")", " keep");
 }
 
 /// Used memory that no listed process and no lease accounts for, beyond what the driver may use itself.
@@ -96,7 +98,11 @@ Findings check_leases(const LeaseSnapshot& leases) {
             ++holders;
             const std::string who = text("the lease of process ", holder.pid, " of user ", holder.uid, " over ",
                                          bytes_text(holder.reserved_bytes));
-            if (holder.stopped)
+            if (holder.ended)
+                findings.push_back({Health::warning, "leases", gpu.uuid,
+                                    who + ": that process has ended, and " + left(holder) + " it",
+                                    "end them if they are not needed: the lease ends with the last of them"});
+            else if (holder.stopped)
                 findings.push_back({Health::warning, "leases", gpu.uuid, who + ": the process is stopped, and keeps it",
                                     text("resume it (kill -CONT ", holder.pid, ") or end it")});
             else if (holder.contexts == 0 && holder.since_s > long_s)

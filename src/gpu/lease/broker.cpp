@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "glint/environment.hpp"
 #include "gpu/lease/heartbeat.hpp"
@@ -186,7 +187,7 @@ class QueuedRequest {
         if (!slot_) {
             observation_ = deps_.probe->observe();
             // An empty directory and one ticket, the own: the policy is the same code as with a directory.
-            queue_ = queue_of({}, observation_, {}, self(), now(), claims_);
+            queue_ = queue_of({}, observation_, {}, self(), now(), history_);
             queue_.snapshot.tickets = {ticket_};
             queue_.mine = 0;
         } else {
@@ -200,7 +201,7 @@ class QueuedRequest {
             }
             // One scan after the NVML query: a lease that changes in between may be missed. That is safe, because
             // confirm() scans on both sides of the query before anything is taken.
-            queue_ = queue_of({}, observation_, scan_, self(), now(), claims_);
+            queue_ = queue_of({}, observation_, scan_, self(), now(), history_);
             if (!queue_.mine) return replace_slot(ask_nvml);
             // From this look at the compute modes. The published shares are those of the time of enqueuing.
             queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
@@ -208,12 +209,23 @@ class QueuedRequest {
         const std::vector<Decision> decisions = plan(queue_.snapshot, deps_.rules, *queue_.mine);
         // plan() stops at the own ticket: later ones cannot change what it gets.
         decision_ = decisions.back();
+        if (ask_nvml && found_idle_users(decisions)) return true;
         for (std::size_t t = 0; t < decisions.size() && slot_; ++t)
             // Remembered for head_is_polling(), which then reads that one slot instead of the whole directory.
             if (is_head(decisions[t])) head_ = queue_.ticket_names[t];
+        circle_ = !circle_message(decision_.gpu, queue_, scan_).empty();
         scanned_at_ns_ = now();
         if (!ask_nvml) decision_.gpus = 0;  // never claim on outdated NVML data
         return narrow_watch();
+    }
+
+    /// Whether the tickets of a user before the own one have been able to start for too long.
+    bool found_idle_users(const std::vector<Decision>& decisions) {
+        std::set<std::uint32_t> startable;
+        for (std::size_t t = 0; t + 1 < decisions.size(); ++t)
+            if (decisions[t].gpus) startable.insert(queue_.snapshot.tickets[t].uid);
+        others_could_start_ = !startable.empty();
+        return history_.saw_startable(startable, now());
     }
 
     /// The slot file was deleted (the owner of the directory can do that). A new slot keeps the arrival time, so the
@@ -350,7 +362,7 @@ class QueuedRequest {
         observation_ = deps_.probe->observe();
         const StateDir::Scan after = directory_->scan();
         if (!before.complete || !after.complete) return false;
-        queue_ = queue_of(before, observation_, after, self(), now(), claims_, which);
+        queue_ = queue_of(before, observation_, after, self(), now(), history_, which);
         return claim_covers(gpus) && still_fits(queue_.snapshot, deps_.rules, ticket_, gpus);
     }
 
@@ -415,7 +427,8 @@ class QueuedRequest {
     /// Whether the head of the queue is alive and polls NVML on behalf of all. While it does, others need not poll. One
     /// file is read, not the directory: this runs in every waiting process, every 4 to 16 s.
     bool head_is_polling() const {
-        if (is_head() || wake() < 0 || since(scanned_at_ns_) > full_scan_interval_s) return false;
+        if (is_head() || others_could_start_ || wake() < 0 || since(scanned_at_ns_) > full_scan_interval_s)
+            return false;
         const auto head = directory_->find(head_);
         // The arrival is compared because the slot may have a new owner meanwhile, who stands behind this ticket.
         return head && head->alive && head->record.state == State::waiting && head->record.arrived_ns <= started_ns_ &&
@@ -439,7 +452,7 @@ class QueuedRequest {
             if (wait_for_event(schedule_.next_poll_s(position(), wake() >= 0))) return is_near();
             if ((request_.stop && request_.stop->load()) || elapsed() >= request_.timeout_s) return true;
         } while (head_is_polling());
-        return is_head() || wake() < 0;
+        return is_head() || others_could_start_ || wake() < 0;
     }
 
     /// True: an event arrived. False: `seconds` passed, the timeout expired or a stop was requested. Sends heartbeats
@@ -475,8 +488,8 @@ class QueuedRequest {
 
     void report_progress() {
         // The log gets a line for each new reason; on_wait gets numbers regularly.
-        if (decision_.obstacle != last_reported_obstacle_) {
-            last_reported_obstacle_ = decision_.obstacle;
+        if (decision_.obstacle != last_reported_obstacle_ || (circle_ && !circle_reported_)) {
+            last_reported_obstacle_ = decision_.obstacle, circle_reported_ = circle_;
             if (request_.log) log("waiting for a GPU: " + wait_reason());
         }
         if (!request_.on_wait || (progress_reported_ns_ && since(progress_reported_ns_) < min_progress_interval_s))
@@ -515,14 +528,16 @@ class QueuedRequest {
     Observation observation_;
     StateDir::Scan scan_;
     Queue queue_;
-    ClaimMemory claims_;
+    ObserverHistory history_;
     Decision decision_;
     SlotName head_;  // slot of the queue's head, which polls NVML
     std::uint64_t scanned_at_ns_ = 0;
+    bool others_could_start_ = false;  // at the last look with NVML, before this one: whether they do is to be seen
     GpuSet granted_ = 0;
     std::uint64_t no_claim_before_ns_ = 0;  // after a removal: until the holders' heartbeats have shown their leases
     bool memory_was_freed_ = false;         // by a foreign process: watchers have not been notified yet
     Obstacle last_reported_obstacle_ = Obstacle::none;
+    bool circle_ = false, circle_reported_ = false;  // circle_message() has something to say
     std::uint64_t progress_reported_ns_ = 0;
 };
 

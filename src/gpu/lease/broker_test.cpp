@@ -144,10 +144,13 @@ TEST_F(LeaseBroker, only_the_head_keeps_asking_nvml) {
     EXPECT_LE(probe->looks, 4);
 }
 
-// The head could run, and does not: so the second waits for it as long as it is awake, and looks at nothing else.
+// While the head is awake, the second looks at nothing else. It gets the GPU once the head is not, although that could
+// run then.
 TEST_F(LeaseBroker, who_is_behind_the_head_sees_whether_it_is_awake) {
     constexpr double awake_s = 60;
     Slot head = participant(State::waiting, 60);
+    gpu().free_bytes = 10 * gib;
+    clock->at(awake_s, [&] { gpu().free_bytes = 80 * gib; });
     for (double t = 1; t <= awake_s; t += 1)
         clock->at(t, [&] { head.record.beat_ns = clock->now_ns(), head.publish(); });
     clock->advance(0.001);

@@ -48,15 +48,31 @@ bool usable_by_child(const Device& device) {
            (!visible || std::string(visible).find(device.uuid) != std::string::npos);
 }
 
+/// Whose the processes are. NVML lists none where it may not (in a container): memory in use gives that away.
+std::optional<std::set<std::uint32_t>> users_of(const ObservedGpu& seen) {
+    constexpr std::uint64_t of_the_driver = std::uint64_t(2) << 30;  // at most, on an empty GPU
+    const std::uint64_t used = seen.gpu.total_bytes - std::min(seen.gpu.total_bytes, seen.gpu.free_bytes);
+    if (!in_first_pid_namespace() || (seen.processes.empty() && used > of_the_driver)) return {};
+    std::set<std::uint32_t> users;
+    for (const DeviceProcess& process : seen.processes) {
+        const auto owner = owner_of(process.pid);
+        if (!owner) return {};  // hidden, or just ended
+        users.insert(*owner);
+    }
+    return users;
+}
+
 /// The processes with a context, and whether one is the MPS server. mps_may_run() looks for a directory, which is
 /// cheaper than /proc; it comes first, as nearly no machine runs MPS. In a container the list may be empty or have
 /// foreign PIDs.
 void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen) {
-    seen.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
+    const auto listed = compute_processes(table, handle);
+    seen.processes = listed.value_or(std::vector<DeviceProcess>());
     seen.gpu.processes = int(seen.processes.size());
     seen.gpu.mps = !seen.processes.empty() && mps_may_run() &&
                    std::any_of(seen.processes.begin(), seen.processes.end(),
                                [](const DeviceProcess& process) { return is_mps_server(process.pid); });
+    seen.users = listed && !seen.gpu.mps ? users_of(seen) : std::nullopt;  // MPS hides its clients
 }
 
 /// Updates what changes: memory, utilization, compute mode, processes. The handle is looked up at each call, since it
@@ -68,6 +84,7 @@ void refresh(const Nvml& table, ObservedGpu& seen) {
     seen.free_known = table.why.empty() && table.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &handle) == nvml_success &&
                       table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success;
     if (!seen.free_known) {
+        seen.users.reset();
         // queue_of() subtracts what leases hold. The rest stays as it was at the last successful call.
         gpu.free_bytes = gpu.total_bytes;
         return;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,8 @@ struct ObservedGpu {
     bool usable_by_child = false;  ///< by a program that it starts
     bool free_known = false;       ///< false: NVML does not report it, and gpu.free_bytes is the total
     std::vector<DeviceProcess> processes;
+    /// Of the processes there; nothing where NVML or the system does not tell (in a container).
+    std::optional<std::set<std::uint32_t>> users;
 };
 
 struct Observation {

@@ -50,7 +50,7 @@ struct HostileLeaseDir : LeaseTest {
         for (unsigned char& byte : noise) byte = static_cast<unsigned char>(random());
         if (below(2))
             std::memcpy(&r, noise, sizeof r), r.magic = Record::magic_number, r.version = Record::this_version;
-        r.state = State(below(5));
+        r.state = State(below(9));
         r.sequence = amount();
         r.occupancy = std::uint32_t(amount());
         r.gpus = std::uint32_t(below(4));

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/inherited_lease.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "glint/environment.hpp"
+#include "gpu/lease/lease_part.hpp"
 #include "gpu/limit.hpp"
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
@@ -14,26 +18,28 @@ namespace {
 
 const ScannedSlot* find_lease(const StateDir::Scan& scan, const std::string& name) {
     const auto found = std::find_if(scan.slots.begin(), scan.slots.end(), [&](const ScannedSlot& slot) {
-        return slot.alive && slot.record.state == State::holding &&
+        return slot.alive && (slot.record.state == State::holding || slot.record.state == State::part_holding) &&
                name_of_lease(slot.name, slot.record.occupancy) == name;
     });
     return found == scan.slots.end() ? nullptr : &*found;
 }
 
-struct Offer {
-    ObservedGpu gpu;
-    std::uint64_t context_bytes;
-};
+/// Of this user, or of another one (root, say) who has started this process under it.
+bool is_ours(const ScannedSlot& lease) {
+    if (lease.name.uid == ::geteuid()) return true;
+    const std::vector<unsigned> family = lineage(unsigned(::getpid()));
+    return std::ranges::find(family, lease.record.pid) != family.end() && owner_of(lease.record.pid) == lease.name.uid;
+}
 
 /// The lease's GPUs that can be used here, the one with the most free memory first.
-std::vector<Offer> offers_of(const Record& lease, const Observation& observation, const LeaseRequest& request) {
-    std::vector<Offer> offers;
+std::vector<PartGpu> offers_of(const Record& lease, const Observation& observation, const LeaseRequest& request) {
+    std::vector<PartGpu> offers;
     for (const Share& share : lease.used_shares())
         for (const ObservedGpu& seen : observation.gpus)
             if (seen.id == share.gpu && is_eligible(seen, request))
                 offers.push_back({seen, share.reserved_bytes - std::min(share.reserved_bytes, lease.need_bytes)});
     std::stable_sort(offers.begin(), offers.end(),
-                     [](const Offer& a, const Offer& b) { return a.gpu.gpu.free_bytes > b.gpu.gpu.free_bytes; });
+                     [](const PartGpu& a, const PartGpu& b) { return a.gpu.gpu.free_bytes > b.gpu.gpu.free_bytes; });
     return offers;
 }
 
@@ -52,21 +58,26 @@ std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseR
     const StateDir::Scan scan = deps.directory->scan();
     const ScannedSlot* lease = find_lease(scan, deps.inherited);
     if (!lease) return refuse("that lease has ended");
+    if (!is_ours(*lease)) return refuse("that lease is another user's, who did not start this process");
     const Observation observation = deps.probe->observe();
-    const std::vector<Offer> offers = offers_of(lease->record, observation, request);
+    const std::vector<PartGpu> offers = offers_of(lease->record, observation, request);
     if (offers.empty()) return refuse("none of that lease's GPUs can be used here (CUDA_VISIBLE_DEVICES was changed?)");
     if (int(offers.size()) < request.gpus)
         throw NoGpu(100,
                     text(request.gpus, " GPUs at once were asked for, and the lease that this process runs under has ",
                          offers.size(), ": ask for fewer, or for more with `glint lease --gpus`"));
+    LeasePart part = admit_part(deps, request, *lease, offers);
     auto state = std::make_unique<LeaseState>();
-    for (int k = 0; k < request.gpus; ++k) {
-        const ObservedGpu& seen = offers[std::size_t(k)].gpu;
-        state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, offers[std::size_t(k)].context_bytes});
+    for (const PartGpu& offer : part.gpus) {
+        const ObservedGpu& seen = offer.gpu;
+        state->devices.push_back({seen.ordinal, seen.gpu.uuid, seen.name, offer.context_bytes});
         state->ids.push_back(seen.id);
     }
     state->driver = observation.driver;
+    state->waited_s = part.waited_s;
     state->bytes = std::min(request.bytes, lease->record.need_bytes);
+    state->directory = deps.directory;
+    state->slot = std::move(part.slot);
     state->inherited_name = deps.inherited;
     return state;
 }

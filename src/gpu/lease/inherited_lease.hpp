@@ -16,8 +16,8 @@ namespace glint::gpu::lease {
 constexpr const char* inherited_variable = "GLINT_LEASE";
 std::string name_of_lease(const SlotName& slot, std::uint32_t occupancy);
 
-/// A part of the lease that `deps.inherited` names. Null, with a line in the request's log, where the variable is unset,
-/// that lease has ended, or none of its GPUs can be used here. Throws NoGpu when it has fewer GPUs than requested.
+/// A part of the lease that `deps.inherited` names, as soon as its other parts leave room. Null, with a line in the request's log, where the variable is unset,
+/// that lease has ended, or none of its GPUs can be used here. Throws NoGpu when it has fewer GPUs than requested; LeaseTimeout; Cancelled.
 std::unique_ptr<LeaseState> inherit_lease(const Dependencies& deps, const LeaseRequest& request);
 
 /// Lease::child_environment().

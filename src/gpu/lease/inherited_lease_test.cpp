@@ -63,7 +63,7 @@ TEST_F(InheritedLease, a_program_under_a_lease_has_part_of_it_at_once) {
     EXPECT_EQ(snapshot_in(deps).gpus[0].holders[0].held_bytes, 0u) << "whoever has the lease publishes";
     EXPECT_FALSE(part.others_wait());
     const Lease part_of_part = inherit_from(part, {.bytes = 70 * gib});
-    EXPECT_EQ(part_of_part.bytes(), 60 * gib) << "no more than there is";
+    EXPECT_EQ(part_of_part.bytes(), 40 * gib) << "no more than there is";
     EXPECT_TRUE(log.empty());
 }
 
@@ -71,6 +71,94 @@ TEST_F(InheritedLease, a_lease_made_smaller_gives_less) {
     Lease lease = acquire(60);
     lease.shrink(20 * gib);
     EXPECT_EQ(inherit_from(lease, {.bytes = 40 * gib}).bytes(), 20 * gib);
+}
+
+TEST_F(InheritedLease, its_parts_are_together_no_more_than_it) {
+    const Lease lease = acquire(60);
+    std::optional<Lease> first = inherit_from(lease, {.bytes = 40 * gib});
+    expect_error<LeaseTimeout>([&] { inherit_from(lease, {.bytes = 40 * gib}); },
+                               {"60.0 GiB on each GPU", "20.0 GiB are left", "40.0 GiB are needed", "(40.0 GiB)"});
+    const Lease second = inherit_from(lease, {.bytes = 20 * gib});
+    first->shrink(10 * gib);
+    const Lease third = inherit_from(lease, {.bytes = 30 * gib});
+    EXPECT_THROW(inherit_from(lease, {.bytes = gib}), LeaseTimeout);
+    first.reset();
+    EXPECT_EQ(inherit_from(lease, {.bytes = 10 * gib}).bytes(), 10 * gib);
+    EXPECT_EQ(holders(), 1u) << "for others it is one lease";
+}
+
+TEST_F(InheritedLease, a_part_waits_for_the_others) {
+    const Lease lease = acquire(60);
+    std::optional<Lease> first = inherit_from(lease, {.bytes = 40 * gib});
+    Dependencies inside = deps;
+    inside.inherited = variable(lease, "GLINT_LEASE");
+    clock->at(clock->seconds() + 5, [&] {
+        EXPECT_TRUE(first->others_wait());
+        EXPECT_FALSE(lease.others_wait()) << "they are its own";
+        first.reset();
+    });
+    int told = 0;
+    LeaseRequest request{.bytes = 40 * gib, .timeout_s = 60};
+    request.on_wait = [&](double, std::uint64_t available, std::uint64_t required) {
+        told += available == 20 * gib && required == 40 * gib;
+    };
+    const Lease second = acquire_in(inside, request);
+    EXPECT_NEAR(second.waited_s(), 5, 0.5) << "it looks four times a second";
+    EXPECT_GT(told, 10);
+    glint::StopFlag stop{true};
+    EXPECT_THROW(acquire_in(inside, {.bytes = 40 * gib, .stop = &stop}), glint::Cancelled);
+}
+
+TEST_F(InheritedLease, a_further_process_costs_it_a_context) {
+    const Lease lease = acquire(60);
+    Lease first = inherit_from(lease, {.bytes = 40 * gib});
+    Slot other = participant(State::part_holding, 10);
+    const ScannedSlot of = [&] {
+        for (const ScannedSlot& slot : scan().slots)
+            if (slot.record.state == State::holding) return slot;
+        return ScannedSlot();
+    }();
+    other.record.lease_uid = of.name.uid, other.record.lease_number = of.name.number;
+    other.record.lease_occupancy = of.record.occupancy;
+    other.record.pid = 1;
+    ASSERT_TRUE(other.publish());
+    EXPECT_THROW(inherit_from(lease, {.bytes = 10 * gib}), LeaseTimeout);
+    inherit_from(lease, {.bytes = 9 * gib});
+    other.release();  // its process has ended
+    inherit_from(lease, {.bytes = 20 * gib});
+}
+
+TEST_F(InheritedLease, of_two_claims_of_parts_the_earlier_wins) {
+    const Lease lease = acquire(60);
+    Dependencies inside = deps;
+    inside.inherited = variable(lease, "GLINT_LEASE");
+    std::optional<Lease> other;
+    inside.test_point = [&](const char* point) {
+        if (point != std::string("part claimed") || other) return;
+        Dependencies later = inside;
+        later.test_point = [](const char*) {};
+        EXPECT_THROW(acquire_in(later, {.bytes = 40 * gib, .timeout_s = 0}), LeaseTimeout) << "it came later";
+        other.emplace(inherit_from(lease, {.bytes = 20 * gib}));
+    };
+    EXPECT_EQ(acquire_in(inside, {.bytes = 40 * gib, .timeout_s = 0}).bytes(), 40 * gib);
+    EXPECT_TRUE(other);
+}
+
+TEST_F(InheritedLease, another_users_lease_is_not_taken) {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of another user";
+    const Lease lease = acquire(60);
+    const SlotName own = scan().slots.at(0).name;
+    const SlotName theirs{65534, own.number};
+    ASSERT_EQ(::rename((folder / own.text()).c_str(), (folder / theirs.text()).c_str()), 0);
+    ASSERT_EQ(::chown((folder / theirs.text()).c_str(), 65534, 65534), 0);
+    Dependencies inside = deps;
+    inside.inherited = name_of_lease(theirs, scan().slots.at(0).record.occupancy);
+    LeaseRequest request{.bytes = 10 * gib, .timeout_s = 0};
+    request.log = [this](const std::string& words) { log.push_back(words); };
+    const Lease mine = acquire_in(inside, request);
+    EXPECT_EQ(holders(), 2u) << "a lease of its own";
+    ASSERT_FALSE(log.empty());
+    EXPECT_NE(log[0].find("another user's"), std::string::npos) << log[0];
 }
 
 TEST_F(InheritedLease, of_several_gpus_it_has_those_with_the_most_room) {

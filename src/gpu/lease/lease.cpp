@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/lease/context_creation_lock.hpp"
@@ -20,6 +21,8 @@
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
 #include "gpu/lease/queue.hpp"
+#include "gpu/limit.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu {
 
@@ -116,6 +119,12 @@ int Lease::keep_for_child() {
     return state_->keep_for_child();
 }
 
+std::vector<unsigned> Lease::kept_by() const {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->slot) return {};
+    return writers_of(state_->directory->path() + '/' + state_->slot->name().text());
+}
+
 std::vector<std::pair<std::string, std::string>> Lease::child_environment() const {
     const std::lock_guard lock(state_->mutex);
     return lease::child_environment(*state_);
@@ -131,7 +140,13 @@ Lease acquire(const LeaseRequest& request) {
     if (!why_disabled().empty()) usable_driver();  // throws
     // Before a directory is made.
     if (!there.worth_waiting()) throw NoGpu(0, there.why_none);
-    Lease lease = lease::acquire_in(lease::machine_dependencies(), request);
+    // No more than the context will be allowed to take, which others would miss for nothing.
+    std::uint64_t limit = 0;
+    for (const Device& device : there.devices)
+        limit = std::max(limit, environment::gpu_memory_limit_bytes(device.total_bytes));
+    LeaseRequest within = request;
+    within.bytes = smaller_limit(request.bytes, limit);
+    Lease lease = lease::acquire_in(lease::machine_dependencies(), within);
     lease.start_heartbeat();
     return lease;
 }

@@ -6,6 +6,7 @@
 
 #include "gpu/lease/child_use.hpp"
 #include "gpu/lease/inherited_lease.hpp"
+#include "gpu/lease/lease_part.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
@@ -93,12 +94,19 @@ void LeaseState::drop(const LeasedContext& context) noexcept {
 bool LeaseState::scan_for_waiters(std::uint64_t now_ns) {
     waiters_checked_ns = now_ns;
     others_wait = false;
-    for (const ScannedSlot& other : directory->scan().slots) {
-        if (!other.alive || other.record.state != State::waiting || !is_awake(other.record, now_ns)) continue;
-        for (const Share& share : other.record.used_shares())
-            others_wait |= std::find(ids.begin(), ids.end(), share.gpu) != ids.end();
-    }
+    for (const ScannedSlot& other : directory->scan().slots)
+        others_wait |= other.alive && is_awake(other.record, now_ns) && is_wanted_by(other.record);
     return others_wait;
+}
+
+bool LeaseState::is_wanted_by(const Record& other) const {
+    const Record& own = slot->record;
+    if (own.state == State::part_holding)  // only the other processes under its lease can have it
+        return other.state == State::part_waiting &&
+               is_part_of(other, {own.lease_uid, own.lease_number}, own.lease_occupancy);
+    return other.state == State::waiting && std::ranges::any_of(other.used_shares(), [&](const Share& share) {
+               return std::ranges::find(ids, share.gpu) != ids.end();
+           });
 }
 
 // A scan takes 2 ms beside a hundred leases: too much for each of them once a second. So it is made only while waiting

@@ -24,7 +24,8 @@ struct LeaseState {
     std::uint32_t driver = 0;  ///< Observation::driver
     double waited_s = 0;
     pid_t owner = ::getpid();
-    std::string inherited_name;        ///< of the lease that this process runs under, where this is a part of it
+    std::string inherited_name;        ///< of the lease that this process runs under, where this is a part of it; the
+                                       ///< slot is the part's
     std::optional<Watch> spent_watch;  ///< closed after the slot was released, because that takes 15 ms
 
     std::mutex mutex;                           ///< guards what follows
@@ -73,6 +74,8 @@ struct LeaseState {
 
   private:
     void appear_again();
+    /// Whether `other` waits for what this lease has.
+    bool is_wanted_by(const Record& other) const;
     bool may_be_wanted(std::uint64_t now_ns);
 };
 

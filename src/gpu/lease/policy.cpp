@@ -110,6 +110,13 @@ class Scheduler {
         return Obstacle::none;
     }
 
+    /// A GPU counts once per lease, and leases on GPUs that this process does not see count too (index -1 in add()).
+    bool over_user_limit(const Ticket& ticket) const {
+        if (!rules_.max_shares_per_user) return false;
+        const auto found = shares_.find(ticket.uid);
+        return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.max_shares_per_user;
+    }
+
   private:
     static std::uint64_t required(const Ticket& ticket, const Capacity& capacity) {
         return plus(ticket.need_bytes, capacity.gpu->context_bytes);
@@ -151,13 +158,6 @@ class Scheduler {
     /// `free` is an argument because a reservation asks the same of the GPU as it will be when its leases are gone.
     bool contended(const Capacity& capacity, std::uint64_t need, std::uint64_t free) const {
         return free < with_headroom(capacity, need) || capacity.foreign_processes_are_busy(rules_);
-    }
-
-    /// A GPU counts once per lease, and leases on GPUs that this process does not see count too (index -1 in add()).
-    bool over_user_limit(const Ticket& ticket) const {
-        if (!rules_.max_shares_per_user) return false;
-        const auto found = shares_.find(ticket.uid);
-        return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.max_shares_per_user;
     }
 
     /// The `ticket.gpus` GPUs with the highest score among those that are `possible`; 0: too few are, since a request
@@ -280,6 +280,7 @@ std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::si
 
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus) {
     const Scheduler state(snapshot, rules);
+    if (state.over_user_limit(ticket)) return false;  // by a claim that was not there yet when the policy decided
     // A GPU outside the snapshot does not fit: it has vanished between the plan and the claim.
     for (int g = 0; g < most_gpus; ++g)
         if (gpus >> g & 1 && (g >= int(snapshot.gpus.size()) || state.obstacle(ticket, g) != Obstacle::none))

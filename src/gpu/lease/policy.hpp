@@ -85,7 +85,7 @@ struct Decision {
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
 
 /// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count, since
-/// the place in the queue was judged before the claim. The user's limit is not tested again.
+/// the place in the queue was judged before the claim.
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus);
 
 /// Whether enough candidates have enough memory when they are empty.

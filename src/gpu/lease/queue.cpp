@@ -79,14 +79,37 @@ void apply_known_costs(const StateDir::Scan& scan, const Observation& observatio
 /// The order of the holder's writes makes this safe in both directions: it publishes `held` after it has allocated and
 /// before it frees. So at any moment free - outstanding is at most what is really available.
 void add_reservations(const StateDir::Scan& before, const ScannedSlot& slot, const Observation& observation,
+                      const std::vector<bool>& strangers, ObserverHistory& history, std::uint64_t now_ns,
                       Queue& queue) {
     for (const Share& now : slot.record.used_shares()) {
+        const int g = index_of(observation, now.gpu);
+        const bool holds = slot.record.state == State::holding;
+        if (holds && g >= 0 &&
+            history.is_unused(slot, now, observation.gpus[std::size_t(g)], strangers[std::size_t(g)], now_ns))
+            continue;
         const Share* earlier = previous_share(before, slot, now.gpu);
         const Share& share = earlier && outstanding(*earlier) > outstanding(now) ? *earlier : now;
-        queue.snapshot.reservations.push_back({index_of(observation, now.gpu), slot.name.uid, share.reserved_bytes,
-                                               share.held_bytes, int(share.more_contexts), slot.record.arrived_ns});
+        // No more than the GPU has, whatever another user writes: it would block a GPU for good that it does not use.
+        const std::uint64_t most = g < 0 ? ~std::uint64_t(0) : observation.gpus[std::size_t(g)].gpu.total_bytes;
+        queue.snapshot.reservations.push_back({g, slot.name.uid, std::min(share.reserved_bytes, most),
+                                               std::min(share.held_bytes, most), int(share.more_contexts),
+                                               slot.record.arrived_ns});
         queue.reservation_names.push_back(slot.name);
     }
+}
+
+/// For each GPU, whether users without a lease have processes there.
+std::vector<bool> gpus_with_strangers(const StateDir::Scan& scan, const Observation& observation) {
+    std::vector<bool> strangers;
+    for (const ObservedGpu& seen : observation.gpus) {
+        std::set<std::uint32_t> users = seen.users.value_or(std::set<std::uint32_t>());
+        for (const ScannedSlot& slot : scan.slots)
+            for (const Share& share : slot.record.used_shares())
+                if (slot.alive && slot.record.state == State::holding && share.gpu == seen.id)
+                    users.erase(slot.name.uid);
+        strangers.push_back(!users.empty());
+    }
+    return strangers;
 }
 
 /// A ticket none of whose GPUs this process sees has no candidates: it is in the queue, and in nobody's way here.
@@ -127,14 +150,6 @@ void estimate_free_from_leases(const Observation& observation, Snapshot& snapsho
 
 }  // namespace
 
-// A live process writes its record again (claim, withdrawal, heartbeat), which changes the sequence number. An entry is
-// never erased: there are at most as many as slots, and a new claim in the slot has another number.
-bool ClaimMemory::is_stale(const ScannedSlot& claim, std::uint64_t now_ns) {
-    const auto [first, is_new] = first_.try_emplace(claim.name, First{claim.record.sequence, now_ns});
-    if (!is_new && first->second.sequence != claim.record.sequence) first->second = {claim.record.sequence, now_ns};
-    return now_ns - first->second.seen_ns > nanoseconds(claim_timeout_s);
-}
-
 // A heartbeat in the future (a time namespace, or forged) is no better than an old one: otherwise one write could keep
 // a ticket awake for ever.
 bool is_awake(const Record& record, std::uint64_t now_ns) {
@@ -154,25 +169,29 @@ int passes_of(const Record& ticket, const StateDir::Scan& scan) {
 }
 
 Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
-               const Self& self, std::uint64_t now_ns, ClaimMemory& claims, Claims which) {
+               const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which) {
     Queue queue;
     for (const ObservedGpu& seen : observation.gpus) queue.snapshot.gpus.push_back(seen.gpu);
     apply_known_costs(after, observation, self.name.uid, queue.snapshot.gpus);
+    const std::vector<bool> strangers = gpus_with_strangers(after, observation);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {
         // The own record counts as a ticket only: the own claim must not be in its own way.
         const bool ours = slot.name == self.name && self.record;
         if (!slot.alive) continue;
-        if (ours || (slot.record.state == State::waiting && is_awake(slot.record, now_ns))) waiting.push_back(&slot);
+        const bool waits = slot.record.state == State::waiting && is_awake(slot.record, now_ns);
+        if (ours || (waits && !history.is_idle(slot.name.uid))) waiting.push_back(&slot);
         if (ours) continue;
         // A lease never becomes stale, however long its process is stopped: it keeps the memory as well.
-        if (slot.record.state == State::holding) add_reservations(before, slot, observation, queue);
-        if (slot.record.state != State::claiming || claims.is_stale(slot, now_ns)) continue;
+        if (slot.record.state == State::holding)
+            add_reservations(before, slot, observation, strangers, history, now_ns, queue);
+        if (slot.record.state != State::claiming || history.is_stale(slot, now_ns)) continue;
         // A claim is counted like a lease. Without the later ones, the earlier of two claimants sees whether it would
         // fit.
         const bool later = self.record && comes_before(*self.record, self.name, slot.record, slot.name);
         queue.later_claim_exists |= later;
-        if (!later || which == Claims::all) add_reservations(before, slot, observation, queue);
+        if (!later || which == Claims::all)
+            add_reservations(before, slot, observation, strangers, history, now_ns, queue);
     }
     add_tickets(waiting, after, observation, self, queue);
     estimate_free_from_leases(observation, queue.snapshot);

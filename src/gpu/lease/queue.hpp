@@ -2,33 +2,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "gpu/lease/gpu_probe.hpp"
+#include "gpu/lease/observer_history.hpp"
 #include "gpu/lease/policy.hpp"
 #include "gpu/lease/state_dir.hpp"
 
 namespace glint::gpu::lease {
 
-/// A waiting ticket without a heartbeat for heartbeat_timeout_s counts as stopped and is skipped. A claim that stands
-/// unchanged for claim_timeout_s is stale: a running process resolves its claim within milliseconds.
-constexpr double heartbeat_interval_s = 2, heartbeat_timeout_s = 6, claim_timeout_s = 2;
-
-/// Detects stale claims. Uses the time of the observer, not times in the records, which another user may have forged.
-class ClaimMemory {
-  public:
-    /// Must be called for every claim in every scan. True when the claim stood unchanged for claim_timeout_s: it is then
-    /// ignored, and its process checks again before it relies on it (QueuedRequest::try_claim).
-    bool is_stale(const ScannedSlot& claim, std::uint64_t now_ns);
-
-  private:
-    struct First {
-        std::uint64_t sequence, seen_ns;
-    };
-    std::map<SlotName, First> first_;
-};
+/// A waiting ticket without a heartbeat for heartbeat_timeout_s counts as stopped and is skipped.
+constexpr double heartbeat_interval_s = 2, heartbeat_timeout_s = 6;
 
 struct Queue {
     Snapshot snapshot;
@@ -49,7 +34,7 @@ enum class Claims { all, of_earlier_tickets };
 /// From two scans with an NVML query between them. Memory that is allocated or released meanwhile counts as used, so
 /// that the result errs on the safe side. `before` may be empty where no claim depends on the result.
 Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
-               const Self& self, std::uint64_t now_ns, ClaimMemory& claims, Claims which = Claims::all);
+               const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which = Claims::all);
 
 /// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);

@@ -26,7 +26,7 @@ std::uint64_t checksum_of(const Record& record) {
 }
 
 bool plausible(const Record& r) {
-    if (r.state > State::holding || r.sequence >= max_sequence || r.share_count > Record::max_shares) return false;
+    if (r.state > State::part_holding || r.sequence >= max_sequence || r.share_count > Record::max_shares) return false;
     if (r.gpus > Record::max_shares || r.need_bytes > max_bytes) return false;
     if (r.state != State::absent && r.gpus == 0) return false;
     const auto shares = r.used_shares();

@@ -22,6 +22,10 @@ enum class State : std::uint32_t {
     waiting,   ///< shares: the GPUs that it can use
     claiming,  ///< shares: the GPUs claimed, not yet confirmed
     holding,   ///< shares: the GPUs leased
+    /// The same for a part of a lease (Record::lease), which matters to the other processes under that lease only.
+    part_waiting,
+    part_claiming,
+    part_holding,
 };
 
 /// The share of one GPU. Both amounts are in bytes and include the context.
@@ -49,7 +53,7 @@ struct Known {
 /// In native byte order: the directory belongs to one machine.
 struct Record {
     static constexpr std::uint64_t magic_number = 0x31657361656c6c67;  // "glleas1" and a check on the byte order
-    static constexpr std::uint32_t this_version = 2;
+    static constexpr std::uint32_t this_version = 3;
     static constexpr std::size_t max_shares = 32, max_admissions = 8, max_known = 16;
 
     std::uint64_t magic = magic_number;
@@ -57,7 +61,7 @@ struct Record {
     std::uint32_t version = this_version;
     State state = State::absent;
     std::uint64_t sequence = 0;  ///< incremented with every write
-    std::uint32_t pid = 0;       ///< for messages only: containers have their own pid namespaces
+    std::uint32_t pid = 0;       ///< in pid_namespace; for messages only
     std::uint32_t gpus = 0;      ///< requested
     std::uint32_t share_count = 0;
     /// Number of owners that this slot has had. The owner locks the byte at this offset (liveness_lock), so a record
@@ -68,11 +72,13 @@ struct Record {
     std::array<Share, max_shares> shares{};
     std::array<Admission, max_admissions> admissions{};  ///< from this slot by any owner, latest first
     std::array<Known, max_known> known{};
+    std::uint32_t pid_namespace = 0;                                     ///< pid_namespace() of the owner
+    std::uint32_t lease_uid = 0, lease_number = 0, lease_occupancy = 0;  ///< of a part: the slot of its lease
 
     std::span<const Share> used_shares() const { return {shares.data(), share_count}; }
     bool operator==(const Record&) const = delete;
 };
-static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 2000);
+static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 2016);
 
 /// A slot file holds two copies, written alternately, so that one of them is valid even when the writer is killed in
 /// the middle of a write.

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
@@ -110,6 +111,7 @@ std::optional<Slot> Slot::take(const StateDir& directory, std::string& why_not) 
         }
         if (!lock_occupancy(slot.file_.get(), slot.record.occupancy)) continue;
         slot.record.pid = std::uint32_t(slot.owner_);
+        slot.record.pid_namespace = pid_namespace();
         return slot;
     }
     why_not = text("all ", slots_per_user, " slots of this user in ", directory.path(), " are taken");

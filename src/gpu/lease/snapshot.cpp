@@ -15,15 +15,29 @@ double seconds_between(std::uint64_t then_ns, std::uint64_t now_ns) {
     return now_ns > then_ns ? double(now_ns - then_ns) / 1e9 : 0;
 }
 
-void add_holder(const ScannedSlot& slot, const Observation& observation, std::uint64_t now_ns,
-                std::vector<LeaseGpu>& gpus) {
+/// With what concerns the process, not a GPU.
+LeaseHolder holder_of(const ScannedSlot& slot, const std::string& directory, std::uint64_t now_ns) {
+    LeaseHolder holder;
+    holder.uid = slot.name.uid, holder.pid = slot.record.pid;
+    holder.since_s = seconds_between(slot.record.since_ns, now_ns);
+    holder.elsewhere = slot.record.pid_namespace != pid_namespace();
+    if (holder.elsewhere) return holder;
+    holder.stopped = is_stopped(holder.pid, holder.uid);
+    holder.ended = has_ended(holder.pid);
+    if (holder.ended) holder.kept_by = writers_of(directory + '/' + slot.name.text());
+    return holder;
+}
+
+void add_holder(const ScannedSlot& slot, const Observation& observation, const std::string& directory,
+                std::uint64_t now_ns, std::vector<LeaseGpu>& gpus) {
+    LeaseHolder holder = holder_of(slot, directory, now_ns);
     for (const Share& share : slot.record.used_shares())
         for (std::size_t g = 0; g < gpus.size(); ++g)
-            if (observation.gpus[g].id == share.gpu)
-                gpus[g].holders.push_back({slot.name.uid, slot.record.pid, share.reserved_bytes, share.held_bytes,
-                                           share.held_bytes ? 1 + int(share.more_contexts) : 0,
-                                           seconds_between(slot.record.since_ns, now_ns),
-                                           is_stopped(slot.record.pid, slot.name.uid)});
+            if (observation.gpus[g].id == share.gpu) {
+                holder.reserved_bytes = share.reserved_bytes, holder.held_bytes = share.held_bytes;
+                holder.contexts = share.held_bytes ? 1 + int(share.more_contexts) : 0;
+                gpus[g].holders.push_back(holder);
+            }
 }
 
 std::vector<std::string> candidates_of(const Record& ticket, const Observation& observation) {
@@ -34,11 +48,15 @@ std::vector<std::string> candidates_of(const Record& ticket, const Observation& 
     return uuids;
 }
 
-/// The processes that do not descend from a holder. A program under `glint lease` is a child of the holder.
+/// The processes that do not descend from a holder. A program under `glint lease` is a child of the holder. Of holders in
+/// other containers the pid is not known here, so their processes are among those returned.
 std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& processes,
                                            const std::vector<LeaseHolder>& holders) {
     std::set<unsigned> known;
-    for (const LeaseHolder& holder : holders) known.insert(holder.pid);
+    for (const LeaseHolder& holder : holders) {
+        if (!holder.elsewhere && !holder.ended) known.insert(holder.pid);
+        known.insert(holder.kept_by.begin(), holder.kept_by.end());
+    }
     std::vector<DeviceProcess> left;
     for (const DeviceProcess& process : processes) {
         const std::vector<unsigned> family = lineage(process.pid);
@@ -82,7 +100,7 @@ LeaseSnapshot snapshot_in(const Dependencies& deps) {
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : scan.slots) {
         if (!slot.alive) continue;
-        if (slot.record.state == State::holding) add_holder(slot, observation, now_ns, found.gpus);
+        if (slot.record.state == State::holding) add_holder(slot, observation, found.directory, now_ns, found.gpus);
         if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
     }
     for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(observation.gpus[g], found.gpus[g]);

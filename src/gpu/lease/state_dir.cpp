@@ -22,18 +22,6 @@ constexpr const char *prefix = "slot.", *waiting_file = "waiting";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
 
-std::optional<SlotName> parse(const char* name) {
-    if (std::strncmp(name, prefix, std::strlen(prefix)) != 0) return {};
-    SlotName slot;
-    const char *at = name + std::strlen(prefix), *end = name + std::strlen(name);
-    const auto user = std::from_chars(at, end, slot.uid);
-    if (user.ec != std::errc() || user.ptr == end || *user.ptr != '.') return {};
-    const auto number = std::from_chars(user.ptr + 1, end, slot.number);
-    if (number.ec != std::errc() || number.ptr != end || slot.number >= slots_per_user) return {};
-    if (slot.text() != name) return {};  // "007" would be a second name for slot 7
-    return slot;
-}
-
 /// The owner holds a write lock. F_OFD_GETLK only tests whether a read lock would succeed, and acquires nothing.
 bool is_alive(int file, const Record& record) {
     struct flock lock = liveness_lock(record.occupancy);
@@ -67,6 +55,18 @@ std::string trouble(const struct stat& status) {
 }
 
 }  // namespace
+
+std::optional<SlotName> parse_slot_name(const char* name) {
+    if (std::strncmp(name, prefix, std::strlen(prefix)) != 0) return {};
+    SlotName slot;
+    const char *at = name + std::strlen(prefix), *end = name + std::strlen(name);
+    const auto user = std::from_chars(at, end, slot.uid);
+    if (user.ec != std::errc() || user.ptr == end || *user.ptr != '.') return {};
+    const auto number = std::from_chars(user.ptr + 1, end, slot.number);
+    if (number.ec != std::errc() || number.ptr != end || slot.number >= slots_per_user) return {};
+    if (slot.text() != name) return {};  // "007" would be a second name for slot 7
+    return slot;
+}
 
 std::string SlotName::text() const { return prefix + std::to_string(uid) + '.' + std::to_string(number); }
 
@@ -136,7 +136,7 @@ StateDir::Scan StateDir::scan() const {
             found.complete = false;
             break;
         }
-        const auto name = parse(entry->d_name);
+        const auto name = parse_slot_name(entry->d_name);
         if (name && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)) names.push_back(*name);
     }
     ::closedir(listing);

@@ -22,6 +22,8 @@ struct SlotName {
     std::string text() const;
 };
 constexpr std::uint32_t slots_per_user = 1024;
+/// Nothing where it is no name of a slot.
+std::optional<SlotName> parse_slot_name(const char* name);
 
 /// A slot with a valid record. Where it is not alive, only its admissions and measured values are used.
 struct ScannedSlot {

@@ -201,7 +201,7 @@ TEST_F(LeaseStateDir, records_are_validated) {
     EXPECT_TRUE(valid([](Record&) {}));
     EXPECT_FALSE(valid([](Record& r) { r.version = Record::this_version - 1; }));
     EXPECT_FALSE(valid([](Record& r) { r.magic ^= 1; }));
-    EXPECT_FALSE(valid([](Record& r) { r.state = State(4); }));
+    EXPECT_FALSE(valid([](Record& r) { r.state = State(7); }));
     EXPECT_FALSE(valid([](Record& r) { r.gpus = 0; }));
     EXPECT_FALSE(valid([](Record& r) { r.gpus = 33; }));
     EXPECT_FALSE(valid([](Record& r) { r.share_count = 33; }));

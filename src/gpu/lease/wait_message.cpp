@@ -37,17 +37,45 @@ std::string holders_of(int gpu, const Queue& queue, const StateDir::Scan& scan, 
         const ScannedSlot* slot = r.gpu == gpu ? find(scan, queue.reservation_names[k]) : nullptr;
         if (!slot || ++count > max_named) continue;
         const double for_s = now_ns > slot->record.since_ns ? double(now_ns - slot->record.since_ns) / 1e9 : 0;
-        const bool stopped = is_stopped(slot->record.pid, r.uid);
+        const bool here = slot->record.pid_namespace == pid_namespace();
+        const bool stopped = here && is_stopped(slot->record.pid, r.uid);
         words +=
-            text(words.empty() ? "" : ", ", "process ", slot->record.pid, " of user ", r.uid, " (",
-                 bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
+            text(words.empty() ? "" : ", ", "process ", slot->record.pid, here ? "" : " of another container",
+                 " of user ", r.uid, " (", bytes_text(r.reserved_bytes), ", for ", std::lround(for_s), " s",
                  stopped ? text("; stopped, so it keeps them: kill -CONT ", slot->record.pid, " resumes it") : "", ")");
     }
     if (count > max_named) words += text(" and ", count - max_named, " more");
     return words.empty() ? "no lease is on it" : "leases on it: " + words;
 }
 
+bool same_process(const ScannedSlot& a, const ScannedSlot& b) {
+    return a.name.uid == b.name.uid && a.record.pid == b.record.pid && a.record.pid_namespace == b.record.pid_namespace;
+}
+
 }  // namespace
+
+std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& scan) {
+    const ScannedSlot* own = queue.mine ? find(scan, queue.ticket_names[*queue.mine]) : nullptr;
+    if (!own || gpu < 0) return "";
+    std::vector<const ScannedSlot*> holders;
+    for (std::size_t k = 0; k < queue.snapshot.reservations.size(); ++k)
+        if (queue.snapshot.reservations[k].gpu == gpu)
+            if (const ScannedSlot* holder = find(scan, queue.reservation_names[k])) holders.push_back(holder);
+    if (std::ranges::none_of(holders, [&](const ScannedSlot* holder) { return same_process(*own, *holder); }))
+        return "";
+    std::string others;
+    for (const ScannedSlot* holder : holders) {
+        const auto is_its = [&](const SlotName& name) {
+            const ScannedSlot* ticket = find(scan, name);
+            return ticket && same_process(*ticket, *holder);
+        };
+        if (std::ranges::none_of(queue.ticket_names, is_its)) return "";  // it will go on, and end
+        if (!same_process(*own, *holder)) others += text(others.empty() ? "" : ", ", holder->record.pid);
+    }
+    if (others.empty()) return "the lease in the way is this process's own: give it back, or ask for all at once";
+    return text("this process holds a lease there and waits for another one, and so does process ", others,
+                ": each may wait for the other, so give one lease back, or ask for all at once");
+}
 
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
                          const Ticket& ticket, const Decision& decision, std::uint64_t now_ns) {
@@ -55,15 +83,16 @@ std::string wait_message(const Queue& queue, const Observation& observation, con
     const std::size_t g = std::size_t(decision.gpu);
     const Gpu& gpu = queue.snapshot.gpus[g];
     const std::string obstacle = words_of(decision.obstacle);
-    return text(bytes_text(decision.required_bytes), " with the context are needed",
-                ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
-                observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ",
-                bytes_text(gpu.total_bytes), " that are neither in use nor reserved",
-                obstacle.empty() ? "" : "; " + obstacle, "; ", holders_of(decision.gpu, queue, scan, now_ns),
-                gpu.processes
-                    ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
-                    : "",
-                decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
+    const std::string circle = circle_message(decision.gpu, queue, scan);
+    return text(
+        bytes_text(decision.required_bytes), " with the context are needed",
+        ticket.gpus > 1 ? text(" on each of ", ticket.gpus, " GPUs") : "", "; ", gpu.uuid, " (",
+        observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ", bytes_text(gpu.total_bytes),
+        " that are neither in use nor reserved", obstacle.empty() ? "" : "; " + obstacle, "; ",
+        holders_of(decision.gpu, queue, scan, now_ns), circle.empty() ? "" : "; " + circle,
+        gpu.processes ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
+                      : "",
+        decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
 }
 
 }  // namespace glint::gpu::lease

@@ -12,4 +12,9 @@ namespace glint::gpu::lease {
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
                          const Ticket& ticket, const Decision& decision, std::uint64_t now_ns);
 
+/// Where each lease on the GPU is of a process that waits for another one, this process among them: says so, since none of
+/// them may ever get it; else empty. Nothing acts on it, as another thread of a waiting process may be about to give its
+/// lease back.
+std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& scan);
+
 }  // namespace glint::gpu::lease
