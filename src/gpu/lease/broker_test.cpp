@@ -8,7 +8,6 @@
 #include <csignal>
 #include <thread>
 
-#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/process.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/lease_fixture.hpp"
@@ -432,21 +431,6 @@ TEST_F(LeaseBroker, the_queue_can_be_seen) {
     EXPECT_TRUE(seen.waiters[0].awake);
     clock->advance(10);
     EXPECT_FALSE(snapshot_in(deps).waiters.at(0).awake);
-}
-
-TEST_F(LeaseBroker, the_turn_to_create_a_context_is_one_at_a_time_on_each_gpu) {
-    probe->observation = gpus(2);
-    const GpuId first = probe->observation.gpus[0].id, second = probe->observation.gpus[1].id;
-    auto creation_lock = lock_context_creation(*deps.directory, first, *clock);
-    ASSERT_TRUE(creation_lock);
-    EXPECT_TRUE(lock_context_creation(*deps.directory, second, *clock)) << "another GPU";
-    EXPECT_EQ(clock->seconds(), 0);
-    clock->at(1, [&] { creation_lock.reset(); });
-    EXPECT_TRUE(lock_context_creation(*deps.directory, first, *clock));
-    EXPECT_NEAR(clock->seconds(), 1, 0.02);
-    creation_lock = lock_context_creation(*deps.directory, first, *clock);
-    EXPECT_FALSE(lock_context_creation(*deps.directory, first, *clock)) << "stopped: goes on without";
-    EXPECT_NEAR(clock->seconds(), 1 + creation_lock_stall_s, 0.05);
 }
 
 // All in one process, but each with a slot and a clock of its own: what is granted never exceeds what there is.

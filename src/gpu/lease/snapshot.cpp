@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/process.hpp"
@@ -85,7 +86,11 @@ LeaseSnapshot snapshot_in(const Dependencies& deps) {
         if (slot.record.state == State::holding) add_holder(slot, observation, now_ns, found.gpus);
         if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
     }
-    for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(observation.gpus[g], found.gpus[g]);
+    for (std::size_t g = 0; g < found.gpus.size(); ++g) {
+        finish(observation.gpus[g], found.gpus[g]);
+        if (const auto creator = holder_of_context_creation(*deps.directory, observation.gpus[g].id))
+            found.gpus[g].creator_pid = creator->pid, found.gpus[g].creator_since_s = creator->since_s;
+    }
     std::stable_sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
         return a->record.arrived_ns < b->record.arrived_ns;
     });
