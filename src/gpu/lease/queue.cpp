@@ -115,14 +115,17 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     }
 }
 
-/// Where NVML does not report free memory, it is the total minus what leases hold. Foreign processes are then
+/// Where NVML does not report free memory, no more is assumed than leases leave of the total. Foreign processes are then
 /// invisible; a lease may be granted that cannot allocate, which its holder meets as any lack of memory.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
-    for (const Reservation& r : snapshot.reservations)
-        if (r.gpu >= 0 && !observation.gpus[std::size_t(r.gpu)].free_known) {
-            Gpu& gpu = snapshot.gpus[std::size_t(r.gpu)];
-            gpu.free_bytes = minus(gpu.free_bytes, r.held_bytes);
-        }
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
+        if (observation.gpus[g].free_known) continue;
+        Gpu& gpu = snapshot.gpus[g];
+        std::uint64_t left = gpu.total_bytes;
+        for (const Reservation& r : snapshot.reservations)
+            if (r.gpu == int(g)) left = minus(left, r.held_bytes);
+        gpu.free_bytes = std::min(gpu.free_bytes, left);
+    }
 }
 
 }  // namespace

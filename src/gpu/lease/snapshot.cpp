@@ -50,12 +50,15 @@ std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& pro
 }
 
 void finish(const ObservedGpu& seen, LeaseGpu& gpu) {
-    std::uint64_t to_come = 0;
+    std::uint64_t to_come = 0, held = 0;
     int contexts = 0;
     for (const LeaseHolder& holder : gpu.holders) {
         to_come += holder.reserved_bytes - std::min(holder.reserved_bytes, holder.held_bytes);
+        held += holder.held_bytes;
         contexts += holder.contexts;
     }
+    // As the queue estimates it (estimate_free_from_leases).
+    if (!seen.free_known) gpu.free_bytes = std::min(gpu.free_bytes, gpu.total_bytes - std::min(gpu.total_bytes, held));
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
     gpu.foreign_count = std::max(0, gpu.processes - contexts);
     if (gpu.foreign_count) gpu.foreign_processes = without_holders(seen.processes, gpu.holders);
