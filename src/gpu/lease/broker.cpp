@@ -330,10 +330,10 @@ class QueuedRequest {
         record.since_ns = at_ns;
         record.share_count = 0;
         for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
-            if (gpus >> g & 1)
-                record.shares[record.share_count++] = {observation_.gpus[g].id,
-                                                       request_.bytes + queue_.snapshot.gpus[g].context_bytes, 0};
+            if (gpus >> g & 1) record.shares[record.share_count++] = {observation_.gpus[g].id, to_reserve(g), 0};
     }
+
+    std::uint64_t to_reserve(std::size_t gpu) const { return reserved_bytes(queue_.snapshot, ticket_, gpu); }
 
     /// Whether the claim holds against every other claim and lease. Waits while only later claims are in conflict.
     ///
@@ -372,8 +372,7 @@ class QueuedRequest {
         // Shares are in the order of the GPUs' indices (claim()), so one pointer runs along.
         const Share* share = slot_->record.shares.data();
         for (std::size_t g = 0; g < queue_.snapshot.gpus.size(); ++g)
-            if (gpus >> g & 1 && share++->reserved_bytes < request_.bytes + queue_.snapshot.gpus[g].context_bytes)
-                return false;
+            if (gpus >> g & 1 && share++->reserved_bytes < to_reserve(g)) return false;
         return true;
     }
 
@@ -396,8 +395,6 @@ class QueuedRequest {
         admissions.front() = {started_ns_, now()};
     }
 
-    /// Hands over slot, watch and the granted GPUs, with the context size measured on this machine in place of the
-    /// default.
     /// The lease did not come about: nobody was overtaken.
     void forget_admission() {
         auto& admissions = slot_->record.admissions;
@@ -405,12 +402,15 @@ class QueuedRequest {
         admissions.back() = {};
     }
 
+    /// Hands over slot, watch and the granted GPUs, with what was reserved there for the context.
     Admitted admitted() {
         Admitted result;
+        const Share* share = slot_ ? slot_->record.shares.data() : nullptr;  // in the order of the GPUs, as in claim()
         for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
             if (granted_ >> g & 1) {
                 result.gpus.push_back(observation_.gpus[g]);
-                result.gpus.back().gpu = queue_.snapshot.gpus[g];
+                result.gpus.back().gpu.context_bytes =
+                    (share ? share++->reserved_bytes : to_reserve(g)) - request_.bytes;
             }
         result.watch = std::move(watch_);
         result.driver = observation_.driver;

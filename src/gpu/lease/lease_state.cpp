@@ -204,17 +204,22 @@ void LeaseState::publish_held_by(unsigned pid) {
 void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most_contexts) {
     const std::lock_guard lock(mutex);
     if (!slot || (!context_bytes && !most_contexts)) return;
-    auto& known = slot->record.known;
-    auto entry = std::find_if(known.begin(), known.end(),
-                              [&](const Known& k) { return k.gpu == ids[device] && k.driver == driver; });
-    if (entry == known.end()) {
-        std::rotate(known.begin(), known.end() - 1, known.end());
-        entry = known.begin();
-        *entry = {ids[device], driver, 0, 0, 0};
-    }
     constexpr std::uint64_t mib = std::uint64_t(1) << 20;
-    if (context_bytes) entry->context_mib = std::uint32_t((context_bytes + mib - 1) / mib);
-    if (most_contexts) entry->most_contexts = std::uint32_t(most_contexts);
+    const auto remember = [&](std::uint32_t Known::*what, std::uint64_t value) {
+        if (!value) return;
+        auto& known = slot->record.known;
+        auto entry = std::find_if(known.begin(), known.end(), [&](const Known& k) {
+            return k.gpu == ids[device] && k.driver == driver && k.*what;
+        });
+        if (entry == known.end()) {
+            std::rotate(known.begin(), known.end() - 1, known.end());
+            entry = known.begin();
+        }
+        *entry = {ids[device], driver, 0, 0, seconds_of(clock->now_ns())};
+        (*entry).*what = std::uint32_t(value);
+    };
+    remember(&Known::context_mib, (context_bytes + mib - 1) / mib);
+    remember(&Known::most_contexts, std::uint64_t(most_contexts));
     publish();
 }
 
