@@ -116,6 +116,22 @@ TEST(Doctor, leases_that_go_nowhere_are_named) {
     EXPECT_EQ(bad.size(), 2u);
 }
 
+TEST(Doctor, who_keeps_the_turn_to_create_a_context_is_named) {
+    LeaseSnapshot leases;
+    leases.gpus.resize(1);
+    LeaseGpu& gpu = leases.gpus[0];
+    gpu.uuid = "GPU-1";
+    gpu.creator_pid = unsigned(::getpid());
+    const std::string me = "process " + std::to_string(::getpid()) + " (";
+    expect(check_leases(leases), Health::warning, "leases", me);
+    expect(check_leases(leases), Health::warning, "leases", "without a lease");
+    gpu.holders = {{.uid = 7, .pid = unsigned(::getppid()), .held_bytes = 1, .contexts = 1}};
+    expect(check_leases(leases), Health::ok, "leases", "1 held");
+    expect(check_leases(leases), Health::ok, "leases", me);
+    gpu.creator_since_s = 25;
+    expect(check_leases(leases), Health::warning, "leases", "has the turn to create a context, for 25 s");
+}
+
 /// The whole command on the simulated server.
 struct DoctorCommand : LeaseProcesses {
     int code = -1;

@@ -106,6 +106,21 @@ TEST_F(LeaseCommand, tells_the_program_its_gpus_and_its_limit) {
     EXPECT_NE(limited->output.find("GLINT_GPU_MEMORY_LIMIT=104857600\n"), std::string::npos) << limited->output;
 }
 
+TEST_F(LeaseCommand, a_gpu_on_which_nvml_fails_is_not_taken_for_empty) {
+    gpus("2x8GiB");
+    set("SIMGPU_NVML_FAULT", "nvmlDeviceGetMemoryInfo@0:999");
+    auto told = lease(1000, {"env"}, {"--timeout", "0s"});
+    EXPECT_EQ(told->finish(), 0) << told->output;
+    EXPECT_NE(told->output.find("CUDA_VISIBLE_DEVICES=GPU-22232425-"), std::string::npos) << told->output;
+    set("SIMGPU_NVML_FAULT", "nvmlDeviceGetMemoryInfo:999");
+    auto refused = lease(1000, {"env"}, {"--timeout", "0s"});
+    EXPECT_NE(refused->finish(), 0) << refused->output;
+    EXPECT_NE(refused->output.find("NVML does not say how much memory is free on it"), std::string::npos)
+        << refused->output;
+    set("SIMGPU_NVML_FAULT", "nvmlDeviceGetMemoryInfo:3");  // as some GPUs always do
+    EXPECT_EQ(lease(1000, {"true"}, {"--timeout", "0s"})->finish(), 0);
+}
+
 // Two dashes, brackets and the names of glint's own commands are nothing special behind the first two dashes.
 TEST_F(LeaseCommand, hands_on_every_word_as_it_is) {
     auto echo = lease(1000, {"echo", "--", "[1,2]", "--json", "fit", "--help", "a b", ""});

@@ -234,10 +234,16 @@ class Lease:
         return self._core.others_wait
 
     @contextlib.contextmanager
-    def turn_to_create(self, device: int = 0) -> Iterator[None]:
+    def turn_to_create(self, device: int = 0, *, timeout: float = math.inf,
+                       on_wait: Callable[[float, int, int], object] | None = None,
+                       log: Callable[[str], object] | None = None) -> Iterator[None]:
         """Keeps others from creating a context on the GPU at the same time: for the first call of PyTorch or CuPy on it. Publishes
-        the new context at the end."""
-        turn = self._core.turn_to_create(device)
+        the new context at the end.
+
+        timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30 s at
+            most. on_wait, log: as in lease().
+        """
+        turn = self._core.turn_to_create(device, timeout, on_wait, log)
         try:
             yield
             self.publish_held(0, device)

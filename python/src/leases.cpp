@@ -112,12 +112,15 @@ void bind_leases(nb::module_& m) {
             "shrink", [](HeldLease& lease, std::uint64_t bytes) { lease.get().shrink(bytes); }, "bytes"_a)
         .def(
             "turn_to_create",
-            [](HeldLease& lease, std::size_t device) {
+            [](HeldLease& lease, std::size_t device, double timeout_s, nb::handle on_wait, nb::handle log) {
                 gpu::Lease& held = lease.get();
-                const nb::gil_scoped_release release;
-                return Turn{held.lock_context_creation(device)};
+                Running running;
+                gpu::LeaseRequest request;
+                request.timeout_s = timeout_s, request.stop = running.stop();
+                request.on_wait = running.on_wait(on_wait), request.log = running.text(log);
+                return Turn{running.run([&] { return held.lock_context_creation(device, request); })};
             },
-            "device"_a)
+            "device"_a, "timeout_s"_a, "on_wait"_a.none(), "log"_a.none())
         .def("child_environment", [](HeldLease& lease) { return lease.get().child_environment(); })
         .def("keep_for_child", [](HeldLease& lease) { return lease.get().keep_for_child(); })
         .def(

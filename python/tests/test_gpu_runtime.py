@@ -105,6 +105,21 @@ def test_a_lease_is_seen_and_given_back():
 
 
 @simulated_server
+def test_a_turn_that_does_not_come():
+    with gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as lease, \
+            gpu.lease("64MiB", timeout=60, avoid=(gpu.devices()[0].uuid,)) as other:
+        with other.turn_to_create():
+            with pytest.raises(gpu.LeaseTimeout, match="contexts are created one at a time"):
+                with lease.turn_to_create(timeout=0.1):
+                    pass
+        with other.turn_to_create(), ctrl_c_after() as waits, pytest.raises(KeyboardInterrupt):
+            with lease.turn_to_create(on_wait=waits):
+                pass
+        with lease.turn_to_create(timeout=0):
+            pass
+
+
+@simulated_server
 def test_several_gpus_at_once_and_none_of_those_to_avoid():
     with gpu.lease("64MiB", gpus=2, timeout=60) as lease:
         assert sorted(d.ordinal for d in lease.devices) == [0, 1]

@@ -132,6 +132,40 @@ TEST_F(GpuSharingWithStrangers, is_stopped_while_it_waits) {
     EXPECT_THROW(fit_with(Backend::gpu), Cancelled);
 }
 
+TEST_F(GpuSharing, the_turn_to_create_a_context_is_waited_for_as_a_gpu_is) {
+    const int count = int(gpu::inventory().devices.size());
+    const gpu::Lease other = gpu::acquire({.bytes = std::uint64_t(64) << 20, .gpus = count, .timeout_s = 60});
+    std::vector<gpu::Lease::CreationLock> turns;
+    const auto take_turns = [&] {
+        turns.clear();
+        for (int k = 0; k < count; ++k) turns.push_back(other.lock_context_creation(std::size_t(k)));
+    };
+    const auto end_turns = [&](double, std::uint64_t available, std::uint64_t required) {
+        EXPECT_EQ(available, required);
+        EXPECT_GT(required, options.gpu_memory_bytes);
+        turns.clear();
+    };
+    StopFlag stop{false};
+    take_turns();
+    options.stop = &stop;
+    options.on_wait = [&](double, std::uint64_t, std::uint64_t) { stop = true; };
+    EXPECT_THROW(fit_with(Backend::gpu), Cancelled);
+    options.stop = nullptr, options.on_wait = {};
+    take_turns();
+    options.auto_timeout_s = options.gpu_timeout_s = 0.05;
+    expect_error<gpu::LeaseTimeout>([&] { fit_with(Backend::gpu); },
+                                    {"no GPU was ready within", "contexts are created one at a time"});
+    take_turns();
+    fit_with(Backend::automatic);
+    EXPECT_EQ(info.backend, "cpu");
+    EXPECT_NE(info.note.find("has the turn"), std::string::npos) << info.note;
+    take_turns();
+    options.gpu_timeout_s = 60, options.on_wait = end_turns;
+    fit_with(Backend::gpu);
+    EXPECT_EQ(info.backend, "gpu");
+    EXPECT_TRUE(turns.empty()) << "it has waited";
+}
+
 TEST_F(GpuSharing, a_fitter_keeps_the_gpu_between_calls_and_gives_it_back) {
     const std::uint64_t before = free_bytes();
     options.backend = Backend::gpu;

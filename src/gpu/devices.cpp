@@ -14,15 +14,11 @@
 namespace glint::gpu {
 namespace {
 
-constexpr int nvml_not_found = 6, nvml_gpu_is_lost = 15;
 constexpr const char* compute_modes[] = {"default", "exclusive-thread", "prohibited", "exclusive-process"};
 constexpr const char* is_split = "it is split into MIG instances: use one of those";
 constexpr const char* is_unsplit =
     "MIG mode is on and it has no instance: an administrator makes one with `nvidia-smi mig -cgi`, or leaves the mode "
     "with `nvidia-smi -mig 0`";
-constexpr const char* is_lost =
-    "NVML has lost it: it has fallen off the bus or hangs; the kernel's log (dmesg, \"Xid\") says when, a reboot may "
-    "help";
 
 std::string mode_name(int mode) { return mode >= 0 && mode < 4 ? compute_modes[mode] : ""; }
 
@@ -43,7 +39,7 @@ Device describe_by_nvml(const Nvml& table, cu::NvmlDevice handle) {
     cu::NvmlMemory memory{};
     const int result = table.nvmlDeviceGetMemoryInfo(handle, &memory);
     if (result == nvml_success) device.total_bytes = memory.total, device.free_bytes = memory.free;
-    if (result == nvml_gpu_is_lost) device.why_not = is_lost;
+    if (result == nvml_gpu_is_lost) device.why_not = gpu_is_lost;
     device.processes = compute_processes(table, handle).value_or(std::vector<DeviceProcess>());
     return device;
 }
@@ -127,7 +123,7 @@ void list_by_nvml(const Nvml& table, std::vector<Device>& devices) {
         if (result != nvml_gpu_is_lost) continue;  // other errors: not accessible to this process
         devices.push_back({});
         devices.back().name = text("NVML's GPU ", k);
-        devices.back().why_not = is_lost;
+        devices.back().why_not = gpu_is_lost;
     }
 }
 

@@ -11,7 +11,11 @@
 
 namespace glint::gpu {
 
-constexpr int nvml_success = 0, nvml_insufficient_size = 7;
+constexpr int nvml_success = 0, nvml_not_supported = 3, nvml_no_permission = 4, nvml_not_found = 6,
+              nvml_insufficient_size = 7, nvml_function_not_found = 13, nvml_gpu_is_lost = 15;
+constexpr const char* gpu_is_lost =
+    "NVML has lost it: it has fallen off the bus or hangs; the kernel's log (dmesg, \"Xid\") says when, a reboot may "
+    "help";
 
 struct Nvml {
 #define X(name, required, parameters) int(*name) parameters = nullptr;

@@ -77,18 +77,15 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     return best;
 }
 
-GpuForecast forecast_now(std::uint64_t bytes) {
-    const gpu::Inventory inventory = gpu::inventory();
-    // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
-    if (!inventory.worth_waiting()) return forecast(inventory, {}, bytes);
-    return forecast(inventory, gpu::snapshot_leases(), bytes);
-}
-
 const GpuForecast& ForecastCache::get(std::uint64_t bytes) {
-    if (!updated_ || std::chrono::steady_clock::now() - *updated_ > cache_lifetime) {
-        last_ = forecast_now(bytes);
+    const bool look = !updated_ || std::chrono::steady_clock::now() - *updated_ > cache_lifetime;
+    if (look) {
+        inventory_ = gpu::inventory();
+        // Saves NVML's polls and the scan of the lease directory where no GPU can be used anyway.
+        leases_ = inventory_.worth_waiting() ? gpu::snapshot_leases() : gpu::LeaseSnapshot();
         updated_ = std::chrono::steady_clock::now();
     }
+    if (look || bytes != bytes_) last_ = forecast(inventory_, leases_, bytes), bytes_ = bytes;
     return last_;
 }
 

@@ -22,11 +22,9 @@ struct GpuForecast {
 /// The forecast for a lease of `bytes`, not counting the context. The expected remaining time of a lease is its age
 /// (J. R. Gott, Nature 363, 315 (1993)), since nothing else is known about it.
 GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
-/// The forecast for this machine now. Takes up to 20 ms the first time, 1 ms later.
-GpuForecast forecast_now(std::uint64_t bytes);
 
-/// Caches forecast_now() for one second: decisions take microseconds and come in rows, a look takes a millisecond. Not
-/// thread-safe. The amount of memory is not part of the key.
+/// Forecasts for this machine, from a look that is at most a second old: decisions take microseconds and come in rows, a
+/// look up to 20 ms the first time and 1 ms later. Not thread-safe.
 class ForecastCache {
   public:
     const GpuForecast& get(std::uint64_t bytes);
@@ -35,7 +33,10 @@ class ForecastCache {
     void invalidate() { updated_.reset(); }  ///< the next get() queries again
 
   private:
+    gpu::Inventory inventory_;
+    gpu::LeaseSnapshot leases_;
     GpuForecast last_;
+    std::uint64_t bytes_ = 0;  // last_ is for so many
     std::optional<std::chrono::steady_clock::time_point> updated_;
 };
 

@@ -258,6 +258,7 @@ gpu::LeaseRequest Runner::lease_request() {
                     const std::lock_guard lock(pool_.callback_mutex);
                     if (request_.on_wait) request_.on_wait(elapsed_s, available, required);
                 },
+            .for_context = true,
             .stop = request_.finished_by_others ? request_.finished_by_others : request_.stop,
             .log = [this](const std::string& words) { report(words); }};
 }

@@ -100,7 +100,8 @@ struct Session::State {
     }
 
     void open(const Work* work, double timeout_s) {
-        gpu::Lease lease = gpu::acquire({.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .log = options.log});
+        gpu::Lease lease = gpu::acquire(
+            {.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .for_context = true, .log = options.log});
         const Clock::time_point asked = Clock::now();
         try {
             const OpenDevice open = [&](gpu::Lease of) { return std::make_unique<OpenGpu>(std::move(of), options); };

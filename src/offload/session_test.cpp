@@ -15,6 +15,7 @@
 #include "glint/gpu/buffer.hpp"
 #include "glint/offload/accelerate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "offload/gpu_forecast.hpp"
 #include "offload/machine.hpp"
 
 namespace glint::offload {
@@ -219,6 +220,15 @@ TEST_F(GpuOffload, a_gpu_is_opened_once_it_would_have_paid_off) {
     EXPECT_LE(on_cpu, 21);
     EXPECT_EQ(on_cpu + on_gpu, 60);
     EXPECT_TRUE(s.gpu_open());
+}
+
+TEST_F(GpuOffload, a_forecast_is_for_the_memory_that_was_asked_for) {
+    std::uint64_t all = 0;
+    for (const gpu::Device& device : gpu::inventory().devices) all = std::max(all, device.total_bytes);
+    ForecastCache forecasts;
+    EXPECT_EQ(forecasts.get(mib).wait_s, 0);
+    EXPECT_GT(forecasts.get(all).wait_s, 0);
+    EXPECT_EQ(forecasts.get(mib).wait_s, 0);
 }
 
 TEST_F(GpuOffload, a_gpu_that_cannot_be_had_is_left_alone) {

@@ -26,8 +26,8 @@ namespace lease {
 struct LeaseState;
 }
 
-/// No GPU had enough memory available within the timeout. `what()` says what was required, what was available, and which
-/// leases held the rest.
+/// No GPU had enough memory available within the timeout, or the turn to create a context there did not come. `what()` says
+/// what was required, what was available, and which leases held the rest; or who has the turn.
 class LeaseTimeout : public GpuError {
   public:
     LeaseTimeout(const std::string& message, std::uint64_t required, std::uint64_t available)
@@ -43,9 +43,13 @@ struct LeaseRequest {
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: fail at once where it would have to wait
     std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs not to use
     /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue: seconds since the call, the
-    /// bytes available on the GPU with the most, and the bytes required there with the context.
+    /// bytes available on the GPU with the most, and the bytes required there with the context. These two are equal while
+    /// only the turn to create a context is waited for.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    bool for_child = false;                            ///< for a child program: MIG instances invisible here count too
+    bool for_child = false;  ///< for a child program: MIG instances invisible here count too
+    /// A context is created at once: the wait is also for the context creation lock of the first GPU. The lease holds it
+    /// until create_context(), or until it ends.
+    bool for_context = false;
     const StopFlag* stop = nullptr;                    ///< polled: when set, acquire() throws Cancelled within 1 s
     std::function<void(const std::string&)> log = {};  ///< receives why the request waits, and problems found
 };
@@ -72,20 +76,24 @@ class Lease {
 
     const std::vector<LeasedDevice>& devices() const;
     std::uint64_t bytes() const;  ///< on each device, beyond the context
-    double waited_s() const;
+    double waited_s() const;      ///< in acquire()
     /// Whether other processes see this lease. False without a usable directory, when NVML alone says what is free.
     bool visible() const;
 
     /// Creates the device's context, with bytes() as its limit unless `options` has one, and publishes that it exists.
-    /// Waits for the context creation lock of the GPU, for a bounded time. Throws what Context does: a foreign process
-    /// may have taken the memory meanwhile; release the lease then, and acquire another.
+    /// Waits for the context creation lock of the GPU as lock_context_creation() does, unless acquire() has done so
+    /// (LeaseRequest::for_context). Throws what Context does: a foreign process may have taken the memory meanwhile;
+    /// release the lease then, and acquire another.
     Context create_context(std::size_t device = 0, ContextOptions options = {}) const;
 
     /// The context creation lock of a GPU: contexts created at the same time slow each other down. For programs that
-    /// create a context by other means than create_context(). Held until the last copy goes; null where the wait timed
-    /// out, which is no error.
+    /// create a context by other means than create_context(). Held until the last copy goes.
+    ///
+    /// Waits at most as long as `request` says, whose timeout_s, stop, on_wait and log alone count: throws LeaseTimeout,
+    /// Cancelled. Null, and no error, where waiting longer would be in vain: after 5 s in which the lock did not change
+    /// hands, after 30 s in all, at once where no other lease is on the GPU, and as long as it stays so.
     using CreationLock = std::shared_ptr<void>;
-    CreationLock lock_context_creation(std::size_t device = 0) const;
+    CreationLock lock_context_creation(std::size_t device = 0, const LeaseRequest& request = {}) const;
 
     /// Publishes how many bytes of the lease are allocated on the GPU by other means than contexts of create_context(),
     /// not counting their context, which must exist. Call it after allocating and before freeing. Other processes subtract
@@ -166,6 +174,8 @@ struct LeaseGpu {
     /// Candidates for these: the listed processes that do not descend from a holder.
     std::vector<DeviceProcess> foreign_processes = {};
     std::vector<LeaseHolder> holders = {};
+    unsigned creator_pid = 0;    ///< the process with the context creation lock; 0: none, or of another pid namespace
+    double creator_since_s = 0;  ///< how long it has had the lock, by its own account
 };
 
 /// A waiting request.

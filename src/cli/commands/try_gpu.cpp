@@ -32,7 +32,7 @@ bool copies_well(const gpu::Lease& lease) {
 
 /// A lease of this GPU and no other.
 gpu::Lease lease_of(const gpu::Device& device) {
-    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10};
+    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10, .for_context = true};
     for (const gpu::Device& other : gpu::inventory().devices)
         if (other.uuid != device.uuid) request.avoid.push_back(other.uuid);
     return gpu::acquire(request);

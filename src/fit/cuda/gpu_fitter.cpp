@@ -311,7 +311,9 @@ GpuFitter::GpuFitter(const gpu::LeaseRequest& request, std::int64_t batch_size)
     : GpuFitter(
           [&] {
               require_gpu_kernels();
-              return gpu::acquire(request);
+              gpu::LeaseRequest with_context = request;
+              with_context.for_context = true;
+              return gpu::acquire(with_context);
           }(),
           batch_size) {}
 GpuFitter::~GpuFitter() = default;

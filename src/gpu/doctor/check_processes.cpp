@@ -1,9 +1,10 @@
-// Checks for processes that hold GPU memory but do not run: zombies, stopped or hidden ones; and for stuck leases.
+// Checks for processes that hold GPU memory but do not run: zombies, stopped or hidden ones; and for stuck leases and turns.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <string_view>
 
 #include "gpu/doctor/doctor.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
@@ -12,13 +13,15 @@ namespace {
 
 std::string amount(std::uint64_t bytes) { return bytes ? bytes_text(bytes) : "memory"; }
 
-bool is_holder(const LeaseSnapshot& leases, unsigned pid) {
-    return std::any_of(leases.gpus.begin(), leases.gpus.end(), [&](const LeaseGpu& gpu) {
-        return std::any_of(gpu.holders.begin(), gpu.holders.end(), [&](const LeaseHolder& holder) {
-            return (!holder.elsewhere && holder.pid == pid) ||
-                   std::ranges::find(holder.kept_by, pid) != holder.kept_by.end();
-        });
+bool is_holder(const LeaseGpu& gpu, unsigned pid) {
+    return std::any_of(gpu.holders.begin(), gpu.holders.end(), [&](const LeaseHolder& holder) {
+        return (!holder.elsewhere && holder.pid == pid) ||
+               std::ranges::find(holder.kept_by, pid) != holder.kept_by.end();
     });
+}
+bool is_holder(const LeaseSnapshot& leases, unsigned pid) {
+    return std::any_of(leases.gpus.begin(), leases.gpus.end(),
+                       [&](const LeaseGpu& gpu) { return is_holder(gpu, pid); });
 }
 
 void check(const DeviceProcess& process, const std::string& uuid, bool holder, Findings& findings) {
@@ -57,6 +60,27 @@ std::string left(const LeaseHolder& holder) {
     return text("processes that it has started", names, names.empty() ? "" : ")", " keep");
 }
 
+/// The process that has the turn to create a context. A warning where it should not have it: for longer than a context
+/// takes, or without a lease of its own or of a parent (`glint lease`).
+void check_creator(const LeaseGpu& gpu, Findings& findings) {
+    if (gpu.creator_pid == 0) return;
+    const std::vector<unsigned> family = lineage(gpu.creator_pid);
+    const bool leases = std::any_of(family.begin(), family.end(), [&](unsigned pid) { return is_holder(gpu, pid); });
+    const bool long_ago = gpu.creator_since_s > lease::creation_lock_stall_s;
+    const auto info = process_info(gpu.creator_pid);
+    const std::string found =
+        text("process ", gpu.creator_pid, info ? text(" (", info->name, ", user ", info->uid, ")") : "",
+             " has the turn to create a context", leases ? "" : " without a lease",
+             long_ago ? text(", for ", int(gpu.creator_since_s), " s") : "");
+    if (leases && !long_ago)
+        findings.push_back({Health::ok, "leases", gpu.uuid, found, ""});
+    else
+        findings.push_back({Health::warning, "leases", gpu.uuid,
+                            text(found, ": others wait for it, for ", lease::creation_lock_timeout_s, " s at most"),
+                            info && info->state == 'T' ? text("resume it (kill -CONT ", gpu.creator_pid, ") or end it")
+                                                       : "end it, or ask its owner whether it hangs"});
+}
+
 /// Used memory that no listed process and no lease accounts for, beyond what the driver may use itself.
 void check_unseen(const Device& device, const LeaseSnapshot& leases, Findings& findings) {
     constexpr std::uint64_t noticeable = std::uint64_t(2) << 30;
@@ -93,7 +117,8 @@ Findings check_leases(const LeaseSnapshot& leases) {
     constexpr double long_s = 600;
     Findings findings;
     std::size_t holders = 0;
-    for (const LeaseGpu& gpu : leases.gpus)
+    for (const LeaseGpu& gpu : leases.gpus) {
+        check_creator(gpu, findings);
         for (const LeaseHolder& holder : gpu.holders) {
             ++holders;
             const std::string who = text("the lease of process ", holder.pid, " of user ", holder.uid, " over ",
@@ -110,13 +135,14 @@ Findings check_leases(const LeaseSnapshot& leases) {
                                     text(who, ": not used for ", int(holder.since_s / 60), " minutes"),
                                     "ask its owner whether it hangs"});
         }
+    }
     for (const LeaseWaiter& waiter : leases.waiters)
         if (!waiter.awake)
             findings.push_back({Health::warning, "leases", "",
                                 text("process ", waiter.pid, " of user ", waiter.uid,
                                      " waits without a heartbeat (stopped?): it is skipped"),
                                 text("resume it (kill -CONT ", waiter.pid, ") or end it")});
-    if (findings.empty())
+    if (std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.health != Health::ok; }))
         findings.push_back(
             {Health::ok, "leases", "", text(holders, " held, ", leases.waiters.size(), " waited for"), ""});
     return findings;

@@ -92,17 +92,27 @@ class QueuedRequest {
         return usable;
     }
 
-    /// Fails early where no wait could help: no usable GPU, too few of them, or more memory than the largest one has.
-    void check_possible() {
+    /// Whether there are enough GPUs; at each look, since one may be lost. Throws NoGpu: a wait would not help.
+    void check_usable() const {
         const GpuSet usable = candidates();
         const int count = __builtin_popcountll(usable);
+        std::string lost;
+        for (const ObservedGpu& seen : observation_.gpus)
+            if (seen.lost) lost += text("; ", seen.gpu.uuid, " (", seen.name, "): ", seen.nvml_why);
         if (count == 0)
-            throw NoGpu(cuda_no_device, !observation_.why_none.empty() ? observation_.why_none
-                                        : request_.avoid.empty()       ? "no GPU can be used"
-                                                                       : "no other GPU can be used");
+            throw NoGpu(cuda_no_device, (!observation_.why_none.empty() ? observation_.why_none
+                                         : request_.avoid.empty()       ? "no GPU can be used"
+                                                                        : "no other GPU can be used") +
+                                            lost);
         if (count < request_.gpus)
             throw NoGpu(cuda_no_device,
-                        text(request_.gpus, " GPUs at once were asked for, and this process can use ", count));
+                        text(request_.gpus, " GPUs at once were asked for, and this process can use ", count, lost));
+    }
+
+    /// Fails early where no wait could help: too few GPUs, or more memory than the largest one has.
+    void check_possible() {
+        check_usable();
+        const GpuSet usable = candidates();
         if (const int most = deps_.rules.max_shares_per_user; most && request_.gpus > most)
             throw OptionError(text(request_.gpus, " GPUs at once were asked for, and GLINT_LEASES_PER_USER=", most));
         // The ticket outside the directory: still_fits() and the case without a directory decide by it. Its passes stay
@@ -203,9 +213,10 @@ class QueuedRequest {
             // confirm() scans on both sides of the query before anything is taken.
             queue_ = queue_of({}, observation_, scan_, self(), now(), history_);
             if (!queue_.mine) return replace_slot(ask_nvml);
-            // From this look at the compute modes. The published shares are those of the time of enqueuing.
-            queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
         }
+        check_usable();
+        // From this look at the GPUs. The published shares are those of the time of enqueuing.
+        queue_.snapshot.tickets[*queue_.mine].candidates = candidates();
         const std::vector<Decision> decisions = plan(queue_.snapshot, deps_.rules, *queue_.mine);
         // plan() stops at the own ticket: later ones cannot change what it gets.
         decision_ = decisions.back();
@@ -331,10 +342,10 @@ class QueuedRequest {
         record.since_ns = at_ns;
         record.share_count = 0;
         for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
-            if (gpus >> g & 1)
-                record.shares[record.share_count++] = {observation_.gpus[g].id,
-                                                       request_.bytes + queue_.snapshot.gpus[g].context_bytes, 0};
+            if (gpus >> g & 1) record.shares[record.share_count++] = {observation_.gpus[g].id, to_reserve(g), 0};
     }
+
+    std::uint64_t to_reserve(std::size_t gpu) const { return reserved_bytes(queue_.snapshot, ticket_, gpu); }
 
     /// Whether the claim holds against every other claim and lease. Waits while only later claims are in conflict.
     ///
@@ -363,7 +374,8 @@ class QueuedRequest {
         const StateDir::Scan after = directory_->scan();
         if (!before.complete || !after.complete) return false;
         queue_ = queue_of(before, observation_, after, self(), now(), history_, which);
-        return claim_covers(gpus) && still_fits(queue_.snapshot, deps_.rules, ticket_, gpus);
+        return (gpus & ~candidates()) == 0 && claim_covers(gpus) &&
+               still_fits(queue_.snapshot, deps_.rules, ticket_, gpus);
     }
 
     /// Another process may have measured, since our claim, that a context takes more than was assumed. The published
@@ -372,8 +384,7 @@ class QueuedRequest {
         // Shares are in the order of the GPUs' indices (claim()), so one pointer runs along.
         const Share* share = slot_->record.shares.data();
         for (std::size_t g = 0; g < queue_.snapshot.gpus.size(); ++g)
-            if (gpus >> g & 1 && share++->reserved_bytes < request_.bytes + queue_.snapshot.gpus[g].context_bytes)
-                return false;
+            if (gpus >> g & 1 && share++->reserved_bytes < to_reserve(g)) return false;
         return true;
     }
 
@@ -396,8 +407,6 @@ class QueuedRequest {
         admissions.front() = {started_ns_, now()};
     }
 
-    /// Hands over slot, watch and the granted GPUs, with the context size measured on this machine in place of the
-    /// default.
     /// The lease did not come about: nobody was overtaken.
     void forget_admission() {
         auto& admissions = slot_->record.admissions;
@@ -405,12 +414,15 @@ class QueuedRequest {
         admissions.back() = {};
     }
 
+    /// Hands over slot, watch and the granted GPUs, with what was reserved there for the context.
     Admitted admitted() {
         Admitted result;
+        const Share* share = slot_ ? slot_->record.shares.data() : nullptr;  // in the order of the GPUs, as in claim()
         for (std::size_t g = 0; g < observation_.gpus.size(); ++g)
             if (granted_ >> g & 1) {
                 result.gpus.push_back(observation_.gpus[g]);
-                result.gpus.back().gpu = queue_.snapshot.gpus[g];
+                result.gpus.back().gpu.context_bytes =
+                    (share ? share++->reserved_bytes : to_reserve(g)) - request_.bytes;
             }
         result.watch = std::move(watch_);
         result.driver = observation_.driver;
@@ -565,7 +577,7 @@ void check(const LeaseRequest& request) {
 }
 
 bool is_eligible(const ObservedGpu& seen, const LeaseRequest& request) {
-    return (request.for_child ? seen.usable_by_child : seen.usable) &&
+    return (request.for_child ? seen.usable_by_child : seen.usable) && !seen.lost &&
            std::ranges::find(request.avoid, seen.gpu.uuid) == request.avoid.end();
 }
 

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <thread>
 
-#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/process.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/lease_fixture.hpp"
@@ -371,11 +370,42 @@ TEST_F(LeaseBroker, remembers_what_a_context_costs_for_this_user) {
         << "the next one in the slot knows it too";
 }
 
+TEST_F(LeaseBroker, an_unusual_context_is_forgotten_with_the_next_one) {
+    auto one = acquire_state(deps, {.bytes = gib, .timeout_s = 0});
+    {
+        auto other = acquire_state(deps, {.bytes = gib, .timeout_s = 0});
+        other->learn(0, 3 * gib, 0);
+    }
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, 3 * gib) << "the only one that was seen";
+    clock->advance(1);
+    one->learn(0, 400 << 20, 0);
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, std::uint64_t(400) << 20) << "in another slot";
+    clock->advance(1);
+    one->learn(0, gib, 0);
+    one.reset();
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, gib) << "also after its process has ended";
+}
+
+TEST_F(LeaseBroker, an_unusual_context_makes_no_request_impossible) {
+    acquire_state(deps, {.bytes = gib, .timeout_s = 0})->learn(0, 8 * gib, 0);
+    EXPECT_EQ(acquire(72).devices()[0].context_bytes, 8 * gib) << "it just fits";
+    gpu().free_bytes = 78 * gib;  // the driver takes some on an empty GPU, too
+    for (const std::uint64_t large : {71, 72, 75, 77})
+        EXPECT_EQ(acquire(large).devices()[0].context_bytes, context_bytes) << large;
+    EXPECT_EQ(acquire(70).devices()[0].context_bytes, 8 * gib);
+    const Lease holder = acquire(75);
+    EXPECT_EQ(scan().slots[0].record.used_shares()[0].reserved_bytes, 75 * gib + context_bytes);
+    expect_error<LeaseTimeout>([&] { acquire(76); }, {"76.5 GiB with the context are needed"});
+    expect_error<LeaseTimeout>([&] { acquire(4); },
+                               {"12.0 GiB with the context are needed", "has 2.5 GiB of 80.0 GiB"});
+}
+
 TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
     gpu().processes = 20;
     const auto known = [&](std::uint32_t most, std::uint32_t uid) {
         Slot slot = participant(State::holding, 1);
-        slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 0, most, 0};
+        slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, 0, most,
+                                seconds_of(clock->now_ns())};
         slot.publish();
         slot.release();
         const std::string mine = SlotName{std::uint32_t(::geteuid()), 0}.text(), theirs = SlotName{uid, 0}.text();
@@ -392,9 +422,71 @@ TEST_F(LeaseBroker, a_learned_number_of_contexts_is_believed_within_reason) {
     expect_error<LeaseTimeout>([&] { acquire(1); }, {"as many contexts as it can hold"});
     gpu().processes = 19;
     EXPECT_NO_THROW(acquire(1));
+    known(20, me);
+    gpu().processes = 20;
+    clock->advance(599);
+    EXPECT_THROW(acquire(1), LeaseTimeout);
+    clock->advance(2);
+    EXPECT_NO_THROW(acquire(1)) << "it is tried again now and then";
     known(~0u, me);
     gpu().processes = 100;
     expect_error<LeaseTimeout>([&] { acquire(1); }, {"as many contexts as it can hold"});
+}
+
+TEST_F(LeaseBroker, the_size_and_the_number_of_contexts_are_remembered_apart) {
+    auto state = acquire_state(deps, {.bytes = gib, .timeout_s = 0});
+    state->learn(0, 0, 20);
+    clock->advance(599);
+    state->learn(0, 700 << 20, 0);
+    gpu().processes = 20;
+    expect_error<LeaseTimeout>([&] { acquire(1); }, {"as many contexts as it can hold"});
+    clock->advance(2);
+    EXPECT_EQ(acquire(1).devices()[0].context_bytes, std::uint64_t(700) << 20);
+}
+
+TEST_F(LeaseBroker, a_lost_gpu_ends_the_wait_and_is_not_leased) {
+    probe->observation = gpus(2);
+    const Lease first = acquire(60), second = acquire(60);
+    const auto lose = [&](std::size_t g) {
+        ObservedGpu& seen = probe->observation.gpus[g];
+        seen.free_known = false, seen.lost = true, seen.nvml_why = "fell off";
+        seen.gpu.free_bytes = seen.gpu.total_bytes;
+    };
+    clock->at(1, [&] { lose(0); });
+    clock->at(3, [&] { lose(1); });
+    expect_error<NoGpu>([&] { acquire(40, 100); }, {"no GPU can be used", "GPU-test-0", "GPU-test-1", "fell off"});
+    EXPECT_LT(clock->seconds(), 10);
+    probe->observation.gpus[1].lost = false;
+    expect_error<LeaseTimeout>([&] { acquire(40); }, {"GPU-test-1"});
+    expect_error<NoGpu>([&] { acquire_in(deps, {.gpus = 2}); }, {"can use 1", "GPU-test-0", "fell off"});
+}
+
+TEST_F(LeaseBroker, a_gpu_whose_memory_is_not_known_is_not_taken_for_empty) {
+    probe->observation = gpus(2);
+    gpu(1).free_bytes = 20 * gib;
+    ObservedGpu& failing = probe->observation.gpus[0];
+    failing.free_known = false, failing.nvml_why = "NVML does not answer";
+    gpu(0).free_bytes = 0;  // it never did
+    EXPECT_EQ(acquire(8).devices()[0].ordinal, 1);
+    expect_error<LeaseTimeout>([&] { acquire(40); }, {"has 20.0 GiB of 80.0 GiB"});
+    gpu(0).free_bytes = 78 * gib;  // what it said last
+    const Lease lease = acquire(40);
+    EXPECT_EQ(lease.devices()[0].ordinal, 0);
+    lease.publish_held(40 * gib);
+    EXPECT_EQ(snapshot_in(deps).gpus[0].free_bytes, 40 * gib - context_bytes) << "no more than leases leave";
+    expect_error<LeaseTimeout>([&] { acquire(40); },
+                               {"GPU-test-0", "has 39.5 GiB of 80.0 GiB", "NVML does not answer"});
+}
+
+TEST_F(LeaseBroker, says_why_no_gpu_can_be_used_now) {
+    const Lease holder = acquire(60);
+    gpu().mode = ComputeMode::prohibited;
+    std::uint64_t told = 0;
+    LeaseRequest request{.bytes = 40 * gib, .timeout_s = 1};
+    request.on_wait = [&](double, std::uint64_t, std::uint64_t required) { told = required; };
+    expect_error<LeaseTimeout>([&] { acquire_in(deps, request); },
+                               {"40.0 GiB are needed", "GPU-test-0", "compute mode is \"prohibited\""});
+    EXPECT_EQ(told, 40 * gib);
 }
 
 TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
@@ -435,21 +527,6 @@ TEST_F(LeaseBroker, the_queue_can_be_seen) {
     EXPECT_TRUE(seen.waiters[0].awake);
     clock->advance(10);
     EXPECT_FALSE(snapshot_in(deps).waiters.at(0).awake);
-}
-
-TEST_F(LeaseBroker, the_turn_to_create_a_context_is_one_at_a_time_on_each_gpu) {
-    probe->observation = gpus(2);
-    const GpuId first = probe->observation.gpus[0].id, second = probe->observation.gpus[1].id;
-    auto creation_lock = lock_context_creation(*deps.directory, first, *clock);
-    ASSERT_TRUE(creation_lock);
-    EXPECT_TRUE(lock_context_creation(*deps.directory, second, *clock)) << "another GPU";
-    EXPECT_EQ(clock->seconds(), 0);
-    clock->at(1, [&] { creation_lock.reset(); });
-    EXPECT_TRUE(lock_context_creation(*deps.directory, first, *clock));
-    EXPECT_NEAR(clock->seconds(), 1, 0.02);
-    creation_lock = lock_context_creation(*deps.directory, first, *clock);
-    EXPECT_FALSE(lock_context_creation(*deps.directory, first, *clock)) << "stopped: goes on without";
-    EXPECT_NEAR(clock->seconds(), 1 + creation_lock_stall_s, 0.05);
 }
 
 // All in one process, but each with a slot and a clock of its own: what is granted never exceeds what there is.

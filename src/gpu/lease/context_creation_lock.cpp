@@ -3,14 +3,29 @@
 // Contexts that are created at once slow each other down: alone 0.2 s, 8 at once 0.9 s each, 32 at once 5 s, and of 128
 // at once 28 fail. In turn each takes 0.25 to 0.4 s. The lock is advice: whoever cannot get it creates its context
 // anyway, so neither a stopped holder nor a user who locks the file for ever can keep others from a GPU.
+//
+// Any user can hold a flock() on the file for ever, and touch it. So a lock is not waited for where no other lease is on
+// the GPU, and a process that has waited for one in vain does not wait for it again until it has found it free.
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "glint/error.hpp"
+#include "gpu/process.hpp"
+#include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
 namespace {
@@ -53,36 +68,168 @@ struct CreationLock {
     }
 };
 
+double seconds(std::uint64_t nanoseconds) { return double(nanoseconds) / 1e9; }
+
+/// The process with a flock() on the file; 0: none, or one of another pid namespace, which the kernel does not list here.
+unsigned pid_with_flock(const struct stat& file) {
+    std::ostringstream device;  // as the kernel prints it
+    device << std::hex << std::setfill('0') << std::setw(2) << major(file.st_dev) << ':' << std::setw(2)
+           << minor(file.st_dev) << ':' << std::dec << file.st_ino;
+    std::ifstream locks("/proc/locks");
+    for (std::string line; std::getline(locks, line);) {
+        std::istringstream words(line);
+        std::string number, kind, advisory, access, where;
+        unsigned pid = 0;
+        if (words >> number >> kind >> advisory >> access >> pid >> where && kind == "FLOCK" && where == device.str())
+            return pid;
+    }
+    return 0;
+}
+
+std::string holder_words(int file) {
+    struct stat status {};
+    const unsigned pid = ::fstat(file, &status) == 0 ? pid_with_flock(status) : 0;
+    if (pid == 0) return "another process";
+    const auto info = process_info(pid);
+    return info ? text("process ", pid, " (", info->name, ", user ", info->uid, ")") : text("process ", pid);
+}
+
+bool is_leased_by_others(const StateDir& directory, const GpuId& gpu, const SlotName& self) {
+    const StateDir::Scan scan = directory.scan();
+    return std::any_of(scan.slots.begin(), scan.slots.end(), [&](const ScannedSlot& slot) {
+        const auto shares = slot.record.used_shares();
+        return slot.alive && slot.record.state == State::holding && slot.name != self &&
+               std::any_of(shares.begin(), shares.end(), [&](const Share& share) { return share.gpu == gpu; });
+    });
+}
+
+/// A lock that this process has found busy, and has not had since.
+struct Busy {
+    timespec touched{};            // mtime, compared for equality only: it is of another clock
+    std::uint64_t changed_ns = 0;  // when it last changed hands, by this process's clock
+    std::uint64_t waited_ns = 0;   // by all calls together
+};
+std::mutex busy_mutex;
+std::map<std::string, Busy> busy_locks;  // by path; guarded by busy_mutex
+
+/// One wait. Two limits, as a queue that moves is worth waiting for and a stopped holder is not. Both go on from call to
+/// call: nobody waits in full twice, and whoever asks with no time to wait gets past a stopped holder, too.
+class Waiter {
+  public:
+    Waiter(const StateDir& directory, const GpuId& gpu, Clock& clock, const CreationWait& wait, int file)
+        : directory_(directory),
+          gpu_(gpu),
+          clock_(clock),
+          wait_(wait),
+          file_(file),
+          began_ns_(clock.now_ns()),
+          looked_ns_(began_ns_) {}
+
+    /// The lock is busy: whether to go on without. Throws where the request ends, and reports progress.
+    bool is_in_vain() {
+        const LeaseRequest& request = wait_.request;
+        if (request.stop && request.stop->load())
+            throw Cancelled(text("stopped while waiting for the turn to create a context on ", wait_.gpu));
+        const std::uint64_t now_ns = clock_.now_ns();
+        const Busy busy = look(now_ns);
+        constexpr std::uint64_t scan_interval_ns = 1'000'000'000;
+        if (!scanned_ns_ || now_ns - scanned_ns_ > scan_interval_ns) {
+            scanned_ns_ = now_ns;
+            if (!is_leased_by_others(directory_, gpu_, wait_.self)) return ignore("where nobody else has a lease");
+        }
+        if (seconds(now_ns - busy.changed_ns) > creation_lock_stall_s)
+            return ignore(text("for more than ", creation_lock_stall_s, " s"));
+        if (seconds(busy.waited_ns) > creation_lock_timeout_s)
+            return ignore(text("which was waited for in vain for ", creation_lock_timeout_s, " s"));
+        const double elapsed_s = wait_.waited_s + seconds(now_ns - began_ns_);
+        if (elapsed_s >= request.timeout_s)
+            throw LeaseTimeout(
+                text("no GPU was ready within ", std::round(request.timeout_s * 10) / 10, " s: ", reason()),
+                wait_.reserved_bytes, wait_.reserved_bytes);
+        report(elapsed_s, now_ns);
+        return false;
+    }
+
+    /// The lock is this process's: what was found before is over.
+    void had() const {
+        const std::lock_guard lock(busy_mutex);
+        busy_locks.erase(path());
+    }
+
+  private:
+    Busy look(std::uint64_t now_ns) {
+        struct stat status {};
+        ::fstat(file_, &status);
+        const std::lock_guard lock(busy_mutex);
+        Busy& busy = busy_locks.try_emplace(path(), Busy{status.st_mtim, now_ns, 0}).first->second;
+        busy.waited_ns += now_ns - std::exchange(looked_ns_, now_ns);
+        if (status.st_mtim.tv_sec != busy.touched.tv_sec || status.st_mtim.tv_nsec != busy.touched.tv_nsec)
+            busy.touched = status.st_mtim, busy.changed_ns = now_ns;
+        return busy;
+    }
+    std::string path() const { return directory_.path() + '/' + file_name(gpu_); }
+
+    std::string reason() const {
+        return text("contexts are created one at a time on each GPU, and ", holder_words(file_), " has the turn on ",
+                    wait_.gpu);
+    }
+    bool ignore(const std::string& why) const {
+        if (wait_.request.log)
+            wait_.request.log(text(holder_words(file_), " has the turn to create a context on ", wait_.gpu, ", ", why,
+                                   ": it is not waited for"));
+        return true;
+    }
+    void report(double elapsed_s, std::uint64_t now_ns) {
+        constexpr std::uint64_t interval_ns = 500'000'000;
+        const bool first = reported_ns_ == 0;
+        if (!first && now_ns - reported_ns_ < interval_ns) return;
+        reported_ns_ = now_ns;
+        if (first && wait_.request.log) wait_.request.log("waiting for a GPU: " + reason());
+        if (wait_.request.on_wait) wait_.request.on_wait(elapsed_s, wait_.reserved_bytes, wait_.reserved_bytes);
+    }
+
+    const StateDir& directory_;
+    const GpuId& gpu_;
+    Clock& clock_;
+    const CreationWait& wait_;
+    const int file_;
+    const std::uint64_t began_ns_;
+    std::uint64_t looked_ns_, scanned_ns_ = 0, reported_ns_ = 0;
+};
+
 }  // namespace
 
-// Two limits, as a queue that moves is worth waiting for and a stopped holder is not. changed_ns is when this process
-// last saw the lock change hands, on its own clock; mtime is compared for equality only, since it is another clock.
-std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock) {
+std::shared_ptr<void> lock_context_creation(const StateDir& directory, const GpuId& gpu, Clock& clock,
+                                            const CreationWait& wait) {
     if (directory.descriptor() < 0) return nullptr;
     Descriptor file = open_lock(directory, file_name(gpu));
     if (!file) return nullptr;
-    const auto seconds_since = [&](std::uint64_t then_ns) { return double(clock.now_ns() - then_ns) / 1e9; };
-    const std::uint64_t began_ns = clock.now_ns();
-    std::uint64_t changed_ns = began_ns;
-    timespec last{};
+    Waiter waiter(directory, gpu, clock, wait, file.get());
     double pause_s = 0.001;
     // Polled, not blocking: flock() has no timeout, and a stopped holder must not block others for ever.
     while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EINTR && errno != EWOULDBLOCK) return nullptr;
-        struct stat status {};
-        ::fstat(file.get(), &status);
-        if (status.st_mtim.tv_sec != last.tv_sec || status.st_mtim.tv_nsec != last.tv_nsec)
-            last = status.st_mtim, changed_ns = clock.now_ns();
-        if (seconds_since(changed_ns) > creation_lock_stall_s || seconds_since(began_ns) > creation_lock_timeout_s)
-            return nullptr;
+        if ((errno != EINTR && errno != EWOULDBLOCK) || waiter.is_in_vain()) return nullptr;
         clock.wait(-1, pause_s);
         // Up to 10 ms: small against the 250 ms of a context, and a hundred waiters cost little. The order is not kept.
         pause_s = std::min(2 * pause_s, 0.01);
     }
     ::futimens(file.get(), nullptr);  // waiters measure by the mtime whether the lock still changes hands
+    waiter.had();
     auto lock = std::make_shared<CreationLock>();
     lock->file = std::move(file);
     return lock;
+}
+
+std::optional<CreationHolder> holder_of_context_creation(const StateDir& directory, const GpuId& gpu) {
+    struct stat status {};
+    if (::fstatat(directory.descriptor(), file_name(gpu).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    const unsigned pid = pid_with_flock(status);
+    if (pid == 0) return {};
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const double since_s =
+        double(now.tv_sec - status.st_mtim.tv_sec) + double(now.tv_nsec - status.st_mtim.tv_nsec) / 1e9;
+    return CreationHolder{pid, std::max(0.0, since_s)};
 }
 
 }  // namespace glint::gpu::lease

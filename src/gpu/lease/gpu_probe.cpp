@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "gpu/advice.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/mps.hpp"
 #include "gpu/nvml.hpp"
 #include "gpu/process.hpp"
+#include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
 namespace {
@@ -75,20 +77,40 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen)
     seen.users = listed && !seen.gpu.mps ? users_of(seen) : std::nullopt;  // MPS hides its clients
 }
 
+/// Whether NVML never reports free memory here, and no failure is meant.
+bool has_no_memory_info(int result) {
+    return result == nvml_not_supported || result == nvml_no_permission || result == nvml_not_found ||
+           result == nvml_function_not_found;
+}
+
 /// Updates what changes: memory, utilization, compute mode, processes. The handle is looked up at each call, since it
 /// is cheap and none is kept that a reset of the GPU would make invalid.
 void refresh(const Nvml& table, ObservedGpu& seen) {
     Gpu& gpu = seen.gpu;
     cu::NvmlDevice handle = nullptr;
     cu::NvmlMemory memory{};
-    seen.free_known = table.why.empty() && table.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &handle) == nvml_success &&
-                      table.nvmlDeviceGetMemoryInfo(handle, &memory) == nvml_success;
+    int result = nvml_function_not_found;
+    if (table.why.empty()) result = table.nvmlDeviceGetHandleByUUID(gpu.uuid.c_str(), &handle);
+    if (table.why.empty() && result == nvml_success) result = table.nvmlDeviceGetMemoryInfo(handle, &memory);
+    seen.free_known = result == nvml_success;
+    seen.lost = result == nvml_gpu_is_lost;
+    seen.nvml_why.clear();
     if (!seen.free_known) {
         seen.users.reset();
-        // queue_of() subtracts what leases hold. The rest stays as it was at the last successful call.
-        gpu.free_bytes = gpu.total_bytes;
+        // All stays as it was at the last successful call: nothing free before the first one, or a GPU that fails would
+        // look like an empty one and be preferred. queue_of() subtracts what leases hold.
+        if (has_no_memory_info(result)) {
+            if (!seen.free_was_known) gpu.free_bytes = gpu.total_bytes;
+            return;
+        }
+        const Advice* advice = nvml_advice(result);
+        seen.nvml_why =
+            seen.lost ? gpu_is_lost
+                      : text("NVML does not say how much memory is free on it: ", advice ? advice->meaning : "an error",
+                             " (", result, ")", advice ? text(": ", advice->remedy) : "");
         return;
     }
+    seen.free_was_known = true;
     // NVML's total, not CUDA's, so that total - free is what is in use on one scale.
     gpu.total_bytes = memory.total, gpu.free_bytes = memory.free;
     cu::NvmlUtilization utilization{};

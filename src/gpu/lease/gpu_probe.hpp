@@ -22,7 +22,11 @@ struct ObservedGpu {
     int ordinal = -1;              ///< CUDA's, in this process
     bool usable = false;           ///< by this process
     bool usable_by_child = false;  ///< by a program that it starts
-    bool free_known = false;       ///< false: NVML does not report it, and gpu.free_bytes is the total
+    /// Whether NVML reports the free memory. Where it fails, gpu.free_bytes is what it reported last, or 0; where it
+    /// never reports any (on some GPUs, or without NVML), the total.
+    bool free_known = false, free_was_known = false;  ///< now; at some look of this probe
+    bool lost = false;                                ///< as NVML says: the GPU has fallen off the bus, or hangs
+    std::string nvml_why;  ///< why NVML fails on it now; empty: it does not, or never reports free memory
     std::vector<DeviceProcess> processes;
     /// Of the processes there; nothing where NVML or the system does not tell (in a container).
     std::optional<std::set<std::uint32_t>> users;

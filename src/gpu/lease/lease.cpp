@@ -16,7 +16,6 @@
 #include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 #include "gpu/driver.hpp"
-#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/inherited_lease.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
@@ -44,19 +43,15 @@ bool Lease::visible() const {
     return !state_->name().empty();
 }
 
-Lease::CreationLock Lease::lock_context_creation(std::size_t device) const {
-    std::shared_ptr<const lease::StateDir> directory;
-    {
-        const std::lock_guard lock(state_->mutex);
-        directory = state_->directory;
-    }
-    return lease::lock_context_creation(*directory, state_->ids.at(device), *state_->clock);
+Lease::CreationLock Lease::lock_context_creation(std::size_t device, const LeaseRequest& request) const {
+    return state_->lock_context_creation(device, request, 0);
 }
 
 Context Lease::create_context(std::size_t device, ContextOptions options) const {
     const LeasedDevice& where = state_->devices.at(device);
     if (options.limit_bytes == 0) options.limit_bytes = bytes();
-    const CreationLock creation_lock = lock_context_creation(device);
+    std::optional<CreationLock> creation_lock = state_->take_creation_lock(device);
+    if (!creation_lock) creation_lock = lock_context_creation(device);
     const lease::ContextMeasurement measurement(where.ordinal, where.uuid);
     try {
         Context context(where.ordinal, options);
@@ -146,8 +141,9 @@ Lease acquire(const LeaseRequest& request) {
         limit = std::max(limit, environment::gpu_memory_limit_bytes(device.total_bytes));
     LeaseRequest within = request;
     within.bytes = smaller_limit(request.bytes, limit);
-    Lease lease = lease::acquire_in(lease::machine_dependencies(), within);
+    Lease lease(lease::acquire_state(lease::machine_dependencies(), within));
     lease.start_heartbeat();
+    lease.state_->prepare_context(within);
     return lease;
 }
 

@@ -148,6 +148,20 @@ TEST_F(LeaseProcesses, stopped_while_it_creates_a_context_delays_others_for_a_bo
     expect_done(*stopped);
 }
 
+TEST_F(LeaseProcesses, an_unusual_context_makes_no_request_impossible) {
+    auto usual = start("64 1 hold");  // in the first slot
+    ASSERT_TRUE(usual->says("holding")) << usual->output;
+    set("SIMGPU_CONTEXT_BYTES", "3GiB");
+    auto unusual = start("64 1");
+    expect_done(*unusual);
+    set("SIMGPU_CONTEXT_BYTES", {});
+    expect_done(*usual);
+    for (int k = 0; k < 2; ++k) {
+        auto large = start("6000 1 within 0");
+        expect_done(*large);
+    }
+}
+
 // Processes that want 30 to 90 % of a card, a quarter of which are killed at a random point and started again.
 TEST_F(LeaseProcesses, many_finish_though_some_are_killed_anywhere) {
     gpus("4x8GiB");

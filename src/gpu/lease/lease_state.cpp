@@ -3,8 +3,10 @@
 #include "gpu/lease/lease_state.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gpu/lease/child_use.hpp"
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/inherited_lease.hpp"
 #include "gpu/lease/lease_part.hpp"
 #include "gpu/lease/queue.hpp"
@@ -51,6 +53,7 @@ std::vector<std::shared_ptr<LeasedContext>> LeaseState::open_contexts() {
 
 LeaseState::~LeaseState() {
     heartbeat.reset();        // waits for one that is running
+    creation_lock.reset();    // while the slot still says whose it is
     if (::getpid() == owner)  // in a forked child, a mutex may have been held by a thread that it does not have
         for (const auto& context : open_contexts()) context->end_lease();
     if (slot) slot->release();
@@ -83,6 +86,34 @@ void LeaseState::publish_held(std::size_t device) {
     share.held_bytes = count ? devices[device].context_bytes + std::min(held, bytes) : 0;
     share.more_contexts = count ? count - 1 : 0;
     publish();
+}
+
+Lease::CreationLock LeaseState::lock_context_creation(std::size_t device, const LeaseRequest& request,
+                                                      double waited_before_s) {
+    const LeasedDevice& where = devices.at(device);
+    CreationWait wait{.request = request, .waited_s = waited_before_s, .gpu = text(where.uuid, " (", where.name, ")")};
+    std::shared_ptr<const StateDir> used;
+    {
+        const std::lock_guard lock(mutex);
+        used = directory;
+        if (slot) wait.self = slot->name();
+        wait.reserved_bytes = where.context_bytes + bytes;
+    }
+    return lease::lock_context_creation(*used, ids[device], *clock, wait);
+}
+
+void LeaseState::prepare_context(const LeaseRequest& request) {
+    if (!request.for_context) return;
+    const std::uint64_t began_ns = clock->now_ns();
+    auto had = lock_context_creation(0, request, waited_s);
+    waited_s += double(clock->now_ns() - began_ns) / 1e9;
+    const std::lock_guard lock(mutex);
+    creation_lock = std::move(had);
+}
+
+std::optional<Lease::CreationLock> LeaseState::take_creation_lock(std::size_t device) {
+    const std::lock_guard lock(mutex);
+    return device == 0 ? std::exchange(creation_lock, std::nullopt) : std::nullopt;
 }
 
 void LeaseState::drop(const LeasedContext& context) noexcept {
@@ -181,21 +212,30 @@ void LeaseState::publish_held_by(unsigned pid) {
 void LeaseState::learn(std::size_t device, std::uint64_t context_bytes, int most_contexts) {
     const std::lock_guard lock(mutex);
     if (!slot || (!context_bytes && !most_contexts)) return;
-    auto& known = slot->record.known;
-    auto entry = std::find_if(known.begin(), known.end(),
-                              [&](const Known& k) { return k.gpu == ids[device] && k.driver == driver; });
-    if (entry == known.end()) {
-        std::rotate(known.begin(), known.end() - 1, known.end());
-        entry = known.begin();
-        *entry = {ids[device], driver, 0, 0, 0};
-    }
     constexpr std::uint64_t mib = std::uint64_t(1) << 20;
-    if (context_bytes) entry->context_mib = std::uint32_t((context_bytes + mib - 1) / mib);
-    if (most_contexts) entry->most_contexts = std::uint32_t(most_contexts);
+    const auto remember = [&](std::uint32_t Known::*what, std::uint64_t value) {
+        if (!value) return;
+        auto& known = slot->record.known;
+        auto entry = std::find_if(known.begin(), known.end(), [&](const Known& k) {
+            return k.gpu == ids[device] && k.driver == driver && k.*what;
+        });
+        if (entry == known.end()) {
+            std::rotate(known.begin(), known.end() - 1, known.end());
+            entry = known.begin();
+        }
+        *entry = {ids[device], driver, 0, 0, seconds_of(clock->now_ns())};
+        (*entry).*what = std::uint32_t(value);
+    };
+    remember(&Known::context_mib, (context_bytes + mib - 1) / mib);
+    remember(&Known::most_contexts, std::uint64_t(most_contexts));
     publish();
 }
 
-Lease acquire_in(const Dependencies& deps, const LeaseRequest& request) { return Lease(acquire_state(deps, request)); }
+Lease acquire_in(const Dependencies& deps, const LeaseRequest& request) {
+    auto state = acquire_state(deps, request);
+    state->prepare_context(request);
+    return Lease(std::move(state));
+}
 
 std::unique_ptr<LeaseState> acquire_state(const Dependencies& deps, const LeaseRequest& request) {
     check(request);

@@ -35,6 +35,8 @@ struct LeaseState {
     /// On each device: open contexts of this process, and bytes that others have allocated there for this lease, as
     /// Lease::publish_held() was told; nothing: not told.
     std::vector<std::shared_ptr<LeasedContext>> contexts;
+    /// Of the first GPU, for the context that is about to be created (LeaseRequest::for_context).
+    std::optional<Lease::CreationLock> creation_lock;
     std::vector<std::optional<std::uint64_t>> told_bytes;
     std::uint64_t waiters_checked_ns = 0;  ///< when others_wait was last computed
     bool others_wait = false;
@@ -67,6 +69,12 @@ struct LeaseState {
 
     // These lock the mutex:
     std::vector<std::shared_ptr<LeasedContext>> open_contexts();
+    /// Lease::lock_context_creation(); `waited_s` of the request's time have passed.
+    Lease::CreationLock lock_context_creation(std::size_t device, const LeaseRequest& request, double waited_s);
+    /// Waits as LeaseRequest::for_context says.
+    void prepare_context(const LeaseRequest& request);
+    /// What prepare_context() has waited for; nothing: it has not, or another context has it.
+    std::optional<Lease::CreationLock> take_creation_lock(std::size_t device);
     /// A context is about to be closed.
     void drop(const LeasedContext& context) noexcept;
     /// Records measured values for later processes of this user; 0: not measured.
@@ -79,7 +87,7 @@ struct LeaseState {
     bool may_be_wanted(std::uint64_t now_ns);
 };
 
-/// acquire() with injected dependencies, and without a heartbeat.
+/// acquire() with injected dependencies, without a heartbeat; acquire_state() also without LeaseRequest::for_context.
 std::unique_ptr<LeaseState> acquire_state(const Dependencies& deps, const LeaseRequest& request);
 Lease acquire_in(const Dependencies& deps, const LeaseRequest& request);
 

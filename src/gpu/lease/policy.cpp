@@ -116,10 +116,16 @@ class Scheduler {
         const auto found = shares_.find(ticket.uid);
         return (found == shares_.end() ? 0 : found->second) + ticket.gpus > rules_.max_shares_per_user;
     }
+    std::uint64_t required(const Ticket& ticket, std::size_t g) const { return required(ticket, capacities_[g]); }
 
   private:
+    /// See reserved_bytes().
     static std::uint64_t required(const Ticket& ticket, const Capacity& capacity) {
-        return plus(ticket.need_bytes, capacity.gpu->context_bytes);
+        const Gpu& gpu = *capacity.gpu;
+        const std::uint64_t usual = plus(ticket.need_bytes, gpu.context_bytes);
+        if (!gpu.measured_context_bytes) return usual;
+        const std::uint64_t measured = plus(ticket.need_bytes, gpu.measured_context_bytes);
+        return measured <= capacity.if_empty ? measured : std::min(measured, usual);
     }
     static bool is_candidate(const Ticket& ticket, int g) { return ticket.candidates >> g & 1; }
 
@@ -246,6 +252,7 @@ class Scheduler {
     /// For messages: the candidate with the most free memory, and why it cannot be used now.
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
+        decision.required_bytes = ticket.need_bytes;
         for (int g = 0; g < count_; ++g) {
             const Obstacle here = obstacle(ticket, g);
             if (here == Obstacle::no_such_gpu || (decision.gpu >= 0 && capacities_[g].free <= decision.available_bytes))
@@ -276,6 +283,10 @@ std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::si
     for (std::size_t t = 0; t < snapshot.tickets.size() && t <= last; ++t)
         decisions.push_back(state.decide(snapshot.tickets[t]));
     return decisions;
+}
+
+std::uint64_t reserved_bytes(const Snapshot& snapshot, const Ticket& ticket, std::size_t gpu) {
+    return Scheduler(snapshot, Rules()).required(ticket, gpu);
 }
 
 bool still_fits(const Snapshot& snapshot, const Rules& rules, const Ticket& ticket, GpuSet gpus) {

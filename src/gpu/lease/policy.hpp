@@ -20,10 +20,11 @@ enum class ComputeMode { shared, exclusive_process, prohibited };
 struct Gpu {
     std::string uuid;
     std::uint64_t total_bytes = 0, free_bytes = 0;
-    std::uint64_t context_bytes = 0;  ///< memory that a context takes
-    int utilization_percent = -1;     ///< of the whole device; -1: unknown
-    int processes = 0;                ///< with a context here, as far as NVML lists them
-    int most_contexts = 100;          ///< that the GPU can hold
+    std::uint64_t context_bytes = 0;           ///< memory that a context takes, as usual
+    std::uint64_t measured_context_bytes = 0;  ///< as the last one took; 0: not measured
+    int utilization_percent = -1;              ///< of the whole device; -1: unknown
+    int processes = 0;                         ///< with a context here, as far as NVML lists them
+    int most_contexts = 100;                   ///< that the GPU can hold
     ComputeMode mode = ComputeMode::shared;
     bool mps = false;  ///< NVIDIA's MPS server is the one process here, and serves the others
 };
@@ -71,8 +72,8 @@ enum class Obstacle { none, memory, contexts, exclusive, foreign_processes, user
 struct Decision {
     GpuSet gpus = 0;  ///< to claim now; 0: wait
     Obstacle obstacle = Obstacle::none;
-    /// The candidate closest to being usable (-1: none), the bytes required there with the context, and the bytes
-    /// available there after every lease has allocated what it reserved.
+    /// The candidate closest to being usable, the bytes required there with the context, and the bytes available there
+    /// after every lease has allocated what it reserved. -1: none, and the bytes required without a context.
     int gpu = -1;
     std::uint64_t required_bytes = 0, available_bytes = 0;
     int place = 0;     ///< considered tickets before it; 0: the head of the queue
@@ -83,6 +84,11 @@ struct Decision {
 /// processes compute this from the same records, so it must not depend on anything else: no clock, no randomness, ties
 /// by index.
 std::vector<Decision> plan(const Snapshot& snapshot, const Rules& rules, std::size_t last);
+
+/// What a lease of the ticket reserves on a GPU: its need and the context, with the size that was measured last. Where that
+/// would not even leave room once all leases have ended, a context of the usual size: one unusual context must not make a
+/// request impossible.
+std::uint64_t reserved_bytes(const Snapshot& snapshot, const Ticket& ticket, std::size_t gpu);
 
 /// Whether `ticket` can run on all of `gpus` beside the reservations of `snapshot`; waiting tickets do not count, since
 /// the place in the queue was judged before the claim.

@@ -46,30 +46,37 @@ bool comes_before(const Record& a, SlotName name_of_a, const Record& b, SlotName
 }
 
 /// Many contexts created at the same time fail with the same error as one too many, so a recorded limit may be wrong. It
-/// is ignored where the GPU holds more contexts now.
-bool is_credible(const Known& known, const Gpu& gpu) {
-    return known.most_contexts >= min_credible_context_limit && known.most_contexts >= std::uint32_t(gpu.processes);
+/// is ignored where the GPU holds more contexts now; and after a while, or nobody would ever try again.
+bool is_credible(const Known& limit, std::uint32_t age_s, const Gpu& gpu) {
+    constexpr std::uint32_t lifetime_s = 600;
+    return age_s <= lifetime_s && limit.most_contexts >= min_credible_context_limit &&
+           limit.most_contexts >= std::uint32_t(gpu.processes);
 }
 
-/// Replaces the default context size and context limit by those that processes of this user have measured. Records of
-/// other users are not used: they could be forged to block or overcommit.
+/// Adds the context size and the limit of contexts that processes of this user have measured. Records of other users are
+/// not used: they could be forged to block or overcommit.
 void apply_known_costs(const StateDir::Scan& scan, const Observation& observation, std::uint32_t uid,
-                       std::vector<Gpu>& gpus) {
-    constexpr std::uint32_t max_mib = 16384;
+                       std::uint64_t now_ns, std::vector<Gpu>& gpus) {
+    constexpr std::uint32_t max_mib = 16384, never = ~std::uint32_t(0);
+    const std::uint32_t now_s = seconds_of(now_ns);
     for (std::size_t g = 0; g < gpus.size(); ++g) {
-        // Dead slots count too: what was measured outlives the process that measured it. Of several values the larger
-        // context and the smaller number of contexts are taken, which admit less.
-        std::uint32_t context_mib = 0;
+        // Dead slots count too: what was measured outlives the process that measured it. The latest value counts, in
+        // whichever slot: an unusual context (of a debugger, say) is corrected by the next one.
+        std::uint32_t size_age_s = never, limit_age_s = never;
         for (const ScannedSlot& slot : scan.slots) {
             if (slot.name.uid != uid) continue;
             for (const Known& known : slot.record.known) {
                 if (known.gpu != observation.gpus[g].id || known.driver != observation.driver) continue;
-                if (known.context_mib <= max_mib) context_mib = std::max(context_mib, known.context_mib);
-                if (is_credible(known, gpus[g]))
-                    gpus[g].most_contexts = int(std::min(std::uint32_t(gpus[g].most_contexts), known.most_contexts));
+                // In the future: the machine was restarted since, and its clock with it.
+                const std::uint32_t age_s = known.seen_s <= now_s ? now_s - known.seen_s : never - 1;
+                if (known.context_mib && known.context_mib <= max_mib && age_s < size_age_s)
+                    size_age_s = age_s, gpus[g].measured_context_bytes = std::uint64_t(known.context_mib) << 20;
+                if (is_credible(known, age_s, gpus[g]) && age_s < limit_age_s)
+                    limit_age_s = age_s,
+                    gpus[g].most_contexts =
+                        int(std::min(std::uint32_t(observation.gpus[g].gpu.most_contexts), known.most_contexts));
             }
         }
-        if (context_mib) gpus[g].context_bytes = std::uint64_t(context_mib) << 20;
     }
 }
 
@@ -138,14 +145,17 @@ void add_tickets(std::vector<const ScannedSlot*>& waiting, const StateDir::Scan&
     }
 }
 
-/// Where NVML does not report free memory, it is the total minus what leases hold. Foreign processes are then
+/// Where NVML does not report free memory, no more is assumed than leases leave of the total. Foreign processes are then
 /// invisible; a lease may be granted that cannot allocate, which its holder meets as any lack of memory.
 void estimate_free_from_leases(const Observation& observation, Snapshot& snapshot) {
-    for (const Reservation& r : snapshot.reservations)
-        if (r.gpu >= 0 && !observation.gpus[std::size_t(r.gpu)].free_known) {
-            Gpu& gpu = snapshot.gpus[std::size_t(r.gpu)];
-            gpu.free_bytes = minus(gpu.free_bytes, r.held_bytes);
-        }
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
+        if (observation.gpus[g].free_known) continue;
+        Gpu& gpu = snapshot.gpus[g];
+        std::uint64_t left = gpu.total_bytes;
+        for (const Reservation& r : snapshot.reservations)
+            if (r.gpu == int(g)) left = minus(left, r.held_bytes);
+        gpu.free_bytes = std::min(gpu.free_bytes, left);
+    }
 }
 
 }  // namespace
@@ -172,7 +182,7 @@ Queue queue_of(const StateDir::Scan& before, const Observation& observation, con
                const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which) {
     Queue queue;
     for (const ObservedGpu& seen : observation.gpus) queue.snapshot.gpus.push_back(seen.gpu);
-    apply_known_costs(after, observation, self.name.uid, queue.snapshot.gpus);
+    apply_known_costs(after, observation, self.name.uid, now_ns, queue.snapshot.gpus);
     const std::vector<bool> strangers = gpus_with_strangers(after, observation);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {

@@ -36,6 +36,9 @@ enum class Claims { all, of_earlier_tickets };
 Queue queue_of(const StateDir::Scan& before, const Observation& observation, const StateDir::Scan& after,
                const Self& self, std::uint64_t now_ns, ObserverHistory& history, Claims which = Claims::all);
 
+/// A time of Clock as records of measured values have it.
+constexpr std::uint32_t seconds_of(std::uint64_t now_ns) { return std::uint32_t(now_ns / 1'000'000'000); }
+
 /// Whether a waiting ticket has a recent heartbeat. Tickets without one are skipped.
 bool is_awake(const Record& record, std::uint64_t now_ns);
 

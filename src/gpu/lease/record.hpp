@@ -41,13 +41,13 @@ struct Admission {
     std::uint64_t arrived_ns, admitted_ns;
 };
 
-/// What processes of this user have measured on a GPU with a driver version.
+/// What a process of this user has measured on a GPU with a driver version: one of two values.
 struct Known {
     GpuId gpu;
-    std::uint32_t driver;         ///< driver_number()
-    std::uint32_t context_mib;    ///< memory of a context; 0: unknown
-    std::uint32_t most_contexts;  ///< 0: unknown
-    std::uint32_t unused;
+    std::uint32_t driver;         ///< Observation::driver
+    std::uint32_t context_mib;    ///< memory of a context; 0: this is not it
+    std::uint32_t most_contexts;  ///< that the GPU holds; 0: this is not it
+    std::uint32_t seen_s;         ///< when: seconds of Clock
 };
 
 /// In native byte order: the directory belongs to one machine.

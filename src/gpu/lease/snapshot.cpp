@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gpu/lease/context_creation_lock.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/process.hpp"
@@ -67,12 +68,15 @@ std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& pro
 }
 
 void finish(const ObservedGpu& seen, LeaseGpu& gpu) {
-    std::uint64_t to_come = 0;
+    std::uint64_t to_come = 0, held = 0;
     int contexts = 0;
     for (const LeaseHolder& holder : gpu.holders) {
         to_come += holder.reserved_bytes - std::min(holder.reserved_bytes, holder.held_bytes);
+        held += holder.held_bytes;
         contexts += holder.contexts;
     }
+    // As the queue estimates it (estimate_free_from_leases).
+    if (!seen.free_known) gpu.free_bytes = std::min(gpu.free_bytes, gpu.total_bytes - std::min(gpu.total_bytes, held));
     gpu.available_bytes = gpu.free_bytes - std::min(gpu.free_bytes, to_come);
     gpu.foreign_count = std::max(0, gpu.processes - contexts);
     if (gpu.foreign_count) gpu.foreign_processes = without_holders(seen.processes, gpu.holders);
@@ -103,7 +107,11 @@ LeaseSnapshot snapshot_in(const Dependencies& deps) {
         if (slot.record.state == State::holding) add_holder(slot, observation, found.directory, now_ns, found.gpus);
         if (slot.record.state == State::waiting || slot.record.state == State::claiming) waiting.push_back(&slot);
     }
-    for (std::size_t g = 0; g < found.gpus.size(); ++g) finish(observation.gpus[g], found.gpus[g]);
+    for (std::size_t g = 0; g < found.gpus.size(); ++g) {
+        finish(observation.gpus[g], found.gpus[g]);
+        if (const auto creator = holder_of_context_creation(*deps.directory, observation.gpus[g].id))
+            found.gpus[g].creator_pid = creator->pid, found.gpus[g].creator_since_s = creator->since_s;
+    }
     std::stable_sort(waiting.begin(), waiting.end(), [](const ScannedSlot* a, const ScannedSlot* b) {
         return a->record.arrived_ns < b->record.arrived_ns;
     });

@@ -52,6 +52,18 @@ bool same_process(const ScannedSlot& a, const ScannedSlot& b) {
     return a.name.uid == b.name.uid && a.record.pid == b.record.pid && a.record.pid_namespace == b.record.pid_namespace;
 }
 
+/// Why none of the ticket's GPUs can be used now.
+std::string reasons(const Observation& observation, const Ticket& ticket) {
+    std::string words;
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
+        const ObservedGpu& seen = observation.gpus[g];
+        const std::string why =
+            seen.gpu.mode == ComputeMode::prohibited ? "its compute mode is \"prohibited\"" : seen.nvml_why;
+        if (ticket.candidates >> g & 1 && !why.empty()) words += text("; ", seen.gpu.uuid, " (", seen.name, "): ", why);
+    }
+    return words;
+}
+
 }  // namespace
 
 std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& scan) {
@@ -79,7 +91,8 @@ std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& sc
 
 std::string wait_message(const Queue& queue, const Observation& observation, const StateDir::Scan& scan,
                          const Ticket& ticket, const Decision& decision, std::uint64_t now_ns) {
-    if (decision.gpu < 0) return text(bytes_text(ticket.need_bytes), " are needed, and no GPU can be used");
+    if (decision.gpu < 0)
+        return text(bytes_text(ticket.need_bytes), " are needed, and no GPU can be used", reasons(observation, ticket));
     const std::size_t g = std::size_t(decision.gpu);
     const Gpu& gpu = queue.snapshot.gpus[g];
     const std::string obstacle = words_of(decision.obstacle);
@@ -90,6 +103,7 @@ std::string wait_message(const Queue& queue, const Observation& observation, con
         observation.gpus[g].name, ") has ", bytes_text(decision.available_bytes), " of ", bytes_text(gpu.total_bytes),
         " that are neither in use nor reserved", obstacle.empty() ? "" : "; " + obstacle, "; ",
         holders_of(decision.gpu, queue, scan, now_ns), circle.empty() ? "" : "; " + circle,
+        observation.gpus[g].nvml_why.empty() ? "" : "; " + observation.gpus[g].nvml_why,
         gpu.processes ? text("; NVML counts ", gpu.processes, " processes there, ", bytes_text(gpu.free_bytes), " free")
                       : "",
         decision.place > 0 ? text("; ", decision.place, " requests are ahead of this one") : "");
