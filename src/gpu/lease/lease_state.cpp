@@ -164,8 +164,10 @@ void LeaseState::publish_held_by(unsigned pid) {
         const std::uint64_t grown = unexplained - std::min(unexplained, unexplained_before[k]);
         const ChildUse use = use_by_child(*found[k], is_its, std::min(grown, share.reserved_bytes));
         const std::uint32_t more = std::uint32_t(std::max(1, use.contexts) - 1);
-        changed |= share.held_bytes != use.bytes || share.more_contexts != more;
-        share.held_bytes = use.bytes, share.more_contexts = more;
+        // NVML may still show what a process has given back already, which must not count both as free and as held.
+        const std::uint64_t held = std::min(use.bytes, unexplained);
+        changed |= share.held_bytes != held || share.more_contexts != more;
+        share.held_bytes = held, share.more_contexts = more;
     }
     if (changed) publish();
 }
