@@ -115,15 +115,16 @@ std::function<void()> LeaseState::beat() noexcept try {
     const auto open = open_contexts();
     for (const auto& context : open) context->publish();
     std::function<void()> call;
+    bool wanted = false;
     {
         const std::lock_guard lock(mutex);
         if (!slot) return {};
         if (!slot->is_linked() || !directory->is_current()) appear_again();
         const std::uint64_t now_ns = clock->now_ns();
-        if (!may_be_wanted(now_ns) || !scan_for_waiters(now_ns)) return {};
-        call = on_wanted;
+        wanted = may_be_wanted(now_ns) && scan_for_waiters(now_ns);
+        if (wanted) call = on_wanted;
     }
-    for (const auto& context : open) context->trim();
+    for (const auto& context : open) context->reclaim(wanted);
     return call;
 } catch (...) {
     // A GPU that was lost, or no memory: whoever uses the lease will see it.
