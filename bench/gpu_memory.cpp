@@ -102,6 +102,7 @@ Json epochs(const Options& options, bool tight, bool early_reclaim) {
             {"reserved_bytes", s.reserved_bytes},
             {"seconds", seconds},
             {"early_reclaims", s.early_reclaims},
+            {"early_reclaimed_bytes", s.early_reclaimed_bytes},
             {"retries", s.retries},
             {"trims", s.trims}};
 }
@@ -147,12 +148,14 @@ void print(const Json& result) {
     std::printf("\nupload of %.0f MiB: %.1f GB/s from pinned, %.1f GB/s from pageable memory\n\n",
                 number(upload, "bytes") / (1 << 20), number(upload, "pinned_gb_per_s"),
                 number(upload, "pageable_gb_per_s"));
-    std::printf("%-24s %12s %9s %9s %9s %9s %12s\n", "epochs, early reclaim", "limit, MiB", "seconds", "early",
-                "retries", "trims", "kept, MiB");
+    std::printf("%-24s %12s %9s %9s %14s %9s %9s %12s\n", "epochs, early reclaim", "limit, MiB", "seconds", "early",
+                "returned, MiB", "retries", "trims", "kept, MiB");
     for (const Json& run : result["epochs"])
-        std::printf("%-24s %12.0f %9.3f %9.0f %9.0f %9.0f %12.0f\n", run["early_reclaim"].get<bool>() ? "on" : "off",
-                    number(run, "limit_bytes") / (1 << 20), number(run, "seconds"), number(run, "early_reclaims"),
-                    number(run, "retries"), number(run, "trims"), number(run, "reserved_bytes") / (1 << 20));
+        std::printf("%-24s %12.0f %9.3f %9.0f %14.0f %9.0f %9.0f %12.0f\n",
+                    run["early_reclaim"].get<bool>() ? "on" : "off", number(run, "limit_bytes") / (1 << 20),
+                    number(run, "seconds"), number(run, "early_reclaims"),
+                    number(run, "early_reclaimed_bytes") / (1 << 20), number(run, "retries"), number(run, "trims"),
+                    number(run, "reserved_bytes") / (1 << 20));
 }
 
 int run(const Options& options) {

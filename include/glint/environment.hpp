@@ -19,7 +19,7 @@ bool gpu_enabled();
 /// GLINT_GPU_MEMORY_LIMIT in bytes, for a GPU with `total_bytes`; 0 (`auto`): no limit beyond the program's own.
 std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes);
 
-/// GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory under pressure, before an allocation fails.
+/// GLINT_GPU_EARLY_RECLAIM, by default true: return unused memory while memory is short, before an allocation fails.
 bool gpu_early_reclaim();
 
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -378,7 +379,8 @@ class ContextMemory:
     allocations: int
     event_waits: int  #: uses that had to wait for another stream
     host_blocks: int  #: times the host waited for the GPU
-    early_reclaims: int  #: under memory pressure
+    early_reclaims: int  #: while memory was short, before an allocation failed
+    early_reclaimed_bytes: int  #: returned to the GPU by these
     retries: int  #: of failed allocations
     trims: int  #: of the pool
 
@@ -394,6 +396,7 @@ def stats() -> dict:
 
 
 def clean_up():
-    """Releases unused memory of glint's contexts and of the default session's GPU."""
+    """Collects garbage, and releases unused memory of glint's contexts and of the default session's GPU."""
+    gc.collect()
     sessions.clean_up()
     _core.trim_all()

@@ -53,7 +53,8 @@ nb::list memory() {
         of["reserved_bytes"] = s.reserved_bytes, of["limit_bytes"] = s.limit_bytes;
         of["pinned_bytes"] = s.pinned_bytes, of["allocations"] = s.allocations;
         of["event_waits"] = s.event_waits, of["host_blocks"] = s.host_blocks;
-        of["early_reclaims"] = s.early_reclaims, of["retries"] = s.retries, of["trims"] = s.trims;
+        of["early_reclaims"] = s.early_reclaims, of["early_reclaimed_bytes"] = s.early_reclaimed_bytes;
+        of["retries"] = s.retries, of["trims"] = s.trims;
         all.append(of);
     }
     return all;

@@ -55,6 +55,26 @@ std::function<void(const std::string&)> log_of(nb::object function) {
     };
 }
 
+/// Collects Python's garbage: arrays on GPUs in reference cycles, which nobody can use any more. Returns the bytes that they
+/// had there, also on other GPUs than the one whose memory is short.
+std::uint64_t collect_garbage() {
+    const auto live = [] {
+        std::uint64_t bytes = 0;
+        for (const gpu::Context& context : gpu::open_contexts()) bytes += context.statistics().live_bytes;
+        return bytes;
+    };
+    const std::uint64_t before = live();
+    {
+        const nb::gil_scoped_acquire acquire;
+        try {
+            nb::module_::import_("gc").attr("collect")();  // PyGC_Collect() does nothing where gc.disable() was called
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable("glint's garbage collection");
+        }
+    }
+    return before - std::min(before, live());
+}
+
 /// Runs one of two Python functions, for CPU and GPU, as the session decides. Each returns None, or (class, message,
 /// asked, free) after a failure of the GPU (out_of_memory.py); other exceptions are passed to the caller.
 std::string run_either(const SessionHandle& handle, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
@@ -134,6 +154,7 @@ void bind_session(nb::module_& m) {
                  options.choice = choice_of(choice), options.gpu_memory_bytes = gpu_memory_bytes;
                  options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
+                 options.on_pressure = collect_garbage;
                  return std::make_shared<SharedSession>(options);
              }),
              "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,

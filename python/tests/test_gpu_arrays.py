@@ -36,6 +36,46 @@ def values(shape, dtype="f4"):
     return RNG.normal(size=shape).astype(dtype)
 
 
+# ---- Memory
+
+
+class Cycle:
+    """What only a garbage collection frees."""
+
+    def __init__(self, array):
+        self.array, self.itself = array, self
+
+
+def memory_of(session):
+    assert session.gpu_open
+    memory, = [of for of in gpu.memory() if of.limit_bytes == 64 << 20]
+    return memory
+
+
+@pytest.fixture
+def no_automatic_collection():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_garbage_is_collected_before_an_allocation_fails(session, no_automatic_collection):
+    for _ in range(3):
+        Cycle(gpu.to_device(np.ones(48 << 18, "f4"), session=session))
+    assert memory_of(session).live_bytes == 48 << 20
+
+
+def test_garbage_is_collected_early_once_memory_is_short(session, no_automatic_collection):
+    Cycle(gpu.to_device(np.ones(8 << 18, "f4"), session=session))
+    session.synchronize()
+    assert memory_of(session).live_bytes == 8 << 20, "there is room"
+    Cycle(gpu.to_device(np.ones(48 << 18, "f4"), session=session))
+    session.synchronize()
+    memory = memory_of(session)
+    assert (memory.live_bytes, memory.reserved_bytes, memory.retries) == (0, 0, 0) and memory.early_reclaimed_bytes
+
+
 # ---- There and back
 
 

@@ -29,10 +29,11 @@ struct Allocation : Resource {
     std::uint64_t address = 0;
     std::size_t bytes = 0, counted = 0;  // counted: in Counters::live
 
-    std::mutex mutex;               // guards the uses
-    Use writer;                     // the last one
-    std::vector<Use> readers;       // since that write, on other streams
-    std::atomic<bool> busy{false};  // used by a GPU since the host last synchronized (managed memory)
+    std::mutex mutex;          // guards the uses
+    Use writer;                // the last one
+    std::vector<Use> readers;  // since that write, on other streams
+    std::atomic<bool> busy{
+        false};  // managed memory that a GPU has used, or may forbid, since the host last synchronized
 
     std::vector<std::shared_ptr<StreamState>> users() const;
 };

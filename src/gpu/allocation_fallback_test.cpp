@@ -35,7 +35,9 @@ TEST_F(GpuAllocationFallback, a_buffer_beyond_the_limit_is_refused_with_the_figu
 
 TEST_F(GpuAllocationFallback, the_caller_is_asked_before_an_allocation_fails) {
     std::vector<std::string> log;
-    const Context context(0, {.limit_bytes = 64 * mib, .log = [&](const std::string& line) { log.push_back(line); }});
+    const Context context(0, {.limit_bytes = 64 * mib, .early_reclaim = false, .log = [&](const std::string& line) {
+                                  log.push_back(line);
+                              }});
     const Stream stream(context);
     Buffer<char> cache(stream, 40 * mib);
     context.on_pressure([&] {

@@ -120,7 +120,7 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     const Current current(*this);
     std::size_t free = 0;
     check(driver->cuMemGetInfo(&free, &total), "cuMemGetInfo");
-    free_at_start = free;
+    free_at_start = free, total_on_device = total;
     if (limit == 0) limit = free;
     make_pool(*this);
 }
@@ -285,6 +285,11 @@ void Context::trim() const {
     detail::trim(*state_);
 }
 
+std::uint64_t Context::relieve_pressure() const {
+    state_->require_usable("this Context");
+    return detail::relieve_pressure(*state_);
+}
+
 void Context::lower_limit(std::uint64_t bytes) const {
     std::uint64_t limit = state_->limit;
     while (bytes < limit && !state_->limit.compare_exchange_weak(limit, bytes)) {
@@ -301,7 +306,7 @@ MemoryStatistics Context::statistics() const {
     s.allocations = counted.allocations;
     s.event_waits = counted.event_waits;
     s.host_blocks = counted.host_blocks;
-    s.early_reclaims = counted.early_reclaims;
+    s.early_reclaims = counted.early_reclaims, s.early_reclaimed_bytes = counted.early_reclaimed;
     s.retries = counted.retries, s.trims = counted.trims;
     return s;
 }

@@ -42,13 +42,15 @@ struct DeferredFree {
 
 struct Counters {
     std::atomic<std::uint64_t> live{0}, peak{0}, managed{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
-        early_reclaims{0}, retries{0}, trims{0};  // managed: the part of live that is not in the pool
+        early_reclaims{0}, early_reclaimed{0}, retries{0},
+        trims{0};  // managed: the part of live that is not in the pool
 };
 
-/// When the pool was last trimmed early, and how long that took.
-struct ReclaimHistory {
+/// Of getting memory back early: when that was last tried, and what it took, more where it gave nothing.
+struct Attempts {
     std::chrono::steady_clock::time_point last{};
-    double seconds = 0;  ///< duration of the last one
+    double seconds = 0;  ///< duration of the last one, doubled with each one in a row that gave nothing
+    void note(double took, bool gave);
 };
 
 /// This is the thread of the heartbeat (lease/heartbeat.hpp). It writes no log, since the locks that a log takes (Python's)
@@ -61,6 +63,8 @@ struct MemoryAccount {
     virtual ~MemoryAccount() = default;
     /// Runs `release`, which returns pool memory to the device.
     virtual void give_back(const std::function<void()>& release) = 0;
+    /// Whether another request waits for the device.
+    virtual bool is_wanted() = 0;
     /// The context is about to be closed, and is not asked for anything any more.
     virtual void close() noexcept = 0;
 };
@@ -77,13 +81,16 @@ struct ContextState {
     cu::Context context = nullptr;
     cu::MemPool pool = nullptr;
     std::atomic<std::uint64_t> limit{0};
-    std::uint64_t free_at_start = 0;
+    std::uint64_t free_at_start = 0, total_on_device = 0;
     bool concurrent_managed = false, early_reclaim = true, separate = false;
     std::function<void(const std::string&)> log;
     std::shared_ptr<MemoryAccount> account;  // null: memory without a lease. Set before the context is used
 
     std::atomic<bool> released{false};
     Counters counters;
+    std::atomic<std::uint64_t> left_by_trim{
+        0};  // unused memory that the last trim could not return, or less, if less was seen
+    std::atomic<bool> short_of_memory{false};  // at the last synchronization
 
     std::mutex mutex;  // guards what follows; only close() blocks on the device while it holds it
     std::set<std::pair<Resource::Rank, Resource*>> resources;
@@ -93,7 +100,9 @@ struct ContextState {
     std::map<void*, std::size_t> pinned;     // page-locked by glint; address and size
     std::vector<DeferredFree> deferred_frees;
     std::vector<std::function<std::uint64_t()>> on_pressure;
-    ReclaimHistory reclaims;
+    Attempts reclaims, questions;  // of trims, and of calls of on_pressure
+    std::chrono::steady_clock::time_point looked_outside{};
+    double pressure_outside = 0;  // as seen then
 
     std::mutex peer_mutex;
     std::map<std::uint64_t, bool>

@@ -9,12 +9,14 @@
 namespace glint::gpu::detail {
 namespace {
 
-/// Devices without concurrent managed access forbid host access while any kernel runs, not only those of `user`.
-void wait_for(StreamState& user) {
-    user.synchronize();
-    if (user.home().concurrent_managed) return;
-    for (const auto& stream : user.home().all_streams())
-        if (!stream->capturing()) stream->synchronize();
+/// Devices without concurrent managed access forbid the host all managed memory while any kernel runs, also one that does
+/// not use it, in any context.
+void wait_for_all_kernels() {
+    for (const Context& context : open_contexts()) {
+        for (const auto& stream : context.state().all_streams())
+            if (stream->done < stream->uses && !stream->capturing()) stream->synchronize();
+        context.state().wait_for_retired();
+    }
 }
 
 }  // namespace
@@ -25,6 +27,7 @@ std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t
     for (const auto& other : home.all_streams()) other->refuse_capture("allocating managed memory");
     auto allocation = std::make_shared<Allocation>(stream, Kind::managed);
     if (bytes > 0) allocation->address = allocate_managed_memory(home, bytes);
+    allocation->busy = !home.concurrent_managed;
     allocation->bytes = allocation->counted = bytes;
     home.add(Resource::Rank::allocation, allocation.get());
     ++home.counters.allocations;
@@ -36,11 +39,12 @@ const std::atomic<bool>& busy(const Allocation& allocation) { return allocation.
 
 void wait_on_host(Allocation& allocation) {
     allocation.context.state().require_usable("this managed memory");
+    if (!allocation.context.state().concurrent_managed) return wait_for_all_kernels();
     const std::lock_guard lock(allocation.mutex);
     std::vector<Use> uses = allocation.readers;
     uses.push_back(allocation.writer);
     for (const Use& use : uses)
-        if (use.count > 0 && !use.stream->home().released) wait_for(*use.stream);
+        if (use.count > 0 && !use.stream->home().released) use.stream->synchronize();
     allocation.readers.clear();
     allocation.busy = false;
 }

@@ -36,6 +36,29 @@ TEST_F(GpuManaged, is_for_both_sides) {
     EXPECT_THROW(Managed<char>(*context, std::size_t(1) << 46), OutOfMemory);
 }
 
+// Also by kernels that do not use it, where the device has no concurrent managed access: the simulated one tells.
+TEST_F(GpuManaged, is_the_hosts_after_work_elsewhere) {
+    if (!set_stranger()) GTEST_SKIP() << "only the simulated driver loads this image";
+    static constexpr unsigned char image[] = "SIMGPU IMAGE 1\n";
+    const Context second(0, {.limit_bytes = 64 * mib, .separate = true});
+    Managed<unsigned> shared(*context, 1000);
+    for (const Context& where : {*context, second}) {
+        const Kernel axpy = Module(where, image).kernel("axpy");
+        const Stream there(where);
+        Buffer<float> x(there, 1), y(there, 1);
+        fill(there, x, 0), fill(there, y, 0);
+        std::uint64_t x_address = x.read_on(there), y_address = y.write_on(there);
+        float a = 3;
+        unsigned n = 1;
+        void* arguments[] = {&y_address, &x_address, &a, &n};
+        for (int k = 0; k < 2; ++k) {
+            launch(there, axpy, 1, 1, 0, arguments);
+            shared[k] = 1;
+            EXPECT_EQ(shared[k], 1u);
+        }
+    }
+}
+
 TEST_F(GpuManaged, and_the_pool_keep_to_one_limit) {
     { Buffer<char> passing(*stream, 512 * mib); }
     stream->synchronize();

@@ -108,29 +108,10 @@ void synchronize_all_streams(ContextState& home) {
     home.wait_for_retired();
 }
 
-/// The last fallback: asks the application, and trims if it has freed anything. Called without the mutex, which the
-/// callbacks take when they destroy a Buffer.
-void call_pressure_callbacks(ContextState& home) {
-    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
-    if (asking) return;
-    std::vector<std::function<std::uint64_t()>> callbacks;
-    {
-        const std::lock_guard lock(home.mutex);
-        callbacks = home.on_pressure;
-    }
-    std::uint64_t freed = 0;
-    struct Asking {
-        Asking() { asking = true; }
-        ~Asking() { asking = false; }
-    };
-    {
-        // RAII, because a callback may throw; the exception goes to whoever allocates.
-        const Asking now;
-        for (const auto& callback : callbacks) freed += callback();
-    }
-    if (freed == 0) return;
-    home.say(text("the caller freed ", bytes_text(freed)));
-    // The callbacks' frees are in stream order too: the trim returns only what the device has freed.
+/// The last fallback: asks the application, and trims if it has freed anything. The callbacks' frees are in stream order
+/// too: the trim returns only what the device has freed.
+void ask_the_caller(ContextState& home) {
+    if (call_pressure_callbacks(home) == 0) return;
     synchronize_all_streams(home);
     trim(home);
 }
@@ -144,7 +125,7 @@ struct FallbackStep {
 constexpr FallbackStep fallback_steps[] = {{"deferred frees and caches", drop_caches},
                                            {"waiting for all streams", synchronize_all_streams},
                                            {"trimming the pool", trim},
-                                           {"asking the caller", call_pressure_callbacks}};
+                                           {"asking the caller", ask_the_caller}};
 
 /// Tries, and tries again after each fallback. Throws OutOfMemory with what was asked, what is in use and what is free.
 cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
@@ -168,6 +149,26 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
 }
 
 }  // namespace
+
+std::uint64_t call_pressure_callbacks(ContextState& home) {
+    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
+    if (asking) return 0;
+    std::vector<std::function<std::uint64_t()>> callbacks;
+    {
+        const std::lock_guard lock(home.mutex);
+        callbacks = home.on_pressure;
+    }
+    struct Asking {
+        Asking() { asking = true; }
+        ~Asking() { asking = false; }
+    };
+    // RAII, because a callback may throw; the exception goes to whoever allocates.
+    const Asking now;
+    std::uint64_t freed = 0;
+    for (const auto& callback : callbacks) freed += callback();
+    if (freed > 0) home.say(text("the caller freed ", bytes_text(freed)));
+    return freed;
+}
 
 // When the free is enqueued, not when the device executes it: `live` is what the program holds.
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
@@ -202,6 +203,8 @@ void trim(ContextState& home) {
         ++home.counters.trims;
     };
     home.account ? home.account->give_back(release) : release();
+    const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
+    home.left_by_trim = reserved - std::min(reserved, used);
 }
 
 std::uint64_t reserved_bytes(ContextState& home) { return pool_bytes(home, cu::pool_reserved_current); }

@@ -16,13 +16,26 @@ void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 void free_memory(ContextState& home, DeferredFree due) noexcept;
 [[noreturn]] void throw_out_of_memory(ContextState& home, std::size_t bytes, const char* advice);
 
+/// What the driver's pools take from the device, and give back, at once: 32 MiB on an H200.
+constexpr std::uint64_t pool_granule = std::uint64_t(32) << 20;
+
 void retry_deferred_frees(ContextState& home) noexcept;
-void trim(ContextState& home);                     ///< returns the pool's unused memory to the device
+void trim(ContextState& home);  ///< returns the pool's unused memory to the device
+/// Asks the callbacks of on_pressure(), and returns the bytes that they freed, in stream order. Without the mutex, which
+/// they may take.
+std::uint64_t call_pressure_callbacks(ContextState& home);
 std::uint64_t reserved_bytes(ContextState& home);  ///< that the pool has allocated from the device
 std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
 std::uint64_t free_on_device(ContextState& home);
 
 /// To be called after the host has synchronized: retries deferred frees, and trims the pool under pressure.
 void at_synchronization(ContextState& home);
+/// Whether a trim may return memory that the last one could not.
+bool could_give_back(ContextState& home);
+/// Trims the pool if memory is short, or as `wanted` says that another request waits for the device; unless that cannot
+/// give anything back, or was done a moment ago.
+void reclaim_under_pressure(ContextState& home, bool wanted);
+/// Context::relieve_pressure().
+std::uint64_t relieve_pressure(ContextState& home);
 
 }  // namespace glint::gpu::detail

@@ -1,11 +1,20 @@
-// Early reclaim: returns unused pool memory to the device under memory pressure, before an allocation fails.
+// Early reclaim: returns unused pool memory to the device while memory is short, before an allocation fails.
 //
-// It runs only where the host has synchronized anyway, because a trim frees nothing that the device still uses. Its
-// cost is bounded relative to run time: the next reclaim waits for a multiple of the duration of the last one. (A trim
-// takes 4 ms for 4 GiB and 140 ms for 143 GB.) Without a garbage collector this is what early collection can be: an
-// allocation that would fail costs a wait for all streams, a trim before it costs little. ContextOptions::early_reclaim
-// turns it off for comparison.
+// Memory is short when the context's limit is nearly used up, when the device is nearly full, whoever filled it, and while
+// another request waits for the device. What counts is what the pool has taken from the device, not what buffers use of it:
+// the rest is in the way all the same.
+//
+// It runs where the host has synchronized anyway, because a trim frees nothing that the device still uses, and once a
+// second (lease/heartbeat.hpp), for a program that does not. Its cost is bounded relative to run time: the next reclaim
+// waits for a multiple of the duration of the last one. (A trim takes 4 ms for 4 GiB and 140 ms for 143 GB; growing again
+// takes about as long.) A pool gives back whole granules in which nothing is allocated. What a trim had to leave is
+// therefore not tried again: the next one needs another granule of unused memory, and one that gave nothing doubles the wait.
+//
+// Callbacks (Context::on_pressure) are asked early too, by relieve_pressure(), between two operations of the program: at a
+// synchronization, deep inside one, they might need what it has locked. ContextOptions::early_reclaim turns both off.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "gpu/pool.hpp"
 #include "gpu/text.hpp"
 
@@ -14,46 +23,85 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double high_pressure = 0.75, urgent_pressure = 0.9;             // used / limit
-constexpr double interval_factor_high = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time
-constexpr std::uint64_t reclaim_divisor = 32;                             // ignore less than limit / 32
+constexpr double high_pressure = 0.75, urgent_pressure = 0.9;        // used / limit, and used / total on the device
+constexpr double interval_factor = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time
+constexpr double max_doubled_s = 0.1;                                // of attempts that gave nothing
+// Of a question, so that there is one a second at most: what a callback drops may be made again at once.
+constexpr double least_question_s = 1 / interval_factor;
+constexpr std::chrono::milliseconds outside_interval{100};
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Counts memory as used until the device has executed its free, so this falls only when a trim would help. Managed
-/// memory is outside the pool and counts in full.
-double pressure(ContextState& home) { return double(used_bytes(home) + home.counters.managed) / double(home.limit); }
-
-/// Whether enough time has passed since the last reclaim, in multiples of its duration. The first one is always
-/// affordable.
-bool affordable(ContextState& home, double factor) {
+/// How short memory is outside this context: the used share of the device, or 1 where another request waits. Asks the
+/// driver, and perhaps the directory of leases, at most ten times a second.
+double pressure_outside(ContextState& home) {
+    {
+        const std::lock_guard lock(home.mutex);
+        const Clock::time_point now = Clock::now();
+        if (now - home.looked_outside < outside_interval) return home.pressure_outside;
+        home.looked_outside = now;
+    }
+    double pressure = 1 - double(free_on_device(home)) / double(home.total_on_device);
+    if (pressure < urgent_pressure && home.account && home.account->is_wanted()) pressure = 1;
     const std::lock_guard lock(home.mutex);
-    const ReclaimHistory& history = home.reclaims;
-    return history.seconds == 0 || seconds(Clock::now() - history.last) >= factor * history.seconds;
+    return home.pressure_outside = pressure;
 }
 
-/// What a trim could return. Two queries, between which other threads allocate: the difference may be negative.
-std::uint64_t unused_bytes(ContextState& home) {
-    const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
-    return reserved > used ? reserved - used : 0;
+/// Managed memory is outside the pool and counts in full.
+double own_pressure(ContextState& home) {
+    return double(reserved_bytes(home) + home.counters.managed) / double(home.limit);
 }
 
-/// Trims, and records what that took, by which affordable() spaces the next one.
+/// Trims, and records what that took, by which is_affordable() spaces the next one.
 void reclaim(ContextState& home) {
     const auto began = Clock::now();
     const std::uint64_t before = reserved_bytes(home);
     trim(home);
-    const std::uint64_t after = reserved_bytes(home);
+    const std::uint64_t after = reserved_bytes(home), gave = before - std::min(before, after);
     const double took = seconds(Clock::now() - began);
-    ++home.counters.early_reclaims;
-    home.say(text(home.label(), ": gave ", bytes_text(before > after ? before - after : 0), " back early, in ",
-                  took * 1000, " ms"));
+    ++home.counters.early_reclaims, home.counters.early_reclaimed += gave;
+    home.say(text(home.label(), ": gave ", bytes_text(gave), " back early, in ", took * 1000, " ms"));
     const std::lock_guard lock(home.mutex);
-    // Backoff: one that freed nothing counts tenfold.
-    home.reclaims = {Clock::now(), before > after ? took : 10 * took};
+    home.reclaims.note(took, gave > 0);
+}
+
+/// Whether enough time has passed since the last attempt. The first one is always affordable.
+bool is_affordable(ContextState& home, const Attempts& attempts, double factor) {
+    const std::lock_guard lock(home.mutex);
+    return attempts.seconds == 0 || seconds(Clock::now() - attempts.last) >= factor * attempts.seconds;
 }
 
 }  // namespace
+
+void Attempts::note(double took, bool gave) {
+    seconds = gave ? took : std::max(took, std::min(2 * seconds, max_doubled_s));
+    last = Clock::now();
+}
+
+// Two queries, between which other threads allocate: the difference may be negative. What is unused now and then, and
+// more than the last trim left, may lie in granules that have become empty since.
+bool could_give_back(ContextState& home) {
+    const std::uint64_t reserved = reserved_bytes(home), used = used_bytes(home);
+    const std::uint64_t unused = reserved - std::min(reserved, used);
+    std::uint64_t left = home.left_by_trim;
+    while (unused < left && !home.left_by_trim.compare_exchange_weak(left, unused)) {
+    }
+    return unused >= left + pool_granule;
+}
+
+// Only others are in a hurry: the context's own limit is felt when an allocation fails, which costs a wait and a trim too.
+void reclaim_under_pressure(ContextState& home, bool wanted) {
+    if (!home.early_reclaim && !wanted) return;
+    const double outside = wanted ? 1 : pressure_outside(home);
+    const auto is_short = [&] { return std::max(outside, own_pressure(home)) >= high_pressure; };
+    bool short_of_memory = is_short();
+    const double factor = outside < urgent_pressure ? interval_factor : interval_factor_urgent;
+    if (short_of_memory && could_give_back(home) && is_affordable(home, home.reclaims, factor)) {
+        reclaim(home);
+        short_of_memory = is_short();
+    }
+    home.short_of_memory = short_of_memory;
+}
 
 // Called after the host has waited for a stream or an event, without the mutex. Nothing here may block on the device
 // again: retired streams are queried, not waited for.
@@ -68,12 +116,16 @@ void at_synchronization(ContextState& home) {
         }
     }
     if (waiting) retry_deferred_frees(home);
-    if (!home.early_reclaim) return;
-    const double now = pressure(home);
-    if (now < high_pressure || !affordable(home, now < urgent_pressure ? interval_factor_high : interval_factor_urgent))
-        return;
-    // Last, since it needs two calls of the driver; the tests before it nearly always end this.
-    if (unused_bytes(home) >= std::max<std::uint64_t>(home.limit / reclaim_divisor, 1)) reclaim(home);
+    reclaim_under_pressure(home, false);
+}
+
+std::uint64_t relieve_pressure(ContextState& home) {
+    if (!home.early_reclaim || !home.short_of_memory || !is_affordable(home, home.questions, interval_factor)) return 0;
+    const auto began = Clock::now();
+    const std::uint64_t freed = call_pressure_callbacks(home);
+    const std::lock_guard lock(home.mutex);
+    home.questions.note(std::max(seconds(Clock::now() - began), least_question_s), freed > 0);
+    return freed;
 }
 
 }  // namespace glint::gpu::detail

@@ -18,7 +18,7 @@ struct StreamState : Resource {
     Context context;
     cu::Stream stream = nullptr;
     cu::Event event = nullptr;           // recorded again whenever another stream must wait for this one
-    std::atomic<std::uint64_t> uses{0};  // running number of buffer uses
+    std::atomic<std::uint64_t> uses{0};  // running number of buffer uses and launches
     std::atomic<std::uint64_t> done{0};  // number of uses that the host has synchronized with
 
     ContextState& home() const { return context.state(); }

@@ -45,6 +45,7 @@ struct Session::State {
               own_context(lease.create_context(0, {.separate = true, .log = options.log})),
               stream(own_context) {
             if (options.on_wanted) lease.on_wanted(options.on_wanted);
+            if (options.on_pressure) own_context.on_pressure(options.on_pressure);
         }
         ~OpenGpu() override {
             while (!kept.empty()) kept.pop_back();
@@ -119,6 +120,12 @@ struct Session::State {
         advisor.closed();
         advisor.save();
     }
+    /// Between operations. What was freed goes back to the device when that has executed the frees.
+    void relieve_pressure() try {
+        if (gpu && gpu->own_context.relieve_pressure() > 0) gpu->stream.synchronize();
+    } catch (const gpu::GpuError&) {
+        // A GPU that was lost: the next operation finds out.
+    }
     /// Uses no GPU for a while, with exponential backoff.
     void give_up(const std::string& why) {
         why_given_up = why;
@@ -172,6 +179,7 @@ Decision Session::explain(const Work& work) const {
 
 Session::Running Session::begin(const Work& work) {
     State& s = *state_;
+    s.relieve_pressure();
     Running running;
     Decision& decision = running.decision;
     if (s.options.choice == Backend::cpu) {  // nothing to decide
@@ -270,7 +278,9 @@ void Session::make_way() noexcept try {
 }
 
 void Session::synchronize() {
-    if (state_->gpu) state_->gpu->stream.synchronize();
+    if (!state_->gpu) return;
+    state_->gpu->stream.synchronize();
+    state_->relieve_pressure();
 }
 
 void Session::clean_up() {

@@ -194,6 +194,36 @@ TEST_F(GpuOffload, work_that_can_be_cut_is_done_once_and_in_order) {
 }
 
 // A GPU that is closed counts with the time to open it, until what it would have saved is as much.
+TEST_F(GpuOffload, the_caller_is_asked_for_memory_between_operations) {
+    gpu::Buffer<char> garbage;
+    options_.on_pressure = [&] {
+        const std::uint64_t freed = garbage.bytes();
+        garbage = {};
+        return freed;
+    };
+    Session s = session(Backend::gpu);
+    const auto run = [&](std::uint64_t bytes) {
+        s.run(
+            work_of(10), [] { FAIL(); },
+            [&] {
+                if (bytes) garbage = gpu::Buffer<char>(s.stream(), bytes);
+                s.stream().synchronize();
+            });
+    };
+    run(30 * mib);
+    run(0);
+    EXPECT_TRUE(bool(garbage)) << "there is room";
+    garbage = {};
+    s.stream().synchronize();
+    run(60 * mib);
+    run(0);
+    EXPECT_FALSE(bool(garbage));
+    EXPECT_EQ(s.context().statistics().retries, 0u) << "no allocation had to fail";
+    garbage = gpu::Buffer<char>(s.stream(), 60 * mib);
+    EXPECT_NO_THROW(gpu::Buffer<char>(s.stream(), 60 * mib)) << "and asked where one does";
+    EXPECT_FALSE(bool(garbage));
+}
+
 TEST_F(GpuOffload, a_gpu_is_opened_once_it_would_have_paid_off) {
     const gpu::Inventory inventory = gpu::inventory();
     Session s = session(Backend::automatic);

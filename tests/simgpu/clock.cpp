@@ -34,4 +34,12 @@ void UseLog::note(const Stream& stream, const char* what, std::uintptr_t begin, 
     accesses_.push_back({stream.id, stream.pushed, what, begin, end, write});
 }
 
+HostAccess UseLog::allowed(const Clock& host) const {
+    HostAccess allowed = HostAccess::all;
+    for (const Access& access : accesses_)
+        if (!host.knows(access.stream, access.sequence))
+            allowed = std::min(allowed, access.write ? HostAccess::none : HostAccess::read);
+    return allowed;
+}
+
 }  // namespace simgpu

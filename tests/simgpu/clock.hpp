@@ -27,6 +27,9 @@ struct Access {
     bool write;
 };
 
+/// What the host may do with memory that it shares with devices.
+enum class HostAccess { none, read, all };
+
 /// The uses of one allocation that may still conflict with later ones.
 class UseLog {
     std::vector<Access> accesses_;
@@ -35,6 +38,8 @@ class UseLog {
     /// Records that the operation last enqueued in `stream` uses the range. Terminates the program on a data race: another
     /// stream's conflicting use is not ordered before.
     void note(const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end, bool write);
+    /// For a host that has synchronized with what its clock knows.
+    HostAccess allowed(const Clock& host) const;
 };
 
 }  // namespace simgpu

@@ -33,7 +33,7 @@ bool is_allocated(const End& side) {
 
 void note(const Stream& stream, const End& side, bool write, const char* what) {
     if (Allocation* a = find_allocation(side.begin))
-        a->uses.note(stream, what, side.begin, side.end(), write);
+        note_use(*a, stream, what, side.begin, side.end(), write);
     else if (Pinned* p = find_pinned(reinterpret_cast<void*>(side.begin)))
         p->uses.note(stream, what, side.begin, side.end(), write);
 }

@@ -105,8 +105,8 @@ cu::Result cuDeviceGetAttribute(int* value, int attribute, cu::Device device) {
         case cu::max_shared_memory_per_block_optin: *value = 227 * 1024; break;
         case cu::unified_addressing:
         case cu::managed_memory:
-        case cu::concurrent_managed_access:
         case cu::memory_pools_supported: *value = 1; break;
+        case cu::concurrent_managed_access: *value = !is_set("SIMGPU_NO_CONCURRENT_MANAGED"); break;
         default: bug("device attribute %d is not simulated", attribute);
     }
     return cu::success;

@@ -29,7 +29,7 @@ class SharedMemory {
         void* m = mmap(nullptr, mapped_ + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (m == MAP_FAILED) broken("no memory for a kernel's shared memory");
         memory_ = static_cast<char*>(m);
-        if (mapped_) set_access(reinterpret_cast<std::uintptr_t>(m), mapped_, true);
+        if (mapped_) set_access(reinterpret_cast<std::uintptr_t>(m), mapped_, HostAccess::all);
     }
     ~SharedMemory() { munmap(memory_, mapped_ + page); }
     SharedMemory(const SharedMemory&) = delete;
@@ -101,7 +101,7 @@ void note_uses(const Stream& stream, const Launch& launch) {
         Allocation* a = parameter.pointer ? find_allocation(launch.pointer(i)) : nullptr;
         if (!a) continue;
         if (a->freed) bug("kernel %s uses memory after cuMemFreeAsync", launch.function->name.c_str());
-        a->uses.note(stream, launch.function->name.c_str(), launch.pointer(i), a->end(), !parameter.read_only);
+        note_use(*a, stream, launch.function->name.c_str(), launch.pointer(i), a->end(), !parameter.read_only);
     }
 }
 
@@ -128,6 +128,7 @@ cu::Result api::cuLaunchKernel(cu::Function handle, unsigned grid_x, unsigned gr
     }
     push(stream, [launch] { return run(*launch); });
     note_uses(stream, *launch);
+    note_kernel(stream);
     return stream.context->lost;
 }
 

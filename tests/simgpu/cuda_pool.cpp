@@ -45,7 +45,7 @@ cu::Result cuMemPoolSetAttribute(cu::MemPool handle, int attribute, void* value)
         case 2:
         case 3: break;  // how memory is used again: here it never is
         case cu::pool_release_threshold: pool.release_threshold = number; break;
-        case cu::pool_reserved_high: pool.reserved_high = pool.reserved; break;  // it can be set to 0 only
+        case cu::pool_reserved_high: pool.reserved_high = pool.reserved(); break;  // it can be set to 0 only
         case cu::pool_used_high: pool.used_high = pool.used; break;
         default: bug("attribute %d of a memory pool cannot be set here", attribute);
     }
@@ -57,7 +57,7 @@ cu::Result cuMemPoolGetAttribute(cu::MemPool handle, int attribute, void* value)
     auto& number = *static_cast<std::uint64_t*>(value);
     switch (attribute) {
         case cu::pool_release_threshold: number = pool.release_threshold; break;
-        case cu::pool_reserved_current: number = pool.reserved; break;
+        case cu::pool_reserved_current: number = pool.reserved(); break;
         case cu::pool_reserved_high: number = pool.reserved_high; break;
         case cu::pool_used_current: number = pool.used; break;
         case cu::pool_used_high: number = pool.used_high; break;

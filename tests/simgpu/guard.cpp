@@ -34,17 +34,22 @@ std::size_t arena_bytes(int device) {
 
 /// Opens all device memory for as long as it lives.
 struct OpenMemory {
-    OpenMemory() { set_all(true); }
-    ~OpenMemory() { set_all(false); }
-    static void set_all(bool allowed) {
+    OpenMemory() {
         for (const auto& [begin, a] : allocations())
-            if (!a.managed) set_access(a.mapped_begin, a.mapped_bytes, allowed);
+            if (a.host != HostAccess::all) set_access(a.mapped_begin, a.mapped_bytes, HostAccess::all);
+    }
+    ~OpenMemory() {
+        for (const auto& [begin, a] : allocations())
+            if (a.host != HostAccess::all) set_access(a.mapped_begin, a.mapped_bytes, a.host);
     }
 };
 
 void on_fault(int signal, siginfo_t* info, void*) {
     if (device_code_runs) siglongjmp(way_back, 1);
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    if (const Allocation* a = find_allocation(address); a && a->managed)
+        bug("the host touches managed memory at %p, which %s may be using: synchronize first", info->si_addr,
+            is_set("SIMGPU_NO_CONCURRENT_MANAGED") ? "this device, as long as any kernel may run," : "an operation");
     if (in_any_arena(address))
         bug("the host touches device memory at %p, which it can reach by a copy only", info->si_addr);
     sigaction(signal, &previous[signal == SIGBUS], nullptr);  // not ours: the instruction faults once more
@@ -76,14 +81,15 @@ Arena arena_of(int device) {
     return arena;
 }
 
-void set_access(std::uintptr_t begin, std::size_t bytes, bool allowed) {
-    if (mprotect(reinterpret_cast<void*>(begin), bytes, allowed ? PROT_READ | PROT_WRITE : PROT_NONE))
+void set_access(std::uintptr_t begin, std::size_t bytes, HostAccess allowed) {
+    constexpr int protection[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE};
+    if (mprotect(reinterpret_cast<void*>(begin), bytes, protection[int(allowed)]))
         broken("mprotect: %s", std::strerror(errno));
 }
 
 void drop_pages(std::uintptr_t begin, std::size_t bytes) {
     madvise(reinterpret_cast<void*>(begin), bytes, MADV_DONTNEED);
-    set_access(begin, bytes, false);
+    set_access(begin, bytes, HostAccess::none);
 }
 
 bool in_any_arena(std::uintptr_t address) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "clock.hpp"
 #include "gpu/cuda_abi.hpp"
 
 namespace simgpu {
@@ -19,7 +20,7 @@ struct Arena {
 };
 Arena arena_of(int device);
 
-void set_access(std::uintptr_t begin, std::size_t bytes, bool allowed);
+void set_access(std::uintptr_t begin, std::size_t bytes, HostAccess allowed);
 /// Returns the pages to the operating system; they read as zero afterwards.
 void drop_pages(std::uintptr_t begin, std::size_t bytes);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "guard.hpp"
 #include "process.hpp"
@@ -53,29 +54,110 @@ Allocation& map_allocation(int arena, std::uint64_t bytes) {
     a.mapped_bytes = round_up(bytes, page);
     a.mapped_begin = find_room(arena, a.mapped_bytes);
     a.begin = a.mapped_begin + a.mapped_bytes - round_up(bytes, alignment);
-    set_access(a.mapped_begin, a.mapped_bytes, true);
+    set_access(a.mapped_begin, a.mapped_bytes, HostAccess::all);
     std::memset(reinterpret_cast<void*>(a.begin), 0xFF, std::min(bytes, poisoned_bytes));  // NaN
     return allocations()[a.begin] = a;
 }
 
-/// Takes what the pool lacks from the device. A failed request leaves a pool that may keep everything holding
-/// everything: measured, with a release threshold without limit.
-bool grow(Pool& pool, std::uint64_t needed) {
+std::uint64_t in_pool(std::uint64_t bytes) { return round_up(bytes, 512); }
+
+using Granules = std::set<std::uint64_t>;
+
+struct Range {
+    std::uint64_t first, end;  // granules
+    Range(std::uint64_t offset, std::uint64_t bytes)
+        : first(offset / pool_granule), end((offset + bytes + pool_granule - 1) / pool_granule) {}
+};
+
+std::uint64_t count_missing(const Granules& there, const Range& range) {
+    std::uint64_t missing = 0;
+    for (std::uint64_t k = range.first; k < range.end; ++k) missing += !there.contains(k);
+    return missing;
+}
+
+/// Those in which something is allocated.
+Granules occupied(const Pool& pool) {
+    Granules granules;
+    for (const auto& [offset, bytes] : pool.placed)
+        for (Range range(offset, bytes); range.first < range.end; ++range.first) granules.insert(range.first);
+    return granules;
+}
+
+/// The gap between allocations that needs the fewest further granules; of several the first.
+std::uint64_t find_offset(const Pool& pool, std::uint64_t bytes) {
+    std::uint64_t best = 0, fewest = ~std::uint64_t(0), begin = 0;
+    const auto consider = [&](std::uint64_t end) {
+        if (end - begin < bytes) return;
+        const std::uint64_t missing = count_missing(pool.granules, Range(begin, bytes));
+        if (missing < fewest) best = begin, fewest = missing;
+    };
+    for (const auto& [offset, size] : pool.placed) {
+        consider(offset);
+        begin = offset + size;
+    }
+    consider(~std::uint64_t(0));
+    return best;
+}
+
+/// Under a ServerLock.
+void change_granules(Pool& pool, Granules granules) {
+    own_use(pool.device).pool_bytes += (granules.size() - pool.granules.size()) * pool_granule;  // modulo 2^64
+    pool.granules = std::move(granules);
+    pool.reserved_high = std::max(pool.reserved_high, pool.reserved());
+}
+
+/// Gives back granules in which nothing is allocated, as long as there are more than `most`.
+void drop_unoccupied(Granules& granules, const Granules& occupied, std::uint64_t most) {
+    for (auto k = granules.begin(); k != granules.end() && granules.size() > most;)
+        k = occupied.contains(*k) ? std::next(k) : granules.erase(k);
+}
+
+/// Gets memory for what will lie at `offset`: from the device, and what the device or the limit refuses from granules in
+/// which nothing is allocated, whose memory is mapped there. Measured: a pool with a limit refuses at once what is beyond
+/// it, and hoards nothing; the limit counts in granules. A failed request leaves a pool that may keep everything holding
+/// everything.
+bool grow(Pool& pool, std::uint64_t offset, std::uint64_t bytes) {
+    Granules granules = pool.granules, in_use = occupied(pool);
+    for (Range range(offset, bytes); range.first < range.end; ++range.first)
+        granules.insert(range.first), in_use.insert(range.first);
+    const std::uint64_t limit = pool.max_bytes ? round_up(pool.max_bytes, pool_granule) / pool_granule : ~0ull;
+    if (in_use.size() > limit) return false;
     ServerLock locked;
-    const std::uint64_t missing = needed > pool.reserved ? needed - pool.reserved : 0;
-    const std::uint64_t available = free_bytes(pool.device) / pool_granule * pool_granule;
-    const bool fits = missing <= available;
-    const bool hoards = !fits && pool.release_threshold > pool.reserved;
-    const std::uint64_t taken = fits ? missing : hoards ? available : 0;
-    own_use(pool.device).pool_bytes += taken;
-    pool.reserved += taken;
-    pool.reserved_high = std::max(pool.reserved_high, pool.reserved);
+    const std::uint64_t possible = pool.granules.size() + free_bytes(pool.device) / pool_granule;
+    const bool fits = in_use.size() <= possible;
+    if (fits) {
+        drop_unoccupied(granules, in_use, std::min(limit, possible));
+    } else {
+        granules = pool.granules;
+        if (pool.release_threshold > pool.reserved())
+            for (std::uint64_t k = 0; granules.size() < possible; ++k) granules.insert(k);
+    }
+    change_granules(pool, std::move(granules));
     return fits;
 }
 
-std::uint64_t in_pool(std::uint64_t bytes) { return round_up(bytes, 512); }
+/// Of the last kernel on each stream, where kernels keep the host from all managed memory.
+Clock& kernels() {
+    static auto& clock = *new Clock;
+    return clock;
+}
+
+/// Opens managed memory to the host as far as it has synchronized.
+void update_host_access() {
+    const Clock& host = host_clock();
+    const bool idle =
+        std::ranges::all_of(kernels().of_stream, [&](const auto& last) { return host.knows(last.first, last.second); });
+    for (auto& [begin, a] : allocations()) {
+        if (!a.managed) continue;
+        const HostAccess allowed = idle ? a.uses.allowed(host) : HostAccess::none;
+        if (allowed != a.host) set_access(a.mapped_begin, a.mapped_bytes, allowed);
+        a.host = allowed;
+    }
+}
 
 }  // namespace
+
+std::uint64_t Pool::reserved() const { return granules.size() * pool_granule; }
 
 std::map<std::uintptr_t, Allocation>& allocations() {
     static auto& map = *new std::map<std::uintptr_t, Allocation>;
@@ -90,16 +172,16 @@ Allocation* find_allocation(std::uintptr_t address) {
 }
 
 cu::Result allocate_from(Pool& pool, std::uint64_t bytes, cu::DevicePtr* address) {
-    const std::uint64_t used = pool.used + in_pool(bytes);
-    // measured: a pool with a limit refuses at once, and hoards nothing; the limit counts in granules
-    if (pool.max_bytes && used > round_up(pool.max_bytes, pool_granule)) return cu::out_of_memory;
-    if (!grow(pool, round_up(used, pool_granule))) return cu::out_of_memory;
-    pool.used = used;
-    pool.used_high = std::max(pool.used_high, used);
+    const std::uint64_t offset = find_offset(pool, in_pool(bytes));
+    if (!grow(pool, offset, in_pool(bytes))) return cu::out_of_memory;
+    pool.placed[offset] = in_pool(bytes);
+    pool.used += in_pool(bytes);
+    pool.used_high = std::max(pool.used_high, pool.used);
     Allocation& a = map_allocation(pool.device, bytes);
     a.device = pool.device;
     a.pool = &pool;
-    set_access(a.mapped_begin, a.mapped_bytes, false);
+    a.offset = offset;
+    set_access(a.mapped_begin, a.mapped_bytes, HostAccess::none);
     *address = a.begin;
     return cu::success;
 }
@@ -115,9 +197,25 @@ cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* addr
     Allocation& a = map_allocation(managed_arena, bytes);
     a.device = device;
     a.managed = true;
+    a.host = HostAccess::all;
+    update_host_access();
     *address = a.begin;
     return cu::success;
 }
+
+void note_use(Allocation& allocation, const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end,
+              bool write) {
+    allocation.uses.note(stream, what, begin, end, write);
+    if (allocation.managed) update_host_access();
+}
+
+void note_kernel(const Stream& stream) {
+    if (!is_set("SIMGPU_NO_CONCURRENT_MANAGED")) return;
+    kernels().of_stream[stream.id] = stream.pushed;
+    update_host_access();
+}
+
+void note_synchronization() { update_host_access(); }
 
 void release(std::uintptr_t begin) {
     const Allocation a = allocations().at(begin);
@@ -130,15 +228,16 @@ void release(std::uintptr_t begin) {
     }
     Pool& pool = *a.pool;
     pool.used -= in_pool(a.bytes);
+    pool.placed.erase(a.offset);
     trim(pool, pool.release_threshold);
 }
 
 void trim(Pool& pool, std::uint64_t keep) {
-    keep = std::max(round_up(pool.used, pool_granule), std::min(keep, pool.reserved));
-    if (keep >= pool.reserved) return;
-    ServerLock locked;
-    own_use(pool.device).pool_bytes -= pool.reserved - keep;
-    pool.reserved = keep;
+    if (keep >= pool.reserved()) return;
+    Granules granules = pool.granules;
+    drop_unoccupied(granules, occupied(pool), round_up(keep, pool_granule) / pool_granule);
+    const ServerLock locked;
+    change_granules(pool, std::move(granules));
 }
 
 Pool& default_pool(int device) {

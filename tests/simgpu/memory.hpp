@@ -20,9 +20,13 @@ struct Pool {
     int device = -1;
     std::uint64_t max_bytes = 0;  // 0: no limit
     std::uint64_t release_threshold = 0;
-    std::uint64_t reserved = 0, reserved_high = 0, used = 0, used_high = 0;
-    std::set<int> access;  // other devices that may
+    std::uint64_t reserved_high = 0, used = 0, used_high = 0;
+    std::map<std::uint64_t, std::uint64_t> placed;  // offset and size of each allocation in the pool's address space
+    std::set<std::uint64_t> granules;               // parts of that space that have memory of the device, by number
+    std::set<int> access;                           // other devices that may
     bool is_default = false, destroyed = false;
+
+    std::uint64_t reserved() const;
 };
 
 struct Allocation {
@@ -32,7 +36,9 @@ struct Allocation {
     std::uint64_t mapped_bytes = 0;
     int device = -1;
     Pool* pool = nullptr;
+    std::uint64_t offset = 0;  // in the pool
     bool managed = false;
+    HostAccess host = HostAccess::none;
     const void* context = nullptr;  // that managed memory goes with
     bool freed = false;             // cuMemFreeAsync was called; it is gone when that has run
     UseLog uses;
@@ -46,10 +52,17 @@ Allocation* find_allocation(std::uintptr_t address);
 
 cu::Result allocate_from(Pool& pool, std::uint64_t bytes, cu::DevicePtr* address);
 cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* address);
+/// Records a use by the operation last enqueued. Until it has synchronized with it, the host may not write the memory where
+/// that is managed, nor read what the operation writes. With SIMGPU_NO_CONCURRENT_MANAGED a kernel closes all of it.
+void note_use(Allocation& allocation, const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end,
+              bool write);
+void note_kernel(const Stream& stream);
+void note_synchronization();
+
 /// At once: what may still use it has run.
 void release(std::uintptr_t begin);
 
-/// Gives back what the pool does not use, but keeps `keep`.
+/// Gives back granules in which nothing is allocated, but keeps `keep` bytes.
 void trim(Pool& pool, std::uint64_t keep);
 Pool& default_pool(int device);
 Pool& add_pool(int device, std::uint64_t max_bytes);

@@ -162,8 +162,8 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
             server().devices[i].parent < 0 ? no_instance : unsigned(i - server().devices[i].parent);
         if (server().devices[i].foreign_bytes)
             add(server().devices[i].foreign_pid, server().devices[i].foreign_bytes, instance);
-        for (const simgpu::Slot& slot : server().slots)
-            if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), slot.use[i].bytes(), instance);
+        for (simgpu::Slot& slot : server().slots)
+            if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), simgpu::shown_bytes(slot, i), instance);
     }
     return *count > capacity ? too_small : success;
 }

@@ -93,10 +93,29 @@ int print_free(const Arguments&) {
     return 0;
 }
 
-/// hold MiB: takes memory until the standard input ends.
+void print_processes() {
+    cu::NvmlDevice device;
+    cu::NvmlProcess processes[8];
+    unsigned count = 8;
+    if (nvml().nvmlDeviceGetHandleByIndex_v2(0, &device) ||
+        nvml().nvmlDeviceGetComputeRunningProcesses_v3(device, &count, processes))
+        std::printf("NVML failed\n"), std::exit(12);
+    for (unsigned k = 0; k < count; ++k) std::printf("process with %llu MiB\n", processes[k].used_bytes / mebibyte);
+}
+
+int print_all_processes(const Arguments&) {
+    print_processes();
+    return 0;
+}
+
+/// hold MiB [MiB]: takes memory until the standard input ends; and more after NVML was asked what it has taken.
 int hold(const Arguments& arguments) {
     Session session;
     const cu::DevicePtr p = session.allocate(std::stoul(arguments.at(0)) * mebibyte);
+    if (arguments.size() > 1) {
+        print_processes();
+        session.allocate(std::stoul(arguments[1]) * mebibyte);
+    }
     CHECK_CALL(cuStreamSynchronize, session.streams[0]);
     say_ready_and_wait();
     CHECK_CALL(cuMemFreeAsync, p, session.streams[0]);
@@ -153,6 +172,27 @@ int hoard(const Arguments&) {
     return 0;
 }
 
+/// Sixteen allocations of half a granule each; first every other one is freed, then all of the first half.
+int fragments(const Arguments&) {
+    Session session(0, 256 * mebibyte);
+    const std::size_t before = free_mebibytes();
+    std::uint64_t unlimited = ~std::uint64_t(0);
+    CHECK_CALL(cuMemPoolSetAttribute, session.pool, cu::pool_release_threshold, &unlimited);
+    cu::DevicePtr halves[16], p;
+    for (cu::DevicePtr& half : halves) half = session.allocate(16 * mebibyte);
+    const auto give_back = [&](int first, int last) {
+        for (int k = first; k < last; k += 2) CHECK_CALL(cuMemFreeAsync, halves[k], session.streams[0]);
+        CHECK_CALL(cuStreamSynchronize, session.streams[0]);
+        CHECK_CALL(cuMemPoolTrimTo, session.pool, 0);
+        std::printf("%zu MiB, ", before - free_mebibytes());
+    };
+    give_back(0, 16);
+    std::printf("64 more %d, ", driver().cuMemAllocFromPoolAsync(&p, 64 * mebibyte, session.pool, session.streams[0]));
+    give_back(1, 8);
+    std::printf("64 more %d\n", driver().cuMemAllocFromPoolAsync(&p, 64 * mebibyte, session.pool, session.streams[0]));
+    return 0;
+}
+
 int destroy_pool_in_use(const Arguments&) {
     Session session;
     session.allocate(1024 * mebibyte);
@@ -197,6 +237,28 @@ int managed(const Arguments&) {
     CHECK_CALL(cuMemFree, p);
     std::printf("gave back %s\n", before == free_mebibytes() ? "all" : "not all");
     session.close();
+    return 0;
+}
+
+/// read | write | elsewhere, then read | write: what a kernel does with managed memory, and the host before it waits.
+int managed_meeting(const Arguments& arguments) {
+    Session session;
+    cu::DevicePtr shared, other = session.allocate(4096);
+    CHECK_CALL(cuMemAllocManaged, &shared, 4096, cu::attach_global);
+    CHECK_CALL(cuMemsetD8Async, other, 0, 4096, session.streams[0]);
+    auto* numbers = reinterpret_cast<volatile float*>(shared);
+    numbers[0] = 1;
+    const std::string kernel = arguments.at(0);
+    cu::DevicePtr to = kernel == "write" ? shared : other, from = kernel == "read" ? shared : other;
+    unsigned long long offset = 0;
+    void* parameters[] = {&to, &from, &offset};
+    session.launch("read_beyond", 1, 1, 0, parameters);
+    if (arguments.at(1) == "write") numbers[0] = 2;
+    const float seen = numbers[0];
+    CHECK_CALL(cuStreamSynchronize, session.streams[0]);
+    numbers[0] = seen;
+    std::printf("the host saw %g\n", double(seen));
+    CHECK_CALL(cuMemFree, shared);
     return 0;
 }
 
@@ -467,6 +529,9 @@ int run_program(const Arguments& arguments) {
         {"pipeline", pipeline},
         {"free", print_free},
         {"hold", hold},
+        {"processes", print_all_processes},
+        {"fragments", fragments},
+        {"managed_meeting", managed_meeting},
         {"context", only_context},
         {"context_when_told", context_when_told},
         {"pool_limit", pool_limit},

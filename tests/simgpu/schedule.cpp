@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "schedule.hpp"
 
+#include "memory.hpp"
 #include "process.hpp"
 #include "server.hpp"
 #include "settings.hpp"
@@ -27,10 +28,6 @@ Schedule schedule() {
 std::list<Stream*>& streams() {
     static auto& list = *new std::list<Stream*>;
     return list;
-}
-Clock& host_clock() {
-    static auto& clock = *new Clock;
-    return clock;
 }
 std::function<cu::Result()>& next_failure() {
     static auto& failure = *new std::function<cu::Result()>;
@@ -85,6 +82,11 @@ void run_needed(Stream& stream, std::uint64_t sequence) {
 }
 
 }  // namespace
+
+Clock& host_clock() {
+    static auto& clock = *new Clock;
+    return clock;
+}
 
 std::mt19937_64& random_numbers() {
     static std::mt19937_64 numbers{std::uint64_t(setting_number("SIMGPU_SEED", 1))};
@@ -142,7 +144,10 @@ void synchronize_all() {
     for (const Stream* stream : streams()) host_saw(stream->clock);
 }
 
-void host_saw(const Clock& clock) { host_clock().join(clock); }
+void host_saw(const Clock& clock) {
+    host_clock().join(clock);
+    note_synchronization();
+}
 
 void let_time_pass() {
     if (schedule() == Schedule::lazy && random_numbers()() % 4 != 0) return;

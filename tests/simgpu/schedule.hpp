@@ -78,6 +78,8 @@ void synchronize(Stream& stream);
 void synchronize_all();
 /// The host learns of what has happened anyway, as after a query that said yes.
 void host_saw(const Clock& clock);
+/// What the host has synchronized with.
+Clock& host_clock();
 /// Runs a few operations at random: time passes also while the host only polls.
 void let_time_pass();
 

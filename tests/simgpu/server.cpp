@@ -19,7 +19,7 @@
 namespace simgpu {
 namespace {
 
-constexpr std::uint64_t this_magic = 0x51a9b00f0006;
+constexpr std::uint64_t this_magic = 0x51a9b00f0007;
 int file = -1;
 int own_slot = -1;
 Server* mapped = nullptr;
@@ -39,9 +39,14 @@ bool is_alive(int slot) {
     return slot == own_slot || (fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK);
 }
 
+/// Their memory comes back after the delay, counted from when somebody looks: whoever looks first still finds it in use.
 void remove_the_dead() {
-    for (int i = 0; i < max_processes; ++i)
-        if (mapped->slots[i].used && !is_alive(i)) std::memset(&mapped->slots[i], 0, sizeof(Slot));
+    for (int i = 0; i < max_processes; ++i) {
+        Slot& slot = mapped->slots[i];
+        if (!slot.used || is_alive(i)) continue;
+        if (!slot.ended_ns) slot.ended_ns = now_ns();
+        if (now_ns() - slot.ended_ns >= mapped->release_delay_ns) std::memset(&slot, 0, sizeof slot);
+    }
 }
 
 Device& add_device(Server& s, std::uint64_t bytes, int parent) {
@@ -93,9 +98,13 @@ void add_foreign_processes(Server& s) {
     }
 }
 
+std::uint64_t seconds_setting(const char* name) { return std::uint64_t(std::stod(setting(name, "0")) * 1e9); }
+
 void create(Server& s) {
     s.device_count = 0;
     s.time_scale = std::stod(setting("SIMGPU_TIME_SCALE", "0.1"));
+    s.release_delay_ns = seconds_setting("SIMGPU_RELEASE_DELAY");
+    s.nvml_lag_ns = seconds_setting("SIMGPU_NVML_LAG");
     add_devices(s);
     add_foreign_processes(s);
     pthread_mutexattr_t attributes;
@@ -197,6 +206,13 @@ int utilization_percent(int device) {
     const std::uint64_t now = now_ns();
     const bool busy = count_slots([=](const Slot& slot) { return slot.use[device].busy_until_ns > now; }) > 0;
     return std::max(mapped->devices[device].foreign_utilization, busy ? 97 : 0);
+}
+
+std::uint64_t shown_bytes(Slot& slot, int device) {
+    Use& use = slot.use[device];
+    if (!use.shown_ns || now_ns() - use.shown_ns >= mapped->nvml_lag_ns)
+        use.shown_bytes = use.bytes(), use.shown_ns = now_ns();
+    return use.shown_bytes;
 }
 
 std::uint64_t now_ns() {

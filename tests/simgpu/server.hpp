@@ -2,8 +2,8 @@
 //
 // There are no running totals: each process writes its own slot only, and sums are taken when they are needed, so that
 // a kill -9 at any instant leaves nothing half-done. A slot counts while its process holds a lock on one byte of the
-// file, which the kernel drops when the process dies, however it dies; a forked child that keeps the file open keeps
-// the memory, as it does on a real server.
+// file, which the kernel drops when the process dies, however it dies, and for SIMGPU_RELEASE_DELAY after that; a forked
+// child that keeps the file open keeps the memory, as it does on a real server.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -33,9 +33,10 @@ struct Device {
 /// The use of one device by one process.
 struct Use {
     std::uint64_t context_bytes, managed_bytes, pool_bytes;
-    std::uint32_t contexts;       // made, or being made
-    std::uint32_t creating;       // so many of them are being made
-    std::uint64_t busy_until_ns;  // operations have run lately; what NVML's utilization is made of
+    std::uint32_t contexts;               // made, or being made
+    std::uint32_t creating;               // so many of them are being made
+    std::uint64_t busy_until_ns;          // operations have run lately; what NVML's utilization is made of
+    std::uint64_t shown_bytes, shown_ns;  // what NVML shows of this process, and since when
 
     std::uint64_t bytes() const { return context_bytes + managed_bytes + pool_bytes; }
 };
@@ -43,6 +44,7 @@ struct Use {
 struct Slot {
     std::uint32_t used;
     std::int32_t pid;
+    std::uint64_t ended_ns;  // when the end of the process was noticed; 0: it lives
     Use use[max_devices];
 };
 
@@ -50,6 +52,7 @@ struct Server {
     std::uint64_t magic;
     int device_count;
     double time_scale;  // simulated durations are multiplied by it
+    std::uint64_t release_delay_ns, nvml_lag_ns;
     pthread_mutex_t mutex;
     Device devices[max_devices];
     Slot slots[max_processes];
@@ -77,6 +80,8 @@ std::uint64_t free_bytes(int device);
 int context_count(int device);
 int creating_count(int device);
 int utilization_percent(int device);
+/// What NVML says that a process uses, which lags behind by SIMGPU_NVML_LAG.
+std::uint64_t shown_bytes(Slot& slot, int device);
 
 std::uint64_t now_ns();
 std::string uuid_text(const Device& device);  // "GPU-..." or "MIG-...", as nvidia-smi prints it

@@ -26,11 +26,12 @@ struct MemoryStatistics {
     std::uint64_t limit_bytes = 0;                 ///< hard limit of the pool
     std::uint64_t pinned_bytes = 0;                ///< page-locked host memory
     std::uint64_t allocations = 0;
-    std::uint64_t event_waits = 0;     ///< uses that had to wait for another stream
-    std::uint64_t host_blocks = 0;     ///< times that the host waited for the device
-    std::uint64_t early_reclaims = 0;  ///< trims because of memory pressure, before an allocation failed
-    std::uint64_t retries = 0;         ///< of failed allocations
-    std::uint64_t trims = 0;           ///< of the pool
+    std::uint64_t event_waits = 0;            ///< uses that had to wait for another stream
+    std::uint64_t host_blocks = 0;            ///< times that the host waited for the device
+    std::uint64_t early_reclaims = 0;         ///< trims because memory was short, before an allocation failed
+    std::uint64_t early_reclaimed_bytes = 0;  ///< that these returned to the device
+    std::uint64_t retries = 0;                ///< of failed allocations
+    std::uint64_t trims = 0;                  ///< of the pool
 };
 
 /// pooled: allocated from the context's pool. borrowed, adopted: allocated by another library, not owned or owned
@@ -52,7 +53,9 @@ struct ContextOptions {
     /// Objects that other libraries create in it are destroyed with it; cuBLAS and cuSOLVER would keep a primary context
     /// alive until the process ends.
     bool separate = false;
-    bool early_reclaim = true;                         ///< GLINT_GPU_EARLY_RECLAIM=0 disables it too
+    /// Return unused memory before an allocation fails: while the limit or the device is nearly used up, or while another
+    /// request waits for the device. GLINT_GPU_EARLY_RECLAIM=0 disables it too.
+    bool early_reclaim = true;
     std::function<void(const std::string&)> log = {};  ///< receives reclaims, retries and trims; from any thread
 };
 
@@ -89,9 +92,14 @@ class Context {
     /// All allocations of buffers now, in no particular order.
     std::vector<MemoryRecord> snapshot() const;
     /// Registers a callback that frees memory before an allocation fails, and returns the number of bytes freed. Called
-    /// in any thread that allocates, but not recursively from within itself. It cannot be removed, and must not hold this
-    /// Context, which would never be released then.
+    /// in any thread that allocates or calls relieve_pressure(), but not recursively from within itself. It cannot be
+    /// removed, and must not hold this Context, which would never be released then.
     void on_pressure(std::function<std::uint64_t()> callback) const;
+    /// Calls the callbacks before an allocation fails, if memory was short at the last synchronization; once a
+    /// second at most, for a fiftieth of the time, and less often while they free nothing. For programs to call between
+    /// operations, when they hold no lock that a callback needs. Returns the bytes freed, in stream order: the next
+    /// synchronization returns them to the device.
+    std::uint64_t relieve_pressure() const;
 
     detail::ContextState& state() const { return *state_; }
     const std::shared_ptr<detail::ContextState>& shared_state() const { return state_; }

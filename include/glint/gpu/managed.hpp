@@ -11,7 +11,7 @@ namespace glint::gpu {
 namespace detail {
 std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t bytes);
 void* host_address(const Allocation& allocation);
-/// True from a use by a GPU until the host has synchronized with it.
+/// True from a use by a GPU until the host has synchronized with it; always, where any other work could be in the way.
 const std::atomic<bool>& busy(const Allocation& allocation);
 void wait_on_host(Allocation& allocation);
 void prefetch(Allocation& allocation, const Stream& stream, bool to_host);
@@ -44,7 +44,9 @@ class Managed {
     std::size_t size() const { return size_; }
     explicit operator bool() const { return allocation_ != nullptr; }
 
-    /// Host access. These block if a GPU has used the memory since the last call, and throw errors of that work.
+    /// Host access. These block if a GPU has used the memory since the last call, and throw errors of that work. On
+    /// devices without concurrent managed access (before compute capability 6, and under Windows) they block for all work
+    /// of glint in this process, and any launch ends the validity of the pointers.
     T* begin() const { return waited(), data_; }
     T* end() const { return begin() + size_; }
     std::span<T> span() const { return {begin(), size_}; }

@@ -32,6 +32,10 @@ struct SessionOptions {
     /// Called once a second while another process waits for the GPU that the session holds (gpu::Lease::on_wanted), in
     /// another thread: for whoever can tell that no thread uses the session now, and then calls make_way().
     std::function<void()> on_wanted = {};
+    /// Frees memory on the GPU that the program does not need any more, and returns the bytes freed: called by the thread
+    /// that uses the session before an allocation fails, and between operations while memory is short
+    /// (gpu::Context::relieve_pressure). It may use the session.
+    std::function<std::uint64_t()> on_pressure = {};
 };
 
 /// Leases a GPU and creates a context when the GPU is first chosen; holds both until close_gpu() or destruction. The

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import traceback
 from collections.abc import Callable
@@ -68,6 +69,7 @@ def _recovered(session, name, error):
     if not session._core.recover(name, str(error), asked, getattr(error, "free_bytes", 0)):
         return False
     traceback.clear_frames(error.__traceback__)  # local variables of its frames would keep memory allocated
+    gc.collect()  # so would arrays in reference cycles
     try:
         give_back_of_others()
     except Exception:

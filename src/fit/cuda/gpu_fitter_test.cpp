@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "glint/gpu_fit.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "glint/simulate.hpp"
 #include "gpu/gpu_fixture.hpp"
+#include "gpu/lease/lease_state.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/typical_psf.hpp"
 
@@ -395,6 +398,30 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     std::copy_n(out.p_value, 500, c.gpu.p_value.begin());
     std::copy_n(out.status, 500, c.gpu.status.begin());
     expect_agreement(c);
+}
+
+TEST_F(GpuFit, tells_others_what_its_batches_have_allocated) {
+    // Without a heartbeat, which would tell them a second later.
+    gpu::Lease lease = gpu::lease::acquire_in(gpu::lease::machine_dependencies(), {.bytes = 256 * gpu::test::mib});
+    if (!lease.visible()) GTEST_SKIP() << "there is no directory of leases";
+    const std::uint64_t context_bytes = lease.devices()[0].context_bytes;
+    const auto held = [] {
+        std::uint64_t bytes = 0;
+        for (const gpu::LeaseGpu& one : gpu::snapshot_leases().gpus)
+            for (const gpu::LeaseHolder& holder : one.holders)
+                if (holder.pid == std::uint32_t(::getpid())) bytes += holder.held_bytes;
+        return bytes;
+    };
+    GpuFitter gpu(std::move(lease));
+    EXPECT_EQ(held(), context_bytes);
+    const Psf psf = typical_psf(PsfModel::GaussianXYNB);
+    const Rois rois = simulated(psf.model, 7, 500);
+    Fits fits;
+    fits.resize(psf.model, 500);
+    gpu.fit(view(rois), psf, pixel_um, {}, view(fits));
+    const std::uint64_t reserved = gpu.context().statistics().reserved_bytes;
+    EXPECT_GT(reserved, 0u);
+    EXPECT_EQ(held(), context_bytes + reserved);
 }
 
 TEST_F(GpuFit, leaves_nothing_behind) {

@@ -254,6 +254,17 @@ TEST_F(InheritedLease, more_than_was_reserved_is_published_as_it_is) {
     EXPECT_EQ(found.available_bytes, 30 * gib);
 }
 
+TEST_F(InheritedLease, what_is_free_again_is_not_held_although_nvml_still_shows_it) {
+    Lease lease = acquire(40);
+    lease.keep_for_child();
+    probe->observation.gpus[0].processes = {{unsigned(::getpid()), 30 * gib}};
+    gpu().processes = 1, gpu().free_bytes = 75 * gib;
+    lease.publish_held_by_child(::getpid());
+    const LeaseGpu found = snapshot_in(deps).gpus.at(0);
+    EXPECT_EQ(found.holders.at(0).held_bytes, 5 * gib);
+    EXPECT_EQ(found.available_bytes, 80 * gib - (40 * gib + context_bytes));
+}
+
 // In a container: what comes after the start of the program and is no other lease's is taken for the program's.
 TEST_F(InheritedLease, where_processes_are_hidden_memory_that_nothing_else_explains_is_the_programs) {
     gpu().free_bytes = 79 * gib;  // a foreign process has some

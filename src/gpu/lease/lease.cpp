@@ -96,12 +96,10 @@ void Lease::shrink(std::uint64_t bytes) {
 }
 
 bool Lease::others_wait() const {
-    constexpr std::uint64_t every_ns = 100'000'000;
     const std::lock_guard lock(state_->mutex);
     if (!state_->slot) return false;
     const std::uint64_t now_ns = state_->clock->now_ns();
-    if (state_->waiters_checked_ns && now_ns - state_->waiters_checked_ns < every_ns) return state_->others_wait;
-    return state_->scan_for_waiters(now_ns);
+    return state_->was_scanned_lately(now_ns) ? state_->others_wait : state_->scan_for_waiters(now_ns);
 }
 
 void Lease::on_wanted(std::function<void()> callback) {

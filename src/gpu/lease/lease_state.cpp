@@ -154,15 +154,16 @@ std::function<void()> LeaseState::beat() noexcept try {
     const auto open = open_contexts();
     for (const auto& context : open) context->publish();
     std::function<void()> call;
+    bool wanted = false;
     {
         const std::lock_guard lock(mutex);
         if (!slot) return {};
         if (!slot->is_linked() || !directory->is_current()) appear_again();
         const std::uint64_t now_ns = clock->now_ns();
-        if (!may_be_wanted(now_ns) || !scan_for_waiters(now_ns)) return {};
-        call = on_wanted;
+        wanted = may_be_wanted(now_ns) && scan_for_waiters(now_ns);
+        if (wanted) call = on_wanted;
     }
-    for (const auto& context : open) context->trim();
+    for (const auto& context : open) context->reclaim(wanted);
     return call;
 } catch (...) {
     // A GPU that was lost, or no memory: whoever uses the lease will see it.
@@ -203,8 +204,10 @@ void LeaseState::publish_held_by(unsigned pid) {
         const std::uint64_t grown = unexplained - std::min(unexplained, unexplained_before[k]);
         const ChildUse use = use_by_child(*found[k], is_its, std::min(grown, share.reserved_bytes));
         const std::uint32_t more = std::uint32_t(std::max(1, use.contexts) - 1);
-        changed |= share.held_bytes != use.bytes || share.more_contexts != more;
-        share.held_bytes = use.bytes, share.more_contexts = more;
+        // NVML may still show what a process has given back already, which must not count both as free and as held.
+        const std::uint64_t held = std::min(use.bytes, unexplained);
+        changed |= share.held_bytes != held || share.more_contexts != more;
+        share.held_bytes = held, share.more_contexts = more;
     }
     if (changed) publish();
 }

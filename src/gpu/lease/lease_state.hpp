@@ -48,7 +48,7 @@ struct LeaseState {
 
     ~LeaseState();
     /// What the heartbeat does: publishes what the contexts hold; takes a new slot, in a new directory if need be, where
-    /// the file was deleted; and where others wait, trims the contexts' pools and returns on_wanted, to be called last,
+    /// the file was deleted; and where memory is short, or others wait, trims the contexts' pools; where others wait, returns on_wanted, to be called last,
     /// since it may destroy this object. Does not throw.
     std::function<void()> beat() noexcept;
 
@@ -62,6 +62,14 @@ struct LeaseState {
     bool shows_context(std::size_t device) const { return slot && slot->record.shares[device].held_bytes > 0; }
     /// Lease::others_wait(); reads the directory.
     bool scan_for_waiters(std::uint64_t now_ns);
+    /// The same, but reads only what is likely to have changed.
+    bool is_wanted(std::uint64_t now_ns) {
+        return slot && may_be_wanted(now_ns) && (was_scanned_lately(now_ns) ? others_wait : scan_for_waiters(now_ns));
+    }
+    bool was_scanned_lately(std::uint64_t now_ns) const {
+        constexpr std::uint64_t every_ns = 100'000'000;
+        return waiters_checked_ns && now_ns - waiters_checked_ns < every_ns;
+    }
     /// The inheritable descriptor for a program that is about to be started; -1: none.
     int keep_for_child();
     /// Publishes the memory that the child program and its descendants use.

@@ -20,9 +20,16 @@ void LeasedContext::publish() {
     if (context_) publish(detail::reserved_bytes(*context_));
 }
 
-void LeasedContext::trim() {
+void LeasedContext::reclaim(bool wanted) {
     const std::lock_guard lock(mutex_);
-    if (context_ && detail::reserved_bytes(*context_) > detail::used_bytes(*context_)) detail::trim(*context_);
+    if (context_) detail::reclaim_under_pressure(*context_, wanted);
+}
+
+bool LeasedContext::is_wanted() {
+    const std::lock_guard lock(mutex_);
+    if (!lease_) return false;
+    const std::lock_guard lease_lock(lease_->mutex);
+    return lease_->is_wanted(lease_->clock->now_ns());
 }
 
 void LeasedContext::end_lease() {

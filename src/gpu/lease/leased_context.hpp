@@ -23,18 +23,19 @@ class LeasedContext final : public detail::MemoryAccount {
 
     /// Publishes what the pool holds now. Late is safe: until then others count new memory twice, as used and as reserved.
     void publish();
-    /// Returns what the pool does not use to the device.
-    void trim();
+    /// detail::reclaim_under_pressure().
+    void reclaim(bool wanted);
     /// The lease ends; the context may live on.
     void end_lease();
 
     void give_back(const std::function<void()>& release) override;
+    bool is_wanted() override;
     void close() noexcept override;
 
   private:
     void publish(std::uint64_t bytes);
 
-    std::recursive_mutex mutex_;  // recursive: trim() comes back as give_back()
+    std::recursive_mutex mutex_;  // recursive: reclaim() comes back as give_back()
     LeaseState* lease_;           // null after its end
     detail::ContextState* context_;
 };
