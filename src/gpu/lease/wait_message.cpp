@@ -67,8 +67,9 @@ std::string reasons(const Observation& observation, const Ticket& ticket) {
 }  // namespace
 
 std::string circle_message(int gpu, const Queue& queue, const StateDir::Scan& scan) {
-    const ScannedSlot* own = queue.mine ? find(scan, queue.ticket_names[*queue.mine]) : nullptr;
-    if (!own || gpu < 0) return "";
+    if (gpu < 0 || !queue.mine || *queue.mine >= queue.ticket_names.size()) return "";  // no slot, so no name
+    const ScannedSlot* own = find(scan, queue.ticket_names[*queue.mine]);
+    if (!own) return "";
     std::vector<const ScannedSlot*> holders;
     for (std::size_t k = 0; k < queue.snapshot.reservations.size(); ++k)
         if (queue.snapshot.reservations[k].gpu == gpu)
