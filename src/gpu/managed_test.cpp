@@ -36,6 +36,21 @@ TEST_F(GpuManaged, is_for_both_sides) {
     EXPECT_THROW(Managed<char>(*context, std::size_t(1) << 46), OutOfMemory);
 }
 
+TEST_F(GpuManaged, is_the_hosts_after_all_that_read_it) {
+    Managed<unsigned> shared(*context, 1000);
+    Buffer<unsigned> same = shared.buffer();
+    upload(*stream, same, ramp(1000));
+    std::vector<Stream> others;
+    std::vector<Buffer<unsigned>> copies;
+    for (int k = 0; k < 3; ++k) {
+        others.emplace_back(*context);
+        copies.emplace_back(others[k], 1000);
+        copy(others[k], copies[k], same);
+    }
+    std::fill(shared.begin(), shared.end(), 0u);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(downloaded(others[k], copies[k]), ramp(1000)) << k;
+}
+
 // Also by kernels that do not use it, where the device has no concurrent managed access: the simulated one tells.
 TEST_F(GpuManaged, is_the_hosts_after_work_elsewhere) {
     if (!set_stranger()) GTEST_SKIP() << "only the simulated driver loads this image";
