@@ -108,10 +108,25 @@ void synchronize_all_streams(ContextState& home) {
     home.wait_for_retired();
 }
 
+thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
+struct Asking {
+    Asking() { asking = true; }
+    ~Asking() { asking = false; }
+};
+
+/// Those of the process. Never destroyed: a context may live in a static object.
+struct ProcessCallbacks {
+    std::mutex mutex;
+    std::vector<std::function<bool()>> all;
+};
+ProcessCallbacks& process_callbacks() {
+    static auto* const callbacks = new ProcessCallbacks;
+    return *callbacks;
+}
+
 /// The last fallback: asks the application, and trims if it has freed anything. Called without the mutex, which the
 /// callbacks take when they destroy a Buffer.
 void call_pressure_callbacks(ContextState& home) {
-    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
     if (asking) return;
     std::vector<std::function<std::uint64_t()>> callbacks;
     {
@@ -119,15 +134,15 @@ void call_pressure_callbacks(ContextState& home) {
         callbacks = home.on_pressure;
     }
     std::uint64_t freed = 0;
-    struct Asking {
-        Asking() { asking = true; }
-        ~Asking() { asking = false; }
-    };
     {
         // RAII, because a callback may throw; the exception goes to whoever allocates.
         const Asking now;
         for (const auto& callback : callbacks) freed += callback();
     }
+    const std::uint64_t live = home.counters.live;
+    relieve_pressure();
+    const std::uint64_t still_live = home.counters.live;
+    freed += live - std::min(live, still_live);
     if (freed == 0) return;
     home.say(text("the caller freed ", bytes_text(freed)));
     // The callbacks' frees are in stream order too: the trim returns only what the device has freed.
@@ -168,6 +183,20 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
 }
 
 }  // namespace
+
+bool relieve_pressure() {
+    if (asking || is_heartbeat) return false;
+    std::vector<std::function<bool()>> callbacks;
+    {
+        ProcessCallbacks& known = process_callbacks();
+        const std::lock_guard lock(known.mutex);
+        callbacks = known.all;
+    }
+    const Asking now;
+    bool found = false;
+    for (const auto& callback : callbacks) found |= callback();
+    return found;
+}
 
 // When the free is enqueued, not when the device executes it: `live` is what the program holds.
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
@@ -215,3 +244,13 @@ std::uint64_t free_on_device(ContextState& home) {
 }
 
 }  // namespace glint::gpu::detail
+
+namespace glint::gpu {
+
+void on_pressure(std::function<bool()> callback) {
+    auto& known = detail::process_callbacks();
+    const std::lock_guard lock(known.mutex);
+    known.all.push_back(std::move(callback));
+}
+
+}  // namespace glint::gpu

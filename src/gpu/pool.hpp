@@ -22,6 +22,9 @@ std::uint64_t reserved_bytes(ContextState& home);  ///< that the pool has alloca
 std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
 std::uint64_t free_on_device(ContextState& home);
 
+/// Calls the process's on_pressure() callbacks. Whether one of them found anything.
+bool relieve_pressure();
+
 /// To be called after the host has synchronized: retries deferred frees, and trims the pool under pressure.
 void at_synchronization(ContextState& home);
 

@@ -45,8 +45,9 @@ struct LeaseRequest {
     /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue: seconds since the call, the
     /// bytes available on the GPU with the most, and the bytes required there with the context.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    bool for_child = false;                            ///< for a child program: MIG instances invisible here count too
-    const StopFlag* stop = nullptr;                    ///< polled: when set, acquire() throws Cancelled within 1 s
+    bool for_child = false;          ///< for a child program: MIG instances invisible here count too
+    bool relieve_pressure = true;    ///< call the process's on_pressure() callbacks, once, before waiting or failing
+    const StopFlag* stop = nullptr;  ///< polled: when set, acquire() throws Cancelled within 1 s
     std::function<void(const std::string&)> log = {};  ///< receives why the request waits, and problems found
 };
 
