@@ -72,11 +72,16 @@ void Running::attend() {
 void Running::deliver(const std::vector<Message>& messages) {
     try {
         for (const Message& message : messages) message.tell();
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        check_signals();
     } catch (...) {
         interruption_ = std::current_exception();
         stop_ = true;
     }
+}
+
+void Running::check_signals() {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 /// Threads do not survive a fork, and oneTBB would wait for its threads forever.

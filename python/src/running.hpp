@@ -60,6 +60,9 @@ class Running {
 
     /// Throws in a child that was forked after its parent used glint.
     static void refuse_forked_child();
+    /// Throws KeyboardInterrupt after Ctrl-C, in Python's main thread. For waits in the calling thread, with or without the
+    /// GIL.
+    static void check_signals();
 
   private:
     enum class Kind { progress, wait, text };
