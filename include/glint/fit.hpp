@@ -79,6 +79,7 @@ struct FitInfo {
     std::string backend;  ///< "cpu", "gpu"; "gpu+cpu": side by side
     std::string device;   ///< "avx512", "avx2", "sse2", "neon", the GPU's name, "4x " and that, or several with " + "
     std::string note;     ///< why it was not the GPU, or not to the end; empty when there is nothing to say
+    bool gpu_failed = false;  ///< the note is about a GPU that failed, not one that is taken, missing or slower
     int threads = 1;
     std::int64_t fits = 0;
     std::int64_t batches = 0;                         ///< pieces the stack was cut into

@@ -1,5 +1,21 @@
-"""The exceptions that glint raises. Messages state what was requested, what was found and what to do."""
+"""The exceptions and warnings of glint. Messages state what was requested, what was found and what to do."""
 # SPDX-License-Identifier: MIT
+import os
+import sys
+import warnings
+
+_package = os.path.dirname(__file__) + os.sep
+
+
+def warn(message, category=UserWarning):
+    """Issues a Python warning at the line outside of this package that led here."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_package):
+        level, frame = level + 1, frame.f_back
+    try:
+        warnings.warn(message, category, level)
+    except (OSError, ValueError):
+        pass  # sys.stderr is closed: the warning is lost, and the run continues
 
 
 class Error(Exception):

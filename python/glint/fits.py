@@ -13,8 +13,8 @@ import numpy as np
 from . import _core
 from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
-from .errors import OptionError
-from .localizations import Localizations, warn
+from .errors import OptionError, warn
+from .localizations import Localizations
 from .psf import Psf, core_psf, description_of, descriptions
 from .table import Table
 
@@ -39,6 +39,7 @@ class FitInfo:
     backend: str  #: "cpu", "gpu"
     device: str  #: "avx512", "avx2", "sse2", "neon", or the GPU's name
     note: str  #: why the GPU was not used, or not to the end; else empty
+    gpu_failed: bool  #: the note is about a GPU that failed, not one that is taken, missing or slower
     decision: str  #: reason for the choice of backend="auto"
     threads: int
     fits: int
@@ -134,7 +135,7 @@ class Fitter:
     """
 
     def __init__(self):
-        self._fitter = _core.Fitter()
+        self._fitter, self._warned = _core.Fitter(), set()
 
     def __enter__(self):
         return self
@@ -187,7 +188,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         thread. An exception in one of them stops the fit.
     fitter: the Fitter whose GPU is used; set by `Fitter.fit()`.
 
-    Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
+    Warns, as a RuntimeWarning, if a GPU failed and the CPU did its part. Ctrl-C stops within 0.2 s. The same input gives the same result, bit for bit, for any number of threads.
     Raises OptionError; with backend="gpu" also gpu.LeaseTimeout, gpu.NoGpu or another GpuError.
 
     >>> rois, truth = glint.simulate_rois(1000, psf, camera, seed=1)
@@ -219,8 +220,17 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
         core, of_psf, pixel_size_um or 1.0, options, progress, on_wait, log)
-    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, FitInfo(**info),
-                x_corner, y_corner, frames)
+    info = FitInfo(**info)
+    warn_of_gpu(info, fitter._warned if fitter else set())
+    return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
+
+
+def warn_of_gpu(info, warned):
+    """Warns if a GPU failed and the CPU did its part, unless the set `warned` has the reason."""
+    reason = info.note.partition(": ")[2]
+    if info.gpu_failed and reason not in warned:
+        warned.add(reason)
+        warn(f"a GPU failed; {info.note}; `glint doctor` looks for the cause, backend=\"cpu\" does without it", RuntimeWarning)
 
 
 def gpu_count(gpus):

@@ -261,6 +261,7 @@ class Lease:
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
     def give_back(self):
+        """Ends the lease; if another thread's call uses it, with that call."""
         self._core.give_back()
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 
 import numpy as np
 
 from . import _core
-from .errors import OptionError
+from .errors import OptionError, warn
 from .table import Table, structured
 
 
@@ -127,11 +126,3 @@ def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
 def save_truth(path, truth: Localizations, *, overwrite: bool = False):
     """Writes ground truth as CSV, with positions in nm."""
     _core.write_localizations(os.fspath(path), truth._core(), True, overwrite, warn)
-
-
-def warn(message):
-    """Issues a warning of the library as a Python warning."""
-    try:
-        warnings.warn(message, stacklevel=3)
-    except (OSError, ValueError):
-        pass  # sys.stderr is closed: the warning is lost, and the run continues

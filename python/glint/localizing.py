@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from . import _core
 from .camera import Camera, core_camera
-from .errors import OptionError
-from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count
-from .localizations import Localizations, load_localizations, warn
+from .errors import OptionError, warn
+from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count, warn_of_gpu
+from .localizations import Localizations, load_localizations
 from .movies import open_movie
 from .psf import Psf, core_psf
 from .table import Table
@@ -85,7 +85,9 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         if resume:
             raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
         rows, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
-        return Localizations._of_core(rows, _info_of(info))
+        info = _info_of(info)
+        warn_of_gpu(info.fit, set())
+        return Localizations._of_core(rows, info)
     out = os.fspath(out)
     if resume and _core.finished_before(movie._movie, core, out, options, fits):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
@@ -95,8 +97,10 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
                       f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
         raise
+    info = _info_of(info)
+    warn_of_gpu(info.fit, set())
     locs = load_localizations(out, pixel_size_nm=options.pixel_size_nm)
-    locs.info = _info_of(info)
+    locs.info = info
     return locs
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from . import _core
 from .arrays_in import frames_of
 from .camera import EMCCDCamera, IdealCamera
-from .errors import OptionError
+from .errors import OptionError, warn
 from .fits import Rois
-from .localizations import warn
 
 
 class Movie:

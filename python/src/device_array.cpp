@@ -16,15 +16,9 @@ namespace {
 
 using offload::Session;
 
-template <class T>
-OnDevice on_device(const SessionHandle& session, arrays::DeviceArray<T> array) {
-    const int ordinal = array.buffer.context().ordinal();
-    return {std::move(array), session, ordinal, {}, {}};
-}
-
 OnDevice empty(const SessionHandle& handle, const std::string& dtype, const std::vector<std::int64_t>& extents) {
     return with_dtype(dtype, [&]<class T>(T) {
-        return on_device(handle, handle->with([&](Session& session) {
+        return OnDevice(handle, handle->with([&](Session& session) {
             return arrays::empty_on_device<T>(session, shape_of(extents));
         }));
     });
@@ -34,8 +28,8 @@ OnDevice to_device(const SessionHandle& handle, const std::string& dtype, nb::ha
     return with_dtype(dtype, [&]<class T>(T) {
         Arguments arguments;
         const arrays::Operand<const T> operand = arguments.in<T>(from);
-        return on_device(handle,
-                         handle->with([&](Session& session) { return arrays::to_device<T>(session, operand.view()); }));
+        return OnDevice(handle,
+                        handle->with([&](Session& session) { return arrays::to_device<T>(session, operand.view()); }));
     });
 }
 
@@ -53,17 +47,16 @@ void to_host(OnDevice& array, nb::handle to) {
 /// The device address, after waiting for all work on the memory; the memory then stays valid as long as this object.
 std::uint64_t lend(OnDevice& array) {
     array.require_alive();
+    const bool keep = !array.owner.is_valid() && !array.kept;
     return std::visit(
         [&]<class T>(const arrays::DeviceArray<T>& elements) {
-            return array.session->with([&](Session& session) -> std::uint64_t {
-                if (!array.owner.is_valid() && !array.kept) {
-                    elements.buffer.read_on(session.stream());  // throws if the session's GPU has been closed
-                    array.kept = session.context();
-                }
-                const std::uint64_t address = elements.buffer.read_on(session.stream());
+            auto [address, context] = array.session->with([&](Session& session) {
+                const std::uint64_t there = elements.buffer.read_on(session.stream());  // throws if its GPU was closed
                 session.synchronize();
-                return address;
+                return std::pair(there, keep ? std::optional(session.context()) : std::nullopt);
             });
+            if (keep) array.kept = std::move(context);
+            return address;
         },
         array.elements);
 }
@@ -92,7 +85,7 @@ OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle
         for (std::size_t k = 0; k < array.ndim(); ++k) extents.push_back(std::int64_t(array.shape(k)));
         const arrays::Shape shape = shape_of(extents);
         const auto address = reinterpret_cast<std::uint64_t>(array.data());
-        OnDevice adopted = on_device(handle, handle->with([&](Session& session) {
+        OnDevice adopted(handle, handle->with([&](Session& session) {
             if (session.context().ordinal() != array.device_id())
                 throw OptionError("this array is on GPU " + std::to_string(array.device_id()) +
                                   ", and the session's is GPU " + std::to_string(session.context().ordinal()));
@@ -115,10 +108,27 @@ nb::tuple shape_of_array(const OnDevice& array) {
     return nb::tuple(extents);
 }
 
+// For Python's garbage collector: what the array was adopted from may refer to the array.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<OnDevice>(self)->owner.ptr());
+    return 0;
+}
+
+int clear(PyObject* self) {
+    OnDevice& array = *nb::inst_ptr<OnDevice>(self);
+    array.drop();
+    nb::object(std::move(array.owner)).reset();
+    return 0;
+}
+
+PyType_Slot collected[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
+
 }  // namespace
 
 void bind_device_arrays(nb::module_& m) {
-    nb::class_<OnDevice>(m, "DeviceArray")
+    nb::class_<OnDevice>(m, "DeviceArray", nb::type_slots(collected))
         .def_prop_ro("shape", &shape_of_array)
         .def_prop_ro("dtype",
                      [](const OnDevice& array) {

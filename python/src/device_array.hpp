@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -51,15 +52,28 @@ constexpr const char* dtype_name() {
         return "complex128";
 }
 
+/// Used with the GIL held; the elements are, and are destroyed, while no other thread uses the session.
 struct OnDevice {
-    std::variant<arrays::DeviceArray<float>, arrays::DeviceArray<double>, arrays::DeviceArray<std::complex<float>>,
-                 arrays::DeviceArray<std::complex<double>>>
-        elements;
+    using Elements = std::variant<arrays::DeviceArray<float>, arrays::DeviceArray<double>,
+                                  arrays::DeviceArray<std::complex<float>>, arrays::DeviceArray<std::complex<double>>>;
+    Elements elements;
     SessionHandle session;
     int ordinal = 0;                   // of the GPU
     nb::object owner;                  // of memory that belongs to another library
     std::optional<gpu::Context> kept;  // while other libraries use the memory, it outlives the session's GPU
 
+    template <class T>
+    OnDevice(const SessionHandle& of, arrays::DeviceArray<T> array)
+        : elements(std::move(array)),
+          session(of),
+          ordinal(std::get<arrays::DeviceArray<T>>(elements).buffer.context().ordinal()) {}
+    OnDevice(OnDevice&&) = default;
+    OnDevice& operator=(OnDevice&&) = delete;
+    ~OnDevice() { drop(); }
+    void drop() {
+        using Memory = std::pair<Elements, std::optional<gpu::Context>>;
+        if (session) session->drop(std::make_shared<Memory>(std::exchange(elements, {}), std::exchange(kept, {})));
+    }
     bool shared() const { return kept.has_value() || owner.is_valid(); }
     /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {

@@ -12,6 +12,7 @@
 #include "glint/gpu/lease.hpp"
 #include "glint/gpu_fit.hpp"
 #include "gpu/doctor/guide.hpp"
+#include "running.hpp"
 
 namespace glint::python {
 namespace {
@@ -101,9 +102,10 @@ void bind_doctor(nb::module_& m) {
     m.def(
         "examine",
         [](bool test, bool calibrate) {
-            return cli::examine({test, calibrate});
+            Running running;
+            return running.run([&] { return cli::examine({test, calibrate, running.stop()}); });
         },
-        "test"_a, "calibrate"_a, nb::call_guard<nb::gil_scoped_release>());
+        "test"_a, "calibrate"_a);
     m.def(
         "worst", [](const Findings& findings) { return cli::name_of(cli::worst(findings)); }, "findings"_a);
     m.def("overall", &cli::overall, "findings"_a);
@@ -112,9 +114,22 @@ void bind_doctor(nb::module_& m) {
           [] { return gpu::doctor::installation_guide(gpu::doctor::this_machine(has_gpu_kernels())); });
 }
 
+/// What Python no longer uses may hold the memory that is asked for. The caller does not hold the GIL.
+bool collect_garbage() {
+    if (!Py_IsInitialized()) return false;
+    const nb::gil_scoped_acquire acquire;
+    try {
+        return nb::cast<long>(nb::module_::import_("gc").attr("collect")()) > 0;
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("gc.collect() before the GPU's memory runs out");
+        return false;
+    }
+}
+
 }  // namespace
 
 void bind_gpu(nb::module_& m) {
+    gpu::on_pressure(&collect_garbage);
     bind_devices(m);
     bind_doctor(m);
     m.def("explain_error", &explain, "type"_a, "message"_a, "code"_a, "asked"_a, "free"_a, "beyond_limit"_a);

@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <optional>
+#include <memory>
 
 #include "bindings.hpp"
 #include "glint/gpu/lease.hpp"
@@ -14,22 +14,35 @@
 namespace glint::python {
 namespace {
 
-/// A lease that Python may give back before the object is destroyed.
+using gpu::Lease;
+
+/// A lease that Python may give back while other threads use it: it ends with the last call that is running then. The
+/// GIL guards the pointer.
 class HeldLease {
   public:
-    explicit HeldLease(gpu::Lease lease) : lease_(std::move(lease)) {}
-    gpu::Lease& get() {
+    explicit HeldLease(Lease lease) : lease_(std::make_shared<Lease>(std::move(lease))) {}
+
+    /// To be kept during a call.
+    std::shared_ptr<Lease> get() const {
         if (!lease_) throw OptionError("this lease was given back: ask for another");
-        return *lease_;
+        return lease_;
+    }
+    /// Calls act(lease) without the GIL.
+    template <class Act>
+    auto with(const Act& act) const {
+        const std::shared_ptr<Lease> lease = get();
+        const nb::gil_scoped_release release;
+        return act(*lease);
     }
     void give_back() {
+        std::shared_ptr<Lease> last = std::move(lease_);
         const nb::gil_scoped_release release;
-        lease_.reset();
+        last.reset();
     }
-    bool held() const { return lease_.has_value(); }
+    bool held() const { return lease_ != nullptr; }
 
   private:
-    std::optional<gpu::Lease> lease_;
+    std::shared_ptr<Lease> lease_;
 };
 
 /// A turn to create a context, ended explicitly by Python.
@@ -99,32 +112,31 @@ void bind_leases(nb::module_& m) {
     nb::class_<Turn>(m, "Turn").def("end", [](Turn& turn) { turn.hold.reset(); });
     nb::class_<HeldLease>(m, "Lease")
         .def_prop_ro("held", &HeldLease::held)
-        .def_prop_ro("devices", [](HeldLease& lease) { return lease.get().devices(); })
-        .def_prop_ro("bytes", [](HeldLease& lease) { return lease.get().bytes(); })
-        .def_prop_ro("waited_s", [](HeldLease& lease) { return lease.get().waited_s(); })
-        .def_prop_ro("visible", [](HeldLease& lease) { return lease.get().visible(); })
-        .def_prop_ro("others_wait", [](HeldLease& lease) { return lease.get().others_wait(); })
+        .def_prop_ro("devices", [](HeldLease& held) { return held.with([](Lease& x) { return x.devices(); }); })
+        .def_prop_ro("bytes", [](HeldLease& held) { return held.with([](Lease& x) { return x.bytes(); }); })
+        .def_prop_ro("waited_s", [](HeldLease& held) { return held.with([](Lease& x) { return x.waited_s(); }); })
+        .def_prop_ro("visible", [](HeldLease& held) { return held.with([](Lease& x) { return x.visible(); }); })
+        .def_prop_ro("others_wait", [](HeldLease& held) { return held.with([](Lease& x) { return x.others_wait(); }); })
         .def(
             "publish_held",
-            [](HeldLease& lease, std::uint64_t bytes, std::size_t device) { lease.get().publish_held(bytes, device); },
+            [](HeldLease& held, std::uint64_t bytes, std::size_t device) {
+                held.with([&](Lease& x) { x.publish_held(bytes, device); });
+            },
             "bytes"_a, "device"_a)
         .def(
-            "shrink", [](HeldLease& lease, std::uint64_t bytes) { lease.get().shrink(bytes); }, "bytes"_a)
+            "shrink", [](HeldLease& held, std::uint64_t bytes) { held.with([&](Lease& x) { x.shrink(bytes); }); },
+            "bytes"_a)
         .def(
             "turn_to_create",
-            [](HeldLease& lease, std::size_t device, double timeout_s, nb::handle on_wait, nb::handle log) {
-                gpu::Lease& held = lease.get();
+            [](HeldLease& held, std::size_t device, double timeout_s, nb::handle on_wait, nb::handle log) {
+                const std::shared_ptr<Lease> lease = held.get();
                 Running running;
                 gpu::LeaseRequest request;
                 request.timeout_s = timeout_s, request.stop = running.stop();
                 request.on_wait = running.on_wait(on_wait), request.log = running.text(log);
-                return Turn{running.run([&] { return held.lock_context_creation(device, request); })};
+                return Turn{running.run([&] { return lease->lock_context_creation(device, request); })};
             },
             "device"_a, "timeout_s"_a, "on_wait"_a.none(), "log"_a.none())
-        .def("child_environment", [](HeldLease& lease) { return lease.get().child_environment(); })
-        .def("keep_for_child", [](HeldLease& lease) { return lease.get().keep_for_child(); })
-        .def(
-            "publish_held_by_child", [](HeldLease& lease, int pid) { lease.get().publish_held_by_child(pid); }, "pid"_a)
         .def("give_back", &HeldLease::give_back);
     m.def("acquire", &acquire, "bytes"_a, "gpus"_a, "timeout_s"_a, "avoid"_a, "on_wait"_a.none(), "log"_a.none());
     m.def("parse_bytes", &gpu::parse_limit, "text"_a, "total_bytes"_a, "what"_a);

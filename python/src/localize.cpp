@@ -8,6 +8,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <utility>
+
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "fit_info.hpp"
@@ -36,6 +38,24 @@ nb::dict dict_of_result(const LocalizeResult& result) {
 struct Callbacks {
     nb::object progress, on_wait, log, warn;
 };
+
+// For Python's garbage collector: an exception that a callback's object keeps has a traceback with these.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    const Callbacks& callbacks = *nb::inst_ptr<Callbacks>(self);
+    for (const nb::object* one : {&callbacks.progress, &callbacks.on_wait, &callbacks.log, &callbacks.warn})
+        Py_VISIT(one->ptr());
+    return 0;
+}
+
+int clear(PyObject* self) {
+    std::exchange(*nb::inst_ptr<Callbacks>(self), {});
+    return 0;
+}
+
+PyType_Slot collected[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
 
 LocalizeOptions with_callbacks(LocalizeOptions options, const FitOptions& fit, const Callbacks& callbacks,
                                Running& running) {
@@ -128,7 +148,7 @@ void bind_localize(nb::module_& m) {
         .def_rw("keep_failed", &LocalizeOptions::keep_failed)
         .def_rw("resume", &LocalizeOptions::resume)
         .def_rw("overwrite", &LocalizeOptions::overwrite);
-    nb::class_<Callbacks>(m, "Callbacks")
+    nb::class_<Callbacks>(m, "Callbacks", nb::type_slots(collected))
         .def(
             "__init__",
             [](Callbacks* to, nb::object progress, nb::object on_wait, nb::object log, nb::object warn) {

@@ -8,6 +8,8 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+
 #include "bindings.hpp"
 #include "glint/arrays/calibrate.hpp"
 #include "glint/environment.hpp"
@@ -55,42 +57,47 @@ std::function<void(const std::string&)> log_of(nb::object function) {
     };
 }
 
-/// Collects Python's garbage: arrays on GPUs in reference cycles, which nobody can use any more. Returns the bytes that they
-/// had there, also on other GPUs than the one whose memory is short.
-std::uint64_t collect_garbage() {
-    const auto live = [] {
-        std::uint64_t bytes = 0;
-        for (const gpu::Context& context : gpu::open_contexts()) bytes += context.statistics().live_bytes;
-        return bytes;
-    };
-    const std::uint64_t before = live();
-    {
-        const nb::gil_scoped_acquire acquire;
-        try {
-            nb::module_::import_("gc").attr("collect")();  // PyGC_Collect() does nothing where gc.disable() was called
-        } catch (nb::python_error& error) {
-            error.discard_as_unraisable("glint's garbage collection");
-        }
-    }
-    return before - std::min(before, live());
+/// A failure of the GPU as out_of_memory.py has it: (out of memory, message, asked, free, beyond the limit).
+using Failure = std::tuple<bool, std::string, std::uint64_t, std::uint64_t, bool>;
+
+/// Calls act(error) with the failure as an exception of C++.
+template <class Act>
+auto with_error(const Failure& failure, const Act& act) {
+    const auto& [full, words, asked, free, beyond_limit] = failure;
+    return full ? act(gpu::OutOfMemory(2, words, asked, beyond_limit, free)) : act(gpu::GpuError(0, words));
 }
 
-/// Runs one of two Python functions, for CPU and GPU, as the session decides. Each returns None, or (class, message,
-/// asked, free) after a failure of the GPU (out_of_memory.py); other exceptions are passed to the caller.
-std::string run_either(const SessionHandle& handle, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
-    return handle->with([&](Session& session) {
-        const auto call = [](const nb::callable& function) {
-            const nb::gil_scoped_acquire acquire;
-            const nb::object failure = function();
-            if (failure.is_none()) return;
-            const auto [full, words, asked, free] =
-                nb::cast<std::tuple<bool, std::string, std::uint64_t, std::uint64_t>>(failure);
-            if (full) throw gpu::OutOfMemory(2, words, asked, false, free);
-            throw gpu::GpuError(0, words);
-        };
-        return std::string(name_of(session.run(
-            work, [&] { call(on_cpu); }, [&] { call(on_gpu); })));
+/// Records the failure. Whether the CPU may do it; `at_once`: it will now, and not the GPU once more.
+bool recover(SharedSession& shared, const std::string& operation, const Failure& failure, bool at_once) {
+    return shared.with([&](Session& session) {
+        return with_error(failure, [&](const gpu::GpuError& error) {
+            const bool may = session.recover(operation, error);
+            if (may && at_once) session.warn(operation, error);
+            return may;
+        });
     });
+}
+
+/// Runs one of two Python functions, for CPU and GPU, as the session decides. `on_gpu` returns None, or its Failure; other
+/// exceptions are passed to the caller. Returns false after a failure for which there is no fallback. The functions run
+/// while others may use the session: threads of their own, too.
+bool run_either(SharedSession& shared, const Work& work, nb::callable on_cpu, nb::callable on_gpu) {
+    const Session::Running running = shared.with([&](Session& session) { return session.begin(work); });
+    const auto run = [&](Backend side, const nb::callable& function) -> std::optional<Failure> {
+        const nb::object failure = function();
+        if (!failure.is_none()) return nb::cast<Failure>(failure);
+        const auto ended = std::chrono::steady_clock::now();
+        shared.with([&](Session& session) { session.end(running, side, ended); });
+        return {};
+    };
+    if (running.decision.choice == Backend::gpu) {
+        const SharedSession::GpuUse use(shared);
+        const std::optional<Failure> failure = run(Backend::gpu, on_gpu);
+        if (!failure) return true;
+        if (!recover(shared, std::string(work.operation->name), *failure, true)) return false;
+    }
+    run(Backend::cpu, on_cpu);
+    return true;
 }
 
 void bind_decisions(nb::module_& m) {
@@ -154,7 +161,6 @@ void bind_session(nb::module_& m) {
                  options.choice = choice_of(choice), options.gpu_memory_bytes = gpu_memory_bytes;
                  options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
-                 options.on_pressure = collect_garbage;
                  return std::make_shared<SharedSession>(options);
              }),
              "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,
@@ -168,14 +174,7 @@ void bind_session(nb::module_& m) {
         .def("synchronize", [](SharedSession& s) { s.with([](Session& x) { x.synchronize(); }); })
         .def("clean_up", [](SharedSession& s) { s.with([](Session& x) { x.clean_up(); }); })
         .def("save", [](SharedSession& s) { return s.with([](Session& x) { return x.save(); }); })
-        .def(
-            "recover",
-            [](SharedSession& s, const std::string& operation, const std::string& words, std::uint64_t asked,
-               std::uint64_t free) {
-                return s.with(
-                    [&](Session& x) { return x.recover(operation, gpu::OutOfMemory(2, words, asked, false, free)); });
-            },
-            "operation"_a, "words"_a, "asked"_a, "free"_a)
+        .def("recover", &recover, "operation"_a, "failure"_a, "at_once"_a)
         .def("statistics_json",
              [](SharedSession& s) { return s.with([](Session& x) { return offload::as_json(x.statistics()); }); })
         .def("reset_statistics", [](SharedSession& s) { s.with([](Session& x) { x.reset_statistics(); }); })

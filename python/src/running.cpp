@@ -72,11 +72,16 @@ void Running::attend() {
 void Running::deliver(const std::vector<Message>& messages) {
     try {
         for (const Message& message : messages) message.tell();
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        check_signals();
     } catch (...) {
         interruption_ = std::current_exception();
         stop_ = true;
     }
+}
+
+void Running::check_signals() {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 /// Threads do not survive a fork, and oneTBB would wait for its threads forever.
@@ -85,8 +90,7 @@ void Running::refuse_forked_child() {
     if (getpid() != first_user)
         throw OptionError(
             "glint was used in this process' parent before it was forked, and cannot be used here: start processes "
-            "with "
-            "multiprocessing.get_context(\"spawn\") or \"forkserver\"");
+            "with multiprocessing.get_context(\"spawn\") or \"forkserver\"");
 }
 
 }  // namespace glint::python

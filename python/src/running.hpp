@@ -1,7 +1,8 @@
 // Runs long work in a separate thread, while the calling thread serves Python: Ctrl-C, and callbacks.
 //
-// The worker never uses Python: it leaves messages here, and the calling thread passes them on. So no thread of glint
-// ever waits for the GIL, and callbacks run in the calling thread.
+// The worker does not call Python: it leaves messages here, and the calling thread passes them on, without the GIL in
+// between. So callbacks run in the calling thread. Only before GPU memory runs out does a worker take the GIL, to collect
+// garbage (gpu.cpp).
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -60,6 +61,9 @@ class Running {
 
     /// Throws in a child that was forked after its parent used glint.
     static void refuse_forked_child();
+    /// Throws KeyboardInterrupt after Ctrl-C, in Python's main thread. For waits in the calling thread, with or without the
+    /// GIL.
+    static void check_signals();
 
   private:
     enum class Kind { progress, wait, text };

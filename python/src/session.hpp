@@ -5,10 +5,12 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
-#include <functional>
+#include <atomic>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 #include "glint/offload/session.hpp"
 #include "running.hpp"
@@ -17,37 +19,71 @@ namespace glint::python {
 
 class SharedSession {
   public:
-    explicit SharedSession(const offload::SessionOptions& options) : session_(with_callback(options)) {}
-    /// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. The last
-    /// reference may be dropped with the GIL or without. In a forked child another thread's mutex may be locked for ever.
-    ~SharedSession() {
-        if (::getpid() != owner_) return;
-        std::optional<nanobind::gil_scoped_release> release;
-        if (PyGILState_Check()) release.emplace();
-        const std::lock_guard lock(mutex_);
-        session_.close_gpu();
-    }
+    explicit SharedSession(const offload::SessionOptions& options);
+    /// The last reference may be dropped with the GIL or without.
+    ~SharedSession();
 
     /// Calls act(session) without the GIL, while no other thread uses the session. Python code called by `act` may use
-    /// the session again. A thread that waits here never holds the GIL.
+    /// the session again. A thread that waits here never holds the GIL, and hears Ctrl-C. Afterwards the session's
+    /// warnings are issued as Python's.
     template <class Act>
     auto with(const Act& act) {
-        Running::refuse_forked_child();
-        const nanobind::gil_scoped_release release;
-        const std::lock_guard lock(mutex_);
-        return act(session_);
+        if constexpr (std::is_void_v<std::invoke_result_t<const Act&, offload::Session&>>) {
+            with([&](offload::Session& session) { return act(session), true; });
+        } else {
+            Running::refuse_forked_child();
+            std::vector<std::string> warnings;
+            auto result = [&] {
+                const nanobind::gil_scoped_release release;
+                const Use use(*this);
+                auto of_act = act(session_);
+                warnings.swap(warnings_);
+                return of_act;
+            }();
+            issue(warnings);
+            return result;
+        }
     }
+
+    /// While one lives the GPU is in use, though no thread may be in with(): others who wait do not get it.
+    class GpuUse {
+      public:
+        explicit GpuUse(SharedSession& session) : session_(session) { ++session_.gpu_uses_; }
+        ~GpuUse() { --session_.gpu_uses_; }
+        GpuUse(const GpuUse&) = delete;
+        GpuUse& operator=(const GpuUse&) = delete;
+
+      private:
+        SharedSession& session_;
+    };
+
+    /// Destroys memory on the session's GPU while no other thread uses the session: now, or as soon as that one is done.
+    /// Does not wait.
+    void drop(std::shared_ptr<void> memory);
 
   private:
-    offload::SessionOptions with_callback(offload::SessionOptions options) {
-        options.on_wanted = [this] {
-            if (const std::unique_lock lock(mutex_, std::try_to_lock); lock) session_.make_way();
-        };
-        return options;
-    }
+    /// Holds the mutex. Constructed and destroyed without the GIL.
+    class Use {
+      public:
+        explicit Use(SharedSession& session);
+        ~Use();
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+      private:
+        SharedSession& session_;
+    };
+
+    offload::SessionOptions with_callbacks(offload::SessionOptions options);
+    void destroy_dropped();
+    static void issue(const std::vector<std::string>& warnings);
 
     const pid_t owner_ = ::getpid();
-    std::recursive_mutex mutex_;
+    std::recursive_timed_mutex mutex_;
+    std::vector<std::string> warnings_;  // guarded by mutex_
+    std::atomic<int> gpu_uses_{0};
+    std::mutex dropped_mutex_;
+    std::vector<std::shared_ptr<void>> dropped_;  // guarded by dropped_mutex_
     offload::Session session_;
 };
 

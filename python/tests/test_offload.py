@@ -236,22 +236,94 @@ def test_threads_share_a_session(cpu):
     assert not wrong
 
 
-def test_who_waits_for_a_session_lets_other_threads_run(cpu):
-    """One thread is in the session until another, which needs the interpreter, lets it go on."""
+@pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")
+def test_who_waits_for_a_session_lets_other_threads_run():
+    """One thread is in the session, which calls its log, until another, which needs the interpreter, lets it go on."""
     inside, go_on = threading.Event(), threading.Event()
 
-    def slow(a):
+    def slow(words):
         inside.set()
-        return go_on.wait(60)
+        go_on.wait(60)
 
-    pair = offload.accelerate(slow, slow, session=cpu)
-    holder = threading.Thread(target=pair, args=(np.ones(1),))
-    holder.start()
-    assert inside.wait(60)
-    threading.Timer(0.05, go_on.set).start()
-    assert offload.sum(np.ones(3), session=cpu) == 3
-    assert go_on.is_set()
-    holder.join()
+    with offload.Session("cpu", log=slow) as session:
+        @offload.oom_safe(on_cpu=lambda: None, session=session)
+        def full():
+            raise glint.gpu.OutOfMemory("no room")
+
+        holder = threading.Thread(target=full)
+        holder.start()
+        assert inside.wait(60)
+        threading.Timer(0.05, go_on.set).start()
+        assert offload.sum(np.ones(3), session=session) == 3
+        assert go_on.is_set()
+        holder.join()
+
+
+def layouts(a):
+    """The same values as other arrays."""
+    yield a.astype(a.dtype.newbyteorder())
+    yield a[::-1].copy()[::-1]
+    spread = np.zeros((2 * a.shape[0], 3 * a.shape[1]), a.dtype.newbyteorder())[::2, ::3]
+    spread[...] = a
+    yield spread
+    unaligned = np.zeros(a.shape, [("first", "u1"), ("x", a.dtype)])["x"]
+    unaligned[...] = a
+    yield unaligned
+    read_only = np.asfortranarray(a)
+    read_only.flags.writeable = False
+    yield read_only
+
+
+@pytest.mark.parametrize("name, dtype", [
+    *((name, dtype) for name in ("fft", "ifft", "fft2", "ifft2", "irfft", "irfft2") for dtype in ("f4", "f8", "c8", "c16")),
+    *((name, dtype) for name in ("rfft", "rfft2", "svd", "matmul", "map", "sum") for dtype in ("f4", "f8"))])
+def test_any_layout_and_byte_order_does(cpu, name, dtype):
+    function = getattr(offload, name)
+    first = {"matmul": lambda a: function(a, a.T, session=cpu), "map": lambda a: function(lambda x: x + 1, a, session=cpu),
+             "svd": lambda a: function(a, False, session=cpu)}.get(name, lambda a: function(a, session=cpu))
+    a = normal((6, 8), dtype)
+    expected = first(a)
+    for other in layouts(a):
+        result = first(other)
+        close(result, expected, dtype)
+        assert np.asarray(result).dtype == np.asarray(expected).dtype and np.asarray(result).dtype.isnative
+
+
+def test_out_of_another_byte_order(cpu):
+    a = normal((4, 4))
+    for function, of in [(offload.matmul, (a, a)), (offload.fft, (a,))]:
+        expected = function(*of, session=cpu)
+        out = np.empty(expected.shape, expected.dtype.newbyteorder())
+        assert function(*of, out=out, session=cpu) is out
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_numbers_of_numpys_keep_their_type():
+    for dtype in ("f4", "f8"):
+        number = np.asarray(2.5, dtype)
+        for function in (np.add, np.multiply):
+            result, expected = offload.accelerate(function)(number, 2.0), function(number, 2.0)
+            assert result == expected and result.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_threads_of_an_accelerated_function_use_its_session(cpu, nested):
+    """A hang would be one for ever: in threads that do not keep the process."""
+    def on_cpu(x):
+        sums = [None, None]
+
+        def part(k, values):
+            sums[k] = sum_of(values) if nested else offload.sum(values, session=cpu)
+
+        threads = [threading.Thread(target=part, args=(k, values), daemon=True) for k, values in enumerate(np.array_split(x, 2))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        return sum(sums)
+
+    sum_of = offload.accelerate(np.sum, np.sum, operation="sum of one's own", session=cpu)
+    assert offload.accelerate(on_cpu, on_cpu, operation="threaded", session=cpu)(np.ones(10)) == 10
 
 
 def test_a_forked_child_is_told(cpu):

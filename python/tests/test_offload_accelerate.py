@@ -8,6 +8,7 @@ import pytest
 from glint import offload
 
 RNG = np.random.default_rng(5)
+pytestmark = pytest.mark.filterwarnings("ignore:.*the GPU failed:RuntimeWarning")  # by intent
 
 
 def call_both(function, *arguments, **options):

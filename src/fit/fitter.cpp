@@ -118,8 +118,10 @@ void Fitter::State::fit(const Stack& stack, FitInfo& info) {
     RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
                    stack.options.progress ? RowQueue::OnFinished(tell) : RowQueue::OnFinished());
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
-    if (environment::backend(stack.options.backend) != Backend::cpu)
-        info.note = who.gpus == 0 ? who.decision->reason() : why_cpu(pool, queue.finished(), info);
+    if (who.gpus > 0)
+        note_why_cpu(pool, queue.finished(), info);
+    else if (who.decision)
+        info.note = who.decision->reason();
     fit_the_rest(stack, who, queue, info);
 }
 

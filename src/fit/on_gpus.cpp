@@ -94,17 +94,21 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
     return run;
 }
 
-std::string why_cpu(const offload::DevicePool& pool, std::int64_t finished, const FitInfo& info) {
+void note_why_cpu(const offload::DevicePool& pool, std::int64_t finished, FitInfo& info) {
     const std::exception_ptr why = pool.last_why_none();
-    if (!why)
-        return fmt::format("fitted on the CPU: to wait longer for a GPU does not pay: {}",
-                           info.events.empty() ? "it is taken" : info.events.back().what);
+    info.gpu_failed = info.retries > 0;
+    if (!why) {
+        info.note = fmt::format("fitted on the CPU: to wait longer for a GPU does not pay: {}",
+                                info.events.empty() ? "it is taken" : info.events.back().what);
+        return;
+    }
     try {
         std::rethrow_exception(why);
     } catch (const gpu::GpuError& error) {
-        return finished == 0
-                   ? fmt::format("fitted on the CPU: {}", error.what())
-                   : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, info.fits, error.what());
+        info.gpu_failed |= !dynamic_cast<const gpu::LeaseTimeout*>(&error) && !dynamic_cast<const gpu::NoGpu*>(&error);
+        info.note = finished == 0 ? fmt::format("fitted on the CPU: {}", error.what())
+                                  : fmt::format("the GPU fitted {} of {}, the CPU the rest: {}", finished, info.fits,
+                                                error.what());
     }
 }
 

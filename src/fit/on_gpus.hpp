@@ -27,7 +27,7 @@ using FitOnGpu = std::function<void(GpuFitter& gpu, FitInfo& part, bool& useful)
 offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest request, offload::Workload& workload,
                                const FitOptions& options, const FitOnGpu& fit, FitInfo& info);
 
-/// The reason why the CPU fitted the remaining rows, after run_on_gpus() did not finish.
-std::string why_cpu(const offload::DevicePool& pool, std::int64_t finished, const FitInfo& info);
+/// Sets the note of `info`, why the CPU fits the remaining rows, after run_on_gpus() did not finish.
+void note_why_cpu(const offload::DevicePool& pool, std::int64_t finished, FitInfo& info);
 
 }  // namespace glint

@@ -82,7 +82,7 @@ TEST(ExplainError, says_how_much_memory_was_missing) {
     const FriendlyError limited = explain_error(OutOfMemory(2, "an allocation failed", 3 * gib, true));
     expect_in("3.0 GiB did not fit into this program's own limit", limited.suggestion);
     expect_in("GLINT_GPU_MEMORY_LIMIT", limited.suggestion);
-    expect_in("a context was asked for", explain_error(OutOfMemory(2, "no context", 0)).suggestion);
+    expect_in("memory was asked for", explain_error(OutOfMemory(2, "no context", 0)).suggestion);
 }
 
 TEST(ExplainError, says_what_a_lease_lacked) {

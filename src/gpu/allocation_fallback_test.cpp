@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "glint/gpu/buffer.hpp"
 
+#include <functional>
+#include <optional>
+
+#include "glint/gpu/device.hpp"
+#include "glint/gpu/lease.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/expect_error.hpp"
 
@@ -12,6 +17,16 @@ using glint::test::expect_error;
 namespace {
 
 struct GpuAllocationFallback : GpuTest {};
+
+/// While it lives `collect` is the process's callback, which itself cannot be removed.
+struct Collecting {
+    explicit Collecting(std::function<void()> collect) {
+        static const bool registered = (on_pressure([] { return now ? (now(), true) : false; }), true);
+        now = registered ? std::move(collect) : nullptr;
+    }
+    ~Collecting() { now = nullptr; }
+    static inline std::function<void()> now;
+};
 
 }  // namespace
 
@@ -52,6 +67,38 @@ TEST_F(GpuAllocationFallback, the_caller_is_asked_before_an_allocation_fails) {
     EXPECT_EQ(log.size(), 9u) << "each fallback step before and after, and what the caller freed";
     EXPECT_NE(log[7].find("the caller freed 40.0 MiB"), std::string::npos) << log[7];
     EXPECT_NE(log[8].find("asking the caller gave 64.0 MiB back to the device"), std::string::npos) << log[8];
+}
+
+TEST_F(GpuAllocationFallback, the_process_is_asked_before_an_allocation_fails) {
+    int calls = 0;
+    const Context context(0, {.limit_bytes = 64 * mib});
+    const Stream stream(context);
+    std::optional<Buffer<char>> garbage(std::in_place, stream, 40 * mib);
+    const Collecting collecting([&] {
+        ++calls;
+        garbage.reset();
+        EXPECT_THROW(Buffer<char>(stream, 60 * mib), OutOfMemory) << "not asked again within itself";
+    });
+    const Buffer<char> first(stream, 20 * mib);
+    EXPECT_EQ(calls, 0);
+    const Buffer<char> second(stream, 40 * mib);
+    EXPECT_EQ(calls, 1);
+}
+
+TEST_F(GpuAllocationFallback, the_process_is_asked_before_a_lease_is_refused) {
+    const LeaseRequest half{.bytes = inventory().devices.at(0).total_bytes / 2, .timeout_s = 0};
+    LeaseRequest all = half, polled = half;
+    all.gpus = int(inventory().devices.size()), all.timeout_s = 60, polled.relieve_pressure = false;
+    std::optional<Lease> garbage(acquire(all));
+    int calls = 0;
+    const Collecting collecting([&] {
+        ++calls;
+        garbage.reset();
+    });
+    EXPECT_THROW(acquire(polled), LeaseTimeout);
+    EXPECT_EQ(calls, 0);
+    const Lease lease = acquire(half);
+    EXPECT_EQ(calls, 1);
 }
 
 TEST_F(GpuAllocationFallback, freed_memory_is_kept_for_reuse_until_a_trim) {

@@ -35,7 +35,7 @@ std::string suggestion(const LeaseTimeout& error) {
 }
 
 std::string suggestion(const OutOfMemory& error) {
-    const std::string asked = error.asked_bytes ? bytes_text(error.asked_bytes) : "a context";
+    const std::string asked = error.asked_bytes ? bytes_text(error.asked_bytes) : "memory";
     if (error.beyond_limit)
         return text(asked,
                     " did not fit into this program's own limit: raise it (--gpu-memory, GLINT_GPU_MEMORY_LIMIT, the "

@@ -116,6 +116,23 @@ void ask_the_caller(ContextState& home) {
     trim(home);
 }
 
+/// No recursion: a callback may itself allocate and fail. RAII, because it may throw, to whoever allocates.
+thread_local bool asking = false;
+struct Asking {
+    Asking() { asking = true; }
+    ~Asking() { asking = false; }
+};
+
+/// Those of the process. Never destroyed: a context may live in a static object.
+struct ProcessCallbacks {
+    std::mutex mutex;
+    std::vector<std::function<bool()>> all;
+};
+ProcessCallbacks& process_callbacks() {
+    static auto* const callbacks = new ProcessCallbacks;
+    return *callbacks;
+}
+
 /// In order of increasing cost: bookkeeping, blocking the host, losing the pool's cache (4 ms to trim 4 GiB, 140 ms for
 /// 143 GB, and it grows again with the next allocations), asking the application.
 struct FallbackStep {
@@ -151,23 +168,37 @@ cu::DevicePtr allocate_with_fallbacks(ContextState& home, std::size_t bytes,
 }  // namespace
 
 std::uint64_t call_pressure_callbacks(ContextState& home) {
-    thread_local bool asking = false;  // no recursion: a callback may itself allocate and fail
     if (asking) return 0;
     std::vector<std::function<std::uint64_t()>> callbacks;
     {
         const std::lock_guard lock(home.mutex);
         callbacks = home.on_pressure;
     }
-    struct Asking {
-        Asking() { asking = true; }
-        ~Asking() { asking = false; }
-    };
-    // RAII, because a callback may throw; the exception goes to whoever allocates.
-    const Asking now;
     std::uint64_t freed = 0;
-    for (const auto& callback : callbacks) freed += callback();
+    {
+        const Asking now;
+        for (const auto& callback : callbacks) freed += callback();
+    }
+    const std::uint64_t live = home.counters.live;
+    call_pressure_callbacks();
+    const std::uint64_t still_live = home.counters.live;
+    freed += live - std::min(live, still_live);
     if (freed > 0) home.say(text("the caller freed ", bytes_text(freed)));
     return freed;
+}
+
+bool call_pressure_callbacks() {
+    if (asking || is_heartbeat) return false;
+    std::vector<std::function<bool()>> callbacks;
+    {
+        ProcessCallbacks& known = process_callbacks();
+        const std::lock_guard lock(known.mutex);
+        callbacks = known.all;
+    }
+    const Asking now;
+    bool found = false;
+    for (const auto& callback : callbacks) found |= callback();
+    return found;
 }
 
 // When the free is enqueued, not when the device executes it: `live` is what the program holds.
@@ -218,3 +249,13 @@ std::uint64_t free_on_device(ContextState& home) {
 }
 
 }  // namespace glint::gpu::detail
+
+namespace glint::gpu {
+
+void on_pressure(std::function<bool()> callback) {
+    auto& known = detail::process_callbacks();
+    const std::lock_guard lock(known.mutex);
+    known.all.push_back(std::move(callback));
+}
+
+}  // namespace glint::gpu

@@ -21,9 +21,11 @@ constexpr std::uint64_t pool_granule = std::uint64_t(32) << 20;
 
 void retry_deferred_frees(ContextState& home) noexcept;
 void trim(ContextState& home);  ///< returns the pool's unused memory to the device
-/// Asks the callbacks of on_pressure(), and returns the bytes that they freed, in stream order. Without the mutex, which
-/// they may take.
+/// Asks the callbacks of Context::on_pressure() and of the process, and returns the bytes that they freed here, in stream
+/// order. Without the mutex, which they may take.
 std::uint64_t call_pressure_callbacks(ContextState& home);
+/// Asks those of the process. Whether one of them found anything.
+bool call_pressure_callbacks();
 std::uint64_t reserved_bytes(ContextState& home);  ///< that the pool has allocated from the device
 std::uint64_t used_bytes(ContextState& home);      ///< the part in use, until the device has executed the frees
 std::uint64_t free_on_device(ContextState& home);

@@ -68,11 +68,17 @@ Decision decide(const Machine& machine, const DecisionInputs& at, const Work& wo
     if (at.choice == Backend::gpu) return forced(decision, Backend::gpu, "the GPU was asked for");
     if (at.least_bytes > 0 && bytes_of(work) < at.least_bytes && !operands_on_gpu(work))
         return forced(decision, Backend::cpu, "it is smaller than the least size set for the GPU");
+    if (gpu.wait_s > at.timeout_s)
+        return forced(decision, Backend::cpu, "no GPU is expected to have room within gpu_timeout");
 
     // Without the link's rates the GPU's estimate has no transfers and would always win.
     if (!estimate.gpu_measured) {
         decision.basis = Basis::rules;
         decision.choice = choose_by_rules(at, work);
+        if (decision.choice == Backend::gpu && gpu.wait_s > at.unmeasured_timeout_s)
+            return forced(decision, Backend::cpu,
+                          "no GPU has room now, and whether to wait for one is not known before one was measured "
+                          "(glint doctor --calibrate)");
         return decision;
     }
     const double on_cpu = std::max(decision.cpu.total(), min_time_s);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "glint/offload/session.hpp"
 #include "offload/machine.hpp"
@@ -14,8 +15,11 @@ struct DecisionInputs {
     Backend choice = Backend::automatic;
     const char* why_no_gpu = nullptr;  ///< null: one can be used. Not owned; must outlive the decision
     bool context_open = false, library_loaded = false;
-    double wait_s = 0;              ///< expected time until a lease
-    double contention = 1;          ///< factor by which work takes longer on the GPU
+    double wait_s = 0;                                           ///< expected time until a lease
+    double timeout_s = std::numeric_limits<double>::infinity();  ///< a longer wait is not an option
+    double unmeasured_timeout_s =
+        std::numeric_limits<double>::infinity();  ///< the same where the GPU's speed is not known
+    double contention = 1;                        ///< factor by which work takes longer on the GPU
     double forgone_s = 0;           ///< time that an open GPU would have saved so far; offsets the cost of opening it
     std::uint64_t least_bytes = 0;  ///< operations on less stay on the CPU; 0: no such limit
     std::uint64_t threshold_bytes = 0;  ///< the fixed rule, where nothing is measured

@@ -120,6 +120,31 @@ TEST_F(OffloadDecision, without_measurements_it_goes_by_fixed_rules) {
     EXPECT_NE(large.reason().find("by a fixed rule"), std::string::npos) << large.reason();
 }
 
+TEST_F(OffloadDecision, a_wait_beyond_what_is_allowed_leaves_the_cpu) {
+    cold.wait_s = 2, cold.timeout_s = 1;
+    const Decision late = decide(machine, cold, product_of(16384));
+    EXPECT_EQ(late.choice, Backend::cpu);
+    EXPECT_EQ(late.basis, Basis::forced);
+    EXPECT_NE(late.reason().find("gpu_timeout"), std::string::npos) << late.reason();
+    cold.timeout_s = 2;
+    EXPECT_EQ(decide(machine, cold, product_of(16384)).choice, Backend::gpu);
+    cold.timeout_s = 1, cold.choice = Backend::gpu;
+    EXPECT_EQ(decide(machine, cold, product_of(16384)).choice, Backend::gpu) << "it was asked for";
+    warm.wait_s = 2, warm.timeout_s = 1;
+    EXPECT_EQ(decide(machine, warm, product_of(16384)).choice, Backend::gpu) << "nothing is waited for";
+}
+
+TEST_F(OffloadDecision, without_measurements_a_wait_can_be_ruled_out) {
+    const Machine unknown({"GPU-1", "580", "a CPU", 8, "1"}, "");
+    cold.unmeasured_timeout_s = 0;
+    EXPECT_EQ(decide(unknown, cold, product_of(1001)).choice, Backend::gpu);
+    cold.wait_s = 0.1;
+    EXPECT_EQ(decide(machine, cold, product_of(16384)).choice, Backend::gpu);
+    const Decision taken = decide(unknown, cold, product_of(1001));
+    EXPECT_EQ(taken.choice, Backend::cpu);
+    EXPECT_NE(taken.reason().find("no GPU has room now"), std::string::npos) << taken.reason();
+}
+
 TEST_F(OffloadDecision, what_is_asked_for_is_done_and_said) {
     warm.choice = Backend::gpu;
     EXPECT_EQ(decide(machine, warm, product_of(2)).choice, Backend::gpu);

@@ -293,7 +293,7 @@ std::optional<gpu::Lease> Runner::lease_first() {
 /// becomes free between two looks goes to others. A refusal is reported once per run, since it is asked twice a second.
 std::optional<gpu::Lease> Runner::lease_further() {
     gpu::LeaseRequest wanted = lease_request();
-    wanted.timeout_s = 0;
+    wanted.timeout_s = 0, wanted.relieve_pressure = false;  // twice a second is too often for a garbage collector
     if (refusal_reported_) wanted.log = {};
     try {
         return gpu::acquire(wanted);

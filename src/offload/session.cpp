@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/advice.hpp"
 #include "offload/advisor.hpp"
 #include "offload/device_pool.hpp"
 
@@ -76,6 +77,7 @@ struct Session::State {
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
     std::deque<Fallback> last_fallbacks;
+    std::set<std::string> warned;  // the reasons
 
     void say(const std::string& words) const {
         if (options.log) options.log(words);
@@ -88,6 +90,7 @@ struct Session::State {
     DecisionInputs decision_inputs(const Work& work) {
         DecisionInputs at;
         at.choice = options.choice, at.least_bytes = options.least_bytes, at.threshold_bytes = threshold_bytes;
+        at.timeout_s = options.gpu_timeout_s, at.unmeasured_timeout_s = 0;
         at.library_loaded = work.library.empty() || libraries.find(work.library) != libraries.end();
         at.context_open = gpu != nullptr;
         if (at.context_open || at.choice == Backend::cpu) return at;
@@ -101,8 +104,11 @@ struct Session::State {
     }
 
     void open(const Work* work, double timeout_s) {
-        gpu::Lease lease = gpu::acquire(
-            {.bytes = bytes_to_lease(work), .timeout_s = timeout_s, .for_context = true, .log = options.log});
+        gpu::Lease lease = gpu::acquire({.bytes = bytes_to_lease(work),
+                                         .timeout_s = timeout_s,
+                                         .on_wait = options.on_wait,
+                                         .for_context = true,
+                                         .log = options.log});
         const Clock::time_point asked = Clock::now();
         try {
             const OpenDevice open = [&](gpu::Lease of) { return std::make_unique<OpenGpu>(std::move(of), options); };
@@ -198,30 +204,33 @@ Session::Running Session::begin(const Work& work) {
             if (s.options.choice == Backend::gpu) throw;
             s.give_up(error.what());
             s.record(work.operation->name, error.what(), 0, 0);
+            warn(work.operation->name, error);
             decision.choice = Backend::cpu, decision.basis = Basis::forced, decision.forced_by = s.why_given_up;
         }
     if (decision.choice == Backend::gpu) s.used = Clock::now();
-    running.of = &s.of(work);
-    running.timed = s.is_timed(work, decision.choice, *running.of);
+    running.timed = s.is_timed(work, decision.choice, s.of(work));
     if (!running.timed) return running;
     if (decision.choice == Backend::gpu) s.gpu->stream.synchronize();
     running.began = Clock::now();
     return running;
 }
 
-void Session::end(const Running& running, Backend side) {
+// The work may have used the session itself: closed its GPU, or reset its statistics.
+void Session::end(const Running& running, Backend side, Time ended) {
     State& s = *state_;
     const Decision& decision = running.decision;
     const Work& work = decision.work;
-    OperationStatistics& of = *running.of;
+    OperationStatistics& of = s.of(work);
     SideStatistics& here = side == Backend::gpu ? of.gpu : of.cpu;
     ++here.calls;
     const std::uint64_t up = side == Backend::gpu ? work.bytes_to_gpu : work.bytes_to_return;
     const std::uint64_t down = side == Backend::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
+    if (side == Backend::gpu) s.used = Clock::now();
     if (!running.timed) return;
-    if (side == Backend::gpu && stays_on_gpu(work)) s.gpu->stream.synchronize(), s.synchronized = Clock::now();
-    const double seconds = seconds_since(running.began);
+    if (side == Backend::gpu && stays_on_gpu(work) && s.gpu) s.gpu->stream.synchronize(), s.synchronized = Clock::now();
+    const double seconds =
+        std::chrono::duration<double>((ended == Time() ? Clock::now() : ended) - running.began).count();
     ++here.timed_calls, here.seconds += seconds;
     if (side != decision.choice) return;  // the time includes a failed attempt on the other side
     if (side == Backend::gpu && !work.library.empty() && s.libraries.emplace(work.library).second) {
@@ -251,6 +260,16 @@ bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
         s.give_up(error.what());
     }
     return true;
+}
+
+// Who has waited in vain was not failed by a GPU. Messages of a lack of memory differ in their figures: one reason.
+void Session::warn(std::string_view operation, const gpu::GpuError& error) {
+    if (!state_->options.warn || dynamic_cast<const gpu::LeaseTimeout*>(&error)) return;
+    const bool memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
+    if (!state_->warned.insert(memory ? "memory" : error.what()).second) return;
+    const gpu::FriendlyError words = gpu::explain_error(error);
+    state_->options.warn(
+        fmt::format("{}: the GPU failed, and the CPU does it: {}; {}", operation, words.message, words.suggestion));
 }
 
 bool Session::gpu_open() const { return state_->gpu != nullptr; }

@@ -154,6 +154,55 @@ TEST_F(GpuOffload, other_failures_go_to_the_cpu_when_that_is_allowed) {
     EXPECT_EQ(strict.statistics().fallbacks, 0u);
 }
 
+TEST_F(GpuOffload, a_failure_that_leaves_the_cpu_is_told_once_for_each_reason) {
+    std::vector<std::string> told;
+    options_.warn = [&](const std::string& words) { told.push_back(words); };
+    Session s = session(Backend::gpu);
+    for (int k = 0; k < 3; ++k)
+        s.run(
+            work_of(10), [] {}, [k] { throw gpu::OutOfMemory(2, "no room for " + std::to_string(k), 1000, true); });
+    ASSERT_EQ(told.size(), 1u);
+    for (const char* part : {"test operation", "no room for 0", "GLINT_GPU_MEMORY_LIMIT"})
+        EXPECT_NE(told[0].find(part), std::string::npos) << told[0];
+    s.warn("mine", gpu::GpuError(999, "something else"));
+    EXPECT_EQ(told.size(), 2u);
+    s.warn("mine", gpu::LeaseTimeout("all are taken", 1, 0));
+    EXPECT_EQ(told.size(), 2u) << "a GPU that is taken has not failed";
+    const auto second_time = oom_safe(
+        s, "mine", [](Session&, int k) { return k > 0 ? k : (run_out_of_memory(), 0); }, [](int) { return -1; });
+    EXPECT_EQ(second_time(1), 1);
+    EXPECT_EQ(told.size(), 2u);
+}
+
+TEST_F(GpuOffload, a_function_may_use_the_session_that_runs_it) {
+    Session s = session(Backend::gpu);
+    Work work = work_of(10);
+    work.bytes_from_gpu = 0;  // so that it is synchronized to be timed
+    EXPECT_EQ(s.run(
+                  work, [] { FAIL(); },
+                  [&] {
+                      s.reset_statistics();
+                      s.close_gpu();
+                  }),
+              Backend::gpu);
+    EXPECT_FALSE(s.gpu_open());
+    EXPECT_EQ(of(s.statistics()).gpu.calls, 1u);
+}
+
+TEST_F(GpuOffload, whoever_waits_for_a_gpu_is_asked_whether_to_go_on) {
+    const int all = int(gpu::inventory().devices.size());
+    const gpu::Lease taken =
+        gpu::acquire({.bytes = gpu::inventory().devices.at(0).total_bytes * 2 / 3, .gpus = all, .timeout_s = 60});
+    options_.gpu_memory_bytes = taken.bytes();
+    options_.on_wait = [](double, std::uint64_t, std::uint64_t) { throw Cancelled("enough"); };
+    Session s = session(Backend::gpu);
+    EXPECT_THROW(s.run(
+                     work_of(10), [] { FAIL(); }, [] { FAIL(); }),
+                 Cancelled);
+    EXPECT_THROW(s.context(), Cancelled);
+    EXPECT_TRUE(gpu::snapshot_leases().waiters.empty());
+}
+
 TEST_F(GpuOffload, a_function_is_tried_again_after_a_clean_up) {
     Session s = session(Backend::gpu);
     int attempts = 0;

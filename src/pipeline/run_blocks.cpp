@@ -107,10 +107,10 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
             advisor.opened(device.uuid, seconds, device.context());
         };
     const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
-    info.fits = frames == unknown_end ? long_movie : frames;  // the total that why_cpu reports
+    info.fits = frames == unknown_end ? long_movie : frames;  // the total that note_why_cpu() reports
     try {
         const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;
-        if (!done) info.note = why_cpu(pool, blocks.finished(), info);
+        if (!done) note_why_cpu(pool, blocks.finished(), info);
         if (decision && done && info.retries == 0 && info.gpus.size() == 1 && blocks.finished() == frames)
             advisor.learn(decision->work, Backend::gpu, info.gpus.front().seconds);
         return done;

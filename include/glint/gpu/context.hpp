@@ -116,6 +116,12 @@ class Context {
 /// All contexts that this process has open, whichever part of it opened them. The result keeps them alive.
 std::vector<Context> open_contexts();
 
+/// Registers a callback for the whole process, which frees what the program no longer uses but a garbage collector has
+/// not freed yet. Called, without a lock of this library, where those of a Context are, after them, and in any thread whose
+/// acquire() is about to wait or to fail; not recursively, and not by the thread of the heartbeat.
+/// Returns whether it found anything. It cannot be removed, and must not throw.
+void on_pressure(std::function<bool()> callback);
+
 /// Context::synchronize() for all contexts of this process. Throws the first error.
 void synchronize_all();
 

@@ -28,7 +28,7 @@ class OutOfMemory : public GpuError {
     OutOfMemory(int result, const std::string& message, std::uint64_t asked, bool by_limit = false,
                 std::uint64_t free = 0)
         : GpuError(result, message), asked_bytes(asked), beyond_limit(by_limit), free_bytes(free) {}
-    const std::uint64_t asked_bytes;  ///< size of the allocation; 0: creating a context
+    const std::uint64_t asked_bytes;  ///< size of the allocation; 0: a context, or unknown
     const bool beyond_limit;          ///< the context's own limit: waiting for other processes does not help
     const std::uint64_t free_bytes;   ///< on the device, just after the failure; 0: unknown
 };

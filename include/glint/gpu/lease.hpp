@@ -46,7 +46,8 @@ struct LeaseRequest {
     /// bytes available on the GPU with the most, and the bytes required there with the context. These two are equal while
     /// only the turn to create a context is waited for.
     std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
-    bool for_child = false;  ///< for a child program: MIG instances invisible here count too
+    bool for_child = false;        ///< for a child program: MIG instances invisible here count too
+    bool relieve_pressure = true;  ///< call the process's on_pressure() callbacks, once, before waiting or failing
     /// A context is created at once: the wait is also for the context creation lock of the first GPU. The lease holds it
     /// until create_context(), or until it ends.
     bool for_context = false;

@@ -60,6 +60,7 @@ auto oom_safe(Session& session, std::string_view operation, OnGpu on_gpu, OnCpu 
                     return keep([&] { return on_gpu(session, arguments...); });
                 } catch (const gpu::OutOfMemory& error) {
                     if (!session.recover(operation, error)) throw;
+                    if (attempt == 1) session.warn(operation, error);
                 }
             keep([&] { return on_cpu(arguments...); });
         });
@@ -78,7 +79,10 @@ std::int64_t in_pieces(Session& session, std::string_view operation, std::int64_
             done += std::min(piece, n - done);
         } catch (const gpu::OutOfMemory& error) {
             if (!session.recover(operation, error)) throw;
-            if (piece / 2 < std::max<std::int64_t>(1, least)) break;
+            if (piece / 2 < std::max<std::int64_t>(1, least)) {
+                session.warn(operation, error);
+                break;
+            }
             piece /= 2;
         }
     if (done < n) on_cpu(done, n - done);

@@ -29,6 +29,11 @@ struct SessionOptions {
     bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out
     int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
+    /// Receives why a GPU failed and what to do about it, where the CPU does the work instead; once per session and reason.
+    std::function<void(const std::string&)> warn = {};
+    /// As LeaseRequest::on_wait: called about twice a second while the session waits for a GPU. What it throws ends the
+    /// wait, and is thrown by the operation that waited.
+    std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)> on_wait = {};
     /// Called once a second while another process waits for the GPU that the session holds (gpu::Lease::on_wanted), in
     /// another thread: for whoever can tell that no thread uses the session now, and then calls make_way().
     std::function<void()> on_wanted = {};
@@ -59,6 +64,17 @@ class Session {
     template <class OnCpu, class OnGpu>
     Backend run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu);
 
+    /// The parts of run(), for who lets others use the session while on_cpu() or on_gpu() runs. begin() decides, and opens
+    /// the GPU if it is chosen; end() measures what completed on `side`, at `ended`, by default now.
+    using Time = std::chrono::steady_clock::time_point;
+    struct Running {
+        Decision decision;
+        Time began{};
+        bool timed = false;
+    };
+    Running begin(const Work& work);
+    void end(const Running& running, Backend side, Time ended = {});
+
     bool gpu_open() const;
     /// The context and stream; open the GPU if necessary. Throw gpu::NoGpu, gpu::LeaseTimeout, gpu::GpuError.
     const gpu::Context& context();
@@ -72,6 +88,8 @@ class Session {
     /// After a failure of `operation` on the GPU: cleans up and records a Fallback. Returns whether the CPU may do it
     /// instead: for OutOfMemory if oom_safe(), for other errors unless the choice is Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
+    /// Tells SessionOptions::warn that the CPU does what the GPU could not.
+    void warn(std::string_view operation, const gpu::GpuError& error);
 
     /// Writes the measurements to the user's cache; the destructor does so too. False: that failed.
     bool save() const noexcept;
@@ -97,15 +115,6 @@ class Session {
     Kept* kept(const void* key) const;
     Kept& keep_as(const void* key, std::unique_ptr<Kept> kept);
 
-    struct Running {
-        Decision decision;
-        std::chrono::steady_clock::time_point began{};
-        OperationStatistics* of = nullptr;
-        bool timed = false;
-    };
-    Running begin(const Work& work);  ///< decides, and opens the GPU if it is chosen
-    void end(const Running& running, Backend side);
-
     std::unique_ptr<State> state_;
 };
 
@@ -120,6 +129,7 @@ Backend Session::run(const Work& work, const OnCpu& on_cpu, const OnGpu& on_gpu)
             return Backend::gpu;
         } catch (const gpu::GpuError& error) {
             if (!recover(work.operation->name, error)) throw;
+            warn(work.operation->name, error);
         }
     on_cpu();
     end(running, Backend::cpu);

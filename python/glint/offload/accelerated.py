@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _core
-from ..errors import GpuError, OptionError
+from ..errors import OptionError
 from . import operations as ops
 from .decisions import work_of
 from .device_arrays import DeviceArray, to_host
@@ -90,7 +90,8 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
     `.explain(...)` says so. Transforms of float32 are complex64, as from NumPy 2 on; ufuncs give no warnings.
 
     With two functions: `function` for the CPU and `on_gpu`, which compute the same from the same arguments, on_gpu with CuPy,
-    PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is used.
+    PyTorch or any other library. It runs while the session leases a GPU. If it runs out of memory, the CPU is used. Both may use
+    the session, in threads of their own, too.
         operation: the name under which run times are stored; by default the function's.
         size_of: its size from the arguments, in `unit`; by default the number of elements of all arrays.
         flops_power, bytes_power: exponents of the size in the number of operations and bytes.
@@ -166,12 +167,11 @@ class _Pair:
                 return failure
 
         try:
-            _core.run_either(session._core, self._work_of(arguments, options), on_cpu, on_gpu)
-        except GpuError:
-            if failed:
-                raise failed[0] from None
-            raise
-        return done[0]
+            if not _core.run_either(session._core, self._work_of(arguments, options), on_cpu, on_gpu):
+                raise failed[0]
+            return done[0]
+        finally:
+            failed.clear()  # the error's traceback has the frames that refer to it
 
 
 # ---- NumPy's

@@ -69,7 +69,7 @@ class DeviceArray:
         """A copy on the host, or in `out`, of the same shape and type, with any strides."""
         if out is None:
             out = np.empty(self.shape, self.dtype)
-        elif out.dtype != self.dtype or out.shape != self.shape or not out.flags.writeable:
+        elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
             raise OptionError(f"out of {out.dtype} {out.shape} cannot take {self.dtype} {self.shape}, or is read-only")
         if usable(out):
             self._core.to_host(out)

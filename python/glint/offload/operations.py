@@ -172,9 +172,15 @@ def _real(session, what, *arrays):
     for x in arrays:
         if x.dtype.kind not in "buif" or x.dtype.itemsize > 8:
             raise OptionError(f"{what}: arrays of {x.dtype} are not computed with here: give float32 or float64")
-    single = [x.dtype.kind == "f" and x.dtype.itemsize <= 4 for x in arrays if x.ndim or isinstance(x, DeviceArray)]
-    dtype = np.dtype("float32" if single and all(single) else "float64")
+    deciding = [x for x in arrays if x.ndim or isinstance(x, DeviceArray)] or arrays  # not numbers beside arrays
+    single = all(x.dtype.kind == "f" and x.dtype.itemsize <= 4 for x in deciding)
+    dtype = np.dtype("float32" if single and arrays else "float64")
     return [_as_dtype(what, x, dtype) for x in arrays], dtype
+
+
+def _native(array):
+    """The array in this machine's byte order."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_dtype(what, array, dtype):
@@ -209,7 +215,7 @@ class _Result:
                 raise OptionError(f"out is a {type(target).__name__}: give a NumPy array, a DeviceArray, or an array without "
                                   "gaps on a GPU")
             target = adopt(target, session)
-        if target.shape != self._shape or target.dtype != dtype:
+        if target.shape != self._shape or target.dtype.newbyteorder("=") != dtype:
             raise OptionError(f"out is {target.dtype} {target.shape}, and the result {dtype} {self._shape}")
         if isinstance(target, np.ndarray) and not target.flags.writeable:
             raise OptionError("out is read-only")
@@ -224,7 +230,7 @@ class _Result:
             return target._core
         overlaps = any(isinstance(x, np.ndarray) and np.may_share_memory(x, target) for x in inputs)
         if overlaps or not usable(target) or target.ndim > most_dimensions:
-            self._room = np.empty(self._shape, target.dtype)
+            self._room = np.empty(self._shape, target.dtype.newbyteorder("="))
             target = self._room
         return target.reshape(_folded(self._shape)) if target.ndim > most_dimensions else target
 
@@ -304,7 +310,7 @@ def _flat(array, shape):
 
 def _complex_transform(a, lengths, axes, inverse, out, on, session):
     session = session_or_default(session)
-    a = host_or_device(a, session)
+    a = _native(host_or_device(a, session))
     if a.dtype.kind != "c":
         (a,), dtype = _real(session, "fft", a)
         if isinstance(a, DeviceArray):
@@ -328,7 +334,7 @@ def _rfft(a, lengths, axes, out, on, session):
 
 def _irfft(a, lengths, axes, out, on, session):
     session = session_or_default(session)
-    a = host_or_device(a, session)
+    a = _native(host_or_device(a, session))
     if isinstance(a, np.ndarray) and a.dtype.kind in "buif":
         a = a.astype(_COMPLEX[_real(session, "irfft", a)[1]])
     if a.dtype not in _REAL:

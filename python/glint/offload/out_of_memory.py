@@ -53,9 +53,13 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
             try:
                 return function(*arguments, **options)
             except Exception as error:
-                if not is_out_of_memory(error) or not _recovered(session_or_default(session), name, error):
+                if not is_out_of_memory(error):
                     raise
-                if attempt == 1 and on_cpu is None and not any(on_gpu(x) for x in (*arguments, *options.values())):
+                last = attempt == 1
+                can_fall_back = on_cpu is not None or any(on_gpu(x) for x in (*arguments, *options.values()))
+                if not _recovered(session_or_default(session), name, error, last and can_fall_back):
+                    raise
+                if last and not can_fall_back:
                     raise
         if on_cpu is not None:
             return on_cpu(*arguments, **options)
@@ -64,9 +68,8 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
     return safe
 
 
-def _recovered(session, name, error):
-    asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
-    if not session._core.recover(name, str(error), asked, getattr(error, "free_bytes", 0)):
+def _recovered(session, name, error, on_cpu_now):
+    if not session._core.recover(name, failure_of(error), on_cpu_now):
         return False
     traceback.clear_frames(error.__traceback__)  # local variables of its frames would keep memory allocated
     gc.collect()  # so would arrays in reference cycles
@@ -126,8 +129,9 @@ def oom_safe_enabled(session: Session | None = None) -> bool:
 
 
 def failure_of(error: BaseException):
-    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free); None if not an error of the GPU."""
+    """An exception of a function on the GPU, for C++: (out of memory, message, asked, free, beyond the limit); None if not an
+    error of the GPU."""
     if is_out_of_memory(error):
         asked = getattr(error, "asked_bytes", 0) or getattr(error, "_size", 0)
-        return True, str(error), int(asked), int(getattr(error, "free_bytes", 0))
-    return (False, str(error), 0, 0) if isinstance(error, GpuError) else None
+        return (True, str(error), int(asked), int(getattr(error, "free_bytes", 0)), bool(getattr(error, "beyond_limit", False)))
+    return (False, str(error), 0, 0, False) if isinstance(error, GpuError) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import threading
 import weakref
@@ -32,20 +33,22 @@ class Session:
     choice: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu".
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
         1 GiB.
-    gpu_timeout: seconds to wait for a lease; "auto" waits no longer than that saves time.
+    gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
+        ends the wait.
     least_bytes: smaller operations run on the CPU; 0: decided by measured speeds.
-    oom_safe: use the CPU when the GPU runs out of memory.
+    oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" any other failure of the GPU, is told once for
+        each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
     log: called with a sentence on each failure and fallback.
 
-    Several threads may share a session; their operations run one after another. Use it in a `with` statement, or call `close()`.
+    Several threads may share a session; their operations run one after another, user-defined functions beside them. Use it in a `with` statement, or call `close()`.
 
     >>> with glint.offload.Session(choice="cpu") as session:
     ...     glint.offload.sum([1.0, 2.0], session=session)
     3.0
     """
 
-    def __init__(self, choice: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = 0.0,
+    def __init__(self, choice: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int = 0, oom_safe: bool = True, threads: int | None = None,
                  log: Callable[[str], object] | None = None):
         if not gpu_timeout >= 0:
@@ -54,7 +57,8 @@ class Session:
             raise OptionError(f"threads={threads}: give 1 or more, or None")
         _all.add(self)
         self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least_bytes, oom_safe,
-                                   threads or 0, log)
+                                   threads or 0, None if log is None else _log_of(self))
+        self._log = log
 
     def __enter__(self) -> Session:
         return self
@@ -120,6 +124,18 @@ class Session:
 
     def reset_statistics(self):
         self._core.reset_statistics()
+
+
+def _log_of(session):
+    """The session's log, for C++. It does not keep alive what the log belongs to: that may be the owner of the session, and
+    Python's garbage collector does not see what C++ holds."""
+    of = weakref.ref(session)
+
+    def log(words):
+        if (alive := of()) is not None:
+            alive._log(words)
+
+    return log
 
 
 def bytes_of(name, value):

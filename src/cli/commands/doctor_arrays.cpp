@@ -19,9 +19,12 @@ using gpu::doctor::Health;
 
 constexpr double patience_s = 10;
 
-offload::SessionOptions options() {
+offload::SessionOptions options(const StopFlag* stop) {
     offload::SessionOptions o;
     o.gpu_timeout_s = patience_s;
+    o.on_wait = [stop](double, std::uint64_t, std::uint64_t) {
+        if (stop && *stop) throw Cancelled("stopped while waiting for a GPU");
+    };
     return o;
 }
 
@@ -29,8 +32,8 @@ std::string time_or_none(double seconds) { return seconds > 0 ? fmt::format("{:.
 
 }  // namespace
 
-Findings test_arrays() {
-    offload::Session session(options());
+Findings test_arrays(const StopFlag* stop) {
+    offload::Session session(options(stop));
     const bool no_gpu = !gpu::inventory().why_none.empty();
     std::map<std::string, std::string> well;  // by backend
     Findings findings;
@@ -51,8 +54,8 @@ Findings test_arrays() {
     return findings;
 }
 
-Findings calibrate_arrays() {
-    offload::Session session(options());
+Findings calibrate_arrays(const StopFlag* stop) {
+    offload::Session session(options(stop));
     std::string why_no_gpu;
     Findings findings;
     for (const arrays::CalibrationRow& row : arrays::calibrate(session, &why_no_gpu))

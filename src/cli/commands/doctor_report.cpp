@@ -39,10 +39,10 @@ Findings examine(const DoctorOptions& options) {
     findings.insert(findings.begin() + 1, check_kernels());
     if (options.test)
         for (const gpu::Device& device : gpu::inventory().devices)
-            if (device.why_not.empty()) findings.push_back(try_gpu(device));
+            if (device.why_not.empty()) findings.push_back(try_gpu(device, options.stop));
     const auto add = [&](const Findings& more) { findings.insert(findings.end(), more.begin(), more.end()); };
-    if (options.test) add(test_arrays());
-    if (options.calibrate) add(calibrate_arrays());
+    if (options.test) add(test_arrays(options.stop));
+    if (options.calibrate) add(calibrate_arrays(options.stop));
     return findings;
 }
 

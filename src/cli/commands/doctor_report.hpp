@@ -4,13 +4,15 @@
 
 #include <string>
 
+#include "glint/progress.hpp"
 #include "gpu/doctor/doctor.hpp"
 
 namespace glint::cli {
 
 struct DoctorOptions {
-    bool test = false;       ///< also use each GPU for a moment, and compare the backends
-    bool calibrate = false;  ///< also measure CPU, GPU and the link between
+    bool test = false;               ///< also use each GPU for a moment, and compare the backends
+    bool calibrate = false;          ///< also measure CPU, GPU and the link between
+    const StopFlag* stop = nullptr;  ///< when set, waits for a GPU end with Cancelled
 };
 
 /// All checks, in the order in which they are printed.

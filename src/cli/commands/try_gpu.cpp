@@ -31,8 +31,8 @@ bool copies_well(const gpu::Lease& lease) {
 }
 
 /// A lease of this GPU and no other.
-gpu::Lease lease_of(const gpu::Device& device) {
-    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10, .for_context = true};
+gpu::Lease lease_of(const gpu::Device& device, const StopFlag* stop) {
+    gpu::LeaseRequest request{.bytes = test_bytes, .timeout_s = 10, .for_context = true, .stop = stop};
     for (const gpu::Device& other : gpu::inventory().devices)
         if (other.uuid != device.uuid) request.avoid.push_back(other.uuid);
     return gpu::acquire(request);
@@ -60,14 +60,14 @@ double fits_apart_px(gpu::Lease lease) {
 
 }  // namespace
 
-Finding try_gpu(const gpu::Device& device) {
+Finding try_gpu(const gpu::Device& device, const StopFlag* stop) {
     constexpr double most_apart_px = 0.01;  // one more iteration moves a position by less
     const auto say = [&](Health health, const std::string& found, const char* remedy) {
         return Finding{health, "test", device.uuid, found, remedy};
     };
     const char* faulty = "reset the GPU when nobody uses it; if it comes again, have it replaced";
     try {
-        gpu::Lease lease = lease_of(device);
+        gpu::Lease lease = lease_of(device, stop);
         if (!copies_well(lease)) return say(Health::problem, "what was sent came back changed", faulty);
         if (!has_gpu_kernels()) return say(Health::ok, "copies are right; there are no kernels to be tried", "");
         const double apart_px = fits_apart_px(std::move(lease));

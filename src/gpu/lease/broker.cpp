@@ -24,6 +24,7 @@
 #include "gpu/lease/poll_schedule.hpp"
 #include "gpu/lease/queue.hpp"
 #include "gpu/lease/wait_message.hpp"
+#include "gpu/pool.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::lease {
@@ -62,6 +63,11 @@ class QueuedRequest {
             if (watch_) watch_->clear();
             const bool rescan = evaluate(ask_nvml) || (!ask_nvml && is_head());
             if (decision_.gpus && now() >= no_claim_before_ns_ && try_claim(decision_.gpus)) return admitted();
+            // Garbage of this process may hold the lease that this request waits for.
+            if (std::exchange(may_relieve_, false) && detail::call_pressure_callbacks()) {
+                ask_nvml = true;
+                continue;
+            }
             if (elapsed() >= request_.timeout_s) throw_timeout();
             report_progress();
             ask_nvml = rescan ? is_near() : wait_for_change();
@@ -547,7 +553,8 @@ class QueuedRequest {
     bool others_could_start_ = false;  // at the last look with NVML, before this one: whether they do is to be seen
     GpuSet granted_ = 0;
     std::uint64_t no_claim_before_ns_ = 0;  // after a removal: until the holders' heartbeats have shown their leases
-    bool memory_was_freed_ = false;         // by a foreign process: watchers have not been notified yet
+    bool may_relieve_ = request_.relieve_pressure;
+    bool memory_was_freed_ = false;  // by a foreign process: watchers have not been notified yet
     Obstacle last_reported_obstacle_ = Obstacle::none;
     bool circle_ = false, circle_reported_ = false;  // circle_message() has something to say
     std::uint64_t progress_reported_ns_ = 0;

@@ -1,0 +1,81 @@
+// The lock of a shared session, and what Python and the heartbeat want of it meanwhile.
+//
+// The heartbeat's thread never waits for the GIL, nor for a thread that may: it only tries the lock. Nor does the
+// destruction of a Python object wait for the lock: Python's garbage collector runs in any thread, also in one that has
+// the lock of another session.
+// SPDX-License-Identifier: MIT
+#include "session.hpp"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "words.hpp"
+
+namespace glint::python {
+
+namespace nb = nanobind;
+
+SharedSession::SharedSession(const offload::SessionOptions& options) : session_(with_callbacks(options)) {}
+
+// The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. In a forked child
+// another thread's mutex may be locked for ever.
+SharedSession::~SharedSession() {
+    if (::getpid() != owner_) return;
+    std::optional<nb::gil_scoped_release> release;
+    if (PyGILState_Check()) release.emplace();
+    const std::lock_guard lock(mutex_);
+    session_.close_gpu();
+}
+
+SharedSession::Use::Use(SharedSession& session) : session_(session) {
+    constexpr std::chrono::milliseconds between_looks(50);
+    while (!session_.mutex_.try_lock_for(between_looks)) Running::check_signals();
+}
+
+SharedSession::Use::~Use() {
+    session_.mutex_.unlock();
+    session_.destroy_dropped();
+}
+
+offload::SessionOptions SharedSession::with_callbacks(offload::SessionOptions options) {
+    options.on_wanted = [this] {
+        if (const std::unique_lock lock(mutex_, std::try_to_lock); lock && gpu_uses_ == 0) session_.make_way();
+        destroy_dropped();
+    };
+    options.on_wait = [](double, std::uint64_t, std::uint64_t) { Running::check_signals(); };
+    options.warn = [this](const std::string& words) { warnings_.push_back(words); };
+    return options;
+}
+
+void SharedSession::drop(std::shared_ptr<void> memory) {
+    if (::getpid() != owner_) return;
+    {
+        const std::lock_guard lock(dropped_mutex_);
+        dropped_.push_back(std::move(memory));
+    }
+    destroy_dropped();
+}
+
+// Whoever finds the mutex locked leaves the rest to the thread that has it, which looks once more after unlocking it.
+void SharedSession::destroy_dropped() {
+    for (;;) {
+        {
+            const std::lock_guard lock(dropped_mutex_);
+            if (dropped_.empty()) return;
+        }
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return;
+        std::vector<std::shared_ptr<void>> now;
+        const std::lock_guard list(dropped_mutex_);
+        now.swap(dropped_);
+    }
+}
+
+void SharedSession::issue(const std::vector<std::string>& warnings) {
+    for (const std::string& words : warnings)
+        nb::module_::import_("glint.errors")
+            .attr("warn")(nb::str(in_python(words).c_str()), nb::handle(PyExc_RuntimeWarning));
+}
+
+}  // namespace glint::python
