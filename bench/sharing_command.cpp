@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "bench/sharing/workload.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/limit.hpp"
 
@@ -35,6 +37,7 @@ struct BenchSharingFlags {
     std::optional<int> gpus;
     std::string gpu_memory;
     std::uint64_t seed = 1;
+    double quantum_s = environment::gpu_quantum_s();
     ConsoleFlags console;
 };
 
@@ -122,10 +125,11 @@ int run(const BenchSharingFlags& flags) {
     for (const Workload& workload : workloads) {
         console.notice(words_of(workload));
         for (const PolicyKind policy : policies) {
-            const Outcome outcome = simulate(workload, policy, flags.seed, [&](auto finished, auto, auto) {
+            const auto tell = [&](auto finished, auto, auto) {
                 if (progress) progress(done + finished, total, -1);
-            });
-            const Figures f = figures(workload, policy, flags.seed, outcome);
+            };
+            const Outcome outcome = simulate(workload, policy, flags.seed, tell, flags.quantum_s);
+            const Figures f = figures(workload, policy, flags.seed, outcome, flags.quantum_s);
             done += f.jobs;
             rows.push_back(as_json(workload, policy, flags.seed, f));
             console.end_progress();  // a row must not be written into the bar
@@ -151,6 +155,10 @@ Command add_bench_sharing(CLI::App& bench) {
     app->add_option("--gpu-memory", flags->gpu_memory, "Memory of each GPU, likewise: 80GiB");
     app->add_option("--seed", flags->seed, "Random seed: another draw of the same workload")
         ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app->add_option("--quantum", flags->quantum_s,
+                    "Seconds after which a fit gives its GPU back for a shorter one that waits (leases); inf: never")
+        ->check(CLI::Range(1.0, std::numeric_limits<double>::infinity()))
         ->capture_default_str();
     add_console_flags(*app, flags->console);
     app->footer(help_footer +

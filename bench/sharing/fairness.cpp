@@ -18,7 +18,7 @@ double jain_index(std::span<const double> values) {
 }
 
 std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind policy, std::uint64_t seed,
-                                        const Outcome& outcome) {
+                                        const Outcome& outcome, double quantum_s) {
     Workload empty_server;
     empty_server.gpus = workload.gpus;
     empty_server.gpu_bytes = workload.gpu_bytes;
@@ -32,7 +32,7 @@ std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind pol
     }
     std::vector<double> slowdowns;
     for (std::size_t user = 0; user < alone.size(); ++user) {
-        const std::vector<JobRun> runs = simulate(alone[user], policy, seed).runs;
+        const std::vector<JobRun> runs = simulate(alone[user], policy, seed, {}, quantum_s).runs;
         double with_others_s = 0, alone_s = 0;
         for (std::size_t k = 0; k < runs.size(); ++k)
             if (!runs[k].failed)

@@ -15,7 +15,7 @@ double jain_index(std::span<const double> values);
 /// same sum when the user is alone on the server, under the same policy. Jobs that fail in either simulation are left
 /// out, and users without any remaining job.
 std::vector<double> slowdowns_by_others(const Workload& workload, PolicyKind policy, std::uint64_t seed,
-                                        const Outcome& outcome);
+                                        const Outcome& outcome, double quantum_s = environment::gpu_quantum_s());
 
 /// For each user the mean over jobs of the time from arrival to result over the minimum for that job. Includes the
 /// slowdown that a user's own concurrent jobs cause.

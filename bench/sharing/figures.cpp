@@ -27,7 +27,8 @@ double p99(std::vector<double> values) {
 
 }  // namespace
 
-Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Outcome& outcome) {
+Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Outcome& outcome,
+                double quantum_s) {
     Figures f;
     f.jobs = int(workload.jobs.size());
     f.refusals = outcome.refusals;
@@ -47,7 +48,7 @@ Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed,
     f.mean_wait_s = mean(waits_s), f.p99_wait_s = p99(waits_s);
     f.long_waits = int(std::count_if(waits_s.begin(), waits_s.end(), [](double s) { return s > long_wait_s; }));
     f.mean_slowdown = mean(slowdowns), f.p99_slowdown = p99(slowdowns);
-    f.jain_index = jain_index(slowdowns_by_others(workload, policy, seed, outcome));
+    f.jain_index = jain_index(slowdowns_by_others(workload, policy, seed, outcome, quantum_s));
     f.jain_index_of_means = jain_index(mean_slowdowns(workload, outcome));
     return f;
 }

@@ -21,7 +21,8 @@ struct Figures {
     double makespan_over_bound() const { return bound_s > 0 ? makespan_s / bound_s : 1; }
 };
 
-/// Simulates each user alone again, for jain_index.
-Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Outcome& outcome);
+/// Simulates each user alone again, for jain_index; `quantum_s` as in simulate().
+Figures figures(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Outcome& outcome,
+                double quantum_s = environment::gpu_quantum_s());
 
 }  // namespace glint::sharing

@@ -1,7 +1,9 @@
 // The lease policy: tickets, and the decisions of src/gpu/lease/policy.cpp, the code that the broker runs.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "bench/sharing/context_costs.hpp"
 #include "bench/sharing/sharing_policy.hpp"
@@ -13,11 +15,11 @@ namespace lease = gpu::lease;
 
 // Measured latencies: 1 ms from the call to a lease on a free GPU, 0.2 ms from a release to the next evaluation. Foreign
 // processes send no notification: the head of the queue polls.
-constexpr double first_look_s = 0.001, wake_s = 0.0002, head_poll_s = 0.5;
+constexpr double first_look_s = 0.001, wake_s = 0.0002, head_poll_s = 0.5, heartbeat_s = 1;
 
 class Leases final : public SharingPolicy {
   public:
-    explicit Leases(Stage& stage) : stage_(stage) {
+    Leases(Stage& stage, double quantum_s) : stage_(stage), quantum_s_(quantum_s) {
         for (const SharedGpu& gpu : stage.gpus()) {
             lease::Gpu seen;
             seen.total_bytes = gpu.total_bytes;
@@ -27,7 +29,10 @@ class Leases final : public SharingPolicy {
     }
 
     bool creates_contexts_one_at_a_time() const override { return true; }
-    void arrived(int job) override { enqueue(job, first_look_s); }
+    void arrived(int job) override {
+        enqueue(job, first_look_s);
+        look_for_quantum();
+    }
     void lost(int job) override {
         give_back(job);
         enqueue(job, wake_s);
@@ -37,7 +42,8 @@ class Leases final : public SharingPolicy {
         look_after(wake_s);
     }
     void foreign_processes_changed() override { look_after(stage_.random() * head_poll_s); }
-    void woken(int) override {
+    void woken(int token) override {
+        if (token == quantum_token) return looks_for_quantum_ = false, give_way();
         looks_at_s_ = std::numeric_limits<double>::infinity();
         look();
     }
@@ -88,6 +94,25 @@ class Leases final : public SharingPolicy {
         if (any) look_after(wake_s);  // other tickets enter the window now
     }
 
+    /// A fit that has computed for a quantum gives way while another waits that expects to be done within one.
+    void give_way() {
+        if (waiters_.empty()) return;
+        const bool short_one_waits = std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
+            return stage_.job(w.job).gives_way && stage_.job(w.job).compute_s < quantum_s_;
+        });
+        const auto is_over = [&](const Holder& h) {
+            const auto since_s = stage_.computes_since_s(h.job);
+            return since_s && stage_.job(h.job).gives_way && stage_.now_s() - *since_s >= quantum_s_;
+        };
+        const auto over = std::find_if(holders_.begin(), holders_.end(), is_over);
+        if (short_one_waits && over != holders_.end()) stage_.interrupt(over->job);
+        look_for_quantum();
+    }
+    void look_for_quantum() {
+        if (std::isinf(quantum_s_) || std::exchange(looks_for_quantum_, true)) return;
+        stage_.wake_at(stage_.now_s() + heartbeat_s, quantum_token);
+    }
+
     /// The snapshot that the broker would have, from slots and NVML.
     void see() {
         for (std::size_t g = 0; g < snapshot_.gpus.size(); ++g) {
@@ -118,11 +143,16 @@ class Leases final : public SharingPolicy {
     std::vector<Waiter> waiters_;  // in order of arrival
     std::vector<Holder> holders_;
     std::uint64_t count_ = 0;
+    static constexpr int quantum_token = 1;
+    const double quantum_s_;
+    bool looks_for_quantum_ = false;
     double looks_at_s_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace
 
-std::unique_ptr<SharingPolicy> lease_policy(Stage& stage) { return std::make_unique<Leases>(stage); }
+std::unique_ptr<SharingPolicy> lease_policy(Stage& stage, double quantum_s) {
+    return std::make_unique<Leases>(stage, quantum_s);
+}
 
 }  // namespace glint::sharing

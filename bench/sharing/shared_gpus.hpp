@@ -45,7 +45,8 @@ class SharedGpus {
     };
     /// The active item that ends first, unless the state changes before.
     std::optional<Ending> next();
-    void end(double now_s, int job);
+    /// Ends its computing or the creation of a context. Returns what is left of it, in seconds of computing alone.
+    double end(double now_s, int job);
 
     /// Time in which nothing computed, summed over GPUs.
     double idle_s(double now_s) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "bench/sharing/shared_gpus.hpp"
 #include "bench/sharing/workload.hpp"
@@ -22,6 +23,10 @@ class Stage {
     /// Starts the job: it creates its contexts one after the other, allocates its memory and computes.
     virtual void start(int job, GpuSet on) = 0;
     virtual void fail(int job) = 0;
+    /// Whether the job computes, and has had its GPUs since the returned time: none otherwise.
+    virtual std::optional<double> computes_since_s(int job) const = 0;
+    /// Ends the job's computing; it releases everything, is lost(), and has the rest of its work still to do.
+    virtual void interrupt(int job) = 0;
     /// Schedules a call of SharingPolicy::woken(token).
     virtual void wake_at(double at_s, int token) = 0;
     virtual double random() = 0;  ///< uniform in [0, 1)
@@ -46,7 +51,7 @@ class SharingPolicy {
 std::unique_ptr<SharingPolicy> naive_policy(Stage& stage);
 /// Polls all GPUs every 0.5 s and takes the first with enough free memory and, if shared, at most the given utilization.
 std::unique_ptr<SharingPolicy> polling_policy(Stage& stage, int max_busy_percent);
-/// Uses the broker's own code.
-std::unique_ptr<SharingPolicy> lease_policy(Stage& stage);
+/// Uses the broker's own code. Fits give way after `quantum_s`.
+std::unique_ptr<SharingPolicy> lease_policy(Stage& stage, double quantum_s);
 
 }  // namespace glint::sharing

@@ -29,7 +29,8 @@ struct Event {
 
 class Simulation final : public Stage {
   public:
-    Simulation(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress)
+    Simulation(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress,
+               double quantum_s)
         : workload_(workload),
           gpus_(workload.gpus, workload.gpu_bytes),
           random_(seed),
@@ -38,11 +39,12 @@ class Simulation final : public Stage {
           turns_(std::size_t(workload.gpus)),
           foreign_bytes_(workload.foreign_processes.size()) {
         outcome_.runs.resize(workload.jobs.size());
+        for (std::size_t k = 0; k < states_.size(); ++k) states_[k].left_s = workload.jobs[k].compute_s;
         for (const Job& job : workload.jobs)
             if (job.gpus < 1 || job.gpus > workload.gpus || job.bytes + context_bytes > workload.gpu_bytes)
                 throw OptionError(workload.name + ": a job needs " + std::to_string(job.gpus) + " x " +
                                   std::to_string(job.bytes) + " bytes and contexts, more than the server has");
-        policy_ = policy_of(policy);
+        policy_ = policy_of(policy, quantum_s);
     }
 
     Outcome run() {
@@ -87,6 +89,18 @@ class Simulation final : public Stage {
         create_next(j);
     }
 
+    std::optional<double> computes_since_s(int j) const override {
+        const State& state = states_[std::size_t(j)];
+        return state.has_memory && !state.ends ? std::optional(state.since_s) : std::nullopt;
+    }
+
+    void interrupt(int j) override {
+        State& state = states_[std::size_t(j)];
+        state.left_s = gpus_.end(now_s_, j), state.ends = true;
+        ++outcome_.interruptions;
+        plan(now_s_ + context_end_s, Event::released, j);
+    }
+
     void fail(int j) override {
         outcome_.runs[std::size_t(j)].failed = true;
         finish_one();
@@ -95,15 +109,17 @@ class Simulation final : public Stage {
   private:
     struct State {
         GpuSet on = 0, contexts = 0;
-        bool creating = false, has_memory = false, computed = false;
+        bool creating = false, has_memory = false, ends = false, computed = false;
+        double since_s = 0;  // with its memory
+        double left_s = 0;   // to compute
     };
 
-    std::unique_ptr<SharingPolicy> policy_of(PolicyKind policy) {
+    std::unique_ptr<SharingPolicy> policy_of(PolicyKind policy, double quantum_s) {
         switch (policy) {
             case PolicyKind::naive: return naive_policy(*this);
             case PolicyKind::first_fit: return polling_policy(*this, 100);
             case PolicyKind::polling: return polling_policy(*this, 90);
-            case PolicyKind::leases: return lease_policy(*this);
+            case PolicyKind::leases: return lease_policy(*this, quantum_s);
         }
         return nullptr;
     }
@@ -140,7 +156,7 @@ class Simulation final : public Stage {
         State& state = states_[std::size_t(j)];
         gpus_.end(now_s_, j);
         if (std::exchange(state.creating, false)) return created(j);
-        state.computed = true;
+        state.computed = state.ends = true;
         outcome_.runs[std::size_t(j)].finishes_s = now_s_;
         plan(now_s_ + context_end_s, Event::released, j);
         finish_one();
@@ -168,9 +184,10 @@ class Simulation final : public Stage {
                 if (taken >> g & 1) gpus_.give(g, job(j).bytes);
             return refused(j);
         }
-        state.has_memory = true;
-        outcome_.runs[std::size_t(j)].starts_s = now_s_;
-        gpus_.begin_computing(now_s_, j, state.on, job(j).compute_s);
+        state.has_memory = true, state.since_s = now_s_;
+        JobRun& run = outcome_.runs[std::size_t(j)];
+        if (state.left_s == job(j).compute_s) run.starts_s = now_s_;
+        gpus_.begin_computing(now_s_, j, state.on, state.left_s);
     }
 
     void refused(int j) {
@@ -186,7 +203,7 @@ class Simulation final : public Stage {
             gpus_.give_context(now_s_, g);
         }
         const bool computed = state.computed;
-        state = {};
+        state = {.left_s = state.left_s};
         computed ? policy_->released(j) : policy_->lost(j);
     }
 
@@ -253,8 +270,9 @@ PolicyKind parse_policy(std::string_view name) {
     throw OptionError("there is no policy " + std::string(name) + ": there are naive, first-fit, polling and leases");
 }
 
-Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress) {
-    return Simulation(workload, policy, seed, progress).run();
+Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress,
+                 double quantum_s) {
+    return Simulation(workload, policy, seed, progress, quantum_s).run();
 }
 
 }  // namespace glint::sharing

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/sharing/workload.hpp"
+#include "glint/environment.hpp"
 #include "glint/progress.hpp"
 
 namespace glint::sharing {
@@ -33,12 +34,15 @@ struct JobRun {
 struct Outcome {
     std::vector<JobRun> runs;  ///< of Workload::jobs
     int refusals = 0;          ///< contexts and allocations that failed
+    int interruptions = 0;     ///< jobs that gave their GPUs up after a quantum
     double lasted_s = 0;       ///< until the last job had finished or failed
     double idle_s = 0;         ///< time until then without any computation, summed over GPUs
 };
 
 /// Deterministic; `seed` determines the jitter of polls and random choices of GPUs. `progress` counts jobs. Throws
 /// OptionError for a job that does not fit on the server.
-Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress = {});
+/// `quantum_s` is that of fits under leases; infinity: they do not give way.
+Outcome simulate(const Workload& workload, PolicyKind policy, std::uint64_t seed, const Progress& progress = {},
+                 double quantum_s = environment::gpu_quantum_s());
 
 }  // namespace glint::sharing

@@ -46,6 +46,24 @@ struct Mean {
 
 }  // namespace
 
+// By hand: the second arrives at 10 s, and looks begin a second later. At 31 s the first has computed for 30.834 s.
+TEST(SharingSimulation, a_long_fit_gives_way_to_a_short_one_and_does_the_rest_later) {
+    Workload w = server(1, {job(0, 100, 100), job(10, 100, 5)});
+    for (Job& j : w.jobs) j.gives_way = true;
+    const Outcome o = simulate(w, PolicyKind::leases, 1, {}, 30);
+    const double began_s = first_look_s + creation_s, done_s = 31 + end_s + wake_s + creation_s + 5;
+    EXPECT_EQ(o.interruptions, 1);
+    EXPECT_NEAR(o.runs[0].starts_s, began_s, near_s);
+    EXPECT_NEAR(o.runs[1].finishes_s, done_s, near_s);
+    EXPECT_NEAR(o.runs[0].finishes_s, done_s + end_s + wake_s + creation_s + 100 - (31 - began_s), near_s);
+    EXPECT_EQ(o.refusals, 0);
+
+    w.jobs[1].compute_s = 30;  // as long as the quantum
+    EXPECT_EQ(simulate(w, PolicyKind::leases, 1, {}, 30).interruptions, 0);
+    w.jobs[1].compute_s = 5, w.jobs[0].gives_way = false;
+    EXPECT_EQ(simulate(w, PolicyKind::leases, 1, {}, 30).interruptions, 0);
+}
+
 TEST(SharingSimulation, one_job_alone) {
     for (const PolicyKind policy : all_policies) {
         const Outcome o = simulate(server(1, {job(5, 8, 10)}), policy, 1);

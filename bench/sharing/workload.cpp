@@ -67,7 +67,8 @@ class WorkloadReader {
     }
 
     void add_jobs(const toml::table& table) {
-        const TomlSection group(table, name_, {"user", "users", "count", "at_s", "gpus", "memory_gib", "compute_s"});
+        const TomlSection group(table, name_,
+                                {"user", "users", "count", "at_s", "gpus", "memory_gib", "compute_s", "gives_way"});
         const int users = whole(group, "users", 1, max_jobs), count = whole(group, "count", 1, max_jobs);
         if (std::int64_t(out_.jobs.size()) + std::int64_t(users) * count > max_jobs)
             group.refuse("count", fmt::format("makes more than {} jobs, the most that are simulated", max_jobs));
@@ -76,13 +77,14 @@ class WorkloadReader {
         const Range compute_s = range(group, "compute_s", shortest_s, longest_s);
         const int gpus = whole(group, "gpus", 1, most_gpus);
         check_fits(group, gpus, memory_gib.second);
+        const bool gives_way = group.yes_or_no("gives_way").value_or(false);
         const std::string name = group.text("user").value_or("somebody");
         for (int u = 1; u <= users; ++u) {
             const int user = index_of(users > 1 ? fmt::format("{} {}", name, u) : name);
             for (int k = 0; k < count; ++k) {
                 const double arrives_s = uniform_s(at_s);
                 const std::uint64_t bytes = drawn_bytes(memory_gib);
-                out_.jobs.push_back({user, arrives_s, gpus, bytes, log_uniform_s(compute_s)});
+                out_.jobs.push_back({user, arrives_s, gpus, bytes, log_uniform_s(compute_s), gives_way});
             }
         }
     }

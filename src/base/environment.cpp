@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <initializer_list>
+#include <limits>
 
 #include "glint/error.hpp"
 #include "glint/isa.hpp"
@@ -16,6 +17,7 @@ namespace glint::environment {
 namespace {
 
 constexpr std::uint64_t default_threshold_bytes = 10'000'000;
+constexpr double default_quantum_s = 30;
 constexpr const char* default_lease_directory = "/dev/shm/glint-lease";
 
 std::string value_of(const char* name) {
@@ -91,6 +93,7 @@ constexpr Variable variables[] = {
          return written("GLINT_GPU_MEMORY_LIMIT", "auto", [] { gpu_memory_limit_bytes(of_any_gpu); });
      }},
     {"GLINT_GPU_EARLY_RECLAIM", [] { return words(gpu_early_reclaim()); }},
+    {"GLINT_GPU_QUANTUM", [] { return written("GLINT_GPU_QUANTUM", "30", [] { gpu_quantum_s(); }); }},
     {"GLINT_LEASE_DIR", [] { return lease_directory(); }},
     {"GLINT_LEASES_PER_USER", [] { return number_or(leases_per_user(), "any number"); }},
     {"GLINT_LEASE", [] { return inherited_lease().empty() ? "none" : inherited_lease(); }},
@@ -107,6 +110,13 @@ std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes) {
 }
 
 bool gpu_early_reclaim() { return is_on("GLINT_GPU_EARLY_RECLAIM", true); }
+
+double gpu_quantum_s() {
+    constexpr const char* name = "GLINT_GPU_QUANTUM";
+    if (word_of(name) == "never") return std::numeric_limits<double>::infinity();
+    const int asked = number_of(name, 86400, "seconds from 1 to 86400, or never");
+    return asked ? asked : default_quantum_s;
+}
 
 std::uint64_t offload_threshold_bytes() {
     constexpr const char* name = "GLINT_OFFLOAD_THRESHOLD";

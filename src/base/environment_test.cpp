@@ -3,7 +3,9 @@
 #include "glint/environment.hpp"
 
 #include <gtest/gtest.h>
+
 #include <sched.h>
+#include <limits>
 
 #include <cstdlib>
 #include <optional>
@@ -74,6 +76,17 @@ TEST(Environment, memory_is_written_with_units) {
     const Set lots("GLINT_GPU_MEMORY_LIMIT", "lots"), percent("GLINT_OFFLOAD_THRESHOLD", "5%");
     expect_error<OptionError>([] { gpu_memory_limit_bytes(1000); }, {"GLINT_GPU_MEMORY_LIMIT=lots: ", "4GiB", "25%"});
     expect_error<OptionError>([] { offload_threshold_bytes(); }, {"GLINT_OFFLOAD_THRESHOLD=5%: ", "10MB"});
+}
+
+TEST(Environment, a_quantum_is_in_seconds) {
+    for (const auto& [value, seconds] :
+         {std::pair("", 30.0), {"5", 5.0}, {"Never", std::numeric_limits<double>::infinity()}}) {
+        const Set variable("GLINT_GPU_QUANTUM", value);
+        EXPECT_EQ(gpu_quantum_s(), seconds) << value;
+    }
+    const Set variable("GLINT_GPU_QUANTUM", "0");
+    expect_error<OptionError>([] { gpu_quantum_s(); },
+                              {"GLINT_GPU_QUANTUM=0: expected seconds from 1 to 86400, or never"});
 }
 
 TEST(Environment, a_backend_has_few_names) {

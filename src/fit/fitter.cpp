@@ -209,6 +209,11 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
     request.near = uuid_of(stack.rois.gpu);
     if (decision && is_estimate(*decision))
         request.worth_waiting_s = worth_waiting_s(*decision, joint_estimate(*decision, plan.gpus).gpus_s);
+    if (pool.held() == 0) {
+        const std::lock_guard lock(mutex);
+        request.expected_s =
+            advisor.expected_gpu_s(fit_work(stack.rois, 0, stack.psf.model, options), options.gpu_memory_bytes);
+    }
     if (environment::backend(options.backend) == Backend::automatic && options.weigh)
         request.on_opened = [this](const offload::Device& device, double seconds) {
             const std::lock_guard lock(mutex);
@@ -219,8 +224,8 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
         cpu.emplace(stack, queue, pool, plan.cpu_share, plan.gpus);
         if (cpu->runs()) request.finished_by_others = &cpu->finished();
     }
-    const auto fit = [&](GpuFitter& gpu, FitInfo& part, bool& useful) {
-        RowShare share(queue);
+    const auto fit = [&](GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
+        RowShare share(queue, gives_way);
         try {
             gpu.fit(stack.rois, stack.psf, stack.pixel_size_um, options, view(stack.fits), share, &part);
         } catch (...) {

@@ -132,6 +132,21 @@ TEST_F(GpuSharingWithStrangers, is_stopped_while_it_waits) {
     EXPECT_THROW(fit_with(Backend::gpu), Cancelled);
 }
 
+// NVML says which process keeps a GPU busy: not the holder.
+TEST_F(GpuSharingWithStrangers, a_busy_stranger_keeps_others_away_also_beside_a_lease) {
+    const gpu::Lease holder = gpu::acquire({.bytes = 64 * mib, .timeout_s = 60});
+    const gpu::Context context = holder.create_context();
+    const auto strangers = [](std::uint64_t bytes, int percent) {
+        for (const gpu::Device& device : gpu::inventory().devices)
+            gpu::test::set_stranger()(device.ordinal, bytes, percent);
+    };
+    strangers(gib, 95);
+    expect_error<gpu::LeaseTimeout>([] { gpu::acquire({.bytes = 64 * mib, .timeout_s = 0}); }, {"no lease"});
+    strangers(gib, 90);
+    EXPECT_EQ(gpu::acquire({.bytes = 64 * mib, .timeout_s = 60}).bytes(), 64 * mib);
+    strangers(0, 0);
+}
+
 TEST_F(GpuSharing, the_turn_to_create_a_context_is_waited_for_as_a_gpu_is) {
     const int count = int(gpu::inventory().devices.size());
     const gpu::Lease other = gpu::acquire({.bytes = std::uint64_t(64) << 20, .gpus = count, .timeout_s = 60});
@@ -213,6 +228,37 @@ TEST_F(GpuSharing, others_see_what_a_fit_has_taken_and_get_the_rest) {
         EXPECT_GT(other.get(), 0);
         EXPECT_LT(mine().reserved_bytes, gib);
     }
+}
+
+// As long as the fit needs for its batches, the heartbeat sees the other request twice and more.
+TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on) {
+    const Fits undisturbed = fit_with(Backend::gpu);
+    ::setenv("GLINT_GPU_QUANTUM", "1", 1);
+    options.gpu_batch_size = 64;
+    const std::uint64_t all_but_a_context = free_bytes() - 600 * mib;
+    for (const double expected_s : {0.5, 2.0, 0.0}) {
+        SCOPED_TRACE(expected_s);
+        std::future<double> other;
+        options.progress = [&](auto...) {
+            if (!other.valid())
+                other = std::async(std::launch::async, [&] {
+                    return gpu::acquire({.bytes = all_but_a_context,
+                                         .gpus = gpu_count(),
+                                         .timeout_s = 60,
+                                         .expected_s = expected_s})
+                        .waited_s();
+                });
+            std::this_thread::sleep_for(std::chrono::milliseconds(120));
+        };
+        expect_same(fit_with(Backend::gpu), undisturbed);
+        EXPECT_GT(other.get(), 0);
+        EXPECT_EQ(info.retries, 0);
+        EXPECT_EQ(info.fits, std::int64_t(rois.count()));
+        const bool gave_way = std::ranges::any_of(
+            info.events, [](const FitEvent& e) { return e.what.find("back for a while") != std::string::npos; });
+        EXPECT_EQ(gave_way, expected_s == 0.5);
+    }
+    ::unsetenv("GLINT_GPU_QUANTUM");
 }
 
 // Simulated GPUs have no defined speed: only a large stack is certain to use every GPU.

@@ -75,7 +75,7 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
             add_part(info, std::move(part), device, seconds_since(work_began));
         };
         try {
-            fit(static_cast<FitDevice&>(device).fitter, part, useful);
+            fit(static_cast<FitDevice&>(device).fitter, part, useful, [&] { return device.should_give_way(); });
         } catch (...) {
             note();
             throw;

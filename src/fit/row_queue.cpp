@@ -73,6 +73,7 @@ std::int64_t RowQueue::left() const {
     return left_;
 }
 RowRange RowShare::take(std::int64_t most) {
+    if (ends_ && ends_()) return {};
     const RowRange rows = queue_.take(most);
     if (!rows.empty()) taken_.push_back(rows);
     return rows;

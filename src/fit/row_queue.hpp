@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "offload/workload.hpp"
@@ -52,7 +53,8 @@ class RowQueue final : public offload::Workload {
 /// The rows that one worker has taken; gives those without a result back when destroyed. Not thread-safe.
 class RowShare {
   public:
-    explicit RowShare(RowQueue& queue) : queue_(queue) {}
+    /// `ends`: asked before more rows are taken; true: none are.
+    explicit RowShare(RowQueue& queue, std::function<bool()> ends = {}) : queue_(queue), ends_(std::move(ends)) {}
     RowShare(const RowShare&) = delete;
     RowShare& operator=(const RowShare&) = delete;
     ~RowShare() { give_back(); }
@@ -67,6 +69,7 @@ class RowShare {
 
   private:
     RowQueue& queue_;
+    const std::function<bool()> ends_;
     std::vector<RowRange> taken_, finished_;
 };
 

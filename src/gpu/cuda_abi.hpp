@@ -73,6 +73,11 @@ struct NvmlMemory {
 struct NvmlUtilization {
     unsigned gpu, memory;  // percent
 };
+struct NvmlProcessUtilization {
+    unsigned pid;
+    unsigned long long at_us;                // of the host's clock
+    unsigned gpu, memory, encoder, decoder;  // percent
+};
 struct NvmlProcess {
     unsigned pid;
     unsigned long long used_bytes;

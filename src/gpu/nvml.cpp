@@ -3,6 +3,9 @@
 #include "gpu/nvml.hpp"
 
 #include <dlfcn.h>
+#include <time.h>
+
+#include <algorithm>
 
 #include "gpu/advice.hpp"
 #include "gpu/driver.hpp"
@@ -58,6 +61,30 @@ std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, c
         return processes;
     }
     return {};
+}
+
+// NVML keeps samples of some seconds, about six a second: the latest of each process counts.
+std::optional<std::map<unsigned, int>> utilization_by_process(const Nvml& table, cu::NvmlDevice device) {
+    constexpr unsigned long long window_us = 2'000'000;
+    if (!table.nvmlDeviceGetProcessUtilization) return {};
+    timespec now{};
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    const unsigned long long since_us = now.tv_sec * 1'000'000ull + now.tv_nsec / 1000ull - window_us;
+    unsigned count = 0;
+    int result = table.nvmlDeviceGetProcessUtilization(device, nullptr, &count, since_us);
+    std::vector<cu::NvmlProcessUtilization> samples;
+    for (int attempt = 0; attempt < 4 && result == nvml_insufficient_size; ++attempt) {
+        samples.resize(std::max<std::size_t>(count, samples.size() + 16));  // more processes may start meanwhile
+        count = unsigned(samples.size());
+        result = table.nvmlDeviceGetProcessUtilization(device, samples.data(), &count, since_us);
+    }
+    if (result == nvml_not_found) return std::map<unsigned, int>();  // nobody has computed
+    if (result != nvml_success) return {};
+    samples.resize(std::min<std::size_t>(count, samples.size()));
+    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.at_us < b.at_us; });
+    std::map<unsigned, int> percent;
+    for (const cu::NvmlProcessUtilization& sample : samples) percent[sample.pid] = int(std::min(sample.gpu, 100u));
+    return percent;
 }
 
 }  // namespace glint::gpu

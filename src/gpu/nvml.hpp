@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,5 +31,9 @@ const Nvml& nvml();
 /// The processes with a context on a device: an empty list where NVML hides them (in a container), nullopt where the
 /// query fails. Their memory is 0 where NVML does not know it.
 std::optional<std::vector<DeviceProcess>> compute_processes(const Nvml& table, cu::NvmlDevice device);
+
+/// How busy each process has kept the device in the last seconds, in percent by pid; processes that computed nothing are
+/// missing. nullopt where NVML does not know (MIG, a container).
+std::optional<std::map<unsigned, int>> utilization_by_process(const Nvml& table, cu::NvmlDevice device);
 
 }  // namespace glint::gpu

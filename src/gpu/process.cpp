@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -99,6 +100,11 @@ std::vector<unsigned> lineage(unsigned pid) {
         pid = info ? info->parent : 0;
     }
     return pids;
+}
+
+bool descends_from(unsigned pid, const std::set<unsigned>& pids) {
+    const std::vector<unsigned> family = lineage(pid);
+    return std::any_of(family.begin(), family.end(), [&](unsigned of) { return pids.contains(of); });
 }
 
 bool was_started_with(unsigned pid, const std::string& variable) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ std::vector<unsigned> writers_of(const std::string& file);
 bool is_stopped(unsigned pid, std::uint32_t uid);
 /// The process and its ancestors, nearest first.
 std::vector<unsigned> lineage(unsigned pid);
+/// Whether one of `pids` is the process or an ancestor of it.
+bool descends_from(unsigned pid, const std::set<unsigned>& pids);
 /// Whether "NAME=value" was in its initial environment; false also where that may not be read.
 bool was_started_with(unsigned pid, const std::string& variable);
 

@@ -38,6 +38,13 @@ Decision Advisor::explain_now(const Work& work, std::uint64_t lease_bytes, bool 
     return explain(work, at);
 }
 
+double Advisor::expected_gpu_s(const Work& work, std::uint64_t lease_bytes) {
+    DecisionInputs at;
+    look(at, lease_bytes);
+    const auto estimate = machine_for(at).estimate(work);
+    return estimate.gpu_measured ? estimate.gpu.total() : 0;
+}
+
 void Advisor::learn(const Work& work, Backend side, double seconds) {
     if (side == Backend::cpu) cpu_->learn(work, side, seconds);
     if (machine_ != cpu_) machine_->learn(work, side, seconds);

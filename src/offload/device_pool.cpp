@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 
 namespace glint::offload {
@@ -115,11 +116,19 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
-    lease.on_wanted([this, uuid] { give_back_idle(uuid); });
+    const auto gives_way = std::make_shared<std::atomic<bool>>(false);
+    const double quantum_s = environment::gpu_quantum_s();
+    const auto opened = std::chrono::steady_clock::now();
+    lease.on_wanted([=, this](double shortest_s) {
+        const std::chrono::duration<double> had = std::chrono::steady_clock::now() - opened;
+        *gives_way = had.count() >= quantum_s && shortest_s < quantum_s;
+        give_back_idle(uuid);
+    });
     try {
         std::unique_ptr<Device> device = open(std::move(lease));
         // Before any work can lower it: limit_was_lowered() compares with this.
         device->limit_bytes = device->context().statistics().limit_bytes;
+        device->gives_way = gives_way;
         const std::lock_guard lock(mutex_);
         ask_pause_ = min_ask_pause;
         return device;

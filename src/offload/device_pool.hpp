@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -34,8 +35,14 @@ struct Device {
     /// The lease was shrunk for other processes. An out-of-memory error may then be resolved by a new lease.
     bool limit_was_lowered() const { return context().statistics().limit_bytes < limit_bytes; }
 
+    /// Whether it is to be put back between two parts of the work, since the run has had it for a quantum
+    /// (environment::gpu_quantum_s()) and a request waits that expects to need it for less.
+    bool should_give_way() const { return gives_way && *gives_way; }
+
     const std::string name, uuid;
-    std::uint64_t limit_bytes = 0;  ///< initial limit of the context; set by the pool
+    // Set by the pool:
+    std::uint64_t limit_bytes = 0;                       ///< initial limit of the context
+    std::shared_ptr<const std::atomic<bool>> gives_way;  ///< set by the heartbeat
 };
 
 /// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.

@@ -80,6 +80,7 @@ class Runner {
     std::optional<gpu::Lease> lease_further();
     void start_others();
     void work(Worker& worker);
+    void give_way(Worker& worker);
     bool try_again(Worker& worker, const gpu::GpuError& error);
     void pause(Worker& worker);
     bool give_up(std::exception_ptr why);
@@ -146,6 +147,7 @@ bool Runner::attempt(Worker& worker) {
         // At each attempt, but only the first time does something: others_ belongs to the first thread.
         if (worker.first) start_others();
         work(worker);
+        give_way(worker);
         return true;
     } catch (const gpu::LeaseTimeout& timeout) {
         // Not the user's timeout, but the wait that would pay off. Later work may justify a longer one: no give_up().
@@ -252,6 +254,7 @@ void Runner::open_device(Worker& worker) {
 /// the work is set on a stop, too.
 gpu::LeaseRequest Runner::lease_request() {
     return {.bytes = request_.bytes,
+            .expected_s = request_.expected_s,
             .avoid = pool_.excluded_uuids(request_.near),
             .on_wait =
                 [this](double elapsed_s, std::uint64_t available, std::uint64_t required) {
@@ -324,6 +327,14 @@ void Runner::work(Worker& worker) {
         throw;
     }
     worker.failures = 0, worker.backoff_s = initial_backoff_s;
+}
+
+/// Releases the device with its lease where a short request waits for it, and there is work left: this thread asks for
+/// another then, behind that request.
+void Runner::give_way(Worker& worker) {
+    if (!worker.device->should_give_way() || workload_.is_finished()) return;
+    report(fmt::format("gave {} ({}) back for a while: a shorter fit waits for it", worker.device->name, worker.uuid));
+    pool_.discard(std::move(worker.device));
 }
 
 /// Releases the device with its lease, and backs off where that helps. False: a retry would fail again.

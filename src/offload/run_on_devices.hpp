@@ -42,7 +42,9 @@ struct DeviceRequest {
     std::function<void(const Device&, double seconds)> on_opened;
     /// Processes parts of the workload until none is left; throws gpu::GpuError on failure. Sets `useful` as soon as a
     /// part was finished, also where it throws later: that resets the count of failures.
+    /// Returns early where Device::should_give_way().
     std::function<void(Device&, bool& useful)> work;
+    double expected_s = 0;  ///< as gpu::LeaseRequest::expected_s
 };
 
 /// Result of a run; valid also when run_on_devices() throws.

@@ -45,7 +45,7 @@ struct Session::State {
               lease(std::move(of)),
               own_context(lease.create_context(0, {.separate = true, .log = options.log})),
               stream(own_context) {
-            if (options.on_wanted) lease.on_wanted(options.on_wanted);
+            if (options.on_wanted) lease.on_wanted([wanted = options.on_wanted](double) { wanted(); });
             if (options.on_pressure) own_context.on_pressure(options.on_pressure);
         }
         ~OpenGpu() override {

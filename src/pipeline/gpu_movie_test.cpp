@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <future>
+#include <thread>
 
 #include "glint/error.hpp"
 #include "glint/gpu_fit.hpp"
@@ -250,10 +252,10 @@ namespace {
 constexpr int long_movie = 260, small_frame = 16;  // frames, px
 
 /// By up to so many GPUs, in blocks of a frame, so that there is something to do for two.
-Localizations by_gpus(int gpus, LocalizeResult* result = nullptr) {
+Localizations by_gpus(int gpus, LocalizeResult* result = nullptr, const Progress& progress = {}) {
     static const FrameBlock block = simulated(camera(), 1, long_movie, small_frame);
     LocalizeOptions how = options(Backend::gpu);
-    how.memory_bytes = 1, how.fit.gpus = gpus;
+    how.memory_bytes = 1, how.fit.gpus = gpus, how.progress = progress;
     return localize_frames(*memory_movie(block), camera(), how, result);
 }
 
@@ -265,6 +267,31 @@ void expect_equal(const Localizations& a, const Localizations& b) {
 }
 
 }  // namespace
+
+TEST_F(GpuMovie, is_the_same_after_it_gave_way_to_a_shorter_work) {
+    const Localizations alone = by_gpus(1);
+    const std::uint64_t all_but_a_context = gpu::inventory().devices.at(0).free_bytes - 600 * mib;
+    std::future<double> other;
+    const auto slowly = [&](auto...) {
+        if (!other.valid())
+            other = std::async(std::launch::async, [&] {
+                return gpu::acquire(
+                           {.bytes = all_but_a_context, .gpus = gpu_count(), .timeout_s = 60, .expected_s = 0.5})
+                    .waited_s();
+            });
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    ::setenv("GLINT_GPU_QUANTUM", "1", 1);
+    LocalizeResult result;
+    expect_equal(by_gpus(1, &result, slowly), alone);
+    ::unsetenv("GLINT_GPU_QUANTUM");
+    EXPECT_GT(other.get(), 0);
+    EXPECT_EQ(result.frames, long_movie);
+    EXPECT_EQ(result.fit.retries, 0);
+    EXPECT_TRUE(std::ranges::any_of(result.fit.events, [](const FitEvent& event) {
+        return event.what.find("back for a while") != std::string::npos;
+    }));
+}
 
 TEST_F(GpuMovie, is_the_same_on_several_gpus) {
     if (gpu_count() < 2) GTEST_SKIP() << "there is one GPU";

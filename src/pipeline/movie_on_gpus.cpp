@@ -76,15 +76,26 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 
 /// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
-    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames)
-        : fitter(of), workers(workers_of(of, movie, job, block_frames)), keeper(of, workers.size()) {}
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames,
+             const std::function<bool()>& gives_way_now)
+        : fitter(of),
+          gives_way(gives_way_now),
+          workers(workers_of(of, movie, job, block_frames)),
+          keeper(of, workers.size()) {}
 
     GpuFitter& fitter;
+    const std::function<bool()>& gives_way;
     std::vector<std::unique_ptr<GpuWorker>> workers;
     LeaseKeeper keeper;
     std::size_t busy = 0;        // workers that a thread has borrowed; State::mutex_ guards it and the next two
     std::int64_t fits = 0;       // of the blocks that succeeded
     std::exception_ptr failure;  // if set, its workers are not lent any more
+    bool gave_way = false;       // and that is the failure
+};
+
+/// Ends the pipeline where the last GPU gave way.
+struct GaveWay : gpu::GpuError {
+    GaveWay() : GpuError(0, "the GPU was given back to others") {}
 };
 
 struct MovieOnGpus::State final : offload::Workload {
@@ -111,16 +122,19 @@ struct MovieOnGpus::State final : offload::Workload {
     std::deque<Borrowed> idle;  // first in, first out, so that all GPUs are used equally
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
-    bool running = false, ended = false;
+    bool ended = false;
+    GpuInUse* runner = nullptr;  // whose thread runs the pipeline, with page-locked memory of its context
 
     bool all_done() const override { return ended; }
     bool some_to_do() const override { return true; }  // more GPUs may join until the end
     void add(GpuInUse& gpu);
     void withdraw(GpuInUse& gpu);  // with mutex_ held
     Borrowed borrow();
+    bool runner_leaves() const { return runner && runner->gave_way; }
     void put_back(const Borrowed& borrowed);  // with mutex_ held
     void succeeded(const Borrowed& borrowed, std::int64_t fits);
     void failed(const Borrowed& borrowed, std::exception_ptr failure);
+    void fail(GpuInUse& gpu, std::exception_ptr failure);  // with mutex_ held
     void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
     void run(const gpu::Context& context);
     void localize(PinnedBlock& block, FoundSpots& found);
@@ -139,10 +153,12 @@ void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
     changed_.notify_all();
 }
 
-/// Waits for an idle worker; where no GPU is left, rethrows the failure of the last one.
+/// Waits for an idle worker; where no GPU is left, rethrows the failure of the last one. Where the GPU of the pipeline
+/// leaves, the pipeline ends, so that it can, and another one goes on.
 MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !idle.empty() || gpus.empty(); });
+    changed_.wait(lock, [&] { return !idle.empty() || gpus.empty() || runner_leaves(); });
+    if (runner_leaves()) throw GaveWay();
     if (idle.empty()) std::rethrow_exception(last_failure);
     const Borrowed borrowed = idle.front();
     idle.pop_front();
@@ -160,17 +176,23 @@ void MovieOnGpus::State::succeeded(const Borrowed& borrowed, std::int64_t fits) 
     const std::lock_guard lock(mutex_);
     borrowed.gpu->fits += fits;
     progressed_ = std::chrono::steady_clock::now();
+    if (!borrowed.gpu->failure && borrowed.gpu->gives_way()) {
+        borrowed.gpu->gave_way = true;
+        fail(*borrowed.gpu, std::make_exception_ptr(GaveWay()));
+    }
     put_back(borrowed);
 }
 
 void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
-    GpuInUse& gpu = *borrowed.gpu;
-    if (!gpu.failure) {
-        gpu.failure = last_failure = failure;
-        withdraw(gpu);
-    }
+    fail(*borrowed.gpu, failure);
     put_back(borrowed);
+}
+
+void MovieOnGpus::State::fail(GpuInUse& gpu, std::exception_ptr failure) {
+    if (gpu.failure) return;
+    gpu.failure = last_failure = failure;
+    withdraw(gpu);
 }
 
 /// The GPU's part of a block. After a GPU error another worker repeats it; borrow() throws when no GPU is left.
@@ -216,21 +238,18 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
 
 /// Runs the pipeline, unlocked, until all is done or no GPU is left; other errors end the job, and are thrown.
 void MovieOnGpus::State::run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock) {
-    running = true;
+    runner = &gpu;
     lock.unlock();
     const auto stop = [&](bool at_end) {
         lock.lock();
-        running = false, ended = at_end;
+        runner = nullptr, ended = at_end;
         changed_.notify_all();
     };
     try {
         run(gpu.fitter.context());
     } catch (const gpu::GpuError&) {
         stop(false);
-        if (!gpu.failure) {  // before any worker was borrowed
-            gpu.failure = last_failure = std::current_exception();
-            withdraw(gpu);
-        }
+        fail(gpu, std::current_exception());  // unless a worker did: it was before any was borrowed
         return;
     } catch (...) {
         stop(true);
@@ -247,10 +266,10 @@ int MovieOnGpus::useful_gpus() const { return state_->useful_gpus; }
 
 offload::Workload& MovieOnGpus::workload() { return *state_; }
 
-void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
+void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
     State& state = *state_;
     part.backend = "gpu", part.device = fitter.context().name();
-    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames);
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, gives_way);
     state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
         state.withdraw(gpu);
@@ -265,7 +284,7 @@ void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
     std::unique_lock lock(state.mutex_);
     try {
         while (!state.ended && !gpu.failure)
-            if (state.running)
+            if (state.runner)
                 state.changed_.wait(lock);
             else
                 state.run_with(gpu, lock);
@@ -274,7 +293,7 @@ void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful) {
         throw;
     }
     leave(lock);
-    if (gpu.failure && !state.ended) std::rethrow_exception(gpu.failure);
+    if (gpu.failure && !gpu.gave_way && !state.ended) std::rethrow_exception(gpu.failure);
 }
 
 }  // namespace glint

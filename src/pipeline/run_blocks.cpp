@@ -102,11 +102,15 @@ bool localize_on_gpus(Movie& movie, const Job& job, std::int64_t frames, BlocksI
     request.open_without_work = frames == 0;  // Backend::gpu reports a missing GPU even without frames
     if (decision && decision->choice == Backend::gpu && decision->basis != offload::Basis::rules)
         request.worth_waiting_s = worth_waiting_s(*decision, decision->gpu.total());
+    request.expected_s = advisor.expected_gpu_s(
+        movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames), options.gpu_memory_bytes);
     if (decision)
         request.on_opened = [&](const offload::Device& device, double seconds) {
             advisor.opened(device.uuid, seconds, device.context());
         };
-    const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful) { on_gpus.run_on(gpu, part, useful); };
+    const auto localize = [&](GpuFitter& gpu, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
+        on_gpus.run_on(gpu, part, useful, gives_way);
+    };
     info.fits = frames == unknown_end ? long_movie : frames;  // the total that note_why_cpu() reports
     try {
         const bool done = run_on_gpus(pool, std::move(request), on_gpus.workload(), options, localize, info).finished;

@@ -1,5 +1,6 @@
 // libnvidia-ml.so.1 of the simulated server. It knows all GPUs, whatever CUDA_VISIBLE_DEVICES says.
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -166,6 +167,28 @@ EXPORTED int nvmlDeviceGetComputeRunningProcesses_v3(cu::NvmlDevice device, unsi
             if (slot.used && slot.use[i].context_bytes) add(unsigned(slot.pid), simgpu::shown_bytes(slot, i), instance);
     }
     return *count > capacity ? too_small : success;
+}
+
+/// Processes that have computed lately share what the foreign one leaves.
+EXPORTED int nvmlDeviceGetProcessUtilization(cu::NvmlDevice device, cu::NvmlProcessUtilization* out, unsigned* count,
+                                             unsigned long long) {
+    DEVICE_OR_RETURN(device);
+    if (d.parent >= 0 || d.instances > 0) return unsupported;
+    const unsigned capacity = out ? *count : 0;
+    *count = 0;
+    if (simgpu::is_set("SIMGPU_HIDE_PIDS")) return not_found;
+    const ServerLock locked;
+    const unsigned foreign = d.foreign_bytes ? unsigned(d.foreign_utilization) : 0;
+    const int busy = simgpu::busy_processes(n);
+    const auto add = [&](unsigned pid, unsigned percent) {
+        if (percent == 0) return;
+        if (*count < capacity) out[*count] = {pid, 0, percent, percent / 2, 0, 0};
+        ++*count;
+    };
+    add(d.foreign_pid, foreign);
+    for (const simgpu::Slot& slot : server().slots)
+        if (simgpu::is_busy(slot, n)) add(unsigned(slot.pid), (97 - std::min(97u, foreign)) / unsigned(busy));
+    return *count == 0 ? not_found : *count > capacity ? too_small : success;
 }
 
 EXPORTED int nvmlDeviceGetComputeMode(cu::NvmlDevice device, int* mode) {

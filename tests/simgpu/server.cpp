@@ -202,10 +202,14 @@ int creating_count(int device) {
     return sum;
 }
 
+bool is_busy(const Slot& slot, int device) { return slot.used && slot.use[device].busy_until_ns > now_ns(); }
+
+int busy_processes(int device) {
+    return int(count_slots([=](const Slot& slot) { return is_busy(slot, device); }));
+}
+
 int utilization_percent(int device) {
-    const std::uint64_t now = now_ns();
-    const bool busy = count_slots([=](const Slot& slot) { return slot.use[device].busy_until_ns > now; }) > 0;
-    return std::max(mapped->devices[device].foreign_utilization, busy ? 97 : 0);
+    return std::max(mapped->devices[device].foreign_utilization, busy_processes(device) > 0 ? 97 : 0);
 }
 
 std::uint64_t shown_bytes(Slot& slot, int device) {

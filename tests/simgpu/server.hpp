@@ -80,6 +80,8 @@ std::uint64_t free_bytes(int device);
 int context_count(int device);
 int creating_count(int device);
 int utilization_percent(int device);
+bool is_busy(const Slot& slot, int device);  ///< has computed lately
+int busy_processes(int device);
 /// What NVML says that a process uses, which lags behind by SIMGPU_NVML_LAG.
 std::uint64_t shown_bytes(Slot& slot, int device);
 

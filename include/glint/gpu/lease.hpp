@@ -41,7 +41,8 @@ struct LeaseRequest {
     std::uint64_t bytes = std::uint64_t(1) << 30;                ///< on each GPU, in addition to the context
     int gpus = 1;                                                ///< number of different GPUs, leased together
     double timeout_s = std::numeric_limits<double>::infinity();  ///< 0: fail at once where it would have to wait
-    std::vector<std::string> avoid = {};                         ///< UUIDs of GPUs not to use
+    double expected_s = 0;  ///< how long the lease is expected to be held, so that long fits give way; 0: unknown
+    std::vector<std::string> avoid = {};  ///< UUIDs of GPUs not to use
     /// Called while waiting, about every 0.5 s, or every 1 s far from the head of the queue: seconds since the call, the
     /// bytes available on the GPU with the most, and the bytes required there with the context. These two are equal while
     /// only the turn to create a context is waited for.
@@ -110,8 +111,9 @@ class Lease {
     bool others_wait() const;
     /// Sets what is to be called while another request waits that could use one of these devices, once a second, by the
     /// thread of the heartbeat, after unused memory of the contexts of create_context() was given back. A good place to
-    /// give back what is idle. `callback` may destroy this lease; destroying it elsewhere waits for a call that is running.
-    void on_wanted(std::function<void()> callback);
+    /// give back what is idle. `shortest_s`: the least LeaseRequest::expected_s of these requests; infinity: none says.
+    /// `callback` may destroy this lease; destroying it elsewhere waits for a call that is running.
+    void on_wanted(std::function<void(double shortest_s)> callback);
 
     /// Prepares the start of a child program that runs under this lease (a PyTorch script, another fitter). Returns a
     /// descriptor that survives exec: the lease lives as long as any process has it open, and this object no longer

@@ -154,6 +154,7 @@ class QueuedRequest {
         record.since_ns = started_ns_;
         record.gpus = std::uint32_t(request_.gpus);
         record.need_bytes = request_.bytes;
+        record.expected_ms = std::uint32_t(std::clamp(request_.expected_s * 1e3, 0.0, 4e9));
         deps_.test_point("before ticket");
         if (!publish_waiting())
             continue_without_directory(text("no ticket can be written in ", directory_->path(), " (is it full?)"));

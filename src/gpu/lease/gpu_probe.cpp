@@ -74,6 +74,10 @@ void note_processes(const Nvml& table, cu::NvmlDevice handle, ObservedGpu& seen)
     seen.gpu.mps = !seen.processes.empty() && mps_may_run() &&
                    std::any_of(seen.processes.begin(), seen.processes.end(),
                                [](const DeviceProcess& process) { return is_mps_server(process.pid); });
+    seen.percent_by_process.reset();
+    if (seen.processes.size() > 1 && seen.gpu.utilization_percent > Rules().foreign_utilization_percent &&
+        !seen.gpu.mps && in_first_pid_namespace())
+        seen.percent_by_process = utilization_by_process(table, handle);
     seen.users = listed && !seen.gpu.mps ? users_of(seen) : std::nullopt;  // MPS hides its clients
 }
 

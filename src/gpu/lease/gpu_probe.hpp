@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,9 @@ struct ObservedGpu {
     bool lost = false;                                ///< as NVML says: the GPU has fallen off the bus, or hangs
     std::string nvml_why;  ///< why NVML fails on it now; empty: it does not, or never reports free memory
     std::vector<DeviceProcess> processes;
+    /// How busy each keeps the GPU, in percent by pid. Only where a process might keep others from it: several are there,
+    /// and it is as busy as Rules::foreign_utilization_percent. Nothing where NVML or the system does not tell.
+    std::optional<std::map<unsigned, int>> percent_by_process;
     /// Of the processes there; nothing where NVML or the system does not tell (in a container).
     std::optional<std::set<std::uint32_t>> users;
 };

@@ -34,7 +34,7 @@ struct LeaseHeartbeat : LeaseTest {
         bool called = false;
         {
             const std::lock_guard lock(state.mutex);
-            state.on_wanted = [&called] { called = true; };
+            state.on_wanted = [&called](double) { called = true; };
         }
         if (const auto call = state.beat()) call();
         return called;

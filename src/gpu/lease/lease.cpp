@@ -102,7 +102,7 @@ bool Lease::others_wait() const {
     return state_->was_scanned_lately(now_ns) ? state_->others_wait : state_->scan_for_waiters(now_ns);
 }
 
-void Lease::on_wanted(std::function<void()> callback) {
+void Lease::on_wanted(std::function<void(double)> callback) {
     const std::lock_guard lock(state_->mutex);
     state_->on_wanted = std::move(callback);
 }

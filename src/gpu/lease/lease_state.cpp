@@ -3,6 +3,7 @@
 #include "gpu/lease/lease_state.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "gpu/lease/child_use.hpp"
@@ -124,9 +125,12 @@ void LeaseState::drop(const LeasedContext& context) noexcept {
 
 bool LeaseState::scan_for_waiters(std::uint64_t now_ns) {
     waiters_checked_ns = now_ns;
-    others_wait = false;
-    for (const ScannedSlot& other : directory->scan().slots)
-        others_wait |= other.alive && is_awake(other.record, now_ns) && is_wanted_by(other.record);
+    others_wait = false, shortest_wait_s = std::numeric_limits<double>::infinity();
+    for (const ScannedSlot& other : directory->scan().slots) {
+        if (!other.alive || !is_awake(other.record, now_ns) || !is_wanted_by(other.record)) continue;
+        others_wait = true;
+        if (other.record.expected_ms) shortest_wait_s = std::min(shortest_wait_s, other.record.expected_ms / 1e3);
+    }
     return others_wait;
 }
 
@@ -161,7 +165,7 @@ std::function<void()> LeaseState::beat() noexcept try {
         if (!slot->is_linked() || !directory->is_current()) appear_again();
         const std::uint64_t now_ns = clock->now_ns();
         wanted = may_be_wanted(now_ns) && scan_for_waiters(now_ns);
-        if (wanted) call = on_wanted;
+        if (wanted && on_wanted) call = [call = on_wanted, s = shortest_wait_s] { call(s); };
     }
     for (const auto& context : open) context->reclaim(wanted);
     return call;

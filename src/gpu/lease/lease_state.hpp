@@ -40,8 +40,9 @@ struct LeaseState {
     std::vector<std::optional<std::uint64_t>> told_bytes;
     std::uint64_t waiters_checked_ns = 0;  ///< when others_wait was last computed
     bool others_wait = false;
+    double shortest_wait_s = 0;                            ///< as on_wanted() is told
     std::uint64_t waiting_touched = 0, touch_seen_ns = 0;  ///< StateDir::waiting_touched(), and when it changed last
-    std::function<void()> on_wanted;
+    std::function<void(double)> on_wanted;
     std::vector<std::uint64_t> unexplained_before;  ///< bytes on each device just before the child program was started
 
     std::optional<Heartbeat> heartbeat;  ///< last: it ends first

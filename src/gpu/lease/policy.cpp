@@ -49,10 +49,11 @@ struct Capacity {
     int foreign_contexts() const { return std::max(0, gpu->processes - held_contexts); }
     // Under MPS the server is the one process of an exclusive GPU, and its clients share it.
     bool one_at_a_time() const { return gpu->mode == ComputeMode::exclusive_process && !gpu->mps; }
-    /// NVML reports the utilization of the whole device, so it is attributed to foreign processes only where no lease
-    /// holds a context.
+    /// The utilization of the whole device is attributed to foreign processes only where no lease holds a context.
     bool foreign_processes_are_busy(const Rules& rules) const {
-        return has_foreign_processes && holders == 0 && gpu->utilization_percent > rules.foreign_utilization_percent;
+        const int all = holders == 0 ? gpu->utilization_percent : -1;
+        return has_foreign_processes &&
+               std::max(all, gpu->foreign_utilization_percent) > rules.foreign_utilization_percent;
     }
 };
 

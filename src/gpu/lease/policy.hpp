@@ -23,6 +23,7 @@ struct Gpu {
     std::uint64_t context_bytes = 0;           ///< memory that a context takes, as usual
     std::uint64_t measured_context_bytes = 0;  ///< as the last one took; 0: not measured
     int utilization_percent = -1;              ///< of the whole device; -1: unknown
+    int foreign_utilization_percent = -1;      ///< by foreign processes; -1: unknown which of the processes it is
     int processes = 0;                         ///< with a context here, as far as NVML lists them
     int most_contexts = 100;                   ///< that the GPU can hold
     ComputeMode mode = ComputeMode::shared;

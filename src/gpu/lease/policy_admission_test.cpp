@@ -118,6 +118,10 @@ TEST(LeasePolicy, a_busy_holder_is_not_a_foreign_process) {
     foreign_process_on(s, 0, gib, 100);
     EXPECT_EQ(only(s, wants(10)).gpus, 1u) << "the utilization may be the holder's";
     EXPECT_EQ(only(s, wants(45)).obstacle, Obstacle::foreign_processes);
+    for (const int percent : {90, 91}) {  // where NVML says whose it is
+        s.gpus[0].foreign_utilization_percent = percent;
+        EXPECT_EQ(only(s, wants(10)).obstacle, percent > 90 ? Obstacle::foreign_processes : Obstacle::none);
+    }
 }
 
 TEST(LeasePolicy, unexplained_memory_indicates_a_hidden_foreign_process) {

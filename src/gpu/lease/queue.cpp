@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "gpu/lease/measure.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu::lease {
 namespace {
@@ -119,6 +120,28 @@ std::vector<bool> gpus_with_strangers(const StateDir::Scan& scan, const Observat
     return strangers;
 }
 
+/// Attributes the use of a busy GPU to processes without a lease: those that do not descend from a holder. Unknown where
+/// holders are of other containers, or have left their lease to others.
+void note_foreign_utilization(const StateDir::Scan& scan, const Observation& observation, Snapshot& snapshot) {
+    for (std::size_t g = 0; g < observation.gpus.size(); ++g) {
+        const ObservedGpu& seen = observation.gpus[g];
+        if (!seen.percent_by_process) continue;
+        std::set<unsigned> holders;
+        bool known = true;
+        for (const ScannedSlot& slot : scan.slots)
+            for (const Share& share : slot.record.used_shares())
+                if (slot.alive && slot.record.state == State::holding && share.gpu == seen.id) {
+                    known &= slot.record.pid_namespace == pid_namespace() && !has_ended(slot.record.pid);
+                    holders.insert(slot.record.pid);
+                }
+        if (!known) continue;
+        int percent = 0;
+        for (const auto& [pid, of_it] : *seen.percent_by_process)
+            if (!descends_from(pid, holders)) percent += of_it;
+        snapshot.gpus[g].foreign_utilization_percent = percent;
+    }
+}
+
 /// A ticket none of whose GPUs this process sees has no candidates: it is in the queue, and in nobody's way here.
 Ticket ticket_of(const ScannedSlot& slot, const Observation& observation) {
     Ticket ticket{slot.name.uid, slot.record.need_bytes, int(slot.record.gpus), 0, 0, slot.record.arrived_ns};
@@ -183,6 +206,7 @@ Queue queue_of(const StateDir::Scan& before, const Observation& observation, con
     Queue queue;
     for (const ObservedGpu& seen : observation.gpus) queue.snapshot.gpus.push_back(seen.gpu);
     apply_known_costs(after, observation, self.name.uid, now_ns, queue.snapshot.gpus);
+    note_foreign_utilization(after, observation, queue.snapshot);
     const std::vector<bool> strangers = gpus_with_strangers(after, observation);
     std::vector<const ScannedSlot*> waiting;
     for (const ScannedSlot& slot : after.slots) {

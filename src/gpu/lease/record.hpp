@@ -53,7 +53,7 @@ struct Known {
 /// In native byte order: the directory belongs to one machine.
 struct Record {
     static constexpr std::uint64_t magic_number = 0x31657361656c6c67;  // "glleas1" and a check on the byte order
-    static constexpr std::uint32_t this_version = 3;
+    static constexpr std::uint32_t this_version = 4;
     static constexpr std::size_t max_shares = 32, max_admissions = 8, max_known = 16;
 
     std::uint64_t magic = magic_number;
@@ -74,11 +74,13 @@ struct Record {
     std::array<Known, max_known> known{};
     std::uint32_t pid_namespace = 0;                                     ///< pid_namespace() of the owner
     std::uint32_t lease_uid = 0, lease_number = 0, lease_occupancy = 0;  ///< of a part: the slot of its lease
+    std::uint32_t expected_ms = 0;  ///< how long the lease is expected to be held; 0: unknown
+    std::uint32_t unused = 0;
 
     std::span<const Share> used_shares() const { return {shares.data(), share_count}; }
     bool operator==(const Record&) const = delete;
 };
-static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 2016);
+static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 2024);
 
 /// A slot file holds two copies, written alternately, so that one of them is valid even when the writer is killed in
 /// the middle of a write.

@@ -59,11 +59,8 @@ std::vector<DeviceProcess> without_holders(const std::vector<DeviceProcess>& pro
         known.insert(holder.kept_by.begin(), holder.kept_by.end());
     }
     std::vector<DeviceProcess> left;
-    for (const DeviceProcess& process : processes) {
-        const std::vector<unsigned> family = lineage(process.pid);
-        if (std::none_of(family.begin(), family.end(), [&](unsigned pid) { return known.contains(pid); }))
-            left.push_back(process);
-    }
+    for (const DeviceProcess& process : processes)
+        if (!descends_from(process.pid, known)) left.push_back(process);
     return left;
 }
 
