@@ -23,8 +23,8 @@ std::uint64_t gpu_memory_limit_bytes(std::uint64_t total_bytes);
 bool gpu_early_reclaim();
 
 /// GLINT_GPU_QUANTUM in seconds: a fit that has had its GPU for longer gives it back, and asks for one again, while a request
-/// waits that expects to need it for less. By default 30: by `glint bench sharing`, of 10 to 60 s the one with which a
-/// crowded server is fair and the fewest wait long (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
+/// waits that expects to need it for less. By default 30: by `glint bench sharing` the shortest with which a crowded server
+/// is fair (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
 double gpu_quantum_s();
 
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.

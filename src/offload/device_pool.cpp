@@ -24,6 +24,12 @@ constexpr std::chrono::seconds wanted_after{1};
 
 Device::Device(const gpu::Lease& lease) : name(lease.devices().front().name), uuid(lease.devices().front().uuid) {}
 
+bool Device::should_give_way() const {
+    constexpr std::chrono::seconds still_waits(2);
+    const Time seen = shorter_waited ? shorter_waited->load() : Time();
+    return seen != Time() && std::chrono::steady_clock::now() - seen < still_waits;
+}
+
 // `near` holds the input: on another GPU it would have to be copied first. Still better than to wait for that one.
 std::unique_ptr<Device> DevicePool::take_idle(const std::string& near) {
     const std::lock_guard lock(mutex_);
@@ -116,19 +122,20 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
         held_.push_back(uuid);  // before the lease lock is released: no other thread leases this GPU too
     }
     if (turn) turn.unlock();
-    const auto gives_way = std::make_shared<std::atomic<bool>>(false);
+    const auto shorter_waited = std::make_shared<std::atomic<Device::Time>>();
     const double quantum_s = environment::gpu_quantum_s();
     const auto opened = std::chrono::steady_clock::now();
     lease.on_wanted([=, this](double shortest_s) {
-        const std::chrono::duration<double> had = std::chrono::steady_clock::now() - opened;
-        *gives_way = had.count() >= quantum_s && shortest_s < quantum_s;
+        const auto now = std::chrono::steady_clock::now();
+        if (std::chrono::duration<double>(now - opened).count() >= quantum_s && shortest_s < quantum_s)
+            *shorter_waited = now;
         give_back_idle(uuid);
     });
     try {
         std::unique_ptr<Device> device = open(std::move(lease));
         // Before any work can lower it: limit_was_lowered() compares with this.
         device->limit_bytes = device->context().statistics().limit_bytes;
-        device->gives_way = gives_way;
+        device->shorter_waited = shorter_waited;
         const std::lock_guard lock(mutex_);
         ask_pause_ = min_ask_pause;
         return device;

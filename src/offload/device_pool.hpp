@@ -37,12 +37,14 @@ struct Device {
 
     /// Whether it is to be put back between two parts of the work, since the run has had it for a quantum
     /// (environment::gpu_quantum_s()) and a request waits that expects to need it for less.
-    bool should_give_way() const { return gives_way && *gives_way; }
+    bool should_give_way() const;
 
     const std::string name, uuid;
     // Set by the pool:
-    std::uint64_t limit_bytes = 0;                       ///< initial limit of the context
-    std::shared_ptr<const std::atomic<bool>> gives_way;  ///< set by the heartbeat
+    std::uint64_t limit_bytes = 0;  ///< initial limit of the context
+    /// When a shorter request was last seen, after a quantum: by the heartbeat, once a second while it waits.
+    using Time = std::chrono::steady_clock::time_point;
+    std::shared_ptr<const std::atomic<Time>> shorter_waited;
 };
 
 /// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.

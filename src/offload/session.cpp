@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <set>
@@ -73,6 +74,8 @@ struct Session::State {
     std::set<std::string, std::less<>> libraries;
     Clock::time_point synchronized{};  // last synchronization for timing
     Clock::time_point used{};          // when the GPU was last asked for
+    Clock::time_point opened{};
+    double busy_s = 0;  // since it was opened: in operations on the GPU
 
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
@@ -118,8 +121,18 @@ struct Session::State {
             close();
             throw;
         }
+        opened = Clock::now(), busy_s = 0;
         why_given_up.clear(), backoff_s = initial_backoff_s;
         gpu->lease.publish_held();
+    }
+    /// Idle for a second; or after a quantum, if less than half of the time was needed, where the session may ask again
+    /// for as long as it takes, or use the CPU.
+    bool is_hardly_used() const {
+        constexpr double idle_s = 1;
+        if (seconds_since(used) >= idle_s) return true;
+        const double had_s = seconds_since(opened);
+        return had_s >= environment::gpu_quantum_s() && busy_s < had_s / 2 &&
+               (options.choice == Backend::automatic || std::isinf(options.gpu_timeout_s));
     }
     void close() noexcept {
         pool.discard(std::move(gpu));
@@ -226,7 +239,11 @@ void Session::end(const Running& running, Backend side, Time ended) {
     const std::uint64_t up = side == Backend::gpu ? work.bytes_to_gpu : work.bytes_to_return;
     const std::uint64_t down = side == Backend::gpu ? work.bytes_from_gpu : work.bytes_to_host;
     here.bytes_up += up, here.bytes_down += down, here.transfers += (up > 0) + (down > 0);
-    if (side == Backend::gpu) s.used = Clock::now();
+    if (side == Backend::gpu) {
+        const Clock::time_point now = Clock::now();
+        if (s.gpu) s.busy_s += std::chrono::duration<double>(now - s.used).count();
+        s.used = now;
+    }
     if (!running.timed) return;
     if (side == Backend::gpu && stays_on_gpu(work) && s.gpu) s.gpu->stream.synchronize(), s.synchronized = Clock::now();
     const double seconds =
@@ -288,8 +305,7 @@ void Session::close_gpu() noexcept { state_->close(); }
 // Plans and workspaces of libraries live in the pool too, and are dropped before it is asked what lives. Nothing here calls
 // back: the caller is the heartbeat, for which a fork waits, and which no lock of the user's callbacks (Python's) may stop.
 void Session::make_way() noexcept try {
-    constexpr std::chrono::seconds idle(1);
-    if (!state_->gpu || Clock::now() - state_->used < idle) return;
+    if (!state_->gpu || !state_->is_hardly_used()) return;
     for (const auto& [key, kept] : state_->gpu->kept) kept->drop_caches();
     if (state_->gpu->context().snapshot().empty()) close_gpu();
 } catch (...) {

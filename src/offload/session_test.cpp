@@ -189,6 +189,34 @@ TEST_F(GpuOffload, a_function_may_use_the_session_that_runs_it) {
     EXPECT_EQ(of(s.statistics()).gpu.calls, 1u);
 }
 
+TEST_F(GpuOffload, a_gpu_that_is_hardly_used_is_given_to_others_after_a_quantum) {
+    ::setenv("GLINT_GPU_QUANTUM", "1", 1);
+    const auto work_for = [&](Session& s, std::chrono::milliseconds busy, std::chrono::milliseconds idle) {
+        const auto began = std::chrono::steady_clock::now();
+        s.context();
+        while (s.gpu_open() && std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1500)) {
+            s.run(
+                work_of(10), [] { FAIL(); }, [&] { std::this_thread::sleep_for(busy); });
+            std::this_thread::sleep_for(idle);
+            s.make_way();
+            if (!s.gpu_open()) EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+        }
+    };
+    using std::chrono::milliseconds;
+    options_.gpu_timeout_s = std::numeric_limits<double>::infinity();
+    Session s = session(Backend::gpu);
+    work_for(s, milliseconds(10), milliseconds(50));
+    EXPECT_FALSE(s.gpu_open());
+    work_for(s, milliseconds(50), milliseconds(10));
+    EXPECT_TRUE(s.gpu_open()) << "it needs the GPU";
+    s.close_gpu();
+    options_.gpu_timeout_s = 1;
+    Session impatient = session(Backend::gpu);
+    work_for(impatient, milliseconds(10), milliseconds(50));
+    EXPECT_TRUE(impatient.gpu_open()) << "it might not get one again in time";
+    ::unsetenv("GLINT_GPU_QUANTUM");
+}
+
 TEST_F(GpuOffload, whoever_waits_for_a_gpu_is_asked_whether_to_go_on) {
     const int all = int(gpu::inventory().devices.size());
     const gpu::Lease taken =

@@ -80,7 +80,9 @@ class Session {
     const gpu::Context& context();
     const gpu::Stream& stream();
     void close_gpu() noexcept;  ///< releases context and lease; frees the device arrays of this session
-    /// Gives the GPU to others if nothing was run for a second and no buffer lives on it. The next operation leases anew.
+    /// Gives the GPU to others if no buffer lives on it, and nothing was run for a second; or if it was open for a quantum
+    /// (environment::gpu_quantum_s()), was used for less than half of that time, and the session may ask again for as long as
+    /// it takes, or use the CPU. The next operation leases anew.
     void make_way() noexcept;
     void synchronize();  ///< blocks until the session's stream is idle
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool

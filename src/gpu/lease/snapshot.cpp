@@ -35,7 +35,9 @@ void add_holder(const ScannedSlot& slot, const Observation& observation, const s
     for (const Share& share : slot.record.used_shares())
         for (std::size_t g = 0; g < gpus.size(); ++g)
             if (observation.gpus[g].id == share.gpu) {
-                holder.reserved_bytes = share.reserved_bytes, holder.held_bytes = share.held_bytes;
+                // No more than the queue believes (add_reservations).
+                holder.reserved_bytes = std::min(share.reserved_bytes, gpus[g].total_bytes);
+                holder.held_bytes = std::min(share.held_bytes, gpus[g].total_bytes);
                 holder.contexts = share.held_bytes ? 1 + int(share.more_contexts) : 0;
                 gpus[g].holders.push_back(holder);
             }
