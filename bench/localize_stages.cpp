@@ -47,8 +47,7 @@ struct Sample {
             const std::int64_t first = std::int64_t(k) * frames_of_a_block;
             movie.read(first, int(std::min<std::int64_t>(frames_of_a_block, frames - first)), blocks[k]);
         }
-        found.resize(blocks.size()), results.resize(blocks.size());
-        for (FoundSpots& spots : found) spots.rois = make_rois(job.camera, job.options.roi_size);
+        found.resize(blocks.size(), FoundSpots(job)), results.resize(blocks.size());
     }
 
     void find(std::size_t k) {
@@ -141,8 +140,7 @@ std::vector<StageRate> gpu_stages(const std::filesystem::path& movie_path, const
     const gpu::Pinned<std::byte> counts(gpu.context(), block.bytes.size());
     std::memcpy(counts.data(), block.bytes.data(), block.bytes.size());
     GpuWorker worker(gpu.context(), detect_module(gpu.context()), gpu.kernels(), job, frames);
-    FoundSpots found;
-    found.rois = make_rois(job.camera, job.options.roi_size);
+    FoundSpots found(job);
     GpuTimes before;
     double wall_s = 0;
     for (int k = 0; k <= repeats; ++k) {

@@ -17,6 +17,8 @@
 
 namespace glint {
 
+constexpr int any_emitters = 0;
+
 struct LocalizeOptions {
     Psf psf;
     double pixel_size_nm = 0;  ///< must be given
@@ -26,6 +28,12 @@ struct LocalizeOptions {
     FitOptions fit;
     /// Times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0: never.
     int neighbor_rounds = 3;
+    /// 1: a molecule in each window. any_emitters: molecules whose images overlap are fitted together, on the CPU, and others
+    /// are looked for between them (docs/theory.md, section 10); neighbor_rounds has no meaning then.
+    int emitters = 1;
+    /// By how much the PSF may be wider or narrower than the model, as a part of the width: that does not count as another
+    /// molecule. 0: not at all.
+    double psf_misfit = 0.05;
     int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`

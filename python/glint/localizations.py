@@ -17,7 +17,7 @@ class Localizations(Table):
 
     Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
-    square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `p_value`,
+    square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
     `iterations`, `status`. Other columns of a file keep their names.
 
     `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping

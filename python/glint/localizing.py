@@ -37,7 +37,7 @@ class LocalizeInfo:
 
 def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
-             keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
+             emitters: int | str = 1, psf_misfit: float = 0.05, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
@@ -56,6 +56,8 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         noise; None: 5, or 6 for an EMCCD.
     frames: (begin, end) or slice(begin, end): only these; frame numbers are those of the whole movie.
     neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
+    emitters: "auto": molecules whose images overlap are fitted together, and more are looked for between them; 1: one in each window.
+    psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule.
     keep_failed: keep fits that did not converge, left their spot, or are duplicates.
     memory: bytes of frames in memory.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
@@ -74,6 +76,9 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     options.roi_size = _core.default_roi_size(options.psf, options.pixel_size_nm) if roi_size is None else roi_size
     options.threshold, options.neighbor_rounds, options.keep_failed = threshold or 0, neighbor_rounds, keep_failed
+    if emitters not in (1, "auto"):
+        raise OptionError(f"emitters={emitters!r}: give 1 or 'auto'")
+    options.emitters, options.psf_misfit = 0 if emitters == "auto" else 1, psf_misfit
     options.frames = _range_of(frames, len(movie), movie.name)
     options.threads, options.memory_bytes = threads or 0, memory
     options.resume, options.overwrite = resume, overwrite

@@ -143,6 +143,8 @@ void bind_localize(nb::module_& m) {
         .def_rw("threshold", &LocalizeOptions::threshold)
         .def_rw("frames", &LocalizeOptions::frames)
         .def_rw("neighbor_rounds", &LocalizeOptions::neighbor_rounds)
+        .def_rw("emitters", &LocalizeOptions::emitters)
+        .def_rw("psf_misfit", &LocalizeOptions::psf_misfit)
         .def_rw("threads", &LocalizeOptions::threads)
         .def_rw("memory_bytes", &LocalizeOptions::memory_bytes)
         .def_rw("keep_failed", &LocalizeOptions::keep_failed)

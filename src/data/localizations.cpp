@@ -29,6 +29,7 @@ constexpr LocalizationColumn columns[] = {
     {"sy_unc", "px", &L::sy_unc_px},
     {"detection_score", "", &L::detection_score},
     {"log_likelihood", "", &L::log_likelihood},
+    {"emitters", "", &L::emitters},
     {"p_value", "", &L::p_value},
 };
 

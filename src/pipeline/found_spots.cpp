@@ -7,6 +7,7 @@
 
 #include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
+#include "pipeline/groups.hpp"
 #include "pipeline/neighbors.hpp"
 
 namespace glint {
@@ -36,32 +37,46 @@ bool wandered(const Job& job, const FoundSpots& found, const Localizations& all,
     return std::hypot(dx, dy) > reach;
 }
 
+bool in_group(const FoundSpots& found, std::size_t row) {
+    return !found.group_sizes.empty() && found.group_sizes[row] > 0;
+}
+
 Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
-    counts.spots += std::int64_t(all.size());
+    counts.spots += std::int64_t(found.group_sizes.empty() ? all.size() : found.scores.size());
     for (std::size_t row = 0; row < all.size(); ++row)
         if (FitStatus(all.status[row]) != FitStatus::converged)
             ++counts.not_converged;
-        else if (wandered(job, found, all, row))
+        else if (!in_group(found, row) && wandered(job, found, all, row))
             ++counts.wandered;
         else
             keep.push_back(row);
-    counts.duplicates += std::int64_t(drop_duplicates(all, job.duplicate_radius_px, keep));
+    if (found.group_sizes.empty())
+        counts.duplicates += std::int64_t(drop_duplicates(all, job.duplicate_radius_px, keep));
     return job.options.keep_failed || keep.size() == all.size() ? std::move(all) : select(all, keep);
 }
 
 }  // namespace
 
+// Two pixels more on each side, which hold the images of molecules at a window's edge, and background.
+FoundSpots::FoundSpots(const Job& job) : rois(make_rois(job.camera, job.options.roi_size)) {
+    constexpr int more = 4;
+    const int most = std::min({max_roi_size, job.camera.width(), job.camera.height()});
+    if (job.options.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
+}
+
 void FoundSpots::clear() {
     for_columns(rois, rois, [](auto& column, const auto&) { column.clear(); });
+    for_columns(wide, wide, [](auto& column, const auto&) { column.clear(); });
     for_columns(fits, fits, [](auto& column, const auto&) { column.clear(); });
-    scores.clear();
+    scores.clear(), group_sizes.clear();
 }
 
 void FoundSpots::append(const FoundSpots& more) {
     const auto extend = [](auto& column, const auto& by) { column.insert(column.end(), by.begin(), by.end()); };
     const std::size_t windows = rois.count(), from = fits.window.size();
     for_columns(rois, more.rois, extend);
+    for_columns(wide, more.wide, extend);
     for_columns(fits, more.fits, extend);
     for (std::size_t row = from; row < fits.window.size(); ++row) fits.window[row] += std::uint32_t(windows);
     extend(scores, more.scores);
@@ -88,11 +103,21 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
         FitInfo unused;
         return fit_on_this_thread(job, fitter, crowded, unused);
     };
-    refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
-                         found.fits);
+    if (job.options.emitters == any_emitters) {
+        JointOptions joint;
+        joint.max_iterations = job.options.fit.max_iterations, joint.tolerance = job.options.fit.tolerance;
+        joint.min_sigma_px = job.options.fit.min_sigma_px;
+        joint.margin_px = job.options.fit.position_margin_px, joint.misfit = job.options.psf_misfit;
+        give_up_if_stopped(job, found);
+        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint, found.fits);
+    } else {
+        refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
+                             found.fits);
+    }
     Localizations all = to_localizations(found.fits, found.rois, job.options.psf, job.options.pixel_size_nm, true);
     for (std::size_t row = 0; row < all.size(); ++row)
         all.detection_score.push_back(found.scores[found.fits.window_of(row)]);
+    all.emitters.assign(found.group_sizes.begin(), found.group_sizes.end());
     Localizations kept = select_rows(job, found, std::move(all), result.counts);
     if (result.rows.size() == 0)
         result.rows = std::move(kept);

@@ -13,9 +13,14 @@ namespace glint {
 
 /// Spots of whole frames, ordered by frame, row and column.
 struct FoundSpots {
+    explicit FoundSpots(const Job& job);
+
     Rois rois;
+    Rois wide;  ///< larger windows of the same spots, for joint fits; none where a window has one emitter
     std::vector<float> scores;
     Fits fits;
+    std::vector<std::uint32_t>
+        group_sizes;  ///< by row: of joint fits the molecules in the group, else 0; empty: none is one
 
     void clear();  ///< keeps its memory
     void append(const FoundSpots& more);

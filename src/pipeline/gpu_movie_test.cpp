@@ -153,6 +153,14 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
     compare(simulated(uneven, 40), uneven, options(Backend::gpu), 500);
 }
 
+TEST_F(GpuMovie, gives_the_cpu_s_localizations_fitted_together) {
+    LocalizeOptions how = options(Backend::gpu);
+    how.emitters = any_emitters;
+    compare(simulated(camera(), 15), camera(), how, 300);
+    const Camera uneven = with_maps();
+    compare(simulated(uneven, 15), uneven, how, 300);
+}
+
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_real_movies) {
     const char* folder_of_movies = std::getenv("GLINT_DATA");
     if (!folder_of_movies) GTEST_SKIP() << "GLINT_DATA names no folder with movies";

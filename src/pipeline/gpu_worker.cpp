@@ -40,8 +40,7 @@ std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
 
 GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, FitKernels& kernels, const Job& job,
                      int frames)
-    : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context) {
-    part_.rois = make_rois(job.camera, job.options.roi_size);
+    : context_(context), detect_(detect), kernels_(kernels), job_(job), frames_(frames), stream_(context), part_(job) {
     make_anew();
     frames_ = std::min(frames_, detector_->most_frames());
 }
@@ -103,18 +102,27 @@ void GpuWorker::find_and_fit(const std::byte* counts, PixelType type, std::int64
             bring(stream_, places_, spots.places, 5 * count);
             bring(stream_, starts_, spots.starts, 3 * count);
             bring(stream_, pixels_, spots.pixels, count * size * size);
+            if (found.wide.size > 0) bring_wide(first, n, found.wide);
         }
         if (first + n == all) detector_->measure_noise();
         stream_.synchronize();
-        if (n > 0) take(spots, first_frame, found);
+        if (n > 0) take(n, first_frame, found);
     }
     const GpuDetector::Times& detect = detector_->times();
     times_.upload += detect.upload, times_.detect += detect.kernels;
     times_.bytes_up += std::int64_t(frames) * job_.camera.width() * job_.camera.height() * bytes_of(type);
 }
 
-void GpuWorker::take(const GpuSpots& spots, std::int64_t first_frame, FoundSpots& found) {
-    const std::size_t n = std::size_t(spots.count), before = found.scores.size();
+// Replaces the spots that the fit reads, in the order of the stream.
+void GpuWorker::bring_wide(std::int64_t first, std::int64_t n, const Rois& wide) {
+    const GpuSpots& spots = detector_->cut(wide.size, first, n);
+    const std::size_t count = std::size_t(n), size = std::size_t(wide.size);
+    bring(stream_, wide_places_, spots.places, 5 * count);
+    bring(stream_, wide_pixels_, spots.pixels, count * size * size);
+}
+
+void GpuWorker::take(std::int64_t count, std::int64_t first_frame, FoundSpots& found) {
+    const std::size_t n = std::size_t(count), before = found.scores.size();
     Rois& rois = found.rois;
     const auto append = [n](auto& to, const auto* from) { to.insert(to.end(), from, from + n); };
     for (std::size_t k = 0; k < n; ++k) rois.frame.push_back(std::uint32_t(first_frame + places_.data()[k]));
@@ -123,8 +131,18 @@ void GpuWorker::take(const GpuSpots& spots, std::int64_t first_frame, FoundSpots
     append(found.scores, starts_.data() + 2 * n);
     rois.pixels.insert(rois.pixels.end(), pixels_.data(),
                        pixels_.data() + n * std::size_t(rois.size) * std::size_t(rois.size));
-    append_map(job_.camera.variance_map(), job_.camera.width(), before, rois, rois.variance);
-    append_map(job_.camera.qe_map(), job_.camera.width(), before, rois, rois.qe);
+    const auto append_maps = [&](Rois& to) {
+        append_map(job_.camera.variance_map(), job_.camera.width(), before, to, to.variance);
+        append_map(job_.camera.qe_map(), job_.camera.width(), before, to, to.qe);
+    };
+    append_maps(rois);
+    if (Rois& wide = found.wide; wide.size > 0) {
+        wide.frame.insert(wide.frame.end(), rois.frame.end() - count, rois.frame.end());
+        append(wide.x_corner, wide_places_.data() + 3 * n), append(wide.y_corner, wide_places_.data() + 4 * n);
+        wide.pixels.insert(wide.pixels.end(), wide_pixels_.data(),
+                           wide_pixels_.data() + n * std::size_t(wide.size) * std::size_t(wide.size));
+        append_maps(wide);
+    }
     fit_->append_to(found.fits);
     times_.fit += fit_->seconds();
     times_.bytes_down += fit_->bytes_down() + std::int64_t((n * (8 + std::size_t(rois.size) * rois.size)) * 4);

@@ -36,7 +36,8 @@ class GpuWorker {
 
   private:
     void find_and_fit(const std::byte* counts, PixelType type, std::int64_t first_frame, int frames, FoundSpots& found);
-    void take(const GpuSpots& spots, std::int64_t first_frame, FoundSpots& found);
+    void bring_wide(std::int64_t first, std::int64_t n, const Rois& wide);
+    void take(std::int64_t count, std::int64_t first_frame, FoundSpots& found);
     void make_anew();
     void settle() noexcept;
 
@@ -50,6 +51,8 @@ class GpuWorker {
     std::optional<FitOnGpu> fit_;
     gpu::Pinned<int> places_;
     gpu::Pinned<float> starts_, pixels_;
+    gpu::Pinned<int> wide_places_;
+    gpu::Pinned<float> wide_pixels_;
     FoundSpots part_;
     GpuTimes times_;
 };

@@ -63,10 +63,11 @@ std::string history_of(const MovieInfo& movie, const LocalizeOptions& options, F
         "Fit method: {}\n"
         "Box Size: {}\n"
         "Threshold (standard deviations): {}\n"
-        "Rounds with neighbours: {}\n"
+        "{}: {}\n"
         "First frame: {}\n",
         version(), quoted(movie.name), name_of(options.psf.model), options.roi_size, options.threshold,
-        options.neighbor_rounds, frames.begin);
+        options.emitters == 1 ? "Rounds with neighbours" : "Fitted together, PSF misfit",
+        options.emitters == 1 ? double(options.neighbor_rounds) : options.psf_misfit, frames.begin);
     if (frames.end != unknown_end) text += fmt::format("Last frame: {}\n", frames.end - 1);
     if (!describe(options.psf.model).calibrated) text += fmt::format("Sigma (nm): {}\n", options.psf.sigma_um * 1000);
     for (std::size_t k = 0; k < options.psf.numbers.size(); ++k)
@@ -88,6 +89,7 @@ Localizations template_row(const Job& job, const MovieInfo& movie) {
     const Fits fits = fit(roi, job.options.psf, job.pixel_size_um, fit_options);
     Localizations like = to_localizations(fits, roi, job.options.psf, job.options.pixel_size_nm, true);
     like.detection_score = {0};
+    if (job.options.emitters == any_emitters) like.emitters = {0};
     like.width = movie.width, like.height = movie.height;
     return like;
 }
@@ -116,6 +118,11 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     if (options.neighbor_rounds < 0 || options.neighbor_rounds > 20)
         throw OptionError(
             fmt::format("{} rounds with neighbours: give 0 (none) to 20; 3 are usual", options.neighbor_rounds));
+    if (options.emitters != 1 && options.emitters != any_emitters)
+        throw OptionError(
+            fmt::format("{} emitters: give 1, or any number of them (--emitters auto)", options.emitters));
+    if (!(options.psf_misfit >= 0 && options.psf_misfit <= 1))
+        throw OptionError(fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
     if (!options.fit.start[0].empty())
         throw OptionError("start values cannot be given: the pipeline finds the spots itself");
     Detector(job.camera, detect_options(job));

@@ -34,7 +34,7 @@ struct PinnedBlock : Block {
 
 /// What a thread needs for the CPU's part.
 struct ThreadState {
-    explicit ThreadState(const Job& job) { found.rois = make_rois(job.camera, job.options.roi_size); }
+    explicit ThreadState(const Job& job) : found(job) {}
     Fitter fitter;
     FoundSpots found;
 };

@@ -15,9 +15,8 @@ constexpr std::size_t rois_per_fit = spots_done_soon;
 Worker::Worker(const Job& job)
     : job_(job),
       detector_(job.camera, detect_options(job)),
-      photoelectrons_(std::size_t(job.camera.width()) * job.camera.height()) {
-    found_.rois = make_rois(job.camera, job.options.roi_size);
-}
+      photoelectrons_(std::size_t(job.camera.width()) * job.camera.height()),
+      found_(job) {}
 
 BlockResult Worker::localize(const FrameBlock& block) {
     BlockResult result;
@@ -36,6 +35,7 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
     detector_.find(photoelectrons_, spots_);
     result.empty_score_spreads.push_back(float(detector_.empty_score_spread()));
     cut_rois(photoelectrons_, job_.camera, spots_, frame, found_.rois);
+    if (found_.wide.size > 0) cut_rois(photoelectrons_, job_.camera, spots_, frame, found_.wide);
     found_.scores.insert(found_.scores.end(), spots_.score.begin(), spots_.score.end());
 }
 

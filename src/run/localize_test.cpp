@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "glint/simulate.hpp"
 #include "tests/expect_error.hpp"
 #include "tests/localize_fixture.hpp"
 #include "tests/noise_frames.hpp"
@@ -74,6 +75,49 @@ TEST_F(Pipeline, same_bytes_for_any_threads_and_memory) {
             localize(*movie(), camera(), out, how);
             EXPECT_EQ(read_bytes(out), expected) << threads << " threads, " << memory << " bytes";
         }
+}
+
+// A window of noise may overlap that of a spot: then these two are fitted together.
+TEST_F(Pipeline, where_nothing_overlaps_emitters_auto_gives_the_same_rows) {
+    LocalizeOptions how = options(2);
+    const Localizations alone = localize_frames(*movie(), camera(), how);
+    how.emitters = any_emitters;
+    const Localizations rows = localize_frames(*movie(), camera(), how);
+    EXPECT_TRUE(alone.emitters.empty());
+    std::size_t same = 0;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        if (rows.emitters[k] != 0) continue;
+        for (std::size_t i = 0; i < alone.size(); ++i)
+            same += alone.frame[i] == rows.frame[k] && alone.x_px[i] == rows.x_px[k] &&
+                    alone.lpx_px[i] == rows.lpx_px[k] && alone.photons[i] == rows.photons[k] &&
+                    alone.p_value[i] == rows.p_value[k];
+    }
+    EXPECT_EQ(same, std::size_t(std::count(rows.emitters.begin(), rows.emitters.end(), 0.0f)));
+    EXPECT_GE(same, alone.size() * 95 / 100);
+    how.emitters = 2;
+    test::expect_error<OptionError>([&] { localize(*movie(), camera(), folder_ / "two.csv", how); },
+                                    {"2 emitters", "auto"});
+}
+
+TEST_F(Pipeline, molecules_fitted_together_are_the_same_for_any_threads_and_memory) {
+    SimulateOptions crowded;
+    crowded.structure = Structure::random;
+    crowded.psf = options(1).psf;
+    crowded.width = width, crowded.height = height, crowded.frames = 12, crowded.spots_per_frame = 15;
+    FrameBlock block;
+    Simulation(crowded, camera()).read(0, 12, block);
+    Localizations first;
+    for (const auto& [threads, memory] : {std::pair(1, 1 << 28), {4, 1}, {4, 20000}}) {
+        LocalizeOptions how = options(threads);
+        how.memory_bytes = std::size_t(memory), how.emitters = any_emitters;
+        const Localizations rows = localize_frames(*memory_movie(block), camera(), how);
+        if (first.size() == 0) first = rows;
+        EXPECT_EQ(rows.x_px, first.x_px) << threads << " threads, " << memory << " bytes";
+        EXPECT_EQ(rows.lpx_px, first.lpx_px);
+        EXPECT_EQ(rows.emitters, first.emitters);
+    }
+    EXPECT_EQ(first.emitters.size(), first.size());
+    EXPECT_GT(*std::max_element(first.emitters.begin(), first.emitters.end()), 1);
 }
 
 TEST_F(Pipeline, a_damaged_frame_loses_nothing_before_it) {

@@ -94,6 +94,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"fit options", fmt::format("{} iterations, tolerance {}, margin {} px, widths {} to {} px", fit.max_iterations,
                                     fit.tolerance, fit.position_margin_px, fit.min_sigma_px, fit.max_sigma_px)},
         {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
+        {"emitters", options.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.psf_misfit)},
         {"rows kept", options.keep_failed ? "all" : "converged"},
         {"camera", camera_text(camera)},
         {"camera offset", field_text(camera.offset_adu)},

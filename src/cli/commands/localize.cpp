@@ -208,6 +208,17 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                    "Rounds in which spots that overlap are fitted again with their neighbours known; 0: none")
         ->capture_default_str()
         ->group("Fit");
+    app.add_option(
+           "--emitters", options.emitters,
+           "auto: molecules that overlap are fitted together, and more are looked for between them; 1: one per window")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
+        ->default_str("1")
+        ->group("Fit");
+    app.add_option("--psf-misfit", options.psf_misfit,
+                   "With --emitters auto: by what part of its width the PSF may differ from the model")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str()
+        ->group("Fit");
     app.add_flag("--keep-failed", options.keep_failed,
                  "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")
         ->group("Fit");

@@ -42,6 +42,7 @@ constexpr const char* usual_order[] = {"frame",
                                        "group",
                                        "detection_score",
                                        "p_value",
+                                       "emitters",
                                        "status"};
 
 /// Types of the columns that glint only copies; unknown ones are f8.

@@ -1,0 +1,225 @@
+// Joint fits: unbiased and at the bound, which finite differences give; the search finds what is there, and nothing else.
+// SPDX-License-Identifier: MIT
+#include "fit/joint_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/typical_psf.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double pixel_um = 0.1, background = 10;
+
+struct Truth {
+    PsfInDouble psf;
+    int shapes;
+    std::vector<Emitter> emitters;
+};
+
+Emitter emitter(const PsfInDouble& psf, double x, double y, double photons, double z_um = 0) {
+    Emitter e;
+    e.theta[0] = x, e.theta[1] = y, e.theta[2] = photons;
+    psf.typical_shape(z_um, e.theta.data() + 4);
+    return e;
+}
+
+/// The expected photoelectrons of a window of width x height pixels at (left, top).
+std::vector<double> expected(const Truth& truth, const JointPixels& window, double bg) {
+    std::vector<double> mu(std::size_t(window.width * window.height), bg);
+    for (const Emitter& e : truth.emitters)
+        truth.psf.add_photons(e.theta.data(), window.left, window.top, window.width, window.height, mu.data());
+    return mu;
+}
+
+JointPixels empty_window(int left, int top, int width, int height) {
+    JointPixels window;
+    window.left = left, window.top = top, window.width = width, window.height = height;
+    const std::size_t n = std::size_t(width * height);
+    window.used.assign(n, 1), window.searched = window.used, window.data.assign(n, 0), window.known.assign(n, 0);
+    window.per_photon.assign(n, 1), window.variance.assign(n, 0);
+    window.noise = PixelNoiseKind::ideal;
+    return window;
+}
+
+JointPixels noisy(const Truth& truth, JointPixels window, std::mt19937& random) {
+    const std::vector<double> mu = expected(truth, window, background);
+    for (std::size_t p = 0; p < mu.size(); ++p) window.data[p] = double(std::poisson_distribution<int>(mu[p])(random));
+    return window;
+}
+
+Truth pair_of(PsfModel model, double apart_px, double photons = 2000) {
+    const Psf psf = test::typical_psf(model);
+    Truth truth{PsfInDouble(psf, pixel_um), parameter_count(model) - 4, {}};
+    truth.emitters = {emitter(truth.psf, 27.3, 18.6, photons, 0.1),
+                      emitter(truth.psf, 27.3 + apart_px, 18.9, photons, -0.15)};
+    return truth;
+}
+
+/// Square roots of the diagonal of the inverse Fisher matrix, by central differences and Gauss-Jordan elimination.
+std::vector<double> numerical_crlb(const Truth& truth, const JointPixels& window) {
+    const std::size_t each = std::size_t(3 + truth.shapes), n = 1 + each * truth.emitters.size();
+    const std::vector<double> mu = expected(truth, window, background);
+    std::vector<std::vector<double>> slopes{std::vector<double>(mu.size(), 1.0)};
+    for (std::size_t e = 0; e < truth.emitters.size(); ++e)
+        for (std::size_t k = 0; k < each; ++k) {
+            Truth above = truth, below = truth;
+            const std::size_t t = k < 3 ? k : k + 1;
+            const double h = k == 2 ? 0.5 : 1e-4;
+            above.emitters[e].theta[t] += h, below.emitters[e].theta[t] -= h;
+            std::vector<double> slope = expected(above, window, background);
+            const std::vector<double> other = expected(below, window, background);
+            for (std::size_t p = 0; p < slope.size(); ++p) slope[p] = (slope[p] - other[p]) / (2 * h);
+            slopes.push_back(slope);
+        }
+    std::vector<std::vector<double>> a(n, std::vector<double>(2 * n));
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < n; ++k)
+            for (std::size_t p = 0; p < mu.size(); ++p) a[i][k] += slopes[i][p] * slopes[k][p] / mu[p];
+        a[i][n + i] = 1;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        const double pivot = a[i][i];
+        for (double& v : a[i]) v /= pivot;
+        for (std::size_t r = 0; r < n; ++r) {
+            if (r == i) continue;
+            const double factor = a[r][i];
+            for (std::size_t c = 0; c < 2 * n; ++c) a[r][c] -= factor * a[i][c];
+        }
+    }
+    std::vector<double> crlb;
+    for (std::size_t i = 0; i < n; ++i) crlb.push_back(std::sqrt(a[i][n + i]));
+    return crlb;
+}
+
+class JointFitOf : public ::testing::TestWithParam<PsfModel> {};
+
+}  // namespace
+
+// On data without noise the fit ends at the truth, and its precision is that of finite differences there.
+TEST_P(JointFitOf, a_pair_has_the_truth_and_the_bound) {
+    const Truth truth = pair_of(GetParam(), 3.5);
+    JointPixels window = empty_window(20, 11, 19, 16);
+    window.data = expected(truth, window, background);
+    JointFit fit;
+    fit.bg = 8;
+    fit.emitters = truth.emitters;
+    for (Emitter& e : fit.emitters) e.theta[0] += 0.2, e.theta[1] -= 0.15, e.theta[2] *= 0.9;
+    fit_together(window, truth.psf, truth.shapes, {.tolerance = 1e-6}, fit);
+    EXPECT_TRUE(fit.converged);
+    EXPECT_FALSE(fit.singular);
+    EXPECT_NEAR(fit.bg, background, 1e-3);
+    EXPECT_GT(fit.p_value, 0.99);
+    const std::vector<double> bound = numerical_crlb(truth, window);
+    for (std::size_t e = 0; e < 2; ++e)
+        for (std::size_t k = 0; k < std::size_t(3 + truth.shapes); ++k) {
+            const std::size_t t = k < 3 ? k : k + 1;
+            const double crlb = bound[1 + e * std::size_t(3 + truth.shapes) + k];
+            EXPECT_NEAR(fit.emitters[e].theta[t], truth.emitters[e].theta[t], 1e-2 * crlb) << e << ' ' << k;
+            EXPECT_NEAR(fit.emitters[e].crlb[t], crlb, 1e-3 * crlb) << e << ' ' << k;
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, JointFitOf, ::testing::ValuesIn(psf_models().begin(), psf_models().end()),
+                         [](const auto& model) { return std::string(name_of(model.param)); });
+
+// Errors over their stated precision have a standard deviation of 1, known from n fits to 1 / sqrt(2 n).
+TEST(JointFit, errors_are_as_stated) {
+    constexpr int count = 400;
+    const Truth truth = pair_of(PsfModel::GaussianXYNB, 3);
+    std::mt19937 random(3);
+    double squares = 0, sum = 0;
+    int low = 0;
+    for (int k = 0; k < count; ++k) {
+        const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
+        JointFit fit;
+        fit.bg = background, fit.emitters = truth.emitters;
+        fit_together(window, truth.psf, truth.shapes, {}, fit);
+        EXPECT_TRUE(fit.converged);
+        low += fit.p_value < 0.05;
+        for (std::size_t e = 0; e < 2; ++e) {
+            const double pull = (fit.emitters[e].theta[0] - truth.emitters[e].theta[0]) / fit.emitters[e].crlb[0];
+            sum += pull, squares += pull * pull;
+        }
+    }
+    // The two of a pair are correlated, so count is a bound on the number of independent ones.
+    EXPECT_NEAR(std::sqrt(squares / (2 * count)), 1, 4 / std::sqrt(2.0 * count));
+    EXPECT_NEAR(sum / (2 * count), 0, 4 / std::sqrt(double(count)));
+    EXPECT_NEAR(low, 0.05 * count, 4 * std::sqrt(0.05 * count));
+}
+
+TEST(JointFit, a_second_molecule_is_found_and_a_third_is_not) {
+    constexpr int count = 200;
+    const Truth truth = pair_of(PsfModel::GaussianXYNB, 2.6);
+    std::mt19937 random(5);
+    int pairs = 0;
+    for (int k = 0; k < count; ++k) {
+        const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
+        JointFit fit;
+        fit.bg = background;
+        fit.emitters = {emitter(truth.psf, 28.6, 18.8, 3500)};
+        const int added = find_together(window, truth.psf, truth.shapes, {}, fit);
+        EXPECT_EQ(added, int(fit.emitters.size()) - 1);
+        pairs += fit.emitters.size() == 2;
+    }
+    EXPECT_GE(pairs, count - 2);
+}
+
+// 2 delta log L of a superfluous molecule hardly ever exceeds 20: with 3 parameters, at some tens of places, once in 1e4.
+TEST(JointFit, a_lone_molecule_stays_alone) {
+    std::mt19937 random(7);
+    int added = 0;
+    for (const double photons : {200.0, 2000.0, 20000.0}) {
+        Truth truth = pair_of(PsfModel::GaussianXYNB, 3, photons);
+        truth.emitters.pop_back();
+        for (int k = 0; k < 200; ++k) {
+            const JointPixels window = noisy(truth, empty_window(22, 13, 11, 11), random);
+            JointFit fit;
+            fit.bg = background, fit.emitters = truth.emitters;
+            added += find_together(window, truth.psf, truth.shapes, {}, fit);
+        }
+    }
+    EXPECT_LE(added, 1);
+}
+
+// The model is a tenth too narrow for them. Without an allowance, bright ones get satellites.
+TEST(JointFit, a_wrong_width_makes_no_molecules_where_it_is_allowed_for) {
+    Psf psf = test::typical_psf(PsfModel::GaussianXYNB), wide = psf;
+    wide.sigma_um *= 1.1;
+    for (const double misfit : {0.1, 0.0}) {
+        std::mt19937 random(9);
+        int added = 0;
+        for (int k = 0; k < 100; ++k) {
+            Truth truth{PsfInDouble(wide, pixel_um), 0, {}};
+            truth.emitters = {emitter(truth.psf, 27.3, 18.6, 10000)};
+            const JointPixels window = noisy(truth, empty_window(22, 13, 11, 11), random);
+            JointFit fit;
+            fit.bg = background, fit.emitters = truth.emitters;
+            added += find_together(window, PsfInDouble(psf, pixel_um), 0, {.misfit = misfit}, fit);
+        }
+        if (misfit > 0)
+            EXPECT_EQ(added, 0);
+        else
+            EXPECT_GE(added, 50);
+    }
+}
+
+TEST(JointFit, empty_and_dead_pixels_give_a_result) {
+    const Truth truth = pair_of(PsfModel::GaussianXYNB, 3);
+    JointPixels window = empty_window(20, 11, 19, 16);  // all zero
+    JointFit fit;
+    fit.bg = 1, fit.emitters = truth.emitters;
+    find_together(window, truth.psf, truth.shapes, {}, fit);
+    for (const Emitter& e : fit.emitters)
+        for (const double value : e.theta) EXPECT_TRUE(std::isfinite(value));
+    EXPECT_TRUE(std::isfinite(fit.bg));
+    fit.emitters.clear();  // and none to begin with
+    std::mt19937 random(11);
+    window = noisy(truth, empty_window(20, 11, 19, 16), random);
+    EXPECT_EQ(find_together(window, truth.psf, truth.shapes, {}, fit), 2);
+}
+
+}  // namespace glint

@@ -1,0 +1,359 @@
+// Groups of windows: who shares pixels, the pixels of each group, and large groups in blocks.
+//
+// A group with more windows than a block holds is bisected until its blocks do. Blocks of a frame are fitted one after the
+// other, with all other molecules as a known signal, and those beside other blocks a second time: all are found by then.
+// SPDX-License-Identifier: MIT
+#include "pipeline/groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "pipeline/spot_grid.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::size_t windows_of_a_block = 24;
+/// A lone window whose fit is at least as good as this is believed to hold one molecule.
+constexpr float good_p_value = 0.1f;
+constexpr double least_photons = 50;  // where a joint fit starts
+constexpr double light_widths = 4.5;  // beyond, a molecule leaves 1 photon in 100,000
+
+using Windows = std::vector<std::size_t>;
+
+/// Groups of windows [begin, end), which are of one frame: those that share pixels, and who shares some with these.
+std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> parent(end - begin);
+    std::iota(parent.begin(), parent.end(), std::size_t(0));
+    const std::function<std::size_t(std::size_t)> root = [&](std::size_t k) {
+        while (parent[k] != k) k = parent[k] = parent[parent[k]];
+        return k;
+    };
+    std::vector<GridPoint> corners;
+    for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
+    const SpotGrid grid(corners, rois.size);
+    for (std::size_t k = 0; k < corners.size(); ++k) {
+        const double reach = rois.size;
+        grid.visit({corners[k].x - reach, corners[k].y - reach}, {corners[k].x + reach, corners[k].y + reach},
+                   [&](std::size_t other) {
+                       if (other < k && std::abs(corners[k].x - corners[other].x) < reach &&
+                           std::abs(corners[k].y - corners[other].y) < reach)
+                           parent[std::max(root(k), root(other))] = std::min(root(k), root(other));
+                   });
+    }
+    std::vector<Windows> groups;
+    std::vector<std::size_t> number(corners.size(), SIZE_MAX);
+    for (std::size_t k = 0; k < corners.size(); ++k) {
+        const std::size_t of = root(k);
+        if (number[of] == SIZE_MAX) number[of] = groups.size(), groups.emplace_back();
+        groups[number[of]].push_back(begin + k);
+    }
+    return groups;
+}
+
+/// Bisects along the longer side until each block is small enough.
+void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
+    if (windows.size() <= windows_of_a_block) return blocks.push_back(std::move(windows));
+    const auto extent = [&](const std::vector<std::int32_t>& corner) {
+        const auto [low, high] = std::minmax_element(
+            windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return corner[a] < corner[b]; });
+        return corner[*high] - corner[*low];
+    };
+    const auto& along = extent(rois.x_corner) >= extent(rois.y_corner) ? rois.x_corner : rois.y_corner;
+    std::stable_sort(windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return along[a] < along[b]; });
+    const auto half = windows.begin() + std::ptrdiff_t(windows.size() / 2);
+    divide(rois, {windows.begin(), half}, blocks);
+    divide(rois, {half, windows.end()}, blocks);
+}
+
+/// The pixels of some windows of one frame, as eq. 2.2 has them.
+JointPixels pixels_of(const Rois& rois, const Windows& windows) {
+    JointPixels pixels;
+    int right = 0, bottom = 0;
+    pixels.left = pixels.top = std::numeric_limits<int>::max();
+    right = bottom = std::numeric_limits<int>::min();
+    for (const std::size_t k : windows) {
+        pixels.left = std::min(pixels.left, int(rois.x_corner[k])),
+        pixels.top = std::min(pixels.top, int(rois.y_corner[k]));
+        right = std::max(right, rois.x_corner[k] + rois.size), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
+    }
+    pixels.width = right - pixels.left, pixels.height = bottom - pixels.top;
+    const std::size_t count = std::size_t(pixels.width) * std::size_t(pixels.height);
+    pixels.used.assign(count, 0), pixels.searched.assign(count, 0), pixels.data.assign(count, 0),
+        pixels.known.assign(count, 0);
+    pixels.per_photon.assign(count, 1), pixels.variance.assign(count, 0);
+    bool read_noise = false;
+    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
+    for (const std::size_t k : windows)
+        for (std::size_t p = 0; p < area; ++p) {
+            const std::size_t x = p % std::size_t(rois.size), y = p / std::size_t(rois.size);
+            const std::size_t at = (std::size_t(rois.y_corner[k] - pixels.top) + y) * std::size_t(pixels.width) +
+                                   std::size_t(rois.x_corner[k] - pixels.left) + x;
+            const std::size_t from = k * area + p;
+            const double variance = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
+            const double f = rois.excess_noise / (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]);
+            pixels.used[at] = 1, pixels.per_photon[at] = 1 / f;
+            pixels.variance[at] = pixels.known[at] = variance / (f * f);
+            pixels.data[at] = std::max(0.0, rois.pixels[from] / f + variance / (f * f));
+            read_noise |= variance > 0;
+        }
+    pixels.noise = rois.excess_noise > 1 ? PixelNoiseKind::multiplied
+                   : read_noise          ? PixelNoiseKind::poisson
+                                         : PixelNoiseKind::ideal;
+    return pixels;
+}
+
+/// Molecules are looked for in the windows of the fits: beyond, the others of the frame are not settled.
+void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
+    for (const std::size_t k : windows)
+        for (int y = 0; y < rois.size; ++y)
+            for (int x = 0; x < rois.size; ++x) {
+                const int column = rois.x_corner[k] - pixels.left + x, row = rois.y_corner[k] - pixels.top + y;
+                pixels.searched[std::size_t(row) * std::size_t(pixels.width) + std::size_t(column)] = 1;
+            }
+}
+
+bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
+
+/// A block of a group, and what was found there; or a lone molecule, which stays as it is.
+struct Block {
+    Windows windows;
+    std::size_t group = SIZE_MAX;  // none: it stays
+    JointPixels pixels;
+    std::vector<double> noise;  // JointPixels::known without molecules
+    JointFit fit;
+    double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
+};
+
+class GroupFits {
+  public:
+    GroupFits(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um, const JointOptions& options,
+              const Fits& fits)
+        : rois_(rois),
+          wide_(wide),
+          psf_(psf, pixel_size_um),
+          shapes_(parameter_count(psf.model) - 4),
+          options_(options),
+          fits_(fits),
+          rows_of_(rois.frame.size()) {
+        for (std::size_t row = 0; row < fits.count(); ++row) rows_of_[fits.window_of(row)].push_back(row);
+        out_.resize(fits.model, 0);
+    }
+
+    Fits run(std::vector<std::uint32_t>& group_sizes) {
+        const std::size_t windows = rois_.frame.size();
+        for (std::size_t begin = 0, end; begin < windows; begin = end) {
+            for (end = begin + 1; end < windows && rois_.frame[end] == rois_.frame[begin];) ++end;
+            fit_frame(begin, end);
+            for (std::size_t k = begin; k < end; ++k) write(k, group_sizes);
+        }
+        return std::move(out_);
+    }
+
+  private:
+    struct Found {
+        bool by_group = false;
+        struct Row {
+            Emitter emitter;
+            std::size_t block, number;  // of its fit, and in it
+        };
+        std::vector<Row> rows;
+    };
+
+    void fit_frame(std::size_t begin, std::size_t end) {
+        found_.assign(end - begin, {});
+        first_ = begin;
+        blocks_.clear(), molecules_.clear();
+        bool any = false;
+        for (Windows& group : groups_of(rois_, begin, end)) {
+            const bool stays = is_explained(group) || has_bad_pixels(group);
+            std::vector<Windows> divided;
+            divide(rois_, std::move(group), divided);
+            for (Windows& windows : divided) blocks_.push_back(block_of(std::move(windows)));
+            if (stays) continue;
+            any = true;
+            for (std::size_t b = blocks_.size() - divided.size(); b < blocks_.size(); ++b) {
+                blocks_[b].group = molecules_.size();
+                blocks_[b].pixels = pixels_of(wide_, blocks_[b].windows);
+                search_in(rois_, blocks_[b].windows, blocks_[b].pixels);
+                blocks_[b].noise = blocks_[b].pixels.known;
+            }
+            molecules_.push_back(0);
+        }
+        if (!any) return;
+        std::vector<char> again(blocks_.size(), 0);
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            Block& block = blocks_[b];
+            if (block.group == SIZE_MAX) continue;
+            again[b] = add_known(b);
+            const JointFit alone = block.fit;
+            find_together(block.pixels, psf_, shapes_, options_, block.fit);
+            if (!again[b] && is_alone(block.windows) && block.fit.emitters.size() == 1)
+                block.fit = alone, block.group = SIZE_MAX;  // one molecule after all: its fit stays as it was
+            measure(block);
+        }
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            if (!again[b]) continue;
+            add_known(b);
+            find_together(blocks_[b].pixels, psf_, shapes_, options_, blocks_[b].fit);
+            measure(blocks_[b]);
+        }
+        for (const Block& block : blocks_)
+            if (block.group != SIZE_MAX) molecules_[block.group] += std::uint32_t(block.fit.emitters.size());
+        for (std::size_t b = 0; b < blocks_.size(); ++b)
+            if (blocks_[b].group != SIZE_MAX) keep(b);
+    }
+
+    /// Whether the group is a window with one molecule, whose fit converged.
+    bool is_alone(const Windows& group) const {
+        if (group.size() > 1) return false;
+        const auto& rows = rows_of_[group.front()];
+        return rows.size() == 1 && fits_.status[rows.front()] == FitStatus::converged;
+    }
+    bool is_explained(const Windows& group) const {
+        return is_alone(group) && fits_.p_value[rows_of_[group.front()].front()] >= good_p_value;
+    }
+    bool has_bad_pixels(const Windows& group) const {
+        return std::any_of(group.begin(), group.end(), [&](std::size_t k) {
+            return std::any_of(rows_of_[k].begin(), rows_of_[k].end(),
+                               [&](std::size_t row) { return fits_.status[row] == FitStatus::bad_input; });
+        });
+    }
+
+    /// With the molecules as they were fitted alone.
+    Block block_of(Windows windows) const {
+        Block block;
+        double bg = 0;
+        for (const std::size_t k : windows)
+            for (const std::size_t row : rows_of_[k]) {
+                if (!usable(fits_.status[row])) continue;
+                Emitter emitter;
+                for (int p = 0; p < 4 + shapes_; ++p) emitter.theta[std::size_t(p)] = fits_.theta[std::size_t(p)][row];
+                emitter.theta[0] += rois_.x_corner[k], emitter.theta[1] += rois_.y_corner[k];
+                emitter.theta[2] = std::max(emitter.theta[2], least_photons);
+                block.fit.emitters.push_back(emitter);
+                bg += fits_.theta[3][row];
+            }
+        if (!block.fit.emitters.empty()) block.fit.bg = bg / double(block.fit.emitters.size());
+        block.windows = std::move(windows);
+        measure(block);
+        return block;
+    }
+
+    double reach_of(const Emitter& emitter) const {
+        const PsfWidths w = psf_.widths(emitter.theta.data() + 4);
+        return light_widths * std::max(w.x_px, w.y_px) + 1;
+    }
+    void measure(Block& block) const {
+        constexpr double none = std::numeric_limits<double>::infinity();
+        block.left = block.top = none, block.right = block.bottom = -none;
+        for (const Emitter& emitter : block.fit.emitters) {
+            const double reach = reach_of(emitter);
+            block.left = std::min(block.left, emitter.theta[0] - reach);
+            block.right = std::max(block.right, emitter.theta[0] + reach);
+            block.top = std::min(block.top, emitter.theta[1] - reach);
+            block.bottom = std::max(block.bottom, emitter.theta[1] + reach);
+        }
+    }
+
+    /// Sets the known signal of a block: the noise, and the light of all other molecules of the frame. Whether some of
+    /// these are still to be fitted.
+    bool add_known(std::size_t b) {
+        JointPixels& to = blocks_[b].pixels;
+        to.known = blocks_[b].noise;
+        const auto misses = [&](double left, double right, double top, double bottom) {
+            return right < to.left || left > to.left + to.width || bottom < to.top || top > to.top + to.height;
+        };
+        std::vector<double> light(to.count());
+        bool unsettled = false;
+        for (std::size_t other = 0; other < blocks_.size(); ++other) {
+            const Block& from = blocks_[other];
+            if (other == b || misses(from.left, from.right, from.top, from.bottom)) continue;
+            unsettled |= from.group != SIZE_MAX;
+            for (const Emitter& emitter : from.fit.emitters) {
+                const double reach = reach_of(emitter), x = emitter.theta[0], y = emitter.theta[1];
+                if (!misses(x - reach, x + reach, y - reach, y + reach))
+                    psf_.add_photons(emitter.theta.data(), to.left, to.top, to.width, to.height, light.data());
+            }
+        }
+        for (std::size_t p = 0; p < light.size(); ++p) to.known[p] += light[p] * to.per_photon[p];
+        return unsettled;
+    }
+
+    void keep(std::size_t b) {
+        const Block& block = blocks_[b];
+        for (const std::size_t k : block.windows) found_[k - first_].by_group = true;
+        for (std::size_t e = 0; e < block.fit.emitters.size(); ++e) {
+            Emitter emitter = block.fit.emitters[e];
+            const auto apart = [&](std::size_t k) {
+                const double half = (rois_.size - 1) / 2.0;
+                return std::hypot(rois_.x_corner[k] + half - emitter.theta[0],
+                                  rois_.y_corner[k] + half - emitter.theta[1]);
+            };
+            const std::size_t window =
+                *std::min_element(block.windows.begin(), block.windows.end(),
+                                  [&](std::size_t a, std::size_t c) { return apart(a) < apart(c); });
+            emitter.theta[0] -= rois_.x_corner[window], emitter.theta[1] -= rois_.y_corner[window];
+            found_[window - first_].rows.push_back({emitter, b, e});
+        }
+    }
+
+    void write(std::size_t window, std::vector<std::uint32_t>& group_sizes) {
+        const Found& found = found_[window - first_];
+        const auto add = [&](const auto& theta, const auto& crlb, double llr, double p, int iterations,
+                             FitStatus status, std::uint32_t group) {
+            for (int k = 0; k < 4 + shapes_; ++k) {
+                out_.theta[std::size_t(k)].push_back(float(theta(k)));
+                out_.crlb[std::size_t(k)].push_back(float(crlb(k)));
+            }
+            out_.log_likelihood_ratio.push_back(float(llr)), out_.p_value.push_back(float(p));
+            out_.iterations.push_back(std::uint8_t(std::min(iterations, 255))), out_.status.push_back(status);
+            out_.window.push_back(std::uint32_t(window)), group_sizes.push_back(group);
+        };
+        if (!found.by_group)
+            for (const std::size_t row : rows_of_[window])
+                add([&](int k) { return fits_.theta[std::size_t(k)][row]; },
+                    [&](int k) { return fits_.crlb[std::size_t(k)][row]; }, fits_.log_likelihood_ratio[row],
+                    fits_.p_value[row], fits_.iterations[row], fits_.status[row], 0);
+        for (const auto& [emitter, b, e] : found.rows) {
+            const JointFit& of = blocks_[b].fit;
+            const bool lost = of.singular || !(std::max(emitter.crlb[0], emitter.crlb[1]) < rois_.size);
+            const FitStatus status = lost             ? FitStatus::singular
+                                     : !of.converged  ? FitStatus::iteration_limit
+                                     : of.at_bound[e] ? FitStatus::at_bound
+                                                      : FitStatus::converged;
+            add([&](int k) { return k == 3 ? of.bg : emitter.theta[std::size_t(k)]; },
+                [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value,
+                of.iterations, status, molecules_[blocks_[b].group]);
+        }
+    }
+
+    const Rois& rois_;
+    const Rois& wide_;
+    const PsfInDouble psf_;
+    const int shapes_;
+    const JointOptions& options_;
+    const Fits& fits_;
+    std::vector<std::vector<std::size_t>> rows_of_;  // by window
+    Fits out_;
+    // Of the frame:
+    std::size_t first_ = 0;     // window
+    std::vector<Found> found_;  // by window
+    std::vector<Block> blocks_;
+    std::vector<std::uint32_t> molecules_;  // by group
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
+                                      const JointOptions& options, Fits& fits) {
+    std::vector<std::uint32_t> sizes;
+    fits = GroupFits(rois, wide, psf, pixel_size_um, options, fits).run(sizes);
+    return sizes;
+}
+
+}  // namespace glint
