@@ -27,7 +27,8 @@ FIT = {
 LOCALIZE = {
     "psf": ("psf", "--psf"), "pixel_size_nm": ("camera", "--pixel-size"), "roi_size": ("roi_size", "--roi"),
     "threshold": ("threshold", "--threshold"), "frames": ("frames", "--frames"), "fit": (None, None),
-    "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "threads": ("threads", "--threads"),
+    "neighbor_rounds": ("neighbor_rounds", "--neighbors"), "emitters": ("emitters", "--emitters"),
+    "psf_misfit": ("psf_misfit", "--psf-misfit"), "threads": ("threads", "--threads"),
     "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "resume": ("resume", "--resume"),
     "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
 }
