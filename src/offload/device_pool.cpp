@@ -116,6 +116,7 @@ void DevicePool::refused() {
 // (That contexts on one GPU are created in turn is the lease's affair.)
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
+    const double quantum_s = environment::gpu_quantum_s();  // throws where that is not a number: before anything is noted
     {
         const std::lock_guard lock(mutex_);
         // Also while it is being opened, so that `most` bounds what is opened at once.
@@ -123,7 +124,6 @@ std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& ope
     }
     if (turn) turn.unlock();
     const auto shorter_waited = std::make_shared<std::atomic<Device::Time>>();
-    const double quantum_s = environment::gpu_quantum_s();
     const auto opened = std::chrono::steady_clock::now();
     lease.on_wanted([=, this](double shortest_s) {
         const auto now = std::chrono::steady_clock::now();
