@@ -116,7 +116,8 @@ void DevicePool::refused() {
 // (That contexts on one GPU are created in turn is the lease's affair.)
 std::unique_ptr<Device> DevicePool::open(gpu::Lease lease, const OpenDevice& open, std::unique_lock<std::mutex> turn) {
     const std::string uuid = lease.devices().front().uuid;
-    const double quantum_s = environment::gpu_quantum_s();  // throws where that is not a number: before anything is noted
+    const double quantum_s =
+        environment::gpu_quantum_s();  // throws where that is not a number: before anything is noted
     {
         const std::lock_guard lock(mutex_);
         // Also while it is being opened, so that `most` bounds what is opened at once.
