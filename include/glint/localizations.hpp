@@ -27,8 +27,7 @@ struct Localizations {
     std::vector<float> lpx_px, lpy_px;  ///< localization precision: square roots of the CRLB
     std::vector<float> lpz_nm;
     std::vector<float> photons_unc, bg_unc, sx_unc_px, sy_unc_px;  ///< square roots of CRLBs
-    std::vector<float>
-        emitters;  ///< fitted together in the row's group: its likelihood and p value are the group's; 0: alone
+    std::vector<float> emitters;         ///< in the group, whose likelihood and p value these are; 0: fitted alone
     std::vector<float> detection_score;  ///< z of the detection's score test, in standard deviations
     std::vector<float> log_likelihood;   ///< log-likelihood ratio against the saturated model, <= 0
     std::vector<float> p_value;

@@ -17,7 +17,7 @@
 
 namespace glint {
 
-constexpr int any_emitters = 0;
+constexpr int any_emitters = 0;  ///< for LocalizeOptions::emitters
 
 struct LocalizeOptions {
     Psf psf;

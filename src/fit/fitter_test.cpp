@@ -235,6 +235,7 @@ TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on)
     const Fits undisturbed = fit_with(Backend::gpu);
     ::setenv("GLINT_GPU_QUANTUM", "1", 1);
     options.gpu_batch_size = 64;
+    options.backend = Backend::gpu;
     const std::uint64_t all_but_a_context = free_bytes() - 600 * mib;
     for (const double expected_s : {0.5, 2.0, 0.0}) {
         SCOPED_TRACE(expected_s);
@@ -250,12 +251,19 @@ TEST_F(GpuSharing, a_fit_gives_way_to_a_shorter_one_after_a_quantum_and_goes_on)
                 });
             std::this_thread::sleep_for(std::chrono::milliseconds(120));
         };
-        expect_same(fit_with(Backend::gpu), undisturbed);
+        bool gave_way = false;
+        {
+            Fitter fitter;  // has its GPU from one call to the next, and the heartbeat may come late
+            for (int calls = expected_s == 0.5 ? 20 : 1; calls > 0 && !gave_way; --calls) {
+                expect_same(fitter.fit(rois, psf, pixel_um, options, &info), undisturbed);
+                EXPECT_EQ(info.retries, 0);
+                EXPECT_EQ(info.fits, std::int64_t(rois.count()));
+                gave_way = std::ranges::any_of(info.events, [](const FitEvent& e) {
+                    return e.what.find("back for a while") != std::string::npos;
+                });
+            }
+        }
         EXPECT_GT(other.get(), 0);
-        EXPECT_EQ(info.retries, 0);
-        EXPECT_EQ(info.fits, std::int64_t(rois.count()));
-        const bool gave_way = std::ranges::any_of(
-            info.events, [](const FitEvent& e) { return e.what.find("back for a while") != std::string::npos; });
         EXPECT_EQ(gave_way, expected_s == 0.5);
     }
     ::unsetenv("GLINT_GPU_QUANTUM");

@@ -32,6 +32,9 @@ struct Emitter {
     std::array<double, max_parameters> theta{}, crlb{};
 };
 
+/// How far from its centre an emitter's light counts, px.
+double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
+
 struct JointOptions {
     int max_iterations = 50;
     double tolerance = 0.01;  ///< as FitOptions::tolerance

@@ -207,7 +207,7 @@ TEST_F(GpuOffload, a_gpu_that_is_hardly_used_is_given_to_others_after_a_quantum)
     Session s = session(Backend::gpu);
     work_for(s, milliseconds(10), milliseconds(50));
     EXPECT_FALSE(s.gpu_open());
-    work_for(s, milliseconds(50), milliseconds(10));
+    work_for(s, milliseconds(300), milliseconds(1));
     EXPECT_TRUE(s.gpu_open()) << "it needs the GPU";
     s.close_gpu();
     options_.gpu_timeout_s = 1;

@@ -106,7 +106,9 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     if (job.options.emitters == any_emitters) {
         JointOptions joint;
         joint.max_iterations = job.options.fit.max_iterations, joint.tolerance = job.options.fit.tolerance;
-        joint.min_sigma_px = job.options.fit.min_sigma_px;
+        const FitOptions& fit = job.options.fit;  // whose limits of free widths hold here too
+        joint.min_sigma_px = fit.min_sigma_px;
+        joint.max_sigma_px = fit.max_sigma_px > 0 ? fit.max_sigma_px : float(job.options.roi_size);
         joint.margin_px = job.options.fit.position_margin_px, joint.misfit = job.options.psf_misfit;
         give_up_if_stopped(job, found);
         found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint, found.fits);

@@ -290,15 +290,19 @@ TEST_F(GpuMovie, is_the_same_after_it_gave_way_to_a_shorter_work) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     };
     ::setenv("GLINT_GPU_QUANTUM", "1", 1);
-    LocalizeResult result;
-    expect_equal(by_gpus(1, &result, slowly), alone);
+    bool gave_way = false;
+    for (int attempt = 0; attempt < 5 && !gave_way; ++attempt) {  // the heartbeat may come too late
+        LocalizeResult result;
+        expect_equal(by_gpus(1, &result, slowly), alone);
+        EXPECT_GT(other.get(), 0);
+        EXPECT_EQ(result.frames, long_movie);
+        EXPECT_EQ(result.fit.retries, 0);
+        gave_way = std::ranges::any_of(result.fit.events, [](const FitEvent& event) {
+            return event.what.find("back for a while") != std::string::npos;
+        });
+    }
     ::unsetenv("GLINT_GPU_QUANTUM");
-    EXPECT_GT(other.get(), 0);
-    EXPECT_EQ(result.frames, long_movie);
-    EXPECT_EQ(result.fit.retries, 0);
-    EXPECT_TRUE(std::ranges::any_of(result.fit.events, [](const FitEvent& event) {
-        return event.what.find("back for a while") != std::string::npos;
-    }));
+    EXPECT_TRUE(gave_way);
 }
 
 TEST_F(GpuMovie, is_the_same_on_several_gpus) {

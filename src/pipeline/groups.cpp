@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -21,7 +20,6 @@ constexpr std::size_t windows_of_a_block = 24;
 /// A lone window whose fit is at least as good as this is believed to hold one molecule.
 constexpr float good_p_value = 0.1f;
 constexpr double least_photons = 50;  // where a joint fit starts
-constexpr double light_widths = 4.5;  // beyond, a molecule leaves 1 photon in 100,000
 
 using Windows = std::vector<std::size_t>;
 
@@ -29,7 +27,7 @@ using Windows = std::vector<std::size_t>;
 std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t end) {
     std::vector<std::size_t> parent(end - begin);
     std::iota(parent.begin(), parent.end(), std::size_t(0));
-    const std::function<std::size_t(std::size_t)> root = [&](std::size_t k) {
+    const auto root = [&](std::size_t k) {
         while (parent[k] != k) k = parent[k] = parent[parent[k]];
         return k;
     };
@@ -192,8 +190,8 @@ class GroupFits {
             again[b] = add_known(b);
             const JointFit alone = block.fit;
             find_together(block.pixels, psf_, shapes_, options_, block.fit);
-            if (!again[b] && is_alone(block.windows) && block.fit.emitters.size() == 1)
-                block.fit = alone, block.group = SIZE_MAX;  // one molecule after all: its fit stays as it was
+            if (!again[b] && is_alone(block.windows) && block.fit.emitters.size() <= 1)
+                block.fit = alone, block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
             measure(block);
         }
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
@@ -244,15 +242,11 @@ class GroupFits {
         return block;
     }
 
-    double reach_of(const Emitter& emitter) const {
-        const PsfWidths w = psf_.widths(emitter.theta.data() + 4);
-        return light_widths * std::max(w.x_px, w.y_px) + 1;
-    }
     void measure(Block& block) const {
         constexpr double none = std::numeric_limits<double>::infinity();
         block.left = block.top = none, block.right = block.bottom = -none;
         for (const Emitter& emitter : block.fit.emitters) {
-            const double reach = reach_of(emitter);
+            const double reach = light_reach_px(psf_, emitter);
             block.left = std::min(block.left, emitter.theta[0] - reach);
             block.right = std::max(block.right, emitter.theta[0] + reach);
             block.top = std::min(block.top, emitter.theta[1] - reach);
@@ -275,7 +269,7 @@ class GroupFits {
             if (other == b || misses(from.left, from.right, from.top, from.bottom)) continue;
             unsettled |= from.group != SIZE_MAX;
             for (const Emitter& emitter : from.fit.emitters) {
-                const double reach = reach_of(emitter), x = emitter.theta[0], y = emitter.theta[1];
+                const double reach = light_reach_px(psf_, emitter), x = emitter.theta[0], y = emitter.theta[1];
                 if (!misses(x - reach, x + reach, y - reach, y + reach))
                     psf_.add_photons(emitter.theta.data(), to.left, to.top, to.width, to.height, light.data());
             }
