@@ -1,7 +1,7 @@
 # What the list of PSF models, glint/psf_models.inc, makes without being asked: the header that includes all of them, and for
 # each a file of the fit on the CPU and one of GPU kernels.
 
-# glint_psf_models(LIST FOLDER): writes psf/models.hpp, fit_MODEL.isa.cpp and fit_MODEL.cu into FOLDER; their paths, in the
+# glint_psf_models(LIST FOLDER): writes psf/models.hpp, (fit|joint)_MODEL.isa.cpp and fit_MODEL.cu into FOLDER; their paths, in the
 # order of PsfModel, go to the variables fit_isa_sources and fit_kernels.
 function(glint_psf_models list folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
@@ -11,9 +11,11 @@ function(glint_psf_models list folder)
     string(APPEND includes "#include \"psf/${model}.hpp\"\n")
     file(CONFIGURE OUTPUT ${folder}/fit_${model}.isa.cpp CONTENT
       "#include \"fit/fit_model.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_FIT_MODEL(${model})\n")
+    file(CONFIGURE OUTPUT ${folder}/joint_${model}.isa.cpp CONTENT
+      "#include \"fit/joint/joint_model.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_JOINT_MODEL(${model})\n")
     file(CONFIGURE OUTPUT ${folder}/fit_${model}.cu CONTENT
       "#include \"fit/cuda/fit_kernel.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_FIT_KERNELS(${model})\n")
-    list(APPEND isa_sources ${folder}/fit_${model}.isa.cpp)
+    list(APPEND isa_sources ${folder}/fit_${model}.isa.cpp ${folder}/joint_${model}.isa.cpp)
     list(APPEND kernels ${folder}/fit_${model}.cu)
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/psf/models.hpp CONTENT "#pragma once\n\n${includes}")

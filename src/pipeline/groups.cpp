@@ -9,9 +9,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "pipeline/spot_grid.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
@@ -70,38 +72,32 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
 
 /// The pixels of some windows of one frame, as eq. 2.2 has them.
 JointPixels pixels_of(const Rois& rois, const Windows& windows) {
-    JointPixels pixels;
-    int right = 0, bottom = 0;
-    pixels.left = pixels.top = std::numeric_limits<int>::max();
-    right = bottom = std::numeric_limits<int>::min();
+    int left = std::numeric_limits<int>::max(), top = left, right = std::numeric_limits<int>::min(), bottom = right;
     for (const std::size_t k : windows) {
-        pixels.left = std::min(pixels.left, int(rois.x_corner[k])),
-        pixels.top = std::min(pixels.top, int(rois.y_corner[k]));
-        right = std::max(right, rois.x_corner[k] + rois.size), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
+        left = std::min(left, int(rois.x_corner[k])), right = std::max(right, rois.x_corner[k] + rois.size);
+        top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
     }
-    pixels.width = right - pixels.left, pixels.height = bottom - pixels.top;
-    const std::size_t count = std::size_t(pixels.width) * std::size_t(pixels.height);
-    pixels.used.assign(count, 0), pixels.searched.assign(count, 0), pixels.data.assign(count, 0),
-        pixels.known.assign(count, 0);
-    pixels.per_photon.assign(count, 1), pixels.variance.assign(count, 0);
+    JointPixels pixels(left, top, right - left, bottom - top);
     bool read_noise = false;
-    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
-    for (const std::size_t k : windows)
-        for (std::size_t p = 0; p < area; ++p) {
-            const std::size_t x = p % std::size_t(rois.size), y = p / std::size_t(rois.size);
-            const std::size_t at = (std::size_t(rois.y_corner[k] - pixels.top) + y) * std::size_t(pixels.width) +
-                                   std::size_t(rois.x_corner[k] - pixels.left) + x;
-            const std::size_t from = k * area + p;
-            const double variance = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
-            const double f = rois.excess_noise / (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]);
-            pixels.used[at] = 1, pixels.per_photon[at] = 1 / f;
-            pixels.variance[at] = pixels.known[at] = variance / (f * f);
-            pixels.data[at] = std::max(0.0, rois.pixels[from] / f + variance / (f * f));
-            read_noise |= variance > 0;
+    for (const std::size_t k : windows) {
+        std::size_t from = k * std::size_t(rois.size) * std::size_t(rois.size);
+        for (int y = 0; y < rois.size; ++y) {
+            std::size_t at = pixels.at(rois.x_corner[k], rois.y_corner[k] + y);
+            for (int x = 0; x < rois.size; ++x, ++at, ++from) {
+                if (!(std::abs(rois.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
+                const float read = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
+                const float per_photon = (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]) / rois.excess_noise;
+                const float variance = read * per_photon * per_photon;
+                pixels.per_photon[at] = per_photon;
+                pixels.variance[at] = pixels.known[at] = variance;
+                pixels.data[at] = std::max(0.0f, rois.pixels[from] * per_photon + variance);
+                read_noise |= read > 0;
+            }
         }
-    pixels.noise = rois.excess_noise > 1 ? PixelNoiseKind::multiplied
-                   : read_noise          ? PixelNoiseKind::poisson
-                                         : PixelNoiseKind::ideal;
+    }
+    pixels.noise = rois.excess_noise > 1 ? JointNoise::multiplied
+                   : read_noise          ? JointNoise::poisson
+                                         : JointNoise::ideal;
     return pixels;
 }
 
@@ -109,10 +105,8 @@ JointPixels pixels_of(const Rois& rois, const Windows& windows) {
 void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
     for (const std::size_t k : windows)
         for (int y = 0; y < rois.size; ++y)
-            for (int x = 0; x < rois.size; ++x) {
-                const int column = rois.x_corner[k] - pixels.left + x, row = rois.y_corner[k] - pixels.top + y;
-                pixels.searched[std::size_t(row) * std::size_t(pixels.width) + std::size_t(column)] = 1;
-            }
+            std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(rois.x_corner[k], rois.y_corner[k] + y)),
+                        rois.size, 1.0f);
 }
 
 bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
@@ -122,7 +116,7 @@ struct Block {
     Windows windows;
     std::size_t group = SIZE_MAX;  // none: it stays
     JointPixels pixels;
-    std::vector<double> noise;  // JointPixels::known without molecules
+    std::vector<float> noise;  // JointPixels::known without molecules
     JointFit fit;
     double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
 };
@@ -135,7 +129,7 @@ class GroupFits {
           wide_(wide),
           psf_(psf, pixel_size_um),
           shapes_(parameter_count(psf.model) - 4),
-          options_(options),
+          fitter_(psf, pixel_size_um, options),
           fits_(fits),
           rows_of_(rois.frame.size()) {
         for (std::size_t row = 0; row < fits.count(); ++row) rows_of_[fits.window_of(row)].push_back(row);
@@ -184,21 +178,25 @@ class GroupFits {
         }
         if (!any) return;
         std::vector<char> again(blocks_.size(), 0);
+        cells_.clear();
+        for (std::size_t b = 0; b < blocks_.size(); ++b) note_light(b);
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             Block& block = blocks_[b];
             if (block.group == SIZE_MAX) continue;
             again[b] = add_known(b);
             const JointFit alone = block.fit;
-            find_together(block.pixels, psf_, shapes_, options_, block.fit);
+            fitter_.find(block.pixels, block.fit);
             if (!again[b] && is_alone(block.windows) && block.fit.emitters.size() <= 1)
                 block.fit = alone, block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
-            measure(block);
+            measure(block), note_light(b);
         }
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             if (!again[b]) continue;
+            const std::vector<float> before = blocks_[b].pixels.known;
             add_known(b);
-            find_together(blocks_[b].pixels, psf_, shapes_, options_, blocks_[b].fit);
-            measure(blocks_[b]);
+            if (!matters(blocks_[b].pixels, before)) continue;
+            fitter_.find(blocks_[b].pixels, blocks_[b].fit);
+            measure(blocks_[b]), note_light(b);
         }
         for (const Block& block : blocks_)
             if (block.group != SIZE_MAX) molecules_[block.group] += std::uint32_t(block.fit.emitters.size());
@@ -242,16 +240,60 @@ class GroupFits {
         return block;
     }
 
+    /// How far a molecule's light counts.
+    double reach_px(const Emitter& emitter) const {
+        const PsfWidths w = psf_.widths(emitter.theta.data() + 4);
+        return 4.5 * std::max(w.x_px, w.y_px) + 1;
+    }
+
     void measure(Block& block) const {
         constexpr double none = std::numeric_limits<double>::infinity();
         block.left = block.top = none, block.right = block.bottom = -none;
         for (const Emitter& emitter : block.fit.emitters) {
-            const double reach = light_reach_px(psf_, emitter);
+            const double reach = reach_px(emitter);
             block.left = std::min(block.left, emitter.theta[0] - reach);
             block.right = std::max(block.right, emitter.theta[0] + reach);
             block.top = std::min(block.top, emitter.theta[1] - reach);
             block.bottom = std::max(block.bottom, emitter.theta[1] + reach);
         }
+    }
+
+    /// Cells of the frame, and the blocks whose light reaches into each.
+    static std::uint64_t cell(int column, int row) {
+        return std::uint64_t(std::uint32_t(row)) << 32 | std::uint32_t(column);
+    }
+    template <class Act>
+    static void for_cells(double left, double right, double top, double bottom, const Act& act) {
+        const auto of = [](double px) { return int(std::floor(px / cell_px)); };
+        for (int row = of(top); row <= of(bottom); ++row)
+            for (int column = of(left); column <= of(right); ++column) act(cell(column, row));
+    }
+    void note_light(std::size_t b) {
+        const Block& block = blocks_[b];
+        if (block.fit.emitters.empty()) return;
+        for_cells(block.left, block.right, block.top, block.bottom, [&](std::uint64_t at) { cells_[at].push_back(b); });
+    }
+    /// Those whose light may reach these pixels, in increasing order.
+    std::vector<std::size_t> blocks_near(const JointPixels& to) const {
+        std::vector<std::size_t> near;
+        for_cells(to.left, to.left + to.width, to.top, to.top + to.height, [&](std::uint64_t at) {
+            if (const auto found = cells_.find(at); found != cells_.end())
+                near.insert(near.end(), found->second.begin(), found->second.end());
+        });
+        std::sort(near.begin(), near.end());
+        near.erase(std::unique(near.begin(), near.end()), near.end());
+        return near;
+    }
+
+    /// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
+    /// sum of squares of the changes, in standard deviations of the pixels, bounds that of all parameters.
+    static bool matters(const JointPixels& pixels, const std::vector<float>& before) {
+        float sum = 0;
+        for (std::size_t p = 0; p < before.size(); ++p) {
+            const float change = pixels.known[p] - before[p];
+            sum += change * change / std::max(pixels.data[p], 1.0f);
+        }
+        return sum > 0.1f * 0.1f;
     }
 
     /// Sets the known signal of a block: the noise, and the light of all other molecules of the frame. Whether some of
@@ -262,19 +304,29 @@ class GroupFits {
         const auto misses = [&](double left, double right, double top, double bottom) {
             return right < to.left || left > to.left + to.width || bottom < to.top || top > to.top + to.height;
         };
-        std::vector<double> light(to.count());
         bool unsettled = false;
-        for (std::size_t other = 0; other < blocks_.size(); ++other) {
+        std::vector<double> light;
+        for (const std::size_t other : blocks_near(to)) {
             const Block& from = blocks_[other];
             if (other == b || misses(from.left, from.right, from.top, from.bottom)) continue;
             unsettled |= from.group != SIZE_MAX;
             for (const Emitter& emitter : from.fit.emitters) {
-                const double reach = light_reach_px(psf_, emitter), x = emitter.theta[0], y = emitter.theta[1];
-                if (!misses(x - reach, x + reach, y - reach, y + reach))
-                    psf_.add_photons(emitter.theta.data(), to.left, to.top, to.width, to.height, light.data());
+                const double reach = reach_px(emitter), x = emitter.theta[0], y = emitter.theta[1];
+                const int left = std::max(to.left, int(std::floor(x - reach)));
+                const int right = std::min(to.left + to.width, int(std::ceil(x + reach)) + 1);
+                const int top = std::max(to.top, int(std::floor(y - reach)));
+                const int bottom = std::min(to.top + to.height, int(std::ceil(y + reach)) + 1);
+                if (left >= right || top >= bottom) continue;
+                light.assign(std::size_t(right - left) * std::size_t(bottom - top), 0);
+                psf_.add_photons(emitter.theta.data(), left, top, right - left, bottom - top, light.data());
+                const double* photons = light.data();
+                for (int row = top; row < bottom; ++row)
+                    for (int column = left; column < right; ++column) {
+                        const std::size_t p = to.at(column, row);
+                        to.known[p] += float(*photons++) * to.per_photon[p];
+                    }
             }
         }
-        for (std::size_t p = 0; p < light.size(); ++p) to.known[p] += light[p] * to.per_photon[p];
         return unsettled;
     }
 
@@ -330,7 +382,7 @@ class GroupFits {
     const Rois& wide_;
     const PsfInDouble psf_;
     const int shapes_;
-    const JointOptions& options_;
+    JointFitter fitter_;
     const Fits& fits_;
     std::vector<std::vector<std::size_t>> rows_of_;  // by window
     Fits out_;
@@ -338,6 +390,8 @@ class GroupFits {
     std::size_t first_ = 0;     // window
     std::vector<Found> found_;  // by window
     std::vector<Block> blocks_;
+    static constexpr double cell_px = 32;
+    std::unordered_map<std::uint64_t, std::vector<std::size_t>> cells_;
     std::vector<std::uint32_t> molecules_;  // by group
 };
 

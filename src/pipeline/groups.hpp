@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fit/joint_fit.hpp"
+#include "fit/joint/joint_fit.hpp"
 #include "glint/fits.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"

@@ -26,53 +26,7 @@ struct Functions {
     void (*typical)(const PsfNumbers<double>&, double z_um, double* shape);
     bool (*allows)(const PsfNumbers<double>&, const double* shape);
     void (*add_photons)(const PsfNumbers<double>&, const double* theta, int width, int height, double* image);
-    void (*evaluate)(const PsfNumbers<double>&, const double* theta, int width, int height, double* images);
-    int start_shapes;
-    void (*start)(const PsfNumbers<double>&, int k, double* shape);
-    PsfInDouble::Limits (*limits)(const PsfNumbers<double>&, int k, const double* shape);
 };
-
-/// Values and derivatives of the pixels of an axis.
-struct Axis {
-    Axis(double center, double sigma, int size) : value(std::size_t(size)), by_center(value), by_sigma(value) {
-        in_double::AxisProfile<true> profile(center, sigma);
-        for (int i = 0; i < size; ++i)
-            profile.next(i, value[std::size_t(i)], by_center[std::size_t(i)], by_sigma[std::size_t(i)]);
-    }
-    std::vector<double> value, by_center, by_sigma;
-};
-
-template <class Model>
-void evaluate(const PsfNumbers<double>& numbers, const double* theta, int width, int height, double* images) {
-    constexpr int shapes = in_double::shape_parameters<Model>;
-    const Model psf{numbers};
-    const std::ptrdiff_t pixels = std::ptrdiff_t(width) * height;
-    if constexpr (Model::separable) {
-        const Widths w = psf.widths(theta + 4);
-        const Axis along(theta[0], w.x, width), down(theta[1], w.y, height);
-        // Of two shape parameters the first is the width along x, the second that along y.
-        const double x_slope = shapes == 1 ? w.x_slope : 1, y_slope = shapes == 1 ? w.y_slope : 1;
-        for (std::size_t j = 0; j < std::size_t(height); ++j)
-            for (std::size_t i = 0; i < std::size_t(width); ++i, ++images) {
-                images[0] = along.value[i] * down.value[j];
-                images[pixels] = along.by_center[i] * down.value[j];
-                images[2 * pixels] = along.value[i] * down.by_center[j];
-                const double by_x = along.by_sigma[i] * down.value[j] * x_slope;
-                const double by_y = along.value[i] * down.by_sigma[j] * y_slope;
-                if (shapes == 1) images[3 * pixels] = by_x + by_y;
-                if (shapes == 2) images[3 * pixels] = by_x, images[4 * pixels] = by_y;
-            }
-    } else {
-        for (int j = 0; j < height; ++j) {
-            const auto row = psf.row(theta, j);
-            for (int i = 0; i < width; ++i, ++images) {
-                double slopes[2 + most_shape_parameters];
-                images[0] = row.at(i, slopes);
-                for (int k = 0; k < 2 + shapes; ++k) images[(k + 1) * pixels] = slopes[k];
-            }
-        }
-    }
-}
 
 template <class Model>
 void add_photons(const PsfNumbers<double>& numbers, const double* theta, int width, int height, double* image) {
@@ -109,14 +63,7 @@ constexpr Functions functions_of = {
         }
         return true;
     },
-    &add_photons<Model>,
-    &evaluate<Model>,
-    Model::start_candidates,
-    [](const PsfNumbers<double>& numbers, int k, double* shape) { Model{numbers}.start(k, shape); },
-    [](const PsfNumbers<double>& numbers, int k, const double* shape) {
-        const in_double::Interval bounds = Model{numbers}.bounds(k);
-        return PsfInDouble::Limits{bounds.low, bounds.high, Model{numbers}.step_limit(k, shape)};
-    }};
+    &add_photons<Model>};
 
 const Functions& of(PsfModel model) {
     static constexpr const Functions* all[] = {
@@ -204,23 +151,6 @@ void PsfInDouble::add_photons(const double* theta, int left, int top, int width,
     std::copy_n(theta, 4 + shape_parameters_of(model_).size(), moved);
     moved[0] -= left, moved[1] -= top;
     of(model_).add_photons(numbers_, moved, width, height, image);
-}
-
-void PsfInDouble::evaluate(const double* theta, int left, int top, int width, int height, double* images) const {
-    double moved[4 + most_shape_parameters];
-    std::copy_n(theta, 4 + shape_parameters_of(model_).size(), moved);
-    moved[0] -= left, moved[1] -= top;
-    of(model_).evaluate(numbers_, moved, width, height, images);
-}
-
-int PsfInDouble::start_shapes() const { return of(model_).start_shapes; }
-
-void PsfInDouble::start_shape(int k, double* shape) const { of(model_).start(numbers_, k, shape); }
-
-PsfInDouble::Limits PsfInDouble::limits(int k, const double* shape, double min_sigma_px, double max_sigma_px) const {
-    PsfNumbers<double> numbers = numbers_;
-    numbers.min_sigma_px = min_sigma_px, numbers.max_sigma_px = max_sigma_px;
-    return of(model_).limits(numbers, k, shape);
 }
 
 }  // namespace glint

@@ -43,18 +43,6 @@ class PsfInDouble {
     /// theta's coordinates. theta: x, y, N, bg (not added), shape.
     void add_photons(const double* theta, int left, int top, int width, int height, double* image) const;
 
-    /// For fits: h and its derivatives by x, y and the shape, images of height x width pixels like that of add_photons(),
-    /// one after the other.
-    void evaluate(const double* theta, int left, int top, int width, int height, double* images) const;
-    /// The shapes with which a fit may start.
-    int start_shapes() const;
-    void start_shape(int k, double* shape) const;
-    /// The bounds of shape parameter k, and the longest step at `shape`. Free widths are bounded by the given limits.
-    struct Limits {
-        double low, high, step;
-    };
-    Limits limits(int k, const double* shape, double min_sigma_px, double max_sigma_px) const;
-
   private:
     PsfModel model_;
     PsfNumbers<double> numbers_;

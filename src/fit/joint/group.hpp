@@ -1,0 +1,437 @@
+// A group of molecules: its model, the derivatives, and the steps of a joint fit (docs/theory.md, section 10).
+//
+// Likelihoods are compared by their difference, summed pixel by pixel: in single precision the difference of two sums would
+// be lost. All numbers of a group fit into a core's caches, or a GPU's.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/cholesky.hpp"
+#include "fit/goodness.hpp"
+#include "fit/joint/images.hpp"
+#include "fit/joint/matrix.hpp"
+#include "fit/kernel/group.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Molecules, one background, and the model they make (mu' of each pixel, at least model_floor).
+struct JointState {
+    int count;
+    float bg;
+    float* theta;  // most_parameters each
+    float* mu;
+    GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
+};
+
+/// The memory that a joint fit works in. Borrowed; nothing in it outlives the fit.
+struct JointSpace {
+    static constexpr int margin = 16;  // floats before and after what is read in whole rows
+    JointState states[3];
+    float *residual, *weight, *fixed, *score, *photons, *start_shape;  // of each pixel
+    float* profiles[2];
+    float *fisher, *factor, *inverse;
+    float *gradient, *scale, *solution, *diagonal, *inverse_pivot;  // of each parameter
+
+    /// Lays all out from `at` on; returns the number of floats, also for a null pointer.
+    template <class Psf>
+    GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
+        using Image = EmitterImage<Psf>;
+        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(1 + molecules * Image::each));
+        size_t used = 0;
+        const auto take = [&](size_t n) {
+            float* begin = at ? at + used + margin : nullptr;
+            used += n + 2 * margin;
+            return begin;
+        };
+        for (JointState& state : states) {
+            state.theta = take(size_t(molecules) * most_parameters);
+            state.mu = take(pixels);
+        }
+        float** planes[] = {&residual, &weight, &fixed, &score, &photons, &start_shape};
+        for (float** plane : planes) *plane = take(pixels);
+        for (float*& bank : profiles) bank = take(size_t(molecules) * size_t(Image::space(pitch, height)));
+        float** matrices[] = {&fisher, &factor, &inverse};
+        for (float** matrix : matrices) *matrix = take(order * order);
+        float** vectors[] = {&gradient, &scale, &solution, &diagonal, &inverse_pivot};
+        for (float** vector : vectors) *vector = take(order);
+        return used;
+    }
+};
+
+template <class Psf>
+class JointGroup {
+  public:
+    using Image = EmitterImage<Psf>;
+    static constexpr int shapes = Image::shapes, each = Image::each, P = Image::P;
+    static_assert(each <= most_parameters - 1);
+
+    GLINT_INLINE JointGroup(const JointImage& image, const Psf& psf, const JointNumbers& numbers, JointSpace& space)
+        : image_(image), psf_(psf), numbers_(numbers), space_(space) {
+        // What lies between the rows, before the first and after the last counts as unused.
+        clear(space.residual - JointSpace::margin, pixels() + 2 * JointSpace::margin);
+        clear(space.weight - JointSpace::margin, pixels() + 2 * JointSpace::margin);
+        Team::sync();
+    }
+
+    GLINT_INLINE int pixels() const { return image_.pitch * image_.height; }
+    /// Calls act(p) for some pixels from p on, until the team has been at all within the width.
+    template <class Act>
+    GLINT_INLINE void for_pixels(const Act& act) const {
+        for (int y = Team::row(); y < image_.height; y += Team::row_step)
+            for (int x = Team::column(); x < image_.width; x += Team::column_step) act(y * image_.pitch + x);
+    }
+
+    /// The molecules that the next fit moves; the others stay.
+    GLINT_INLINE void move_all(const JointState& state) {
+        moving_ = state.count;
+        for (int e = 0; e < moving_; ++e) which_[e] = (unsigned char)e;
+    }
+    GLINT_INLINE void move_none() { moving_ = 0; }
+    GLINT_INLINE void move_also(int e) { which_[moving_++] = (unsigned char)e; }
+
+    GLINT_INLINE float widest(const float* theta) const {
+        Lane t[P];
+        for (int k = 0; k < P; ++k) t[k] = splat(theta[k]);
+        const Widths w = psf_.widths(t + 4);
+        return most_of(first_of(w.x), first_of(w.y));
+    }
+
+    /// Sets the state's model.
+    GLINT_NOINLINE void set_model(JointState& state) {
+        move_all(state);
+        sum_fixed(state);
+        evaluate(state, 0, nullptr);
+    }
+
+    /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
+    /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
+    /// `least_gain` ends the fit, as one that is shorter than the tolerance.
+    GLINT_NOINLINE float fit(JointState& state, const float* before, float least_gain) {
+        state.bg = most_of(state.bg, image_.least_bg);
+        sum_fixed(state);
+        float gained = evaluate(state, 0, before);
+        float damping = 1e-3f;
+        JointState next = space_.states[2];
+        int bank = 0;
+        converged_ = false;
+        for (iterations_ = 1; iterations_ <= numbers_.max_iterations && !converged_; ++iterations_) {
+            differentiate(state, bank);
+            bool rose = false;
+            for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
+                if (!find_step(damping)) {
+                    damping *= 5;
+                    continue;
+                }
+                take_step(state, next);
+                const float gain = evaluate(next, 1 - bank, state.mu);
+                if (!(gain >= -lost_in_rounding)) {
+                    damping *= 5;
+                    continue;
+                }
+                rose = true;
+                converged_ = longest_step(state, next) < numbers_.tolerance || gain < least_gain;
+                gained += gain;
+                swap(state, next);
+                bank = 1 - bank;
+                damping = most_of(damping * 0.2f, 1e-9f);
+            }
+            if (!rose) {  // no step in this direction raises the likelihood: the maximum, within rounding
+                converged_ = damping < 1e6f;
+                break;
+            }
+        }
+        space_.states[2] = next;
+        return gained;
+    }
+
+    GLINT_INLINE bool converged() const { return converged_; }
+    GLINT_INLINE int iterations() const { return iterations_; }
+
+    /// Precision, goodness and bounds of the state, whose model is set, and the state itself, to `out`.
+    GLINT_NOINLINE void finish(JointState& state, JointResult& out) {
+        move_all(state);
+        sum_fixed(state);
+        evaluate(state, 0, nullptr);
+        differentiate(state, 0);
+        out.singular = !decompose(fisher(), space_.scale, 0, factor(), space_.inverse_pivot);
+        if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, inverse(), space_.diagonal);
+        const auto crlb = [&](int k) { return out.singular ? 0.0f : root_of(space_.diagonal[k]) * space_.scale[k]; };
+        out.count = state.count, out.bg = state.bg, out.bg_crlb = crlb(0);
+        for (int e = 0; e < state.count; ++e) {
+            const float* t = state.of(e);
+            for (int k = 0; k < P; ++k) out.theta[e][k] = t[k];
+            for (int k = 0; k < each; ++k) out.crlb[e][parameter(k)] = crlb(index(e, k));
+            bool bounded = t[2] <= photons_floor;
+            for (int k = 0; k < shapes; ++k) {
+                const Interval limit = psf_.bounds(k);
+                bounded = bounded || t[4 + k] <= first_of(limit.low) || t[4 + k] >= first_of(limit.high);
+            }
+            out.at_bound[e] = bounded;
+        }
+        out.iterations = iterations_, out.converged = converged_;
+        switch (image_.noise) {
+            case JointNoise::ideal: sum_goodness<PixelNoise::ideal>(state, out); break;
+            case JointNoise::poisson: sum_goodness<PixelNoise::poisson>(state, out); break;
+            case JointNoise::multiplied: sum_goodness<PixelNoise::multiplied>(state, out); break;
+        }
+        Team::sync();
+    }
+
+    /// r f and f^2 / mu' of each pixel, to space().residual and weight.
+    GLINT_INLINE void set_residual(const JointState& state) {
+        for_pixels([&](int p) {
+            const Lane r_m = reciprocal(load(state.mu + p)), f = load(image_.per_photon + p);
+            const Lane weighted = f * r_m;
+            store(space_.residual + p, load(image_.data + p) * weighted - f);
+            store(space_.weight + p, f * weighted);
+        });
+        Team::sync();
+    }
+
+    GLINT_INLINE JointSpace& space() { return space_; }
+    GLINT_INLINE const JointImage& image() const { return image_; }
+    GLINT_INLINE const JointNumbers& numbers() const { return numbers_; }
+    GLINT_INLINE const Psf& psf() const { return psf_; }
+
+    static GLINT_INLINE void copy(const JointState& from, JointState& to) {
+        to.count = from.count, to.bg = from.bg;
+        for (int k = Team::rank(); k < from.count * most_parameters; k += Team::size) to.theta[k] = from.theta[k];
+        Team::sync();
+    }
+    static GLINT_INLINE void swap(JointState& a, JointState& b) {
+        const JointState kept = a;
+        a = b, b = kept;
+    }
+
+  private:
+    static constexpr int most_attempts = 8;
+    static constexpr float longest_step_px = 0.7f;    // of a position
+    static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
+
+    /// Index of a moving molecule's parameter in the matrix: x, y, N, shape; the background is 0.
+    static GLINT_INLINE int index(int m, int k) { return 1 + m * each + k; }
+    /// Its index in theta.
+    static GLINT_INLINE int parameter(int k) { return k < 3 ? k : k + 1; }
+    GLINT_INLINE SquareMatrix matrix(float* values) const {
+        const int order = 1 + moving_ * each;
+        return {values, order, rounded_up(order)};
+    }
+    GLINT_INLINE SquareMatrix fisher() const { return matrix(space_.fisher); }
+    GLINT_INLINE SquareMatrix factor() const { return matrix(space_.factor); }
+    GLINT_INLINE SquareMatrix inverse() const { return matrix(space_.inverse); }
+
+    GLINT_INLINE float* profiles(int bank, int m) const {
+        return space_.profiles[bank] + ptrdiff_t(m) * Image::space(image_.pitch, image_.height);
+    }
+
+    /// Adds N h f to `model`.
+    GLINT_INLINE void add(const Image& image, float photons, float* model) const {
+        const Box box = image.box();
+        if (box.empty()) return;
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
+            const auto columns = image.columns(x, box.x1);
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const int p = y * image_.pitch + x;
+                store(model + p,
+                      load(model + p) + photons * load(image_.per_photon + p) * image.value(columns, y, box.x1));
+            }
+        }
+        Team::sync();
+    }
+
+    /// What does not move, but the background, to space().fixed.
+    GLINT_INLINE void sum_fixed(const JointState& state) {
+        for_pixels([&](int p) { store(space_.fixed + p, load(image_.known + p)); });
+        Team::sync();
+        int next = 0;  // `which_` is in increasing order
+        for (int e = 0; e < state.count; ++e) {
+            if (next < moving_ && which_[next] == e) {
+                ++next;
+                continue;
+            }
+            add(place(state.of(e), 0, 0), state.of(e)[2], space_.fixed);
+        }
+    }
+
+    /// The image of the m-th molecule that moves.
+    GLINT_INLINE const Image& place(const float* theta, int bank, int m) {
+        Team::sync();
+        images_[bank][m].place(psf_, theta, image_.width, image_.height, profiles(bank, m));
+        Team::sync();
+        return images_[bank][m];
+    }
+
+    /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
+    /// `before`; 0 for null.
+    GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
+        for_pixels(
+            [&](int p) { store(state.mu + p, load(space_.fixed + p) + state.bg * load(image_.per_photon + p)); });
+        for (int m = 0; m < moving_; ++m) add(place(state.of(which_[m]), bank, m), state.of(which_[m])[2], state.mu);
+        Lane gain = Lane{};
+        for_pixels([&](int p) {
+            const Lane m = max(load(state.mu + p), splat(model_floor));
+            store(state.mu + p, m);
+            if (!before) return;
+            const Lane was = load(before + p), more = m - was;
+            gain += load(image_.data + p) * log1p(more * reciprocal(was)) - more;
+        });
+        Team::sync();
+        return Team::sum(gain);
+    }
+
+    /// Gradient and Fisher matrix (eq. 3.1 and 3.2; the upper triangle) of what moves; its profiles are in `bank`.
+    GLINT_INLINE void differentiate(const JointState& state, int bank) {
+        set_residual(state);
+        const SquareMatrix to = fisher();
+        clear(to.values, to.order * to.pitch), clear(space_.gradient, to.pitch), clear(space_.scale, to.pitch);
+        Lane residual = Lane{}, weight = Lane{};
+        for_pixels([&](int p) { residual += load(space_.residual + p), weight += load(space_.weight + p); });
+        Team::sync();
+        space_.gradient[0] = Team::sum(residual), to.row(0)[0] = Team::sum(weight);
+        for (int m = 0; m < moving_; ++m) {
+            add_own(images_[bank][m], m);
+            for (int o = 0; o < m; ++o) add_pair(images_[bank][m], m, images_[bank][o], o);
+        }
+        Team::sync();
+        for (int k = Team::rank(); k < to.order; k += Team::size)
+            space_.scale[k] = 1 / root_of(most_of(to.row(k)[k], 1e-12f));
+        Team::sync();
+    }
+
+    GLINT_INLINE void add_own(const Image& image, int m) {
+        const Box box = image.box();
+        if (box.empty()) return;
+        const SquareMatrix to = fisher();
+        constexpr int own = 2 * each;  // first the gradient, then the products with the background's slope
+        Lane sums[own + each * (each + 1) / 2];
+        for (Lane& sum : sums) sum = Lane{};
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
+            const auto columns = image.columns(x, box.x1);
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const int p = y * image_.pitch + x;
+                const Lane r = load(space_.residual + p), w = load(space_.weight + p);
+                Lane s[each];
+                image.slopes(columns, y, box.x1, s);
+                GLINT_UNROLL
+                for (int k = 0; k < each; ++k) {
+                    const Lane ws = w * s[k];
+                    sums[k] += r * s[k], sums[each + k] += ws;
+                    GLINT_UNROLL
+                    for (int q = 0; q <= k; ++q) sums[own + packed(k, q)] += ws * s[q];
+                }
+            }
+        }
+        float total[own + each * (each + 1) / 2];
+        Team::sums<own + each*(each + 1) / 2>(sums, total);
+        for (int k = 0; k < each; ++k) {
+            const int column = index(m, k);
+            space_.gradient[column] = total[k], to.row(0)[column] = total[each + k];
+            for (int q = 0; q <= k; ++q) to.row(index(m, q))[column] = total[own + packed(k, q)];
+        }
+    }
+
+    GLINT_INLINE void add_pair(const Image& a, int m, const Image& b, int o) {
+        const Box box = overlap(a.box(), b.box());
+        if (box.empty()) return;
+        Lane sums[each * each];
+        for (int k = 0; k < each * each; ++k) sums[k] = Lane{};
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
+            const auto of_a = a.columns(x, box.x1), of_b = b.columns(x, box.x1);
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const Lane w = load(space_.weight + (y * image_.pitch + x));
+                Lane s[each], t[each];
+                a.slopes(of_a, y, box.x1, s), b.slopes(of_b, y, box.x1, t);
+                GLINT_UNROLL
+                for (int k = 0; k < each; ++k) {
+                    const Lane ws = w * s[k];
+                    GLINT_UNROLL
+                    for (int q = 0; q < each; ++q) sums[k * each + q] += ws * t[q];
+                }
+            }
+        }
+        float total[each * each];
+        Team::sums<each * each>(sums, total);
+        const SquareMatrix to = fisher();
+        for (int k = 0; k < each; ++k)
+            for (int q = 0; q < each; ++q) to.row(index(o, q))[index(m, k)] = total[k * each + q];
+    }
+
+    /// The damped step (eq. 10.2), to space().solution; false where the matrix is singular.
+    GLINT_INLINE bool find_step(float damping) {
+        if (!decompose(fisher(), space_.scale, damping, factor(), space_.inverse_pivot)) return false;
+        const SquareMatrix u = factor();
+        for (int k = Team::begin(); k < u.pitch; k += Team::step)
+            store(space_.diagonal + k, load(space_.gradient + k) * load(space_.scale + k));
+        Team::sync();
+        solve(u, space_.inverse_pivot, space_.diagonal, space_.solution);
+        for (int k = Team::begin(); k < u.pitch; k += Team::step)
+            store(space_.solution + k, load(space_.solution + k) * load(space_.scale + k));
+        Team::sync();
+        return true;
+    }
+
+    /// `next` is `state` after the step, within its limits.
+    GLINT_INLINE void take_step(const JointState& state, JointState& next) const {
+        copy(state, next);
+        const float* step = space_.solution;
+        next.bg = most_of(state.bg + step[0], image_.least_bg);
+        for (int m = Team::rank(); m < moving_; m += Team::size) {
+            float* t = next.of(which_[m]);
+            const float* by = step + index(m, 0);
+            Lane shape[P];
+            for (int k = 0; k < P; ++k) shape[k] = splat(t[k]);
+            const float low = -numbers_.margin_px;
+            t[0] = within(t[0] + within(by[0], -longest_step_px, longest_step_px), low, float(image_.width - 1) - low);
+            t[1] = within(t[1] + within(by[1], -longest_step_px, longest_step_px), low, float(image_.height - 1) - low);
+            const float longest = 0.7f * t[2] + 50;
+            t[2] = most_of(t[2] + within(by[2], -longest, longest), photons_floor);
+            for (int k = 0; k < shapes; ++k) {
+                const float most = first_of(psf_.step_limit(k, shape + 4));
+                const Interval limit = psf_.bounds(k);
+                t[4 + k] = within(t[4 + k] + within(by[3 + k], -most, most), first_of(limit.low), first_of(limit.high));
+            }
+        }
+        Team::sync();
+    }
+
+    /// The greatest |step_k| sqrt(I_kk), as in the kernel; what a bound has kept from moving does not count.
+    GLINT_INLINE float longest_step(const JointState& state, const JointState& next) const {
+        float longest = (next.bg > state.bg ? next.bg - state.bg : state.bg - next.bg) / space_.scale[0];
+        for (int m = 0; m < moving_; ++m)
+            for (int k = 0; k < each; ++k) {
+                const float moved = next.of(which_[m])[parameter(k)] - state.of(which_[m])[parameter(k)];
+                longest = most_of(longest, (moved < 0 ? -moved : moved) / space_.scale[index(m, k)]);
+            }
+        return longest;
+    }
+
+    template <PixelNoise noise>
+    GLINT_INLINE void sum_goodness(const JointState& state, JointResult& out) const {
+        Goodness sum;
+        Lane used = Lane{};
+        for_pixels([&](int p) {
+            const Mask counts = load(image_.per_photon + p) > 0.0f;
+            Goodness one;
+            add_pixel<noise, false>(one, load(image_.data + p), load(state.mu + p), load(image_.variance + p));
+            sum.half_deviance += select(counts, one.half_deviance, Lane{});
+            sum.mean += select(counts, one.mean, Lane{}), sum.variance += select(counts, one.variance, Lane{});
+            used += select(counts, splat(1.0f), Lane{});
+        });
+        Goodness total;
+        total.half_deviance = splat(Team::sum(sum.half_deviance));
+        total.mean = splat(Team::sum(sum.mean)), total.variance = splat(Team::sum(sum.variance));
+        out.half_deviance = first_of(total.half_deviance);
+        out.p_value = first_of(p_value(total, Team::sum(used), float(1 + state.count * each)));
+    }
+
+    const JointImage& image_;
+    const Psf& psf_;
+    const JointNumbers& numbers_;
+    JointSpace& space_;
+    int moving_ = 0;
+    unsigned char which_[most_joint_emitters];  // in increasing order
+    Image images_[2][most_joint_emitters];
+    bool converged_ = false;
+    int iterations_ = 0;
+};
+
+}  // namespace glint::GLINT_ISA

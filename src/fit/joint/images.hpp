@@ -1,0 +1,148 @@
+// The images of the molecules of a group: a box of pixels for each, and the model and its derivatives in there.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/joint/joint_abi.hpp"
+#include "fit/joint/team.hpp"
+#include "psf/axis.hpp"
+#include "psf/model.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Columns [x0, x1) and rows [y0, y1) of the group's pixels. The columns are rounded up to whole ones of a team: beyond
+/// the image's width no pixel is used.
+struct Box {
+    int x0, x1, y0, y1;
+    GLINT_INLINE bool empty() const { return x0 >= x1 || y0 >= y1; }
+};
+
+GLINT_INLINE Box overlap(const Box& a, const Box& b) {
+    return {most_of(a.x0, b.x0), least_of(a.x1, b.x1), most_of(a.y0, b.y0), least_of(a.y1, b.y1)};
+}
+
+/// How far from its centre a molecule's light counts, px. Beyond 4.5 widths are some 14 photons in a million; the pixel's
+/// own half width comes to that.
+GLINT_INLINE float reach_of(float widest_px) { return 4.5f * widest_px + 1; }
+
+/// A molecule's box, with its profiles along both axes where the model is a product of two.
+template <class Psf>
+class EmitterImage {
+  public:
+    static constexpr int shapes = shape_parameters<Psf>;
+    static constexpr int each = 3 + shapes;  // parameters: x, y, N, shape
+    static constexpr int P = 4 + shapes;
+
+    /// Floats that profiles take at most.
+    static GLINT_INLINE int space(int pitch, int height) {
+        return Psf::separable ? profiles * (pitch + rounded_up(height)) : 0;
+    }
+
+    /// Of the molecule at theta, which stays borrowed, in an image of that size. `space`: space() floats, and 16 more that
+    /// may be read.
+    GLINT_INLINE void place(const Psf& psf, const float* theta, int width, int height, float* space) {
+        psf_ = &psf, theta_ = theta;
+        Lane t[P];
+        for (int k = 0; k < P; ++k) t[k] = splat(theta[k]);
+        const Widths w = psf.widths(t + 4);
+        widest_ = most_of(first_of(w.x), first_of(w.y));
+        const float reach = reach_of(widest_);
+        box_.x0 = within(floor_of(theta[0] - reach), 0, width);
+        box_.y0 = within(floor_of(theta[1] - reach), 0, height);
+        box_.x1 = within(floor_of(theta[0] + reach) + 2, 0, width);
+        box_.y1 = within(floor_of(theta[1] + reach) + 2, 0, height);
+        if (box_.empty()) return;
+        const int columns = rounded_up(box_.x1 - box_.x0), rows = rounded_up(box_.y1 - box_.y0);
+        box_.x1 = box_.x0 + columns;
+        if constexpr (Psf::separable) {
+            x_ = space, y_ = space + profiles * columns, columns_ = columns, rows_ = rows;
+            // Of two shape parameters the first is the width along x, the second that along y.
+            x_slope_ = shapes == 1 ? first_of(w.x_slope) : 1.0f, y_slope_ = shapes == 1 ? first_of(w.y_slope) : 1.0f;
+            profile(t[0], w.x, box_.x0, columns, x_);
+            profile(t[1], w.y, box_.y0, rows, y_);
+        }
+    }
+
+    GLINT_INLINE const Box& box() const { return box_; }
+    GLINT_INLINE float widest() const { return widest_; }
+
+    /// Some columns, from column x of the image on: what does not change from row to row. Beyond the box and beyond `end`
+    /// there is no light.
+    struct Columns {
+        Lane a, b, g;  // E, dE/dx, dE/dsigma (eq. 1.2)
+        Lane at;       // columns of the image
+    };
+    GLINT_INLINE Columns columns(int x, int end) const {
+        Columns c{};
+        c.at = Team::offsets() + float(x);
+        if constexpr (Psf::separable) {
+            const Mask inside = c.at < float(end);
+            const float* from = x_ + (x - box_.x0);
+            c.a = select(inside, load(from), Lane{}), c.b = select(inside, load(from + columns_), Lane{});
+            if constexpr (shapes > 0) c.g = select(inside, load(from + 2 * columns_), Lane{});
+        }
+        return c;
+    }
+    /// h in row y of the image.
+    GLINT_INLINE Lane value(const Columns& c, int y, int end) const {
+        if constexpr (Psf::separable) {
+            return c.a * y_[y - box_.y0];
+        } else {
+            Lane slopes[2 + shapes];
+            return any_value(c, y, end, slopes);
+        }
+    }
+    /// Derivatives of N h by x, y, N and the shape in row y of the image.
+    GLINT_INLINE void slopes(const Columns& c, int y, int end, Lane* out) const {
+        const float n = theta_[2];
+        if constexpr (Psf::separable) {
+            const float value = y_[y - box_.y0], by_y = y_[y - box_.y0 + rows_], nc = n * value;
+            out[0] = c.b * nc, out[1] = c.a * (n * by_y), out[2] = c.a * value;
+            if constexpr (shapes > 0) {
+                const float by_width = n * y_[y - box_.y0 + 2 * rows_];
+                const Lane along = c.g * (nc * x_slope_), down = c.a * (by_width * y_slope_);
+                if constexpr (shapes == 1) out[3] = along + down;
+                if constexpr (shapes == 2) out[3] = along, out[4] = down;
+            }
+        } else {
+            Lane by[2 + shapes];
+            out[2] = any_value(c, y, end, by);
+            GLINT_UNROLL
+            for (int k = 0; k < 2 + shapes; ++k) out[k < 2 ? k : k + 1] = n * by[k];
+        }
+    }
+
+  private:
+    static constexpr int profiles = shapes > 0 ? 3 : 2;
+
+    /// Writes the profiles of `count` pixels from `first` on, one after the other.
+    static GLINT_INLINE void profile(Lane center, Lane sigma, int first, int count, float* to) {
+        for (int i = Team::begin(); i < count; i += Team::step) {
+            const Lane at = Team::offsets() + float(first + i);
+            Lane value, by_center, by_sigma;
+            AxisProfile<(shapes > 0)>(center, sigma, at).next_at(at, value, by_center, by_sigma);
+            store(to + i, value), store(to + count + i, by_center);
+            if constexpr (shapes > 0) store(to + 2 * count + i, by_sigma);
+        }
+    }
+    /// Of a model that is no product: the position seen from each column.
+    GLINT_INLINE Lane any_value(const Columns& c, int y, int end, Lane* by) const {
+        Lane t[P];
+        for (int k = 0; k < P; ++k) t[k] = splat(theta_[k]);
+        t[0] -= c.at, t[1] -= float(y);
+        const auto row = psf_->row(t, 0);
+        const Mask inside = c.at < float(end);
+        const Lane h = select(inside, row.at(0, by), Lane{});
+        for (int k = 0; k < 2 + shapes; ++k) by[k] = select(inside, by[k], Lane{});
+        return h;
+    }
+
+    const Psf* psf_;
+    const float* theta_;
+    Box box_;
+    float widest_;
+    float *x_, *y_;
+    int columns_, rows_;
+    float x_slope_, y_slope_;
+};
+
+}  // namespace glint::GLINT_ISA

@@ -1,0 +1,50 @@
+// The plain structs that the host passes to joint fits; the same for every instruction set and for GPUs.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fit/kernel_abi.hpp"
+
+namespace glint {
+
+constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
+
+/// As JointOptions (fit/joint/joint_fit.hpp).
+struct JointNumbers {
+    int max_iterations;
+    float tolerance, margin_px;
+    float least_gain, misfit;
+    int most_emitters;  // most_joint_emitters or less
+};
+
+/// As PixelNoise (fit/goodness.hpp).
+enum class JointNoise : int { ideal, poisson, multiplied };
+
+/// The pixels of a group (docs/theory.md, eq. 2.2), in rows that are `pitch` floats apart: a multiple of 16, and at least
+/// 16 more than the width. A pixel that is not used, as all beyond the width, has data and known 1 and per_photon 0: it
+/// adds nothing to any sum.
+struct JointImage {
+    int width, height, pitch;
+    JointNoise noise;
+    const float* data;        // d'
+    const float* known;       // what the model has beside the molecules
+    const float* per_photon;  // 1 / f
+    const float* variance;    // v / f^2, for the p value
+    const float* searched;    // 1 where molecules are looked for, else 0; null for a fit alone
+    float least_bg;           // with which every pixel's model stays positive, whatever the molecules do
+};
+
+/// In: count, theta, bg. Out: all.
+struct JointResult {
+    int count;
+    float bg, bg_crlb, half_deviance, p_value;
+    int iterations;
+    bool converged, singular;
+    float theta[most_joint_emitters][most_parameters];  // x, y in pixels of the image, N, -, shape
+    float crlb[most_joint_emitters][most_parameters];   // standard deviations
+    bool at_bound[most_joint_emitters];
+};
+
+}  // namespace glint

@@ -1,0 +1,18 @@
+// The entry to joint fits on the CPU: one function per model and instruction set.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/isa.hpp"
+#include "fit/joint/joint_abi.hpp"
+
+namespace glint {
+
+/// Fits the group in `result` together; with image.searched, finds the molecules that are missing. `molecules`: the most
+/// that there may be. Returns the floats of memory that this needs; with null for `memory`, does no more.
+#define GLINT_PSF_MODEL(name)                                                                                     \
+    GLINT_PER_ISA(size_t joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image, \
+                                      int molecules, float* memory, JointResult* result);)
+#include "glint/psf_models.inc"
+#undef GLINT_PSF_MODEL
+
+}  // namespace glint

@@ -1,0 +1,85 @@
+// Maximum-likelihood fits of several molecules whose images overlap, together, with one background; and the search for
+// molecules that the detection did not part (docs/theory.md, section 10).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fit/joint/joint_abi.hpp"
+#include "glint/fits.hpp"
+#include "glint/psf.hpp"
+
+namespace glint {
+
+/// The pixels of a group: those of a rectangle of the frame that are used. All as in docs/theory.md, eq. 2.2; a plane has
+/// `pitch` floats a row (JointImage).
+struct JointPixels {
+    JointPixels() = default;
+    JointPixels(int left, int top, int width, int height);  ///< none used yet
+
+    int left = 0, top = 0, width = 0, height = 0, pitch = 0;
+    JointNoise noise = JointNoise::poisson;
+    std::vector<float> data;        ///< d'
+    std::vector<float> known;       ///< m / f + v / f^2: what the model has beside the molecules
+    std::vector<float> per_photon;  ///< 1 / f; 0 where the pixel is not used
+    std::vector<float> variance;    ///< v / f^2, for the p value
+    std::vector<float> searched;    ///< 1 where molecules are looked for, else 0
+
+    /// Index of a pixel of the frame.
+    std::size_t at(int x, int y) const { return std::size_t(y - top) * std::size_t(pitch) + std::size_t(x - left); }
+};
+
+/// One molecule: x, y (frame pixels), N, unused, shape, as in Fits::theta. `crlb`: standard deviations; [3]: of the
+/// background that the group shares.
+struct Emitter {
+    std::array<double, max_parameters> theta{}, crlb{};
+};
+
+struct JointOptions {
+    int max_iterations = 50;
+    double tolerance = 0.01;  ///< as FitOptions::tolerance
+    double min_sigma_px = 0.3, max_sigma_px = 31;
+    double margin_px = 1.5;  ///< beyond the rectangle
+    /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
+    /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).
+    double least_gain = 20, misfit = 0.05;
+};
+
+struct JointFit {
+    std::vector<Emitter> emitters;  ///< most_joint_emitters or fewer
+    double bg = 0;
+    double half_deviance = 0;  ///< -LLR of the group's pixels (eq. 4.1)
+    double p_value = 0;        ///< of the group (eq. 4.2)
+    int iterations = 0;        ///< of the last fit
+    bool converged = false, singular = false;
+    std::vector<std::uint8_t> at_bound;  ///< of each emitter
+};
+
+/// Fits groups, one after the other, with memory that it keeps. For one thread.
+class JointFitter {
+  public:
+    JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options);
+
+    /// Fits all emitters and the background from where they are, by damped Fisher scoring; the likelihood rises with each
+    /// step. Sets everything but `emitters`' number.
+    void fit(const JointPixels& pixels, JointFit& fit);
+
+    /// Fits together, adds molecules from the residual while they earn their place, and removes those that do not.
+    /// Returns how many were added, minus those removed.
+    int find(const JointPixels& pixels, JointFit& fit);
+
+  private:
+    void run(const JointPixels& pixels, bool search, JointFit& fit);
+
+    PsfModel model_;
+    KernelPsf psf_;
+    JointNumbers numbers_;
+    int parameters_;
+    std::vector<float> memory_;
+    JointResult result_;
+};
+
+}  // namespace glint

@@ -1,0 +1,130 @@
+// Who computes a joint fit: one CPU thread by SIMD, over the columns of a row; the 32 threads of a warp, over two rows of
+// 16 columns; a single thread of the simulated GPU.
+//
+// Every member of a team runs the same code with the same scalars. They differ in the pixels that they visit, whose sums
+// sum() gives to all. What one writes, others read after sync() only.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "psf/lane.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// The first element of a Lane: of a splat, its value.
+GLINT_INLINE float first_of(Lane a) {
+#if defined(GLINT_SCALAR_LANE)
+    return a;
+#else
+    return a[0];
+#endif
+}
+
+struct Team {
+    static constexpr int columns_at_once = 16;  // boxes and rows of pixels are multiples of these
+#if defined(__CUDACC__)
+    static constexpr int row_step = 2, column_step = 16, size = 32;
+    static GLINT_INLINE int rank() { return int(threadIdx.x % 32); }
+    static GLINT_INLINE int row() { return rank() / 16; }
+    static GLINT_INLINE int column() { return rank() % 16; }
+    static GLINT_INLINE void sync() { __syncwarp(); }
+    static GLINT_INLINE float sum(float a) {
+        GLINT_UNROLL
+        for (int distance = 16; distance > 0; distance /= 2) a += __shfl_xor_sync(~0u, a, distance);
+        return a;
+    }
+    static GLINT_INLINE float greatest(float a) {
+        GLINT_UNROLL
+        for (int distance = 16; distance > 0; distance /= 2) a = fmaxf(a, __shfl_xor_sync(~0u, a, distance));
+        return a;
+    }
+    /// Whether it holds for any member; the same answer to all.
+    static GLINT_INLINE bool any_of(bool a) { return __any_sync(~0u, a); }
+#else
+    static constexpr int row_step = 1, column_step = lane_width, size = 1;
+    static GLINT_INLINE int rank() { return 0; }
+    static GLINT_INLINE int row() { return 0; }
+    static GLINT_INLINE int column() { return 0; }
+    static GLINT_INLINE void sync() {}
+    static GLINT_INLINE bool any_of(bool a) { return a; }
+#if defined(GLINT_SCALAR_LANE)
+    static GLINT_INLINE float sum(Lane a) { return a; }
+    static GLINT_INLINE float greatest(Lane a) { return a; }
+#else
+    static GLINT_INLINE float sum(Lane a) {
+#if defined(GLINT_ISA_avx512)
+        return _mm512_reduce_add_ps(a);
+#else
+        float total = 0;
+        for (int k = 0; k < lane_width; ++k) total += a[k];
+        return total;
+#endif
+    }
+    static GLINT_INLINE float greatest(Lane a) {
+        float most = a[0];
+        for (int k = 1; k < lane_width; ++k) most = a[k] > most ? a[k] : most;
+        return most;
+    }
+#endif
+#endif
+    /// The sums of `n` Lanes, to `to`.
+    template <int n>
+    static GLINT_INLINE void sums(const Lane* a, float* to) {
+#if defined(GLINT_ISA_avx512)
+        // Sixteen at once: each stage adds the halves of two Lanes, so that the last has a sum in every element.
+        for (int first = 0; first < n; first += 16) {
+            __m512 v[16];
+            GLINT_UNROLL
+            for (int k = 0; k < 16; ++k) v[k] = first + k < n ? __m512(a[first + k]) : _mm512_setzero_ps();
+            GLINT_UNROLL
+            for (int k = 0; k < 8; ++k)
+                v[k] = _mm512_shuffle_f32x4(v[k], v[k + 8], 0x44) + _mm512_shuffle_f32x4(v[k], v[k + 8], 0xee);
+            GLINT_UNROLL
+            for (int k = 0; k < 4; ++k)
+                v[k] = _mm512_shuffle_f32x4(v[k], v[k + 4], 0x88) + _mm512_shuffle_f32x4(v[k], v[k + 4], 0xdd);
+            GLINT_UNROLL
+            for (int k = 0; k < 2; ++k)
+                v[k] = _mm512_shuffle_ps(v[k], v[k + 2], 0x44) + _mm512_shuffle_ps(v[k], v[k + 2], 0xee);
+            v[0] = _mm512_shuffle_ps(v[0], v[1], 0x88) + _mm512_shuffle_ps(v[0], v[1], 0xdd);
+            float all[16];
+            _mm512_storeu_ps(all, v[0]);
+            // The stages leave each pair of bits of the number exchanged.
+            GLINT_UNROLL
+            for (int k = 0; k < 16; ++k)
+                if (first + k < n) to[first + k] = all[(k & 5) << 1 | (k >> 1 & 5)];
+        }
+#else
+        GLINT_UNROLL
+        for (int k = 0; k < n; ++k) to[k] = sum(a[k]);
+#endif
+    }
+    /// Elements begin(), begin() + step, ... of a row of n floats, n a multiple of 16: a Lane at each.
+    static constexpr int step = size * lane_width;
+    static GLINT_INLINE int begin() { return rank() * lane_width; }
+    /// 0, 1, ... in the elements of a Lane.
+    static GLINT_INLINE Lane offsets() {
+#if defined(GLINT_SCALAR_LANE)
+        return 0;
+#else
+        Lane a;
+        for (int k = 0; k < lane_width; ++k) a[k] = float(k);
+        return a;
+#endif
+    }
+};
+
+GLINT_INLINE int rounded_up(int n) {
+    return (n + Team::columns_at_once - 1) / Team::columns_at_once * Team::columns_at_once;
+}
+GLINT_INLINE int floor_of(float a) {
+    const int whole = int(a);
+    return whole - (float(whole) > a);
+}
+GLINT_INLINE float root_of(float a) { return first_of(sqrt(splat(a))); }
+GLINT_INLINE float least_of(float a, float b) { return a < b ? a : b; }
+GLINT_INLINE float most_of(float a, float b) { return a > b ? a : b; }
+GLINT_INLINE float within(float a, float low, float high) { return a < low ? low : a > high ? high : a; }
+GLINT_INLINE int least_of(int a, int b) { return a < b ? a : b; }
+GLINT_INLINE int most_of(int a, int b) { return a > b ? a : b; }
+GLINT_INLINE int within(int a, int low, int high) { return a < low ? low : a > high ? high : a; }
+
+}  // namespace glint::GLINT_ISA
