@@ -23,6 +23,7 @@
 #include "glint/error.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/rank_report.hpp"
+#include "pipeline/lone_spots.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"
@@ -58,7 +59,7 @@ struct Part {
 Job job_of(const World& world, const cli::OpenedTask& opened) {
     LocalizeOptions options = opened.options;
     if (options.threads == 0) options.threads = world.threads();
-    return make_job(opened.movie->info(), opened.facts.camera, options);
+    return prepare_job(*opened.movie, opened.facts.camera, options);
 }
 
 void open_part(const World& world, const cli::LocalizeTask& task, const std::string& run, Part& part) {

@@ -17,7 +17,9 @@
 
 namespace glint {
 
-constexpr int any_emitters = 0;  ///< for LocalizeOptions::emitters
+constexpr int any_emitters = 0;       ///< for LocalizeOptions::emitters
+constexpr double learn_misfit = -1;   ///< for LocalizeOptions::psf_misfit
+constexpr double usual_misfit = 0.05;  ///< where too few spots say
 
 struct LocalizeOptions {
     Psf psf;
@@ -32,8 +34,8 @@ struct LocalizeOptions {
     /// are looked for between them (docs/theory.md, section 10); neighbor_rounds has no meaning then.
     int emitters = 1;
     /// By how much the PSF may be wider or narrower than the model, as a part of the width: that does not count as another
-    /// molecule. 0: not at all.
-    double psf_misfit = 0.05;
+    /// molecule. 0: not at all; learn_misfit: as lone spots of the movie say, before it is localized.
+    double psf_misfit = learn_misfit;
     int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
@@ -42,6 +44,14 @@ struct LocalizeOptions {
     Progress progress;
     Warn warn;
     const StopFlag* stop = nullptr;
+};
+
+/// What lone, bright spots say about the PSF (docs/theory.md, section 10).
+struct LoneSpots {
+    int count = 0;          ///< 0: too few, or none was asked
+    double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
+    double width_um = 0;    ///< median of a free width's fits, where the model's is given; else 0
+    double width_error_um = 0;
 };
 
 struct LocalizeResult {
@@ -59,6 +69,7 @@ struct LocalizeResult {
     FitInfo fit;                    ///< of this run; seconds are summed over the threads
     double seconds = 0;
     double empty_score_spread = 0;  ///< median over frames; 1 when the camera's parameters are right
+    LoneSpots lone;                 ///< with any_emitters
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few

@@ -31,13 +31,16 @@ class LocalizeInfo:
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
     hidden_rows: int  #: rows of the file that Picasso drops on reading: x or y below 0 or beyond the movie
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct
+    psf_misfit: float  #: with emitters="auto", as given or as lone spots say
+    lone_spots: int  #: of which the misfit was learnt; 0: none
+    lone_spot_width_um: float  #: median of their widths, where the model's is given, else 0: compare it with `sigma_um`
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
 
 def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
-             emitters: int | str = 1, psf_misfit: float = 0.05, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
+             emitters: int | str = 1, psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
@@ -57,7 +60,8 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     frames: (begin, end) or slice(begin, end): only these; frame numbers are those of the whole movie.
     neighbor_rounds: how often overlapping spots are fitted again with their neighbours as a known signal; 0: never.
     emitters: "auto": molecules whose images overlap are fitted together, and more are looked for between them; 1: one in each window.
-    psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule.
+    psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule; None: as
+        lone spots of the movie say (`info.psf_misfit`).
     keep_failed: keep fits that did not converge, left their spot, or are duplicates.
     memory: bytes of frames in memory.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
@@ -78,7 +82,9 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     options.threshold, options.neighbor_rounds, options.keep_failed = threshold or 0, neighbor_rounds, keep_failed
     if emitters not in (1, "auto"):
         raise OptionError(f"emitters={emitters!r}: give 1 or 'auto'")
-    options.emitters, options.psf_misfit = 0 if emitters == "auto" else 1, psf_misfit
+    options.emitters = 0 if emitters == "auto" else 1
+    if psf_misfit is not None:
+        options.psf_misfit = psf_misfit
     options.frames = _range_of(frames, len(movie), movie.name)
     options.threads, options.memory_bytes = threads or 0, memory
     options.resume, options.overwrite = resume, overwrite

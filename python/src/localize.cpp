@@ -31,6 +31,8 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
     dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
+    dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
+    dict["lone_spot_width_um"] = result.lone.width_um;
     dict["fit"] = dict_of(result.fit);
     return dict;
 }

@@ -82,6 +82,16 @@ void FoundSpots::append(const FoundSpots& more) {
     extend(scores, more.scores);
 }
 
+JointOptions joint_options(const Job& job) {
+    const FitOptions& fit = job.options.fit;
+    JointOptions joint;
+    joint.max_iterations = fit.max_iterations, joint.tolerance = fit.tolerance, joint.margin_px = fit.position_margin_px;
+    joint.min_sigma_px = fit.min_sigma_px;
+    joint.max_sigma_px = fit.max_sigma_px > 0 ? fit.max_sigma_px : float(job.options.roi_size);
+    joint.misfit = job.options.psf_misfit;
+    return joint;
+}
+
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info) {
     FitOptions options = job.options.fit;
     options.backend = Backend::cpu;
@@ -104,14 +114,9 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
         return fit_on_this_thread(job, fitter, crowded, unused);
     };
     if (job.options.emitters == any_emitters) {
-        JointOptions joint;
-        joint.max_iterations = job.options.fit.max_iterations, joint.tolerance = job.options.fit.tolerance;
-        const FitOptions& fit = job.options.fit;  // whose limits of free widths hold here too
-        joint.min_sigma_px = fit.min_sigma_px;
-        joint.max_sigma_px = fit.max_sigma_px > 0 ? fit.max_sigma_px : float(job.options.roi_size);
-        joint.margin_px = job.options.fit.position_margin_px, joint.misfit = job.options.psf_misfit;
         give_up_if_stopped(job, found);
-        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint, found.fits);
+        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
+                                       found.fits);
     } else {
         refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
                              found.fits);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "fit/joint/joint_fit.hpp"
 #include "glint/fits.hpp"
 #include "glint/rois.hpp"
 #include "pipeline/block_result.hpp"
@@ -25,6 +26,9 @@ struct FoundSpots {
     void clear();  ///< keeps its memory
     void append(const FoundSpots& more);
 };
+
+/// The job's options as joint fits have them.
+JointOptions joint_options(const Job& job);
 
 /// Fits a stack on the calling thread.
 Fits fit_on_this_thread(const Job& job, Fitter& fitter, const Rois& rois, FitInfo& info);

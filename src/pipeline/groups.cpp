@@ -25,36 +25,6 @@ constexpr double least_photons = 50;  // where a joint fit starts
 
 using Windows = std::vector<std::size_t>;
 
-/// Groups of windows [begin, end), which are of one frame: those that share pixels, and who shares some with these.
-std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t end) {
-    std::vector<std::size_t> parent(end - begin);
-    std::iota(parent.begin(), parent.end(), std::size_t(0));
-    const auto root = [&](std::size_t k) {
-        while (parent[k] != k) k = parent[k] = parent[parent[k]];
-        return k;
-    };
-    std::vector<GridPoint> corners;
-    for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
-    const SpotGrid grid(corners, rois.size);
-    for (std::size_t k = 0; k < corners.size(); ++k) {
-        const double reach = rois.size;
-        grid.visit({corners[k].x - reach, corners[k].y - reach}, {corners[k].x + reach, corners[k].y + reach},
-                   [&](std::size_t other) {
-                       if (other < k && std::abs(corners[k].x - corners[other].x) < reach &&
-                           std::abs(corners[k].y - corners[other].y) < reach)
-                           parent[std::max(root(k), root(other))] = std::min(root(k), root(other));
-                   });
-    }
-    std::vector<Windows> groups;
-    std::vector<std::size_t> number(corners.size(), SIZE_MAX);
-    for (std::size_t k = 0; k < corners.size(); ++k) {
-        const std::size_t of = root(k);
-        if (number[of] == SIZE_MAX) number[of] = groups.size(), groups.emplace_back();
-        groups[number[of]].push_back(begin + k);
-    }
-    return groups;
-}
-
 /// Bisects along the longer side until each block is small enough.
 void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
     if (windows.size() <= windows_of_a_block) return blocks.push_back(std::move(windows));
@@ -68,45 +38,6 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
     const auto half = windows.begin() + std::ptrdiff_t(windows.size() / 2);
     divide(rois, {windows.begin(), half}, blocks);
     divide(rois, {half, windows.end()}, blocks);
-}
-
-/// The pixels of some windows of one frame, as eq. 2.2 has them.
-JointPixels pixels_of(const Rois& rois, const Windows& windows) {
-    int left = std::numeric_limits<int>::max(), top = left, right = std::numeric_limits<int>::min(), bottom = right;
-    for (const std::size_t k : windows) {
-        left = std::min(left, int(rois.x_corner[k])), right = std::max(right, rois.x_corner[k] + rois.size);
-        top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
-    }
-    JointPixels pixels(left, top, right - left, bottom - top);
-    bool read_noise = false;
-    for (const std::size_t k : windows) {
-        std::size_t from = k * std::size_t(rois.size) * std::size_t(rois.size);
-        for (int y = 0; y < rois.size; ++y) {
-            std::size_t at = pixels.at(rois.x_corner[k], rois.y_corner[k] + y);
-            for (int x = 0; x < rois.size; ++x, ++at, ++from) {
-                if (!(std::abs(rois.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
-                const float read = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
-                const float per_photon = (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]) / rois.excess_noise;
-                const float variance = read * per_photon * per_photon;
-                pixels.per_photon[at] = per_photon;
-                pixels.variance[at] = pixels.known[at] = variance;
-                pixels.data[at] = std::max(0.0f, rois.pixels[from] * per_photon + variance);
-                read_noise |= read > 0;
-            }
-        }
-    }
-    pixels.noise = rois.excess_noise > 1 ? JointNoise::multiplied
-                   : read_noise          ? JointNoise::poisson
-                                         : JointNoise::ideal;
-    return pixels;
-}
-
-/// Molecules are looked for in the windows of the fits: beyond, the others of the frame are not settled.
-void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
-    for (const std::size_t k : windows)
-        for (int y = 0; y < rois.size; ++y)
-            std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(rois.x_corner[k], rois.y_corner[k] + y)),
-                        rois.size, 1.0f);
 }
 
 bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
@@ -170,8 +101,9 @@ class GroupFits {
             any = true;
             for (std::size_t b = blocks_.size() - divided.size(); b < blocks_.size(); ++b) {
                 blocks_[b].group = molecules_.size();
-                blocks_[b].pixels = pixels_of(wide_, blocks_[b].windows);
-                search_in(rois_, blocks_[b].windows, blocks_[b].pixels);
+                blocks_[b].pixels = joint_pixels(wide_, blocks_[b].windows);
+                // Beyond the windows of the fits, the others of the frame are not settled.
+            search_in(rois_, blocks_[b].windows, blocks_[b].pixels);
                 blocks_[b].noise = blocks_[b].pixels.known;
             }
             molecules_.push_back(0);
@@ -240,17 +172,11 @@ class GroupFits {
         return block;
     }
 
-    /// How far a molecule's light counts.
-    double reach_px(const Emitter& emitter) const {
-        const PsfWidths w = psf_.widths(emitter.theta.data() + 4);
-        return 4.5 * std::max(w.x_px, w.y_px) + 1;
-    }
-
     void measure(Block& block) const {
         constexpr double none = std::numeric_limits<double>::infinity();
         block.left = block.top = none, block.right = block.bottom = -none;
         for (const Emitter& emitter : block.fit.emitters) {
-            const double reach = reach_px(emitter);
+            const double reach = light_reach_px(psf_, emitter);
             block.left = std::min(block.left, emitter.theta[0] - reach);
             block.right = std::max(block.right, emitter.theta[0] + reach);
             block.top = std::min(block.top, emitter.theta[1] - reach);
@@ -305,27 +231,11 @@ class GroupFits {
             return right < to.left || left > to.left + to.width || bottom < to.top || top > to.top + to.height;
         };
         bool unsettled = false;
-        std::vector<double> light;
         for (const std::size_t other : blocks_near(to)) {
             const Block& from = blocks_[other];
             if (other == b || misses(from.left, from.right, from.top, from.bottom)) continue;
             unsettled |= from.group != SIZE_MAX;
-            for (const Emitter& emitter : from.fit.emitters) {
-                const double reach = reach_px(emitter), x = emitter.theta[0], y = emitter.theta[1];
-                const int left = std::max(to.left, int(std::floor(x - reach)));
-                const int right = std::min(to.left + to.width, int(std::ceil(x + reach)) + 1);
-                const int top = std::max(to.top, int(std::floor(y - reach)));
-                const int bottom = std::min(to.top + to.height, int(std::ceil(y + reach)) + 1);
-                if (left >= right || top >= bottom) continue;
-                light.assign(std::size_t(right - left) * std::size_t(bottom - top), 0);
-                psf_.add_photons(emitter.theta.data(), left, top, right - left, bottom - top, light.data());
-                const double* photons = light.data();
-                for (int row = top; row < bottom; ++row)
-                    for (int column = left; column < right; ++column) {
-                        const std::size_t p = to.at(column, row);
-                        to.known[p] += float(*photons++) * to.per_photon[p];
-                    }
-            }
+            for (const Emitter& emitter : from.fit.emitters) add_light(psf_, emitter, to);
         }
         return unsettled;
     }
@@ -396,6 +306,94 @@ class GroupFits {
 };
 
 }  // namespace
+
+std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> parent(end - begin);
+    std::iota(parent.begin(), parent.end(), std::size_t(0));
+    const auto root = [&](std::size_t k) {
+        while (parent[k] != k) k = parent[k] = parent[parent[k]];
+        return k;
+    };
+    std::vector<GridPoint> corners;
+    for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
+    const SpotGrid grid(corners, rois.size);
+    for (std::size_t k = 0; k < corners.size(); ++k) {
+        const double reach = rois.size;
+        grid.visit({corners[k].x - reach, corners[k].y - reach}, {corners[k].x + reach, corners[k].y + reach},
+                   [&](std::size_t other) {
+                       if (other < k && std::abs(corners[k].x - corners[other].x) < reach &&
+                           std::abs(corners[k].y - corners[other].y) < reach)
+                           parent[std::max(root(k), root(other))] = std::min(root(k), root(other));
+                   });
+    }
+    std::vector<Windows> groups;
+    std::vector<std::size_t> number(corners.size(), SIZE_MAX);
+    for (std::size_t k = 0; k < corners.size(); ++k) {
+        const std::size_t of = root(k);
+        if (number[of] == SIZE_MAX) number[of] = groups.size(), groups.emplace_back();
+        groups[number[of]].push_back(begin + k);
+    }
+    return groups;
+}
+
+JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
+    int left = std::numeric_limits<int>::max(), top = left, right = std::numeric_limits<int>::min(), bottom = right;
+    for (const std::size_t k : windows) {
+        left = std::min(left, int(rois.x_corner[k])), right = std::max(right, rois.x_corner[k] + rois.size);
+        top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
+    }
+    JointPixels pixels(left, top, right - left, bottom - top);
+    bool read_noise = false;
+    for (const std::size_t k : windows) {
+        std::size_t from = k * std::size_t(rois.size) * std::size_t(rois.size);
+        for (int y = 0; y < rois.size; ++y) {
+            std::size_t at = pixels.at(rois.x_corner[k], rois.y_corner[k] + y);
+            for (int x = 0; x < rois.size; ++x, ++at, ++from) {
+                if (!(std::abs(rois.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
+                const float read = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
+                const float per_photon = (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]) / rois.excess_noise;
+                const float variance = read * per_photon * per_photon;
+                pixels.per_photon[at] = per_photon;
+                pixels.variance[at] = pixels.known[at] = variance;
+                pixels.data[at] = std::max(0.0f, rois.pixels[from] * per_photon + variance);
+                read_noise |= read > 0;
+            }
+        }
+    }
+    pixels.noise = rois.excess_noise > 1 ? JointNoise::multiplied
+                   : read_noise          ? JointNoise::poisson
+                                         : JointNoise::ideal;
+    return pixels;
+}
+
+double light_reach_px(const PsfInDouble& psf, const Emitter& emitter) {
+    const PsfWidths w = psf.widths(emitter.theta.data() + 4);
+    return 4.5 * std::max(w.x_px, w.y_px) + 1;
+}
+
+void add_light(const PsfInDouble& psf, const Emitter& emitter, JointPixels& to) {
+    const double reach = light_reach_px(psf, emitter), x = emitter.theta[0], y = emitter.theta[1];
+    const int left = std::max(to.left, int(std::floor(x - reach)));
+    const int right = std::min(to.left + to.width, int(std::ceil(x + reach)) + 1);
+    const int top = std::max(to.top, int(std::floor(y - reach)));
+    const int bottom = std::min(to.top + to.height, int(std::ceil(y + reach)) + 1);
+    if (left >= right || top >= bottom) return;
+    std::vector<double> light(std::size_t(right - left) * std::size_t(bottom - top));
+    psf.add_photons(emitter.theta.data(), left, top, right - left, bottom - top, light.data());
+    const double* photons = light.data();
+    for (int row = top; row < bottom; ++row)
+        for (int column = left; column < right; ++column) {
+            const std::size_t p = to.at(column, row);
+            to.known[p] += float(*photons++) * to.per_photon[p];
+        }
+}
+
+void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
+    for (const std::size_t k : windows)
+        for (int y = 0; y < rois.size; ++y)
+            std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(rois.x_corner[k], rois.y_corner[k] + y)),
+                        rois.size, 1.0f);
+}
 
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
                                       const JointOptions& options, Fits& fits) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,8 +10,21 @@
 #include "glint/fits.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
+
+/// Windows [begin, end) of one frame, by groups: those that share pixels, and who shares some with these.
+std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t begin, std::size_t end);
+
+/// The pixels of some windows of one frame, as docs/theory.md, eq. 2.2 has them. None is searched yet.
+JointPixels joint_pixels(const Rois& rois, const std::vector<std::size_t>& windows);
+/// Adds a molecule's light to the known signal.
+void add_light(const PsfInDouble& psf, const Emitter& emitter, JointPixels& to);
+/// How far from its centre a molecule's light counts, px.
+double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
+/// Has molecules looked for in these windows.
+void search_in(const Rois& rois, const std::vector<std::size_t>& windows, JointPixels& pixels);
 
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
 /// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;

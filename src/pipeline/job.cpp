@@ -105,6 +105,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     Job job{
         CameraView(camera, movie.width, movie.height), options, checked_range(movie, options.frames), {}, 0, 0, 0, 1};
     job.pixel_size_um = pixel_size_um;
+    if (options.psf_misfit == learn_misfit) job.options.psf_misfit = usual_misfit;
     if (options.roi_size == 0) job.options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
     const int wanted = options.threads > 0 ? options.threads : environment::threads();
     job.threads = tbb_threads(wanted);
@@ -121,8 +122,9 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     if (options.emitters != 1 && options.emitters != any_emitters)
         throw OptionError(
             fmt::format("{} emitters: give 1, or any number of them (--emitters auto)", options.emitters));
-    if (!(options.psf_misfit >= 0 && options.psf_misfit <= 1))
+    if (!(job.options.psf_misfit >= 0 && job.options.psf_misfit <= 1))
         throw OptionError(fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
+    job.lone.psf_misfit = job.options.psf_misfit;
     if (!options.fit.start[0].empty())
         throw OptionError("start values cannot be given: the pipeline finds the spots itself");
     Detector(job.camera, detect_options(job));

@@ -18,12 +18,14 @@ struct Job {
     double duplicate_radius_px = 0;
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
+    LoneSpots lone;  ///< with any_emitters
 };
 
 /// How a job's spots are found.
 DetectOptions detect_options(const Job& job);
 
-/// Throws OptionError for every option that the work would refuse later.
+/// Throws OptionError for every option that the work would refuse later. With learn_misfit the usual
+/// misfit is taken; prepare_job learns it.
 Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions& options);
 
 /// Sets the end of a job that was made when it was not known. `movie` must know it by now.

@@ -11,6 +11,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
+#include "pipeline/lone_spots.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"
@@ -37,7 +38,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     if (!then) return true;
     LocalizeOptions quiet = options;
     quiet.warn = {};
-    Fingerprint now = fingerprint_of(movie, camera, make_job(movie.info(), camera, quiet));
+    Fingerprint now = fingerprint_of(movie, camera, prepare_job(movie, camera, quiet));
     std::erase_if(now, [&](const auto& setting) {  // ignore what a file of another version lacks
         return std::none_of(then->begin(), then->end(), [&](const auto& told) { return told.first == setting.first; });
     });
@@ -50,7 +51,7 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
 }
 
 LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out, const LocalizeOptions& options) {
-    Job job = make_job(movie.info(), camera, options);
+    Job job = prepare_job(movie, camera, options);
     Run run(movie, camera, out, job, Writers::this_process);
     const std::int64_t all = job.frames.end - job.frames.begin;
     const auto report = [&] {
@@ -72,7 +73,7 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
 Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options,
                               LocalizeResult* result) {
     const auto start = std::chrono::steady_clock::now();
-    const Job job = make_job(movie.info(), camera, options);
+    const Job job = prepare_job(movie, camera, options);
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;
     Totals totals;
@@ -91,7 +92,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Localize
     rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
     if (result) {
         fill_result(*result, totals);
-        result->fit = done.fit, result->complete = true;
+        result->lone = job.lone, result->fit = done.fit, result->complete = true;
         result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
     return rows;

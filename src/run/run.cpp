@@ -209,6 +209,7 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
 
 void Run::write(LocalizeResult& result) {
     fill_result(result, totals_);
+    result.lone = job_.lone;
     result.complete = job_.frames.end != unknown_end && finished_.gaps().empty();
     if (!result.complete && totals_.frames == 0) return;
     result.written = result.complete ? out_ : partial_path(out_);

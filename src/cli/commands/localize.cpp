@@ -19,6 +19,7 @@
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "io/continuation.hpp"
+#include "pipeline/lone_spots.hpp"
 
 namespace glint::cli {
 namespace {
@@ -104,6 +105,10 @@ void tell_of_continuations(const LocalizeFlags& flags, const std::vector<Localiz
             console.notice(fmt::format("{} continues another of the movies, and is localized with it", movie));
 }
 
+nlohmann::ordered_json optional_number(bool known, double value) {
+    return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
+
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const double computed = double(result.frames - result.resumed_frames);
     return {{"movies", task.movies},
@@ -119,6 +124,9 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
             {"bad_pixels", result.bad_pixels},
             {"hidden_rows", result.hidden_rows},
             {"empty_score_spread", result.empty_score_spread},
+            {"psf_misfit", optional_number(options.emitters == any_emitters, result.lone.psf_misfit)},
+            {"lone_spots", result.lone.count},
+            {"lone_spot_width_nm", optional_number(result.lone.width_um > 0, result.lone.width_um * 1000)},
             {"seconds", result.seconds},
             {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
             {"pixel_size_nm", options.pixel_size_nm},
@@ -143,6 +151,12 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.add("duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));
     summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
+    if (options.emitters == any_emitters)
+        summary.add("PSF misfit", fmt::format("{} ({})", result.lone.psf_misfit,
+                                              result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
+                                              : options.psf_misfit == learn_misfit ? "usual: too few lone spots"
+                                                                                   : "as given"));
+    if (const std::string advice = width_advice(result.lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, result.fit.device));
@@ -215,9 +229,9 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
         ->default_str("1")
         ->group("Fit");
     app.add_option("--psf-misfit", options.psf_misfit,
-                   "With --emitters auto: by what part of its width the PSF may differ from the model")
+                   "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
+                   "lone spots of the movie)")
         ->check(CLI::Range(0.0, 1.0))
-        ->capture_default_str()
         ->group("Fit");
     app.add_flag("--keep-failed", options.keep_failed,
                  "Keep every fit: those that did not converge (column status), left their spot, or are duplicates")

@@ -43,7 +43,7 @@ JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOption
     : model_(psf.model),
       psf_(numbers_of(psf, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
       numbers_{options.max_iterations,    float(options.tolerance), float(options.margin_px),
-               float(options.least_gain), float(options.misfit),    most_joint_emitters},
+               float(options.least_gain), float(options.misfit), std::min(options.most_emitters, most_joint_emitters)},
       parameters_(parameter_count(psf.model)) {}
 
 void JointFitter::fit(const JointPixels& pixels, JointFit& fit) { run(pixels, false, fit); }

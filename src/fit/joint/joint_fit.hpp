@@ -46,6 +46,7 @@ struct JointOptions {
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
     /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).
     double least_gain = 20, misfit = 0.05;
+    int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for
 };
 
 struct JointFit {

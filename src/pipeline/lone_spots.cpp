@@ -1,0 +1,205 @@
+// By how much lone spots differ from the model: what one more molecule would gain there, which has no right to be, and by how
+// much the width that fits them best is more than the given one: that makes rings, in which many would be found.
+// SPDX-License-Identifier: MIT
+#include "pipeline/lone_spots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fit/joint/joint_fit.hpp"
+#include "glint/detect.hpp"
+#include "glint/error.hpp"
+#include "pipeline/found_spots.hpp"
+#include "pipeline/groups.hpp"
+#include "psf/in_double.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t most_frames = 64;
+constexpr std::size_t enough_spots = 400, least_spots = 20;
+constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// A spot whose window shares no pixel with another's, and its fit.
+struct LoneSpot {
+    Emitter emitter;
+    JointPixels pixels;  // of the wide window; the light of the frame's other spots is known
+    std::size_t window;  // of FoundSpots
+};
+
+/// The k-th frame to look at: spread over the movie from the first on.
+std::int64_t frame_of(const FrameRange& range, std::int64_t k, std::int64_t frames) {
+    // 37 and 64 have no common factor: early ones are spread, too.
+    const std::int64_t place = frames == most_frames ? k * 37 % most_frames : k;
+    return range.begin + place * (range.end - range.begin) / frames;
+}
+
+/// The molecules of a frame as its spots were fitted.
+std::vector<Emitter> emitters_of(const FoundSpots& found) {
+    std::vector<Emitter> emitters(found.rois.count());
+    for (std::size_t k = 0; k < emitters.size(); ++k) {
+        for (int p = 0; p < parameter_count(found.fits.model); ++p)
+            emitters[k].theta[std::size_t(p)] = double(found.fits.theta[std::size_t(p)][k]);
+        emitters[k].theta[0] += found.rois.x_corner[k], emitters[k].theta[1] += found.rois.y_corner[k];
+    }
+    return emitters;
+}
+
+/// The lone spots of some frames; `all` gets all spots of these.
+std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble& psf, FoundSpots& all) {
+    std::vector<LoneSpot> lone;
+    Detector detector(job.camera, detect_options(job));
+    Fitter fitter;
+    std::vector<float> photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    FrameBlock block;
+    const std::int64_t frames = std::min(most_frames, job.frames.end - job.frames.begin);
+    for (std::int64_t k = 0; k < frames && lone.size() < enough_spots; ++k) {
+        if (job.options.stop && job.options.stop->load()) throw Cancelled("stopped before the first frame");
+        const std::int64_t frame = frame_of(job.frames, k, frames);
+        try {
+            movie.read(frame, 1, block);
+        } catch (const InputError&) {
+            continue;
+        }
+        job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+        FoundSpots here(job);
+        Spots spots;
+        detector.find(photoelectrons, spots);
+        cut_rois(photoelectrons, job.camera, spots, std::uint32_t(frame), here.rois);
+        cut_rois(photoelectrons, job.camera, spots, std::uint32_t(frame), here.wide);
+        here.scores = spots.score;
+        if (here.scores.empty()) continue;
+        FitInfo unused;
+        here.fits = fit_on_this_thread(job, fitter, here.rois, unused);
+        const std::vector<Emitter> emitters = emitters_of(here);
+        for (const auto& group : groups_of(here.rois, 0, here.rois.count())) {
+            const std::size_t k = group.front();
+            if (group.size() > 1 || here.fits.status[k] != FitStatus::converged) continue;
+            JointPixels pixels = joint_pixels(here.wide, {k});
+            search_in(here.rois, {k}, pixels);
+            for (std::size_t other = 0; other < emitters.size(); ++other)
+                if (other != k && here.fits.status[other] == FitStatus::converged)
+                    add_light(psf, emitters[other], pixels);
+            lone.push_back({emitters[k], std::move(pixels), all.rois.count() + k});
+        }
+        all.append(here);
+    }
+    return lone;
+}
+
+/// The misfit at which one more molecule would just not be believed, squared (docs/theory.md, eq. 10.4).
+double squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder, const PsfInDouble& psf,
+                      double least_gain) {
+    JointFit alone;
+    alone.emitters = {spot.emitter};
+    alone.bg = spot.emitter.theta[3];
+    fitter.fit(spot.pixels, alone);
+    JointFit two = alone;
+    finder.find(spot.pixels, two);
+    const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
+    if (two.emitters.size() < 2 || !(gain > 0)) return 0;
+    const auto &a = two.emitters[0].theta, &b = two.emitters[1].theta;
+    const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
+    const double r = std::hypot(a[0] - b[0], a[1] - b[1]) / std::max(w.x_px, w.y_px);
+    return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
+}
+
+/// Sets the width that fits the windows best, for a model whose width is given.
+void measure_width(const Job& job, const FoundSpots& found, const std::vector<std::size_t>& windows, LoneSpots& to) {
+    if (job.options.psf.model != PsfModel::GaussianXYNB) return;
+    Psf free = job.options.psf;
+    free.model = PsfModel::GaussianXYNBS;
+    Rois rois = make_rois(job.camera, found.rois.size);
+    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
+    for (const std::size_t k : windows) {
+        const auto cut = [&](const std::vector<float>& from, std::vector<float>& into) {
+            if (!from.empty())
+                into.insert(into.end(), from.begin() + std::ptrdiff_t(k * area), from.begin() + std::ptrdiff_t((k + 1) * area));
+        };
+        cut(found.rois.pixels, rois.pixels), cut(found.rois.variance, rois.variance), cut(found.rois.qe, rois.qe);
+    }
+    FitOptions options;
+    options.backend = Backend::cpu, options.threads = 1;
+    const Fits fits = fit(rois, free, job.pixel_size_um, options);
+    std::vector<double> widths;
+    for (std::size_t row = 0; row < fits.count(); ++row)
+        if (fits.status[row] == FitStatus::converged) widths.push_back(double(fits.theta[4][row]));
+    if (widths.size() < least_spots) return;
+    const double middle = median(widths);
+    std::vector<double> apart;
+    for (const double width : widths) apart.push_back(std::abs(width - middle));
+    to.width_um = middle * job.pixel_size_um;
+    // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
+    // median's price.
+    to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(widths.size())) * job.pixel_size_um;
+}
+
+LoneSpots learn(Movie& movie, const Job& job) {
+    LoneSpots to;
+    to.psf_misfit = usual_misfit;
+    const PsfInDouble psf(job.options.psf, job.pixel_size_um);
+    FoundSpots all(job);
+    const std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
+    if (lone.size() < least_spots) return to;
+    std::vector<double> photons;
+    for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
+    const double bright = median(photons);
+    JointOptions usual = joint_options(job);
+    usual.misfit = 0;
+    JointFitter fitter(job.options.psf, job.pixel_size_um, usual);
+    JointOptions any_gain = usual;
+    any_gain.least_gain = 0, any_gain.most_emitters = 2;
+    JointFitter finder(job.options.psf, job.pixel_size_um, any_gain);
+    std::vector<double> squares;
+    std::vector<std::size_t> used;
+    for (const LoneSpot& spot : lone)
+        if (spot.emitter.theta[2] >= bright) {
+            squares.push_back(squared_misfit(spot, fitter, finder, psf, usual.least_gain));
+            used.push_back(spot.window);
+        }
+    to.count = int(used.size());
+    // Half of the spots gain more than the median, and a gain scatters: hence twice the square.
+    measure_width(job, all, used, to);
+    const double wider = to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
+    const double misfit = std::max(std::sqrt(2 * median(squares)), wider);
+    to.psf_misfit = std::round(1000 * std::clamp(misfit, least_misfit, most_misfit)) / 1000;
+    return to;
+}
+
+}  // namespace
+
+Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
+    const bool learns = options.emitters == any_emitters && options.psf_misfit == learn_misfit;
+    Job job = make_job(movie.info(), camera, options);
+    // The end of a movie that is still being written would say which frames are looked at.
+    if (!learns || job.frames.end == unknown_end) return job;
+    const LoneSpots lone = learn(movie, job);
+    LocalizeOptions with = options;
+    with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
+    job = make_job(movie.info(), camera, with);
+    job.options.warn = options.warn;
+    job.lone = lone;
+    return job;
+}
+
+std::string width_advice(const LoneSpots& lone, const Psf& psf) {
+    constexpr double matters = 0.05, errors = 4;
+    const double more = lone.width_um / psf.sigma_um - 1;
+    if (lone.width_um <= 0 || std::abs(more) < matters ||
+        std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
+        return "";
+    return fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of {}), {:.0f} % {} than the {:.0f} nm given: "
+                       "--sigma {:.0f}nm would suit them",
+                       lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less",
+                       psf.sigma_um * 1000, lone.width_um * 1000);
+}
+
+}  // namespace glint

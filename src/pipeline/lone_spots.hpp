@@ -1,0 +1,19 @@
+// What the lone, bright spots of a movie say about the PSF, before the movie is localized.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "glint/movie.hpp"
+#include "pipeline/job.hpp"
+
+namespace glint {
+
+/// make_job; with LocalizeOptions::learn_misfit, the misfit is learnt from at most 64 frames of the movie, from its first to
+/// its last, always the same ones. Frames that cannot be read are passed over: the run itself reports them. Throws as
+/// make_job; Cancelled after a stop.
+Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
+
+/// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they
+/// are as given, or too few to tell.
+std::string width_advice(const LoneSpots& lone, const Psf& psf);
+
+}  // namespace glint
