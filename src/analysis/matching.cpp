@@ -31,13 +31,20 @@ std::vector<Cell> sorted_cells(std::span<const Point> points, double edge_nm) {
     return cells;
 }
 
-/// The state of the assignment: matched pairs, and the dual variables that keep every reduced cost >= 0. An unmatched
-/// row costs `single`, more than any reassignment can save, so that the number of pairs is maximal.
+double largest_of(const std::vector<double>& costs) {
+    const double largest = costs.empty() ? 0 : *std::max_element(costs.begin(), costs.end());
+    return largest > 0 ? largest : 1;
+}
+
+/// The state of the assignment: matched pairs, and the dual variables that keep every reduced cost >= 0. Costs are in
+/// units of the largest, so that their sums are finite and keep their digits. An unmatched row costs `single`, more than
+/// any reassignment can save, so that the number of pairs is maximal.
 class Assignment {
   public:
-    Assignment(const Candidates& candidates, std::size_t columns, double single)
+    Assignment(const Candidates& candidates, std::size_t columns)
         : candidates_(candidates),
-          single_(single),
+          largest_cost_(largest_of(candidates.cost)),
+          single_(double(candidates.row_begin.size())),
           row_price_(candidates.row_begin.size() - 1, 0.0),
           column_price_(columns, 0.0),
           column_of_row_(row_price_.size(), -1),
@@ -89,7 +96,7 @@ class Assignment {
         for (std::size_t k = candidates_.row_begin[row]; k < candidates_.row_begin[row + 1]; ++k) {
             const int column = candidates_.column[k];
             // Negative only by rounding, which must not reopen a closed column.
-            const double reduced_cost = candidates_.cost[k] - row_price_[row] - column_price_[column];
+            const double reduced_cost = candidates_.cost[k] / largest_cost_ - row_price_[row] - column_price_[column];
             const double way = distance + std::max(reduced_cost, 0.0);
             if (way >= distance_[column]) continue;
             if (distance_[column] == infinity) touched_.push_back(column);
@@ -124,7 +131,7 @@ class Assignment {
     }
 
     const Candidates& candidates_;
-    double single_;
+    double largest_cost_, single_;
     std::vector<double> row_price_, column_price_;
     std::vector<int> column_of_row_, row_of_column_;
     // Scratch of one search.
@@ -163,9 +170,9 @@ Candidates pairs_within(std::span<const Point> rows, std::span<const Point> colu
     return found;
 }
 
-std::vector<int> assign(const Candidates& candidates, std::size_t columns, double largest_cost) {
+std::vector<int> assign(const Candidates& candidates, std::size_t columns) {
     const std::size_t rows = candidates.row_begin.size() - 1;
-    Assignment assignment(candidates, columns, largest_cost * double(rows + 1));
+    Assignment assignment(candidates, columns);
     for (std::size_t row = 0; row < rows; ++row)
         if (candidates.row_begin[row] != candidates.row_begin[row + 1]) assignment.augment(int(row));
     return assignment.column_of_row();

@@ -27,9 +27,9 @@ Candidates pairs_within(std::span<const Point> rows, std::span<const Point> colu
                         double axial_radius_nm);
 
 /// For each row its column, or -1: the largest number of pairs and, among such matchings, the smallest total cost
-/// (shortest augmenting paths on a sparse matrix; Jonker and Volgenant, Computing 38, 325 (1987)). Costs are at most
-/// `largest_cost`.
-std::vector<int> assign(const Candidates& candidates, std::size_t columns, double largest_cost);
+/// (shortest augmenting paths on a sparse matrix; Jonker and Volgenant, Computing 38, 325 (1987)). Costs are finite and
+/// not below 0.
+std::vector<int> assign(const Candidates& candidates, std::size_t columns);
 
 /// For each of `from`, the squared lateral distance to the nearest of `to` (not empty), nm^2.
 std::vector<double> nearest_squared(std::span<const Point> from, std::span<const Point> to);

@@ -94,7 +94,7 @@ class Scorer {
         const std::span<const Point> real(true_.points.data() + t, t_end - t);
         const Candidates candidates =
             pairs_within(real, found, options_.radius_nm, has_z_ ? options_.axial_radius_nm : 0);
-        const std::vector<int> partner = assign(candidates, found.size(), options_.radius_nm);
+        const std::vector<int> partner = assign(candidates, found.size());
         for (std::size_t k = 0; k < partner.size(); ++k)
             if (partner[k] >= 0) add_match(found[partner[k]], real[k], found_.order[f + partner[k]]);
         add_minimum_distances(found, real);

@@ -87,6 +87,17 @@ TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
     EXPECT_NEAR(score(found, truth, {.radius_nm = 60}).bias_x_nm, -10, 1e-3);
 }
 
+// The price of an unmatched row was the radius times the rows: too large for a double, or for the digits of distances.
+TEST(Score, a_radius_beyond_all_reason_pairs_everything_closely) {
+    const Localizations truth = table({{0, 0, 0}, {0, 500, 0}, {0, 1000, 0}});
+    const Localizations found = table({{0, 1010, 0}, {0, 10, 0}, {0, 510, 0}});
+    for (const double radius_nm : {1e6, 1e20, 1e308}) {
+        const Score s = score(found, truth, {.radius_nm = radius_nm});
+        EXPECT_EQ(s.matched, 3u);
+        EXPECT_NEAR(s.rmse_nm, 10, 1e-3) << radius_nm;
+    }
+}
+
 TEST(Score, z_is_scored_and_can_limit_matches) {
     Localizations truth = table({{0, 0, 0}, {0, 1000, 0}}), found = truth;
     truth.z_nm = {0, 100}, found.z_nm = {30, -150};
@@ -150,7 +161,7 @@ TEST(Matching, agrees_with_every_permutation) {
     for (int trial = 0; trial < 300; ++trial) {
         const std::vector<Point> rows = random_points(random, 1 + random() % 6, 300);
         const std::vector<Point> columns = random_points(random, 1 + random() % 6, 300);
-        const std::vector<int> partner = assign(pairs_within(rows, columns, 120, 0), columns.size(), 120);
+        const std::vector<int> partner = assign(pairs_within(rows, columns, 120, 0), columns.size());
         std::pair<int, double> found{0, 0};
         std::vector<int> used;
         for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -190,7 +201,7 @@ TEST(Matching, pairs_and_nearest_agree_with_brute_force) {
 TEST(Matching, a_crowded_frame_takes_no_quadratic_memory_or_time) {
     std::mt19937 random(8);
     const std::vector<Point> rows = random_points(random, 5000, 5000), columns = random_points(random, 5000, 5000);
-    const std::vector<int> partner = assign(pairs_within(rows, columns, 90, 0), columns.size(), 90);
+    const std::vector<int> partner = assign(pairs_within(rows, columns, 90, 0), columns.size());
     const auto paired = std::count_if(partner.begin(), partner.end(), [](int p) { return p >= 0; });
     EXPECT_GT(paired, 4400);
     EXPECT_LE(paired, 5000);
