@@ -70,6 +70,15 @@ TEST_F(CommandLine, from_simulation_to_picture) {
     // 500 photons on background 10 are found by nearly all; what is lost are overlaps of about 1 in 10 spots.
     EXPECT_GT(score["recall"], 0.8);
     EXPECT_GT(score["precision"], 0.9);
+    EXPECT_EQ(score["radius_nm"], 100);
+    EXPECT_EQ(score["recall_by_neighbor"].size(), 7u);
+    EXPECT_TRUE(score["recall_by_neighbor"][6]["to_px"].is_null()) << "infinity";
+    const Ended flat = glint("score locs.hdf5 m_truth.csv --radius 250nm --axial-radius 500nm");
+    EXPECT_EQ(flat.exit_code, 0);
+    EXPECT_NE(flat.err.find("--axial-radius has no effect: locs.hdf5 has no z"), std::string::npos) << flat.err;
+    EXPECT_NE(flat.out.find("% (pairs within 250 nm)"), std::string::npos) << flat.out;
+    EXPECT_NE(flat.out.find("neighbour, px"), std::string::npos) << flat.out;
+    expect_fails("score locs.hdf5 m_truth.csv --radius 1e306um", 2, "matching radius of inf nm");
     EXPECT_EQ(glint("render locs.hdf5 -o p.png --zoom 4").exit_code, 0);
     EXPECT_EQ(read_png(folder_ / "p.png").width, 256);
     EXPECT_EQ(glint("render locs.hdf5 -o p.tif --mode histogram --zoom 2").exit_code, 0);

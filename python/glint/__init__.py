@@ -9,8 +9,8 @@ from 0; z is in nanometres in Localizations and in micrometres in Fits.
 # SPDX-License-Identifier: MIT
 from . import gpu, offload
 from ._core import active_isa, available_isas, has_gpu_kernels, version
-from .analysis import (Calibration, Score, calibrate_astigmatism, load_calibration, load_camera, save_calibration,
-                       score)
+from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, load_calibration, load_camera,
+                       save_calibration, score)
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .files import load, save

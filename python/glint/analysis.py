@@ -16,9 +16,23 @@ from .psf import AstigmaticXYZNB
 
 
 @dataclasses.dataclass(frozen=True)
-class Score:
-    """The result of `score()`; lengths in nm, z only if both tables have it."""
+class NeighborBin:
+    """Truths whose nearest other truth of their frame is at least `from_px` and less than `to_px` away in x, y, in pixels of the
+    localizations. Molecules that are alone in their frame are in the last bin, whose `to_px` is infinity."""
 
+    from_px: float
+    to_px: float
+    truths: int
+    matched: int
+    recall: float  #: nan without truths
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """The result of `score()`; lengths in nm, z only if both tables have it. A figure of which there is no instance (an error
+    without matches, a pull without stated precisions) is nan. docs/theory.md, section 8, has the equations."""
+
+    radius_nm: float  #: within which truths and localizations were matched
     truths: int
     localizations: int
     matched: int
@@ -30,12 +44,26 @@ class Score:
     rmse_y_nm: float
     bias_x_nm: float
     bias_y_nm: float
+    efficiency_lateral: float  #: of the SMLM challenge (there with radius_nm=250): 100 is best
     rmsmd_nm: float  #: root mean square minimum distance, both directions, per frame
-    std_over_crlb_x: float  #: standard deviation over stated precision: 1 if that is correct
+    rmsmd_truths_nm: float  #: of truths to their nearest localization
+    rmsmd_localizations_nm: float  #: of localizations to their nearest truth
+    emitters: int  #: distinct true positions
+    rmsmd_map_nm: float  #: between emitters and all localizations, whatever their frames
+    rmsmd_map_emitters_nm: float
+    rmsmd_map_localizations_nm: float
+    std_over_crlb_x: float  #: standard deviation of error / stated precision: 1 if that is correct
     std_over_crlb_y: float
+    mad_over_crlb_x: float  #: 1.4826 times the median absolute deviation: the same without the tails
+    mad_over_crlb_y: float
+    recall_by_neighbor: list[NeighborBin]
+    axial_radius_nm: float | None = None  #: 0: no limit in z
     rmse_z_nm: float | None = None
     bias_z_nm: float | None = None
+    efficiency_axial: float | None = None
+    efficiency_3d: float | None = None  #: the mean of lateral and axial
     std_over_crlb_z: float | None = None
+    mad_over_crlb_z: float | None = None
 
 
 def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0,
@@ -43,13 +71,16 @@ def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
     total distance.
 
-    Both tables need their pixel size. axial_radius_nm: maximum distance in z; None: no limit.
+    Both tables need their pixel size. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
+    radius_nm=250.
 
     >>> score = glint.score(locs, truth)
     >>> score.recall > 0.8 and score.precision > 0.8
     True
     """
-    return Score(**_core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0))
+    figures = _core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0)
+    bins = [NeighborBin(**bin) for bin in figures.pop("recall_by_neighbor")]
+    return Score(**figures, recall_by_neighbor=bins)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

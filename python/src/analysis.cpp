@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "analysis/score_figures.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "glint/calibrate.hpp"
@@ -25,15 +26,15 @@ nb::dict score_tables(const Localizations& found, const Localizations& truth, do
     const Score s =
         running.run([&] { return score(found, truth, {.radius_nm = radius_nm, .axial_radius_nm = axial_radius_nm}); });
     nb::dict dict;
-    dict["truths"] = s.truths, dict["localizations"] = s.localizations, dict["matched"] = s.matched;
-    dict["recall"] = s.recall, dict["precision"] = s.precision, dict["jaccard"] = s.jaccard;
-    dict["rmse_nm"] = s.rmse_nm, dict["rmse_x_nm"] = s.rmse_x_nm, dict["rmse_y_nm"] = s.rmse_y_nm;
-    dict["bias_x_nm"] = s.bias_x_nm, dict["bias_y_nm"] = s.bias_y_nm, dict["rmsmd_nm"] = s.rmsmd_nm;
-    dict["std_over_crlb_x"] = s.std_over_crlb_x, dict["std_over_crlb_y"] = s.std_over_crlb_y;
-    if (s.has_z) {
-        dict["rmse_z_nm"] = s.rmse_z_nm, dict["bias_z_nm"] = s.bias_z_nm;
-        dict["std_over_crlb_z"] = s.std_over_crlb_z;
+    put_figures(s, [&](const char* name, auto value) { dict[name] = value; });
+    nb::list bins;
+    for (const NeighborBin& bin : s.recall_by_neighbor) {
+        nb::dict one;
+        one["from_px"] = bin.from_px, one["to_px"] = bin.to_px;
+        one["truths"] = bin.truths, one["matched"] = bin.matched, one["recall"] = bin.recall();
+        bins.append(one);
     }
+    dict["recall_by_neighbor"] = bins;
     return dict;
 }
 

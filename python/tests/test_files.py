@@ -129,6 +129,35 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
     assert glint.score(found, again).matched == score.matched
     with pytest.raises(glint.OptionError, match="pixel size"):
         glint.score(glint.Localizations(found.columns), truth)
+    for wrong in ({"radius_nm": -1}, {"axial_radius_nm": -1}, {"axial_radius_nm": np.inf}):
+        with pytest.raises(glint.OptionError, match="radius of"):
+            glint.score(found, truth, **wrong)
+
+
+def test_scores_have_all_figures(simulated, psf, camera):
+    found, truth = glint.localize(simulated.movie, psf, camera), simulated.truth
+    score = glint.score(found, truth, radius_nm=250)
+    assert score.radius_nm == 250 and score.efficiency_axial is None and score.mad_over_crlb_z is None
+    assert score.efficiency_lateral == pytest.approx(100 - np.hypot(100 - 100 * score.jaccard, score.rmse_nm))
+    # Normal errors as stated, but for overlaps: the standard error of the scaled median absolute deviation is 1.166 / sqrt(n).
+    assert score.mad_over_crlb_x == pytest.approx(1, abs=0.1 + 4 * 1.166 / score.matched ** 0.5)
+    bins = score.recall_by_neighbor
+    assert sum(b.truths for b in bins) == score.truths and sum(b.matched for b in bins) == score.matched
+    assert bins[0].from_px == 0 and bins[-1].to_px == np.inf and all(a.to_px == b.from_px for a, b in zip(bins, bins[1:]))
+    assert bins[-1].recall == pytest.approx(bins[-1].matched / bins[-1].truths) and bins[-1].recall > 0.9
+    assert score.emitters == len(np.unique([truth.x_px, truth.y_px], axis=1).T) < len(truth)  # molecules blink
+    assert score.rmsmd_nm ** 2 == pytest.approx(
+        np.average([score.rmsmd_truths_nm ** 2, score.rmsmd_localizations_nm ** 2], weights=[len(truth), len(found)]), rel=0.05)
+    assert score.rmsmd_map_nm < score.rmsmd_nm
+
+    places = {"frame": [0, 0, 1], "x_px": [5, 9, 5], "y_px": [5, 5, 5], "z_nm": [0, 100, 0]}
+    same = glint.Localizations(places, pixel_size_nm=100)
+    score = glint.score(same, same)
+    assert score.efficiency_lateral == score.efficiency_axial == score.efficiency_3d == 100
+    assert score.emitters == 2 and score.rmsmd_map_nm == 0 and score.axial_radius_nm == 0
+    assert np.isnan(score.std_over_crlb_x) and np.isnan(score.mad_over_crlb_z), "no precision is stated"
+    nothing = glint.score(glint.Localizations({"frame": [], "x_px": [], "y_px": []}, pixel_size_nm=100), same)
+    assert nothing.recall == 0 and np.isnan(nothing.rmse_nm) and np.isnan(nothing.recall_by_neighbor[0].recall)
 
 
 def test_rois_from_files(counts, tmp_path):

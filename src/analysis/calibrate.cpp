@@ -10,6 +10,7 @@
 
 #include "analysis/astigmatic_fit.hpp"
 #include "analysis/beads.hpp"
+#include "analysis/median.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
 
@@ -24,13 +25,6 @@ constexpr double most_tilt_degrees = 15;   // reduces the elongation by a sevent
 constexpr double least_crossing = 1.08;    // minimum ratio of widths at either end of the stack
 constexpr double model_error = 0.005;      // relative error of a width by the model
 constexpr double most_residual = 0.15;     // rms over mean width
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2) return *middle;
-    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
-}
 
 template <class Property>
 std::vector<double> collect(const std::vector<BeadShape>& shapes, Property property) {

@@ -21,8 +21,6 @@ struct Cell {
     bool operator<(const Cell& other) const { return std::pair(row, x_nm) < std::pair(other.row, other.x_nm); }
 };
 
-bool is_finite(const Point& p) { return std::isfinite(p.x_nm) && std::isfinite(p.y_nm) && std::isfinite(p.z_nm); }
-
 std::vector<Cell> sorted_cells(std::span<const Point> points, double edge_nm) {
     std::vector<Cell> cells;
     for (std::size_t k = 0; k < points.size(); ++k)
@@ -176,27 +174,6 @@ std::vector<int> assign(const Candidates& candidates, std::size_t columns) {
     for (std::size_t row = 0; row < rows; ++row)
         if (candidates.row_begin[row] != candidates.row_begin[row + 1]) assignment.augment(int(row));
     return assignment.column_of_row();
-}
-
-std::vector<double> nearest_squared(std::span<const Point> from, std::span<const Point> to) {
-    std::vector<Point> sorted(to.begin(), to.end());
-    const auto by_x = [](const Point& a, const Point& b) { return a.x_nm < b.x_nm; };
-    std::sort(sorted.begin(), sorted.end(), by_x);
-    std::vector<double> nearest;
-    nearest.reserve(from.size());
-    for (const Point& p : from) {
-        double best = infinity;
-        const auto look = [&](const Point& q) {  // false once x alone is too far
-            const double dx = q.x_nm - p.x_nm, dy = q.y_nm - p.y_nm;
-            best = std::min(best, dx * dx + dy * dy);
-            return dx * dx <= best;
-        };
-        const auto middle = std::lower_bound(sorted.begin(), sorted.end(), p, by_x);
-        for (auto q = middle; q != sorted.end() && look(*q);) ++q;
-        for (auto q = middle; q != sorted.begin() && look(*(q - 1));) --q;
-        nearest.push_back(best);
-    }
-    return nearest;
 }
 
 }  // namespace glint

@@ -6,12 +6,9 @@
 #include <span>
 #include <vector>
 
-namespace glint {
+#include "analysis/point.hpp"
 
-/// A point of one frame, nm; z is 0 if unknown.
-struct Point {
-    double x_nm = 0, y_nm = 0, z_nm = 0;
-};
+namespace glint {
 
 /// Candidate pairs, as rows of a sparse matrix: candidate k of row r, with its cost, for k in
 /// [row_begin[r], row_begin[r + 1]).
@@ -30,8 +27,5 @@ Candidates pairs_within(std::span<const Point> rows, std::span<const Point> colu
 /// (shortest augmenting paths on a sparse matrix; Jonker and Volgenant, Computing 38, 325 (1987)). Costs are finite and
 /// not below 0.
 std::vector<int> assign(const Candidates& candidates, std::size_t columns);
-
-/// For each of `from`, the squared lateral distance to the nearest of `to` (not empty), nm^2.
-std::vector<double> nearest_squared(std::span<const Point> from, std::span<const Point> to);
 
 }  // namespace glint

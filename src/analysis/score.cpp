@@ -1,4 +1,4 @@
-// Scores localizations against ground truth: matching per frame, then recall, precision and errors.
+// Scores localizations against ground truth: matching per frame, then recall, precision, errors and distances.
 // SPDX-License-Identifier: MIT
 #include "glint/score.hpp"
 
@@ -6,150 +6,139 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "analysis/axis_errors.hpp"
 #include "analysis/matching.hpp"
+#include "analysis/minimum_distances.hpp"
+#include "analysis/nearest.hpp"
+#include "analysis/points_by_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
 namespace {
 
-/// A table's rows sorted by frame; positions in nm from the sensor's edge.
-struct ByFrame {
-    std::vector<std::size_t> order;  ///< row indices of the table
-    std::vector<std::uint32_t> frame;
-    std::vector<Point> points;
+// What a nanometre costs, in per cent (Sage et al., 2019).
+constexpr double lateral_alpha = 1, axial_alpha = 0.5;
 
-    explicit ByFrame(const Localizations& table) : order(table.size()), frame(table.size()), points(table.size()) {
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return table.frame[a] < table.frame[b]; });
-        for (std::size_t k = 0; k < order.size(); ++k) {
-            const std::size_t row = order[k];
-            frame[k] = table.frame[row];
-            points[k] = {(table.x_px[row] + 0.5) * table.pixel_size_nm, (table.y_px[row] + 0.5) * table.pixel_size_nm,
-                         table.z_nm.empty() ? 0 : table.z_nm[row]};
-        }
-    }
+double share(std::size_t part, std::size_t of) { return of ? double(part) / double(of) : 0; }
 
-    /// End of the rows in the same frame as row `begin`.
-    std::size_t frame_end(std::size_t begin) const {
-        return std::size_t(std::upper_bound(frame.begin() + std::ptrdiff_t(begin), frame.end(), frame[begin]) -
-                           frame.begin());
-    }
-};
-
-/// Error statistics along one axis.
-struct AxisErrors {
-    double sum = 0, squares = 0, scaled_sum = 0, scaled_squares = 0;
-    std::size_t n = 0, scaled_n = 0;
-
-    void add(double error, double precision) {
-        sum += error, squares += error * error, ++n;
-        if (!(precision > 0)) return;
-        const double scaled = error / precision;
-        scaled_sum += scaled, scaled_squares += scaled * scaled, ++scaled_n;
-    }
-    double bias() const { return n ? sum / double(n) : 0; }
-    double mean_square() const { return n ? squares / double(n) : 0; }
-    double std_over_crlb() const {
-        if (scaled_n < 2) return 0;
-        const double mean = scaled_sum / double(scaled_n);
-        return std::sqrt(std::max(scaled_squares / double(scaled_n) - mean * mean, 0.0));
-    }
-};
+double efficiency(double jaccard, double rmse_nm, double alpha) {
+    return 100 - std::hypot(100 * (1 - jaccard), alpha * rmse_nm);
+}
 
 /// Matches the frames and accumulates the statistics.
 class Scorer {
   public:
     Scorer(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options)
-        : table_(localizations),
-          options_(options),
-          found_(localizations),
-          true_(truth),
-          has_z_(!localizations.z_nm.empty() && !truth.z_nm.empty()) {}
+        : table_(localizations) {
+        score_.radius_nm = options.radius_nm, score_.axial_radius_nm = options.axial_radius_nm;
+        score_.has_z = !localizations.z_nm.empty() && !truth.z_nm.empty();
+        score_.truths = truth.size(), score_.localizations = localizations.size();
+    }
 
-    Score run() {
-        std::size_t f = 0, t = 0;
-        while (f < found_.frame.size() && t < true_.frame.size()) {
-            if (found_.frame[f] < true_.frame[t])
-                f = found_.frame_end(f);
-            else if (true_.frame[t] < found_.frame[f])
-                t = true_.frame_end(t);
-            else {
-                const std::size_t f_end = found_.frame_end(f), t_end = true_.frame_end(t);
-                score_frame(f, f_end, t, t_end);
-                f = f_end, t = t_end;
-            }
+    Score run(const Localizations& truth) {
+        const PointsByFrame found(table_, score_.has_z), real(truth, score_.has_z);
+        std::size_t f = 0;
+        for (std::size_t t = 0, t_end; t < real.frame.size(); t = t_end) {
+            t_end = real.frame_end(t);
+            while (f < found.frame.size() && found.frame[f] < real.frame[t]) f = found.frame_end(f);
+            const bool both = f < found.frame.size() && found.frame[f] == real.frame[t];
+            const std::size_t f_end = both ? found.frame_end(f) : f;
+            score_frame(found.rows(f, f_end), real.rows(t, t_end), std::span(found.order).subspan(f, f_end - f));
+            f = f_end;
         }
-        return figures();
+        put_errors();
+        put_distances(found.points, distinct(real.points));
+        return score_;
     }
 
   private:
-    void score_frame(std::size_t f, std::size_t f_end, std::size_t t, std::size_t t_end) {
-        const std::span<const Point> found(found_.points.data() + f, f_end - f);
-        const std::span<const Point> real(true_.points.data() + t, t_end - t);
-        const Candidates candidates =
-            pairs_within(real, found, options_.radius_nm, has_z_ ? options_.axial_radius_nm : 0);
-        const std::vector<int> partner = assign(candidates, found.size());
+    void score_frame(std::span<const Point> found, std::span<const Point> real, std::span<const std::size_t> row) {
+        const double axial_radius_nm = score_.has_z ? score_.axial_radius_nm : 0;
+        const std::vector<int> partner =
+            assign(pairs_within(real, found, score_.radius_nm, axial_radius_nm), found.size());
         for (std::size_t k = 0; k < partner.size(); ++k)
-            if (partner[k] >= 0) add_match(found[partner[k]], real[k], found_.order[f + partner[k]]);
-        add_minimum_distances(found, real);
-        add_minimum_distances(real, found);
+            if (partner[k] >= 0) add_match(found[partner[k]], real[k], row[partner[k]]);
+        add_neighbors(real, partner);
+        if (found.empty()) return;
+        to_found_.add(real, Nearest(found));
+        to_truth_.add(found, Nearest(real));
     }
 
     void add_match(const Point& found, const Point& real, std::size_t row) {
         const auto precision = [&](const std::vector<float>& column, double nm) {
             return column.empty() ? 0 : column[row] * nm;
         };
-        ++matched_;
+        ++score_.matched;
         x_.add(found.x_nm - real.x_nm, precision(table_.lpx_px, table_.pixel_size_nm));
         y_.add(found.y_nm - real.y_nm, precision(table_.lpy_px, table_.pixel_size_nm));
-        if (has_z_) z_.add(found.z_nm - real.z_nm, precision(table_.lpz_nm, 1));
+        if (score_.has_z) z_.add(found.z_nm - real.z_nm, precision(table_.lpz_nm, 1));
     }
 
-    void add_minimum_distances(std::span<const Point> from, std::span<const Point> to) {
-        for (double squared : nearest_squared(from, to))
-            if (std::isfinite(squared)) minimum_squares_ += squared, ++minimum_count_;
+    /// Images overlap in x and y: molecules above each other are neighbours.
+    void add_neighbors(std::span<const Point> real, const std::vector<int>& partner) {
+        std::vector<Point> flat(real.begin(), real.end());
+        for (Point& p : flat) p.z_nm = 0;
+        const Nearest others(flat);
+        for (std::size_t k = 0; k < flat.size(); ++k) {
+            const double distance_px = std::sqrt(others.squared(flat[k], k)) / table_.pixel_size_nm;
+            auto& bins = score_.recall_by_neighbor;
+            NeighborBin& bin = *std::find_if(bins.begin(), bins.end() - 1,
+                                             [&](const NeighborBin& b) { return distance_px < b.to_px; });
+            ++bin.truths;
+            bin.matched += partner[k] >= 0;
+        }
     }
 
-    Score figures() const {
-        const auto share = [](std::size_t part, std::size_t of) { return of ? double(part) / double(of) : 0; };
-        Score score;
-        score.truths = true_.points.size(), score.localizations = found_.points.size(), score.matched = matched_;
-        score.recall = share(matched_, score.truths);
-        score.precision = share(matched_, score.localizations);
-        score.jaccard = share(matched_, score.truths + score.localizations - matched_);
-        score.rmse_nm = std::sqrt(x_.mean_square() + y_.mean_square());
-        score.rmse_x_nm = std::sqrt(x_.mean_square()), score.rmse_y_nm = std::sqrt(y_.mean_square());
-        score.rmse_z_nm = std::sqrt(z_.mean_square());
-        score.bias_x_nm = x_.bias(), score.bias_y_nm = y_.bias(), score.bias_z_nm = z_.bias();
-        score.rmsmd_nm = minimum_count_ ? std::sqrt(minimum_squares_ / double(minimum_count_)) : 0;
-        score.std_over_crlb_x = x_.std_over_crlb(), score.std_over_crlb_y = y_.std_over_crlb();
-        score.std_over_crlb_z = z_.std_over_crlb();
-        score.has_z = has_z_;
-        return score;
+    void put_errors() {
+        Score& s = score_;
+        s.recall = share(s.matched, s.truths);
+        s.precision = share(s.matched, s.localizations);
+        s.jaccard = share(s.matched, s.truths + s.localizations - s.matched);
+        s.rmse_nm = std::sqrt(x_.mean_square_nm2() + y_.mean_square_nm2());
+        s.rmse_x_nm = std::sqrt(x_.mean_square_nm2()), s.rmse_y_nm = std::sqrt(y_.mean_square_nm2());
+        s.rmse_z_nm = std::sqrt(z_.mean_square_nm2());
+        s.bias_x_nm = x_.bias_nm(), s.bias_y_nm = y_.bias_nm(), s.bias_z_nm = z_.bias_nm();
+        s.efficiency_lateral = efficiency(s.jaccard, s.rmse_nm, lateral_alpha);
+        s.efficiency_axial = efficiency(s.jaccard, s.rmse_z_nm, axial_alpha);
+        s.efficiency_3d = 0.5 * (s.efficiency_lateral + s.efficiency_axial);
+        s.std_over_crlb_x = x_.std_of_pulls(), s.mad_over_crlb_x = x_.mad_of_pulls();
+        s.std_over_crlb_y = y_.std_of_pulls(), s.mad_over_crlb_y = y_.mad_of_pulls();
+        s.std_over_crlb_z = z_.std_of_pulls(), s.mad_over_crlb_z = z_.mad_of_pulls();
+    }
+
+    void put_distances(std::span<const Point> found, const std::vector<Point>& emitters) {
+        Score& s = score_;
+        s.rmsmd_nm = MinimumDistances::of_both(to_found_, to_truth_);
+        s.rmsmd_truths_nm = to_found_.root_mean_square();
+        s.rmsmd_localizations_nm = to_truth_.root_mean_square();
+        MinimumDistances of_emitters, of_found;
+        of_emitters.add(emitters, Nearest(found));
+        of_found.add(found, Nearest(emitters));
+        s.emitters = emitters.size();
+        s.rmsmd_map_nm = MinimumDistances::of_both(of_emitters, of_found);
+        s.rmsmd_map_emitters_nm = of_emitters.root_mean_square();
+        s.rmsmd_map_localizations_nm = of_found.root_mean_square();
     }
 
     const Localizations& table_;
-    ScoreOptions options_;
-    ByFrame found_, true_;
-    bool has_z_;
-    std::size_t matched_ = 0, minimum_count_ = 0;
-    double minimum_squares_ = 0;
+    Score score_;
     AxisErrors x_, y_, z_;
+    MinimumDistances to_found_, to_truth_;
 };
 
 void require(const Localizations& table, const char* which) {
-    if (!(table.pixel_size_nm > 0))
+    if (!(table.pixel_size_nm > 0 && std::isfinite(table.pixel_size_nm)))
         throw OptionError(fmt::format("the {} say no pixel size, and distances are in nm: --pixel-size 100nm", which));
-    if (table.x_px.size() != table.size() || table.y_px.size() != table.size() ||
-        (!table.z_nm.empty() && table.z_nm.size() != table.size()))
-        throw OptionError(fmt::format("the {} have {} frames, but {} values of x, {} of y and {} of z", which,
-                                      table.size(), table.x_px.size(), table.y_px.size(), table.z_nm.size()));
+    const auto check = [&](const char* name, const std::vector<float>& column, bool optional) {
+        if (column.size() != table.size() && !(optional && column.empty()))
+            throw OptionError(
+                fmt::format("the {} have {} frames, but {} values of {}", which, table.size(), column.size(), name));
+    };
+    check("x", table.x_px, false), check("y", table.y_px, false), check("z", table.z_nm, true);
+    check("lpx", table.lpx_px, true), check("lpy", table.lpy_px, true), check("lpz", table.lpz_nm, true);
 }
 
 }  // namespace
@@ -159,7 +148,11 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
     require(truth, "true positions");
     if (!(options.radius_nm > 0 && std::isfinite(options.radius_nm)))
         throw OptionError(fmt::format("a matching radius of {} nm: give it as in --radius 100nm", options.radius_nm));
-    return Scorer(localizations, truth, options).run();
+    if (!(options.axial_radius_nm >= 0 && std::isfinite(options.axial_radius_nm)))
+        throw OptionError(
+            fmt::format("an axial matching radius of {} nm: give it as in --axial-radius 500nm, or 0 for none",
+                        options.axial_radius_nm));
+    return Scorer(localizations, truth, options).run(truth);
 }
 
 }  // namespace glint

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -72,8 +73,18 @@ TEST(Score, figures_worked_out_by_hand) {
     EXPECT_NEAR(s.bias_y_nm, 10, 1e-3);
     // Frame 0: 50, 900 one way, 50 and 900 back; frame 1: sqrt(500) both ways.
     EXPECT_NEAR(s.rmsmd_nm, std::sqrt((2500 + 810000 + 2500 + 810000 + 500 + 500) / 6.0), 1e-2);
+    EXPECT_NEAR(s.rmsmd_truths_nm, std::sqrt((2500 + 810000 + 500) / 3.0), 1e-2);
+    EXPECT_NEAR(s.rmsmd_localizations_nm, std::sqrt((2500 + 810000 + 500) / 3.0), 1e-2);
+    // Whatever the frames: (0, 0) has a localization in frame 2, (1000, 0) is nearest to (510, 480).
+    EXPECT_EQ(s.emitters, 3u);
+    EXPECT_NEAR(s.rmsmd_map_emitters_nm, std::sqrt((0 + 470500 + 500) / 3.0), 1e-2);
+    EXPECT_NEAR(s.rmsmd_map_localizations_nm, std::sqrt((500 + 2500 + 410000 + 0) / 4.0), 1e-2);
+    EXPECT_NEAR(s.rmsmd_map_nm, std::sqrt((471000 + 413000) / 7.0), 1e-2);
+    EXPECT_EQ(s.radius_nm, 100);
+    EXPECT_NEAR(s.efficiency_lateral, 100 - std::sqrt(std::pow(100 - 100 / 3.0, 2) + 1500), 1e-3);
     EXPECT_FALSE(s.has_z);
-    EXPECT_EQ(s.std_over_crlb_x, 0);
+    for (const double none : {s.rmse_z_nm, s.efficiency_axial, s.efficiency_3d, s.std_over_crlb_x, s.mad_over_crlb_y})
+        EXPECT_TRUE(std::isnan(none)) << none;
 }
 
 TEST(Score, pairs_as_many_as_possible_before_it_pairs_closely) {
@@ -108,7 +119,70 @@ TEST(Score, z_is_scored_and_can_limit_matches) {
     EXPECT_NEAR(free.rmse_z_nm, std::sqrt((900 + 62500) / 2.0), 1e-3);
     EXPECT_NEAR(free.bias_z_nm, -110, 1e-3);
     EXPECT_NEAR(free.std_over_crlb_z, 14, 1e-3);
-    EXPECT_EQ(score(found, truth, {.radius_nm = 100, .axial_radius_nm = 50}).matched, 1u);
+    EXPECT_NEAR(free.efficiency_lateral, 100, 1e-9);
+    EXPECT_NEAR(free.efficiency_axial, 100 - 0.5 * free.rmse_z_nm, 1e-9);
+    EXPECT_NEAR(free.efficiency_3d, 100 - 0.25 * free.rmse_z_nm, 1e-9);
+    EXPECT_NEAR(free.rmsmd_nm, free.rmse_z_nm, 1e-9) << "distances are those in space";
+    EXPECT_NEAR(free.rmsmd_map_nm, free.rmse_z_nm, 1e-9);
+    const Score near = score(found, truth, {.radius_nm = 100, .axial_radius_nm = 50});
+    EXPECT_EQ(near.matched, 1u);
+    EXPECT_NEAR(near.efficiency_axial, 100 - std::hypot(100 * 2 / 3.0, 15), 1e-3);
+    truth.z_nm.clear();
+    const Score flat = score(found, truth, {.radius_nm = 100, .axial_radius_nm = 50});
+    EXPECT_EQ(flat.matched, 2u) << "z counts only where both have it";
+    EXPECT_EQ(flat.rmsmd_map_nm, 0);
+}
+
+TEST(Score, recall_by_the_distance_of_the_nearest_neighbor) {
+    // Pairs of truths along y, as far apart as the bins begin and a bit less than they end; the first of each is found.
+    const std::array<std::array<double, 2>, 7> bins{
+        {{0, 99}, {100, 149}, {150, 199}, {200, 249}, {250, 299}, {300, 399}, {400, 2000}}};
+    std::vector<std::array<double, 3>> truths, found;
+    for (const auto& bin : bins)
+        for (const double apart : bin) {
+            const double frame = double(truths.size());
+            truths.push_back({frame, 0, 0}), truths.push_back({frame, 0, apart});
+            found.push_back({frame, 3, 0});
+        }
+    truths.push_back({1000, 0, 0});  // alone, in a frame where nothing is found
+    const Score s = score(table(found), table(truths), {.radius_nm = 50});
+    std::size_t sum = 0;
+    for (std::size_t k = 0; k < bins.size(); ++k) {
+        const NeighborBin& bin = s.recall_by_neighbor[k];
+        EXPECT_NEAR(bin.from_px, bins[k][0] / 100, 1e-9);
+        EXPECT_EQ(bin.truths, k == 6 ? 5u : 4u) << k;
+        EXPECT_EQ(bin.matched, 2u) << k;
+        EXPECT_DOUBLE_EQ(bin.recall(), k == 6 ? 0.4 : 0.5);
+        sum += bin.truths;
+    }
+    EXPECT_EQ(sum, s.truths);
+    EXPECT_TRUE(std::isnan(score(table({}), table({})).recall_by_neighbor[0].recall()));
+}
+
+// A localization's squared distance is 2 sigma^2 times an exponential variable, the least of k of them 2 sigma^2 / k.
+TEST(Score, minimum_distances_of_emitters_that_blink_are_as_theory_says) {
+    std::mt19937 random(9);
+    const int emitters = 3000, times = 5;
+    const double sigma_nm = 20;
+    std::normal_distribution<double> error_nm(0, sigma_nm);
+    std::vector<std::array<double, 3>> truths, found;
+    for (int k = 0; k < emitters; ++k)
+        for (int t = 0; t < times; ++t) {
+            const double x_nm = 1000 * (k % 50), y_nm = 1000 * (k / 50);  // far apart
+            truths.push_back({double(k * times + t), x_nm, y_nm});
+            found.push_back({double(k * times + t), x_nm + error_nm(random), y_nm + error_nm(random)});
+        }
+    const Score s = score(table(found), table(truths), {.radius_nm = 200});
+    const auto near = [](double rms, double expected, int n) {
+        EXPECT_NEAR(rms, expected, 4 * 0.5 * expected / std::sqrt(n));
+    };
+    const int rows = emitters * times;
+    EXPECT_EQ(s.emitters, std::size_t(emitters));
+    near(s.rmsmd_nm, std::sqrt(2) * sigma_nm, rows);
+    near(s.rmsmd_map_localizations_nm, std::sqrt(2) * sigma_nm, rows);
+    near(s.rmsmd_map_emitters_nm, std::sqrt(2.0 / times) * sigma_nm, emitters);
+    near(s.rmsmd_map_nm, sigma_nm * std::sqrt(2 * (1.0 / times + times) / (1 + times)), rows);
+    EXPECT_NEAR(s.rmsmd_nm, s.rmse_nm, 1e-9) << "one of each in a frame";
 }
 
 TEST(Score, spread_over_crlb_of_errors_as_large_as_claimed_is_one) {
@@ -127,6 +201,21 @@ TEST(Score, spread_over_crlb_of_errors_as_large_as_claimed_is_one) {
     const Score s = score(found, truth, {.radius_nm = 1000});
     EXPECT_NEAR(s.std_over_crlb_x, 1, 4 / std::sqrt(2.0 * n));
     EXPECT_NEAR(s.std_over_crlb_y, 2, 8 / std::sqrt(2.0 * n));
+    // The median absolute deviation of normal values has the standard error 1.166 / sqrt(n).
+    EXPECT_NEAR(s.mad_over_crlb_x, 1, 4 * 1.166 / std::sqrt(n));
+    EXPECT_NEAR(s.mad_over_crlb_y, 2, 8 * 1.166 / std::sqrt(n));
+
+    // One gross error in 100, of 30 standard errors: the median of the absolute ones is their 50/99 quantile, 1.0118 of before.
+    for (int k = 0; k < n; k += 100) found.x_px[k] = truth.x_px[k] + 30 * found.lpx_px[k];
+    const Score tails = score(found, truth, {.radius_nm = 1000});
+    EXPECT_NEAR(tails.mad_over_crlb_x, 1.0118, 4 * 1.166 / std::sqrt(n));
+    EXPECT_GT(tails.std_over_crlb_x, 2.9) << "sqrt(0.99 + 0.01 * 0.99 * 900) = 3.15";
+
+    // Rows without a stated precision count for the errors, not for the pulls.
+    for (int k = 0; k < n; k += 100) found.lpx_px[k] = k % 200 ? NAN : 0;
+    EXPECT_NEAR(score(found, truth, {.radius_nm = 1000}).std_over_crlb_x, 1, 4 / std::sqrt(2.0 * n));
+    found.lpx_px.assign(found.size(), INFINITY);
+    EXPECT_TRUE(std::isnan(score(found, truth, {.radius_nm = 1000}).mad_over_crlb_x));
 }
 
 TEST(Score, empty_and_broken_tables) {
@@ -135,7 +224,13 @@ TEST(Score, empty_and_broken_tables) {
     const Localizations one = table({{0, 0, 0}});
     EXPECT_EQ(score(none, one).recall, 0);
     EXPECT_EQ(score(one, none).jaccard, 0);
-    EXPECT_EQ(score(none, none).rmsmd_nm, 0);
+    for (const Score& s : {score(none, none), score(none, one), score(one, none)}) {
+        for (const double unknown : {s.rmse_nm, s.bias_x_nm, s.rmsmd_nm, s.rmsmd_map_nm, s.efficiency_lateral})
+            EXPECT_TRUE(std::isnan(unknown)) << unknown;
+        EXPECT_EQ(s.recall, 0);
+    }
+    EXPECT_EQ(score(none, one).recall_by_neighbor[6].truths, 1u);
+    EXPECT_EQ(score(none, one).emitters, 1u);
     Localizations nan = table({{0, NAN, 0}, {0, 1e30, -1e30}, {0, 5, 0}});
     const Score s = score(nan, one);
     EXPECT_EQ(s.matched, 1u);
@@ -144,9 +239,27 @@ TEST(Score, empty_and_broken_tables) {
     nan.pixel_size_nm = 0;
     EXPECT_THROW(score(nan, one), OptionError);
     EXPECT_THROW(score(one, one, {.radius_nm = 0}), OptionError);
+    for (const double wrong : {-1.0, double(NAN), double(INFINITY)}) {
+        EXPECT_THROW(score(one, one, {.radius_nm = wrong}), OptionError);
+        EXPECT_THROW(score(one, one, {.axial_radius_nm = wrong}), OptionError);
+    }
     nan = one;
     nan.y_px.clear();
     EXPECT_THROW(score(one, nan), OptionError);
+    for (const auto column :
+         {&Localizations::z_nm, &Localizations::lpx_px, &Localizations::lpy_px, &Localizations::lpz_nm}) {
+        Localizations short_column = table({{0, 0, 0}, {1, 0, 0}});
+        (short_column.*column).assign(1, 1.0f);
+        EXPECT_THROW(score(short_column, one), OptionError);
+    }
+}
+
+TEST(Score, truths_without_a_position_are_missed) {
+    const Score s = score(table({{0, 0, 0}}), table({{0, 0, 0}, {0, NAN, 0}, {0, 20, INFINITY}}));
+    EXPECT_EQ(s.matched, 1u);
+    EXPECT_EQ(s.emitters, 1u);
+    EXPECT_EQ(s.rmsmd_nm, 0);
+    EXPECT_EQ(s.recall_by_neighbor[6].truths, 3u) << "nobody is near them";
 }
 
 TEST(Score, pixel_sizes_may_differ) {
@@ -179,21 +292,15 @@ TEST(Matching, agrees_with_every_permutation) {
     }
 }
 
-TEST(Matching, pairs_and_nearest_agree_with_brute_force) {
+TEST(Matching, pairs_agree_with_brute_force) {
     std::mt19937 random(6);
     const std::vector<Point> rows = random_points(random, 150, 2000), columns = random_points(random, 130, 2000);
     const Candidates pairs = pairs_within(rows, columns, 150, 0);
-    const std::vector<double> nearest = nearest_squared(rows, columns);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-        std::size_t within = 0;
-        double least = 1e300;
-        for (const Point& q : columns) {
-            const double squared = std::pow(rows[r].x_nm - q.x_nm, 2) + std::pow(rows[r].y_nm - q.y_nm, 2);
-            within += squared <= 150 * 150;
-            least = std::min(least, squared);
-        }
-        EXPECT_EQ(pairs.row_begin[r + 1] - pairs.row_begin[r], within);
-        EXPECT_NEAR(nearest[r], least, 1e-6);
+        const auto within = std::count_if(columns.begin(), columns.end(), [&](const Point& q) {
+            return std::hypot(rows[r].x_nm - q.x_nm, rows[r].y_nm - q.y_nm) <= 150;
+        });
+        EXPECT_EQ(pairs.row_begin[r + 1] - pairs.row_begin[r], std::size_t(within));
     }
 }
 

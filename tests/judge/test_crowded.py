@@ -1,5 +1,6 @@
 """Crowded frames of a third party's simulation: what is found, and whether the stated precision is true. SciPy matches."""
 import csv
+import json
 
 import h5py
 import numpy as np
@@ -11,10 +12,14 @@ PIXEL_NM, RADIUS_PX = 100, 1.0
 
 
 @pytest.fixture(scope="module")
-def matched(glint, data, tmp_path_factory):
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("crowded") / "locs.hdf5"
+
+
+@pytest.fixture(scope="module")
+def matched(glint, data, out):
     """Of each truth: distance to the next truth, px, and the row that it has, or -1. And the rows."""
     movie = data / "sim_2d_low_density.tif"
-    out = tmp_path_factory.mktemp("crowded") / "locs.hdf5"
     glint("localize", movie, "-o", out, "--emitters", "auto", "--psf-misfit", "0", "--sigma", "108.806nm", "--pixel-size", "100nm",
           "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--backend", "cpu", "-q")
     with h5py.File(out) as file:
@@ -76,3 +81,19 @@ def test_rows_say_how_many_were_fitted_together(matched):
     emitters = rows["emitters"][partner[both]]
     assert np.all(emitters == np.round(emitters)) and emitters.max() > 5
     assert np.mean(emitters[nearest[both] < 3] >= 2) > 0.9
+
+
+def test_glint_scores_it_the_same(glint, data, matched, out):
+    truths, nearest, partner, rows = matched
+    score = json.loads(glint("score", out, data / "sim_2d_low_density_truth.csv", "--json"))
+    assert score["matched"] == np.count_nonzero(partner >= 0)
+    for bin_ in score["recall_by_neighbor"]:
+        here = (nearest >= bin_["from_px"]) & (nearest < (bin_["to_px"] or 100))
+        # An equal total of distances, or a distance at the bin's edge, may count another truth.
+        assert bin_["truths"] == pytest.approx(np.count_nonzero(here), abs=1)
+        assert bin_["matched"] == pytest.approx(np.count_nonzero(partner[here] >= 0), abs=2)
+    emitters = np.unique(truths[:, 1:], axis=0)
+    places = np.column_stack([rows["x"], rows["y"]])
+    squared = np.concatenate([cKDTree(places).query(emitters)[0], cKDTree(emitters).query(places)[0]]) ** 2
+    assert score["emitters"] == len(emitters) == 512
+    assert score["rmsmd_map_nm"] == pytest.approx(PIXEL_NM * np.sqrt(squared.mean()), rel=1e-4)

@@ -1,0 +1,36 @@
+// Squared distances between two sets of points, from each to the nearest of the other: RMSMD (docs/theory.md, section 8).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+#include "analysis/nearest.hpp"
+
+namespace glint {
+
+/// The root mean square of distances, summed up over frames.
+class MinimumDistances {
+  public:
+    /// From each of the points to the nearest in the tree. Points that are not finite are left out.
+    void add(std::span<const Point> points, const Nearest& to) {
+        for (const Point& p : points)
+            if (const double squared = to.squared(p); std::isfinite(squared)) squares_ += squared, ++count_;
+    }
+    /// NaN if there is none.
+    double root_mean_square() const { return root(squares_, count_); }
+    static double of_both(const MinimumDistances& a, const MinimumDistances& b) {
+        return root(a.squares_ + b.squares_, a.count_ + b.count_);
+    }
+
+  private:
+    static double root(double squares, std::size_t count) {
+        return count ? std::sqrt(squares / double(count)) : std::numeric_limits<double>::quiet_NaN();
+    }
+    double squares_ = 0;
+    std::size_t count_ = 0;
+};
+
+}  // namespace glint
