@@ -156,6 +156,12 @@ TEST(Score, recall_by_the_distance_of_the_nearest_neighbor) {
         sum += bin.truths;
     }
     EXPECT_EQ(sum, s.truths);
+
+    Localizations deep_truth = table(truths), deep_found = table(found);
+    deep_found.z_nm.assign(found.size(), 0);
+    for (std::size_t k = 0; k < truths.size(); ++k) deep_truth.z_nm.push_back(k % 2 ? 5000 : 0);
+    EXPECT_EQ(score(deep_found, deep_truth, {.radius_nm = 50}).recall_by_neighbor[0].truths, 4u)
+        << "molecules above each other are neighbours";
     EXPECT_TRUE(std::isnan(score(table({}), table({})).recall_by_neighbor[0].recall()));
 }
 
