@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -25,6 +26,7 @@ namespace {
 constexpr const char* help_footer = R"(
 Examples:
   glint bench localize --frames 1000
+  glint bench localize --frames 20 --density 0.01 --emitters auto            crowded: 2,600 molecules a frame
   glint bench localize --frames 20000 --backend gpu                          10.5 GB
   glint bench localize --frames 5000 --size 1024 --spots 200 --backend gpu   10.5 GB
 
@@ -36,7 +38,8 @@ is removed. With --backend gpu the CPU's rate is that of the first --cpu-frames 
 struct BenchLocalizeFlags {
     int size = 512, repeats = 3, threads = 0;
     std::int64_t frames = 500, cpu_frames = 500;
-    double spots = 50;
+    double spots = 50, density = 0;
+    int emitters = LocalizeOptions().emitters;
     std::string backend = "cpu";
     std::filesystem::path folder;
     ConsoleFlags console;
@@ -113,6 +116,7 @@ LocalizeOptions options_of(const BenchLocalizeFlags& flags, Backend backend) {
     options.psf = psf();
     options.pixel_size_nm = 100;
     options.roi_size = 7;
+    options.emitters = flags.emitters;
     options.threads = flags.threads;
     options.fit.backend = backend;
     return options;
@@ -134,15 +138,19 @@ LocalizeResult best_run(const std::filesystem::path& movie_path, const std::file
 
 double rate(const LocalizeResult& run) { return double(run.frames) / run.seconds; }
 
+double found_rate(const LocalizeResult& run) { return double(run.localizations) / run.seconds; }
+
 nlohmann::ordered_json as_json(const LocalizeResult& run) {
     return {{"device", run.fit.device},           {"threads", run.fit.threads}, {"frames", run.frames},
-            {"localizations", run.localizations}, {"seconds", run.seconds},     {"frames_per_s", rate(run)}};
+            {"localizations", run.localizations}, {"seconds", run.seconds},     {"frames_per_s", rate(run)},
+            {"localizations_per_s", found_rate(run)}};
 }
 
-int run(const BenchLocalizeFlags& flags) {
+int run(BenchLocalizeFlags flags) {
     if (flags.frames < 1 || flags.repeats < 1 || flags.cpu_frames < 1)
         throw OptionError("--frames, --cpu-frames and --repeats must be 1 or more");
     const bool with_gpu = flags.backend == "gpu";
+    if (flags.density > 0) flags.spots = flags.density * flags.size * flags.size;
     const TemporaryFolder folder(flags.folder.empty() ? usual_folder() : flags.folder);
     const auto movie = folder.path / "movie.tif";
     write_movie(movie, flags);
@@ -167,6 +175,9 @@ int run(const BenchLocalizeFlags& flags) {
                                     {"device", all.fit.device},
                                     {"threads", all.fit.threads},
                                     {"frames_per_s", rate(all)},
+                                    {"localizations_per_s", found_rate(all)},
+                                    {"localizations_per_s_of_one_core", found_rate(one)},
+                                    {"emitters", flags.emitters == any_emitters ? "auto" : "1"},
                                     {"speedup_vs_one_core", rate(all) / rate(one)}};
         if (gpu) json["gpu"] = as_json(*gpu);
         for (const StageRate& stage : stages) json["stages"][stage.stage] = stage.frames_per_s;
@@ -181,6 +192,8 @@ int run(const BenchLocalizeFlags& flags) {
         summary.add("GPU frames/s", fmt::format("{} ({}, {} threads)", with_commas(std::int64_t(rate(*gpu))),
                                                 gpu->fit.device, gpu->fit.threads));
     summary.add("frames/s", fmt::format("{:.0f} ({} threads, {})", rate(all), all.fit.threads, all.fit.device));
+    summary.add("localizations/s", fmt::format("{}; {} with one thread", with_commas(std::int64_t(found_rate(all))),
+                                               with_commas(std::int64_t(found_rate(one)))));
     summary.add("speed-up", fmt::format("{:.2f} over one thread", rate(all) / rate(one)));
     summary.print();
     put("\n{:<28}{:>12}\n", "each stage alone", "frames/s");
@@ -195,6 +208,11 @@ Command add_bench_localize(CLI::App& bench) {
     const auto flags = std::make_shared<BenchLocalizeFlags>();
     CLI::App* app = bench.add_subcommand("localize", "Frames per second from a movie file to a localization file");
     app->add_option("--frames", flags->frames, "Frames of the movie")->capture_default_str();
+    app->add_option("--density", flags->density, "Molecules per pixel, in place of --spots: 0.01 is crowded")
+        ->check(CLI::Range(1e-6, 1.0));
+    app->add_option("--emitters", flags->emitters, "As of `glint localize`: 1 or auto")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
+        ->default_str("1");
     app->add_option("--backend", flags->backend, "gpu: time a GPU too")
         ->check(CLI::IsMember({"cpu", "gpu"}))
         ->capture_default_str();

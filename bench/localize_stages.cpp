@@ -58,8 +58,7 @@ struct Sample {
             job.camera.to_photoelectrons(blocks[k].frame(i), blocks[k].type, electrons);
             detector.find(electrons, spots);
             results[k].empty_score_spreads.push_back(float(detector.empty_score_spread()));
-            cut_rois(electrons, job.camera, spots, std::uint32_t(blocks[k].first_frame + i), found[k].rois);
-            found[k].scores.insert(found[k].scores.end(), spots.score.begin(), spots.score.end());
+            found[k].cut(electrons, job.camera, spots, std::uint32_t(blocks[k].first_frame + i));
         }
         results[k].first_frame = blocks[k].first_frame;
     }

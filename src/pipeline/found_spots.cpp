@@ -65,6 +65,13 @@ FoundSpots::FoundSpots(const Job& job) : rois(make_rois(job.camera, job.options.
     if (job.options.emitters == any_emitters) wide = make_rois(job.camera, std::min(rois.size + more, most));
 }
 
+void FoundSpots::cut(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots,
+                     std::uint32_t frame) {
+    cut_rois(photoelectrons, camera, spots, frame, rois);
+    if (wide.size > 0) cut_rois(photoelectrons, camera, spots, frame, wide);
+    scores.insert(scores.end(), spots.score.begin(), spots.score.end());
+}
+
 void FoundSpots::clear() {
     for_columns(rois, rois, [](auto& column, const auto&) { column.clear(); });
     for_columns(wide, wide, [](auto& column, const auto&) { column.clear(); });

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "fit/joint/joint_fit.hpp"
@@ -23,6 +24,8 @@ struct FoundSpots {
     std::vector<std::uint32_t>
         group_sizes;  ///< by row: of joint fits the molecules in the group, else 0; empty: none is one
 
+    /// Cuts the windows of a frame's spots. `photoelectrons`: the frame.
+    void cut(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots, std::uint32_t frame);
     void clear();  ///< keeps its memory
     void append(const FoundSpots& more);
 };

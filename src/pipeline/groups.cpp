@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "pipeline/spot_grid.hpp"
@@ -110,7 +109,7 @@ class GroupFits {
         }
         if (!any) return;
         std::vector<char> again(blocks_.size(), 0);
-        cells_.clear();
+        clear_cells(begin, end);
         for (std::size_t b = 0; b < blocks_.size(); ++b) note_light(b);
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             Block& block = blocks_[b];
@@ -184,31 +183,38 @@ class GroupFits {
         }
     }
 
-    /// Cells of the frame, and the blocks whose light reaches into each.
-    static std::uint64_t cell(int column, int row) {
-        return std::uint64_t(std::uint32_t(row)) << 32 | std::uint32_t(column);
+    /// Empties the cells, which cover the windows [begin, end).
+    void clear_cells(std::size_t begin, std::size_t end) {
+        const auto most = [&](const std::vector<std::int32_t>& corner) {
+            return *std::max_element(corner.begin() + std::ptrdiff_t(begin), corner.begin() + std::ptrdiff_t(end));
+        };
+        columns_ = most(rois_.x_corner) / cell_px + 1, rows_ = most(rois_.y_corner) / cell_px + 1;
+        const std::size_t count = std::size_t(columns_) * std::size_t(rows_);
+        if (cells_.size() < count) cells_.resize(count);
+        for (std::size_t k = 0; k < count; ++k) cells_[k].clear();
     }
+    /// Calls act(cell) for those that a box touches. What lies beyond all cells counts to the nearest.
     template <class Act>
-    static void for_cells(double left, double right, double top, double bottom, const Act& act) {
-        const auto of = [](double px) { return int(std::floor(px / cell_px)); };
-        for (int row = of(top); row <= of(bottom); ++row)
-            for (int column = of(left); column <= of(right); ++column) act(cell(column, row));
+    void for_cells(double left, double right, double top, double bottom, const Act& act) {
+        const auto of = [](double px, int count) { return std::clamp(int(px) / cell_px, 0, count - 1); };
+        for (int row = of(top, rows_); row <= of(bottom, rows_); ++row)
+            for (int column = of(left, columns_); column <= of(right, columns_); ++column)
+                act(cells_[std::size_t(row) * std::size_t(columns_) + std::size_t(column)]);
     }
     void note_light(std::size_t b) {
         const Block& block = blocks_[b];
         if (block.fit.emitters.empty()) return;
-        for_cells(block.left, block.right, block.top, block.bottom, [&](std::uint64_t at) { cells_[at].push_back(b); });
+        for_cells(block.left, block.right, block.top, block.bottom,
+                  [&](std::vector<std::uint32_t>& cell) { cell.push_back(std::uint32_t(b)); });
     }
     /// Those whose light may reach these pixels, in increasing order.
-    std::vector<std::size_t> blocks_near(const JointPixels& to) const {
-        std::vector<std::size_t> near;
-        for_cells(to.left, to.left + to.width, to.top, to.top + to.height, [&](std::uint64_t at) {
-            if (const auto found = cells_.find(at); found != cells_.end())
-                near.insert(near.end(), found->second.begin(), found->second.end());
-        });
-        std::sort(near.begin(), near.end());
-        near.erase(std::unique(near.begin(), near.end()), near.end());
-        return near;
+    const std::vector<std::uint32_t>& blocks_near(const JointPixels& to) {
+        near_.clear();
+        for_cells(to.left, to.left + to.width, to.top, to.top + to.height,
+                  [&](const std::vector<std::uint32_t>& cell) { near_.insert(near_.end(), cell.begin(), cell.end()); });
+        std::sort(near_.begin(), near_.end());
+        near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
+        return near_;
     }
 
     /// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
@@ -300,8 +306,10 @@ class GroupFits {
     std::size_t first_ = 0;     // window
     std::vector<Found> found_;  // by window
     std::vector<Block> blocks_;
-    static constexpr double cell_px = 32;
-    std::unordered_map<std::uint64_t, std::vector<std::size_t>> cells_;
+    static constexpr int cell_px = 32;
+    int columns_ = 1, rows_ = 1;
+    std::vector<std::vector<std::uint32_t>> cells_;  // the blocks whose light reaches into each
+    std::vector<std::uint32_t> near_;
     std::vector<std::uint32_t> molecules_;  // by group
 };
 

@@ -19,7 +19,7 @@ namespace glint {
 namespace {
 
 constexpr std::int64_t most_frames = 64;
-constexpr std::size_t enough_spots = 400, least_spots = 20;
+constexpr std::size_t enough_spots = 200, least_spots = 20;
 constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
 
 double median(std::vector<double> values) {
@@ -73,9 +73,7 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
         FoundSpots here(job);
         Spots spots;
         detector.find(photoelectrons, spots);
-        cut_rois(photoelectrons, job.camera, spots, std::uint32_t(frame), here.rois);
-        cut_rois(photoelectrons, job.camera, spots, std::uint32_t(frame), here.wide);
-        here.scores = spots.score;
+        here.cut(photoelectrons, job.camera, spots, std::uint32_t(frame));
         if (here.scores.empty()) continue;
         FitInfo unused;
         here.fits = fit_on_this_thread(job, fitter, here.rois, unused);

@@ -34,9 +34,7 @@ void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, 
     result.counts.bad_pixels += job_.camera.to_photoelectrons(counts, type, photoelectrons_);
     detector_.find(photoelectrons_, spots_);
     result.empty_score_spreads.push_back(float(detector_.empty_score_spread()));
-    cut_rois(photoelectrons_, job_.camera, spots_, frame, found_.rois);
-    if (found_.wide.size > 0) cut_rois(photoelectrons_, job_.camera, spots_, frame, found_.wide);
-    found_.scores.insert(found_.scores.end(), spots_.score.begin(), spots_.score.end());
+    found_.cut(photoelectrons_, job_.camera, spots_, frame);
 }
 
 void Worker::fit_found(BlockResult& result) {
