@@ -26,7 +26,7 @@ namespace {
 constexpr const char* help_footer = R"(
 Examples:
   glint bench localize --frames 1000
-  glint bench localize --frames 20 --density 0.01 --emitters auto            crowded: 2,600 molecules a frame
+  glint bench localize --frames 20 --density 0.01                            crowded: 2,600 molecules a frame
   glint bench localize --frames 20000 --backend gpu                          10.5 GB
   glint bench localize --frames 5000 --size 1024 --spots 200 --backend gpu   10.5 GB
 
@@ -141,8 +141,12 @@ double rate(const LocalizeResult& run) { return double(run.frames) / run.seconds
 double found_rate(const LocalizeResult& run) { return double(run.localizations) / run.seconds; }
 
 nlohmann::ordered_json as_json(const LocalizeResult& run) {
-    return {{"device", run.fit.device},           {"threads", run.fit.threads}, {"frames", run.frames},
-            {"localizations", run.localizations}, {"seconds", run.seconds},     {"frames_per_s", rate(run)},
+    return {{"device", run.fit.device},
+            {"threads", run.fit.threads},
+            {"frames", run.frames},
+            {"localizations", run.localizations},
+            {"seconds", run.seconds},
+            {"frames_per_s", rate(run)},
             {"localizations_per_s", found_rate(run)}};
 }
 
@@ -212,7 +216,7 @@ Command add_bench_localize(CLI::App& bench) {
         ->check(CLI::Range(1e-6, 1.0));
     app->add_option("--emitters", flags->emitters, "As of `glint localize`: 1 or auto")
         ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
-        ->default_str("1");
+        ->default_str("auto");
     app->add_option("--backend", flags->backend, "gpu: time a GPU too")
         ->check(CLI::IsMember({"cpu", "gpu"}))
         ->capture_default_str();

@@ -17,8 +17,8 @@
 
 namespace glint {
 
-constexpr int any_emitters = 0;       ///< for LocalizeOptions::emitters
-constexpr double learn_misfit = -1;   ///< for LocalizeOptions::psf_misfit
+constexpr int any_emitters = 0;        ///< for LocalizeOptions::emitters
+constexpr double learn_misfit = -1;    ///< for LocalizeOptions::psf_misfit
 constexpr double usual_misfit = 0.05;  ///< where too few spots say
 
 struct LocalizeOptions {
@@ -28,11 +28,12 @@ struct LocalizeOptions {
     double threshold = 0;      ///< as DetectOptions
     FrameRange frames{0, -1};  ///< end < 0: all
     FitOptions fit;
-    /// Times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0: never.
+    /// With one emitter: times that spots which overlap are fitted again, with their neighbours' models as a known signal; 0:
+    /// never.
     int neighbor_rounds = 3;
-    /// 1: a molecule in each window. any_emitters: molecules whose images overlap are fitted together, on the CPU, and others
-    /// are looked for between them (docs/theory.md, section 10); neighbor_rounds has no meaning then.
-    int emitters = 1;
+    /// any_emitters: molecules whose images overlap are fitted together, on the CPU, and others are looked for between them
+    /// (docs/theory.md, section 10); neighbor_rounds has no meaning then. 1: a molecule in each window.
+    int emitters = any_emitters;
     /// By how much the PSF may be wider or narrower than the model, as a part of the width: that does not count as another
     /// molecule. 0: not at all; learn_misfit: as lone spots of the movie say, before it is localized.
     double psf_misfit = learn_misfit;

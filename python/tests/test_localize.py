@@ -17,7 +17,12 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert near(locs, simulated.truth) > 0.9
     info = locs.info
     assert info.frames == 60 and info.localizations == len(locs)
-    assert info.spots == len(locs) + info.not_converged + info.wandered + info.duplicates
+    assert len(locs) > info.spots - info.not_converged - info.wandered and info.duplicates == 0  # some spots are two molecules
+    assert info.psf_misfit == 0.02 and info.lone_spots >= 20
+    assert abs(info.lone_spot_width_um / psf.sigma_um - 1) < 0.05
+    one = glint.localize(simulated.movie, psf, camera, emitters=1)
+    info = one.info
+    assert info.spots == len(one) + info.not_converged + info.wandered + info.duplicates and info.lone_spots == 0
     assert (locs.width, locs.height, locs.frames, locs.pixel_size_nm) == (64, 48, 60, 100)
     # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their second
     # differences are correlated): within 4 standard errors.
@@ -142,7 +147,7 @@ def test_detect_then_cut_then_fit(psf, camera, simulated):
     (x, y), frame = rois.corners[k], rois.frames[k]
     np.testing.assert_array_equal(rois.pixels[k], simulated.movie[frame, y:y + 7, x:x + 7])
     alone = glint.fit(rois, psf, camera).to_localizations(keep_failed=True)
-    expected = glint.localize(simulated.movie, psf, camera, neighbor_rounds=0, keep_failed=True)
+    expected = glint.localize(simulated.movie, psf, camera, emitters=1, neighbor_rounds=0, keep_failed=True)
     for name in alone.columns:  # what localize() does, step by step
         np.testing.assert_array_equal(alone[name], expected[name], err_msg=name)
     with pytest.raises(glint.OptionError, match="99 px"):

@@ -92,7 +92,8 @@ void FoundSpots::append(const FoundSpots& more) {
 JointOptions joint_options(const Job& job) {
     const FitOptions& fit = job.options.fit;
     JointOptions joint;
-    joint.max_iterations = fit.max_iterations, joint.tolerance = fit.tolerance, joint.margin_px = fit.position_margin_px;
+    joint.max_iterations = fit.max_iterations, joint.tolerance = fit.tolerance,
+    joint.margin_px = fit.position_margin_px;
     joint.min_sigma_px = fit.min_sigma_px;
     joint.max_sigma_px = fit.max_sigma_px > 0 ? fit.max_sigma_px : float(job.options.roi_size);
     joint.misfit = job.options.psf_misfit;
@@ -122,8 +123,8 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     };
     if (job.options.emitters == any_emitters) {
         give_up_if_stopped(job, found);
-        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
-                                       found.fits);
+        found.group_sizes =
+            fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), found.fits);
     } else {
         refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
                              found.fits);

@@ -102,7 +102,7 @@ class GroupFits {
                 blocks_[b].group = molecules_.size();
                 blocks_[b].pixels = joint_pixels(wide_, blocks_[b].windows);
                 // Beyond the windows of the fits, the others of the frame are not settled.
-            search_in(rois_, blocks_[b].windows, blocks_[b].pixels);
+                search_in(rois_, blocks_[b].windows, blocks_[b].pixels);
                 blocks_[b].noise = blocks_[b].pixels.known;
             }
             molecules_.push_back(0);

@@ -18,7 +18,7 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t most_frames = 64;
+constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 26;
 constexpr std::size_t enough_spots = 200, least_spots = 20;
 constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
 
@@ -37,7 +37,7 @@ struct LoneSpot {
 
 /// The k-th frame to look at: spread over the movie from the first on.
 std::int64_t frame_of(const FrameRange& range, std::int64_t k, std::int64_t frames) {
-    // 37 and 64 have no common factor: early ones are spread, too.
+    // In the order of k 37 mod 64 the first ones are spread, too, where the first ones suffice.
     const std::int64_t place = frames == most_frames ? k * 37 % most_frames : k;
     return range.begin + place * (range.end - range.begin) / frames;
 }
@@ -60,9 +60,11 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
     Fitter fitter;
     std::vector<float> photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     FrameBlock block;
-    const std::int64_t frames = std::min(most_frames, job.frames.end - job.frames.begin);
+    // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
+    const std::int64_t pixels = std::int64_t(job.camera.width()) * job.camera.height();
+    const std::int64_t frames =
+        std::min({most_frames, std::max<std::int64_t>(most_pixels / pixels, 4), job.frames.end - job.frames.begin});
     for (std::int64_t k = 0; k < frames && lone.size() < enough_spots; ++k) {
-        if (job.options.stop && job.options.stop->load()) throw Cancelled("stopped before the first frame");
         const std::int64_t frame = frame_of(job.frames, k, frames);
         try {
             movie.read(frame, 1, block);
@@ -120,7 +122,8 @@ void measure_width(const Job& job, const FoundSpots& found, const std::vector<st
     for (const std::size_t k : windows) {
         const auto cut = [&](const std::vector<float>& from, std::vector<float>& into) {
             if (!from.empty())
-                into.insert(into.end(), from.begin() + std::ptrdiff_t(k * area), from.begin() + std::ptrdiff_t((k + 1) * area));
+                into.insert(into.end(), from.begin() + std::ptrdiff_t(k * area),
+                            from.begin() + std::ptrdiff_t((k + 1) * area));
         };
         cut(found.rois.pixels, rois.pixels), cut(found.rois.variance, rois.variance), cut(found.rois.qe, rois.qe);
     }
@@ -194,10 +197,11 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
     if (lone.width_um <= 0 || std::abs(more) < matters ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
         return "";
-    return fmt::format("lone spots are {:.0f} nm wide (standard deviation; median of {}), {:.0f} % {} than the {:.0f} nm given: "
-                       "--sigma {:.0f}nm would suit them",
-                       lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less",
-                       psf.sigma_um * 1000, lone.width_um * 1000);
+    return fmt::format(
+        "lone spots are {:.0f} nm wide (standard deviation; median of {}), {:.0f} % {} than the {:.0f} nm given: "
+        "--sigma {:.0f}nm would suit them",
+        lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000,
+        lone.width_um * 1000);
 }
 
 }  // namespace glint

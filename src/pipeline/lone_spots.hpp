@@ -9,7 +9,7 @@ namespace glint {
 
 /// make_job; with LocalizeOptions::learn_misfit, the misfit is learnt from at most 64 frames of the movie, from its first to
 /// its last, always the same ones. Frames that cannot be read are passed over: the run itself reports them. Throws as
-/// make_job; Cancelled after a stop.
+/// make_job.
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options);
 
 /// For a person: that lone spots are wider or narrower than the PSF given, and which width would be right. Empty where they

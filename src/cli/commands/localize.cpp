@@ -152,11 +152,13 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.add("localizations", with_commas(result.localizations));
     summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
     if (options.emitters == any_emitters)
-        summary.add("PSF misfit", fmt::format("{} ({})", result.lone.psf_misfit,
-                                              result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
-                                              : options.psf_misfit == learn_misfit ? "usual: too few lone spots"
-                                                                                   : "as given"));
-    if (const std::string advice = width_advice(result.lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
+        summary.add("PSF misfit",
+                    fmt::format("{} ({})", result.lone.psf_misfit,
+                                result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
+                                : options.psf_misfit == learn_misfit ? "usual: too few lone spots"
+                                                                     : "as given"));
+    if (const std::string advice = width_advice(result.lone, options.psf); !advice.empty())
+        summary.add("PSF width", advice);
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, result.fit.device));
@@ -219,18 +221,20 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
         ->check(CLI::Range(1.0, 1000.0))
         ->group("Spots");
     app.add_option("--neighbors", options.neighbor_rounds,
-                   "Rounds in which spots that overlap are fitted again with their neighbours known; 0: none")
+                   "With --emitters 1: rounds in which spots that overlap are fitted again with their neighbours "
+                   "known; 0: none")
         ->capture_default_str()
         ->group("Fit");
     app.add_option(
            "--emitters", options.emitters,
            "auto: molecules that overlap are fitted together, and more are looked for between them; 1: one per window")
         ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
-        ->default_str("1")
+        ->default_str("auto")
         ->group("Fit");
-    app.add_option("--psf-misfit", options.psf_misfit,
-                   "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
-                   "lone spots of the movie)")
+    app.add_option(
+           "--psf-misfit", options.psf_misfit,
+           "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
+           "lone spots of the movie)")
         ->check(CLI::Range(0.0, 1.0))
         ->group("Fit");
     app.add_flag("--keep-failed", options.keep_failed,

@@ -1,4 +1,4 @@
-// The entry to joint fits on the CPU: one function per model and instruction set.
+// The entry to joint fits on the CPU: one function per model and instruction set, and the choice among them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -7,12 +7,16 @@
 
 namespace glint {
 
-/// Fits the group in `result` together; with image.searched, finds the molecules that are missing. `molecules`: the most
-/// that there may be. Returns the floats of memory that this needs; with null for `memory`, does no more.
 #define GLINT_PSF_MODEL(name)                                                                                     \
     GLINT_PER_ISA(size_t joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image, \
                                       int molecules, float* memory, JointResult* result);)
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
+
+/// Fits the group in `result` together, with the model of that PsfModel number and the active instruction set; with
+/// image.searched, finds the molecules that are missing. `molecules`: the most that there may be. Returns the floats of
+/// memory that this needs; with null for `memory`, does no more.
+size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image, int molecules,
+                 float* memory, JointResult* result);
 
 }  // namespace glint

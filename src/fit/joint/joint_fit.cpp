@@ -17,18 +17,6 @@ constexpr int columns_at_once = 16;   // of a team (fit/joint/team.hpp)
 constexpr float least_model = 0.01f;  // as in the kernel: mu' > 0
 constexpr int room = 8;               // molecules that memory is made for at least
 
-std::size_t fit_joint(PsfModel model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image,
-                      int molecules, float* memory, JointResult* result) {
-    switch (model) {
-#define GLINT_PSF_MODEL(name) \
-    case PsfModel::name:      \
-        return GLINT_PICK(joint_##name)(psf, numbers, image, molecules, memory, result);
-#include "glint/psf_models.inc"
-#undef GLINT_PSF_MODEL
-    }
-    throw OptionError(fmt::format("there is no PSF model {}", int(model)));
-}
-
 }  // namespace
 
 JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
@@ -42,8 +30,9 @@ JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
 JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options)
     : model_(psf.model),
       psf_(numbers_of(psf, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
-      numbers_{options.max_iterations,    float(options.tolerance), float(options.margin_px),
-               float(options.least_gain), float(options.misfit), std::min(options.most_emitters, most_joint_emitters)},
+      numbers_{options.max_iterations,   float(options.tolerance),
+               float(options.margin_px), float(options.least_gain),
+               float(options.misfit),    std::min(options.most_emitters, most_joint_emitters)},
       parameters_(parameter_count(psf.model)) {}
 
 void JointFitter::fit(const JointPixels& pixels, JointFit& fit) { run(pixels, false, fit); }
@@ -72,14 +61,15 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
         if (pixels.per_photon[p] > 0)
             image.least_bg = std::max(image.least_bg, (least_model - pixels.known[p]) / pixels.per_photon[p]);
     const int molecules = search ? most_joint_emitters : std::max(before, room);
-    memory_.resize(std::max(memory_.size(), fit_joint(model_, psf_, numbers_, image, molecules, nullptr, nullptr)));
+    memory_.resize(
+        std::max(memory_.size(), fit_joint(int(model_), psf_, numbers_, image, molecules, nullptr, nullptr)));
     result_.count = before, result_.bg = float(fit.bg);
     for (int e = 0; e < before; ++e) {
         const auto& theta = fit.emitters[std::size_t(e)].theta;
         for (int k = 0; k < parameters_; ++k) result_.theta[e][k] = float(theta[std::size_t(k)]);
         result_.theta[e][0] = float(theta[0] - pixels.left), result_.theta[e][1] = float(theta[1] - pixels.top);
     }
-    fit_joint(model_, psf_, numbers_, image, molecules, memory_.data(), &result_);
+    fit_joint(int(model_), psf_, numbers_, image, molecules, memory_.data(), &result_);
     fit.emitters.assign(std::size_t(result_.count), {});
     fit.at_bound.assign(std::size_t(result_.count), 0);
     for (int e = 0; e < result_.count; ++e) {

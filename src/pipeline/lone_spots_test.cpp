@@ -1,0 +1,105 @@
+// What is learnt from lone spots: the misfit, and the width.
+// SPDX-License-Identifier: MIT
+#include "pipeline/lone_spots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "psf/in_double.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double pixel_um = 0.1, background = 10;
+constexpr int edge = 64, apart = 16, frames = 40;
+
+/// Spots of 1,000 to 10,000 photons on a grid, each at random within its pixel.
+std::unique_ptr<Movie> grid_movie(double sigma_um) {
+    Psf psf;
+    psf.sigma_um = sigma_um;
+    const PsfInDouble in_double(psf, pixel_um);
+    std::mt19937 random(1);
+    std::uniform_real_distribution<double> within(-0.5, 0.5), log_photons(std::log(1000), std::log(10000));
+    FrameBlock block;
+    block.count = frames, block.width = block.height = edge;
+    block.bytes.resize(block.frame_bytes() * frames);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int frame = 0; frame < frames; ++frame) {
+        std::vector<double> mu(std::size_t(edge) * edge, background);
+        for (int y = apart / 2; y < edge; y += apart)
+            for (int x = apart / 2; x < edge; x += apart) {
+                const double theta[4] = {x + within(random), y + within(random), std::exp(log_photons(random)), 0};
+                in_double.add_photons(theta, 0, 0, edge, edge, mu.data());
+            }
+        for (const double m : mu) *counts++ = std::uint16_t(100 + std::poisson_distribution<int>(m)(random));
+    }
+    return memory_movie(block, "grid.tif");
+}
+
+Camera camera() {
+    Camera camera;
+    camera.offset_adu.scalar = 100;
+    return camera;
+}
+
+LocalizeOptions options() {
+    LocalizeOptions options;
+    options.psf.sigma_um = 0.13;
+    options.pixel_size_nm = 1000 * pixel_um;
+    return options;
+}
+
+}  // namespace
+
+TEST(LoneSpots, of_the_given_width_say_nothing) {
+    const auto movie = grid_movie(0.13);
+    const Job job = prepare_job(*movie, camera(), options());
+    EXPECT_GE(job.lone.count, 90);
+    EXPECT_EQ(job.options.psf_misfit, 0.02) << "the least";
+    EXPECT_NEAR(job.lone.width_um, 0.13, 5 * job.lone.width_error_um);
+    EXPECT_LT(job.lone.width_error_um, 0.002)
+        << "spots of 1,000 photons and more know their width to 2 %, and there are many";
+    EXPECT_EQ(width_advice(job.lone, job.options.psf), "");
+}
+
+TEST(LoneSpots, that_are_wider_say_by_how_much) {
+    const auto movie = grid_movie(0.143);
+    const Job job = prepare_job(*movie, camera(), options());
+    EXPECT_NEAR(job.lone.width_um, 0.143, 5 * job.lone.width_error_um);
+    EXPECT_NEAR(job.options.psf_misfit, 0.1, 5 * job.lone.width_error_um / 0.13);
+    const std::string advice = width_advice(job.lone, job.options.psf);
+    EXPECT_NE(advice.find("10 % more than the 130 nm given: --sigma 143nm"), std::string::npos) << advice;
+    // What is found with it: no rings of molecules.
+    const Localizations rows = localize_frames(*movie, camera(), options());
+    EXPECT_NEAR(double(rows.size()), 16.0 * frames, 3);
+    LocalizeOptions blind = options();
+    blind.psf_misfit = 0;
+    EXPECT_GT(double(localize_frames(*movie, camera(), blind).size()), 1.2 * 16 * frames);
+}
+
+// The run that goes on after a stop must learn the same.
+TEST(LoneSpots, say_the_same_after_a_stop) {
+    const auto movie = grid_movie(0.138);
+    LocalizeOptions stopped = options();
+    const StopFlag stop{true};
+    stopped.stop = &stop;
+    const Job job = prepare_job(*movie, camera(), options()), again = prepare_job(*movie, camera(), stopped);
+    EXPECT_EQ(job.options.psf_misfit, again.options.psf_misfit);
+    EXPECT_GT(job.options.psf_misfit, 0.03);
+}
+
+TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
+    const auto movie = grid_movie(0.13);
+    LocalizeOptions one = options();
+    one.frames = {0, 1};
+    const Job job = prepare_job(*movie, camera(), one);
+    EXPECT_EQ(job.lone.count, 0);
+    EXPECT_EQ(job.options.psf_misfit, usual_misfit);
+    LocalizeOptions given = options();
+    given.psf_misfit = 0.07;
+    EXPECT_EQ(prepare_job(*movie, camera(), given).options.psf_misfit, 0.07);
+}
+
+}  // namespace glint
