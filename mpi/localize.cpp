@@ -23,7 +23,6 @@
 #include "glint/error.hpp"
 #include "mpi/coordinator.hpp"
 #include "mpi/rank_report.hpp"
-#include "pipeline/lone_spots.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"

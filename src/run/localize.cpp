@@ -11,7 +11,6 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
-#include "pipeline/lone_spots.hpp"
 #include "run/run.hpp"
 #include "run/run_files.hpp"
 #include "run/settings.hpp"

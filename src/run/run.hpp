@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glint/localize.hpp"
+#include "pipeline/lone_spots.hpp"
 #include "pipeline/run_blocks.hpp"
 #include "run/finished_frames.hpp"
 #include "run/output.hpp"
