@@ -5,8 +5,10 @@ import json
 import h5py
 import numpy as np
 import pytest
+import tifffile
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
+from scipy.special import erf, j1
 
 PIXEL_NM, RADIUS_PX = 100, 1.0
 
@@ -20,7 +22,7 @@ def out(tmp_path_factory):
 def matched(glint, data, out):
     """Of each truth: distance to the next truth, px, and the row that it has, or -1. And the rows."""
     movie = data / "sim_2d_low_density.tif"
-    glint("localize", movie, "-o", out, "--emitters", "auto", "--psf-misfit", "0", "--sigma", "108.806nm", "--pixel-size", "100nm",
+    glint("localize", movie, "-o", out, "--sigma", "108.806nm", "--pixel-size", "100nm",
           "--offset", "500", "--gain", "1", "--readnoise", "17.3205", "--backend", "cpu", "-q")
     with h5py.File(out) as file:
         rows = file["locs"][:]
@@ -97,3 +99,72 @@ def test_glint_scores_it_the_same(glint, data, matched, out):
     squared = np.concatenate([cKDTree(places).query(emitters)[0], cKDTree(emitters).query(places)[0]]) ** 2
     assert score["emitters"] == len(emitters) == 512
     assert score["rmsmd_map_nm"] == pytest.approx(PIXEL_NM * np.sqrt(squared.mean()), rel=1e-4)
+
+
+# The lens as the movie's page gives it.
+CALIBRATION = """[astigmatism]
+sx0_um = 0.140
+sy0_um = 0.135
+gamma_um = -0.205
+d_um = 0.290
+ax = 0.05
+bx = 0.03
+ay = -0.01
+by = 0.02
+z_min_um = -0.4
+z_max_um = 0.4
+roi_px = 0
+"""
+
+
+def test_three_dimensions(glint, data, tmp_path):
+    (tmp_path / "lens.toml").write_text(CALIBRATION)
+    out = tmp_path / "locs.csv"
+    glint("localize", data / "sim_3d_astigmatic_low_density.tif", "-o", out, "--calibration", tmp_path / "lens.toml", "--pixel-size",
+          "100nm", "--offset", "500", "--gain", "1", "--readnoise", "4.4721", "--backend", "cpu", "-q")
+    score = json.loads(glint("score", out, data / "sim_3d_astigmatic_low_density_truth.csv", "--pixel-size", "100nm", "--json"))
+    union = score["truths"] + score["localizations"] - score["matched"]
+    assert share_at_least(score["matched"], union, 0.82), score["jaccard"]
+    # A root mean square of n errors is known to 1 / sqrt(2 n) of itself.
+    assert score["rmse_nm"] < 28 * (1 + 4 / np.sqrt(2 * score["matched"]))
+    assert score["rmse_z_nm"] < 60 * (1 + 4 / np.sqrt(2 * score["matched"]))
+
+
+def gaussian(dx, dy, sigma_px):
+    """Shares of the light of each of 25x25 pixels, integrated, of spots off their middle."""
+    edges = np.arange(-12.5, 13)
+
+    def along(d):
+        return np.diff(erf((edges - d[:, None]) / (np.sqrt(2) * sigma_px)) / 2, axis=1)
+
+    return along(dy)[:, :, None] * along(dx)[:, None, :]
+
+
+def airy(dx, dy, sigma_px):
+    """The same of an Airy pattern whose best Gaussian has that width: sigma = 0.21 wavelength / NA. 5x5 points a pixel."""
+    k = 0.42 * np.pi / sigma_px
+    points = (np.arange(125) - 62) / 5
+    r = k * np.hypot(points - dx[:, None, None], points[:, None] - dy[:, None, None]) + 1e-9
+    return ((2 * j1(r) / r) ** 2 * k**2 / (4 * np.pi) / 25).reshape(len(dx), 25, 5, 25, 5).sum((2, 4))
+
+
+@pytest.mark.parametrize("psf, sigma_px", [(gaussian, 1.3), (gaussian, 1.43), (gaussian, 1.17), (airy, 1.3)])
+def test_lone_spots_are_not_split(glint, tmp_path, psf, sigma_px):
+    """Also where the PSF is not the model's, of 1.3 px: as many rows as molecules, to 1 in 1,000."""
+    random = np.random.default_rng(5)
+    frames, edge, apart = 8, 512, 32
+    middle = np.arange(apart // 2, edge, apart)
+    x, y = (c.ravel() for c in np.meshgrid(middle, middle))
+    movie = np.full((frames, edge, edge), 20.0)
+    for frame in movie:
+        images = psf(*random.uniform(-0.5, 0.5, (2, len(x))), sigma_px)
+        images *= np.exp(random.uniform(np.log(500), np.log(20000), len(x)))[:, None, None]
+        for i, j, image in zip(x, y, images):
+            frame[j - 12:j + 13, i - 12:i + 13] += image
+    tifffile.imwrite(tmp_path / "movie.tif", (100 + random.poisson(movie)).astype(np.uint16))
+    found = json.loads(glint("localize", tmp_path / "movie.tif", "-o", tmp_path / "locs.csv", "--sigma", "130nm", "--pixel-size",
+                             "100nm", "--offset", "100", "--gain", "1", "--backend", "cpu", "--json"))
+    molecules = frames * len(x)
+    assert abs(found["localizations"] - molecules) <= 1e-3 * molecules + 4 * np.sqrt(1e-3 * molecules)
+    if psf is gaussian:  # a free width is known to 2 % for each spot, and there are a hundred
+        assert found["lone_spot_width_nm"] == pytest.approx(100 * sigma_px, rel=0.01)
