@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "fit/joint/joint_fit.hpp"
 #include "glint/detect.hpp"
@@ -22,11 +23,12 @@ constexpr std::int64_t most_frames = 64, most_pixels = std::int64_t(1) << 26;
 constexpr std::size_t enough_spots = 200, least_spots = 20;
 constexpr double least_misfit = 0.02, most_misfit = 0.5;  // no lens makes a Gaussian to better than that
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+double quantile(std::vector<double> values, double part) {
+    const auto at = values.begin() + std::ptrdiff_t(part * double(values.size()));
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
 }
+double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
 /// A spot whose window shares no pixel with another's, and its fit.
 struct LoneSpot {
@@ -112,18 +114,16 @@ double squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& fi
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// Sets the width that fits the windows best, for a model whose width is given.
-void measure_width(const Job& job, const FoundSpots& found, const std::vector<std::size_t>& windows, LoneSpots& to) {
-    if (job.options.psf.model != PsfModel::GaussianXYNB) return;
+/// The width that fits each spot best, px; NaN where that fit did not converge.
+std::vector<double> free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
     Psf free = job.options.psf;
     free.model = PsfModel::GaussianXYNBS;
     Rois rois = make_rois(job.camera, found.rois.size);
     const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
-    for (const std::size_t k : windows) {
+    for (const LoneSpot& spot : lone) {
         const auto cut = [&](const std::vector<float>& from, std::vector<float>& into) {
-            if (!from.empty())
-                into.insert(into.end(), from.begin() + std::ptrdiff_t(k * area),
-                            from.begin() + std::ptrdiff_t((k + 1) * area));
+            const auto begin = from.begin() + std::ptrdiff_t(spot.window * area);
+            if (!from.empty()) into.insert(into.end(), begin, begin + std::ptrdiff_t(area));
         };
         cut(found.rois.pixels, rois.pixels), cut(found.rois.variance, rois.variance), cut(found.rois.qe, rois.qe);
     }
@@ -132,15 +132,47 @@ void measure_width(const Job& job, const FoundSpots& found, const std::vector<st
     const Fits fits = fit(rois, free, job.pixel_size_um, options);
     std::vector<double> widths;
     for (std::size_t row = 0; row < fits.count(); ++row)
-        if (fits.status[row] == FitStatus::converged) widths.push_back(double(fits.theta[4][row]));
-    if (widths.size() < least_spots) return;
-    const double middle = median(widths);
-    std::vector<double> apart;
-    for (const double width : widths) apart.push_back(std::abs(width - middle));
+        widths.push_back(fits.status[row] == FitStatus::converged ? double(fits.theta[4][row])
+                                                                  : std::numeric_limits<double>::quiet_NaN());
+    return widths;
+}
+
+/// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
+struct Peak {
+    double low, high;
+    bool has(double value) const {  // also its slopes: of a Gaussian, this quarter is 0.64 standard deviations wide
+        const double middle = (low + high) / 2, reach = 3 * (high - low);
+        return std::abs(value - middle) <= reach;
+    }
+};
+Peak peak_of(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t quarter = values.size() / 4;
+    std::size_t best = 0;
+    for (std::size_t k = 0; k + quarter < values.size(); ++k)
+        if (values[k + quarter] - values[k] < values[best + quarter] - values[best]) best = k;
+    return {values[best], values[best + quarter]};
+}
+
+/// For a model whose width is given: sets the width, and leaves only the spots that have it.
+void keep_singles(const Job& job, const FoundSpots& found, std::vector<LoneSpot>& lone, LoneSpots& to) {
+    const std::vector<double> widths = free_widths(job, found, lone);
+    std::vector<double> known;
+    for (const double width : widths)
+        if (!std::isnan(width)) known.push_back(width);
+    if (known.size() < least_spots) return;
+    const Peak peak = peak_of(known);
+    std::vector<LoneSpot> singles;
+    std::vector<double> of_singles, apart;
+    for (std::size_t k = 0; k < lone.size(); ++k)
+        if (peak.has(widths[k])) of_singles.push_back(widths[k]), singles.push_back(std::move(lone[k]));
+    lone = std::move(singles);
+    const double middle = median(of_singles);
+    for (const double width : of_singles) apart.push_back(std::abs(width - middle));
     to.width_um = middle * job.pixel_size_um;
     // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
     // median's price.
-    to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(widths.size())) * job.pixel_size_um;
+    to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
 }
 
 LoneSpots learn(Movie& movie, const Job& job) {
@@ -148,8 +180,10 @@ LoneSpots learn(Movie& movie, const Job& job) {
     to.psf_misfit = usual_misfit;
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
     FoundSpots all(job);
-    const std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
+    std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
     if (lone.size() < least_spots) return to;
+    const bool has_width = job.options.psf.model == PsfModel::GaussianXYNB;
+    if (has_width) keep_singles(job, all, lone, to);
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
@@ -160,18 +194,16 @@ LoneSpots learn(Movie& movie, const Job& job) {
     any_gain.least_gain = 0, any_gain.most_emitters = 2;
     JointFitter finder(job.options.psf, job.pixel_size_um, any_gain);
     std::vector<double> squares;
-    std::vector<std::size_t> used;
     for (const LoneSpot& spot : lone)
-        if (spot.emitter.theta[2] >= bright) {
+        if (spot.emitter.theta[2] >= bright)
             squares.push_back(squared_misfit(spot, fitter, finder, psf, usual.least_gain));
-            used.push_back(spot.window);
-        }
-    to.count = int(used.size());
-    // Half of the spots gain more than the median, and a gain scatters: hence twice the square.
-    measure_width(job, all, used, to);
+    to.count = int(squares.size());
+    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no width tells the pairs
+    // among them, a lower quantile is not theirs.
+    const double square = has_width ? 2 * median(squares) : 4 * quantile(squares, 0.25);
     const double wider = to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
-    const double misfit = std::max(std::sqrt(2 * median(squares)), wider);
-    to.psf_misfit = std::round(1000 * std::clamp(misfit, least_misfit, most_misfit)) / 1000;
+    const double misfit = std::clamp(std::max(std::sqrt(square), wider), least_misfit, most_misfit);
+    to.psf_misfit = std::round(1000 * misfit) / 1000;
     return to;
 }
 
