@@ -4,9 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <future>
 #include <map>
+#include <thread>
 
 #include "glint/error.hpp"
+#include "glint/progress.hpp"
 #include "gpu/gpu_fixture.hpp"
 #include "tests/expect_error.hpp"
 
@@ -149,6 +155,39 @@ TEST_F(GpuPool, one_is_opened_for_nothing_only_when_that_is_asked_for) {
     EXPECT_TRUE(run.finished);
     EXPECT_TRUE(run.opened);
     EXPECT_EQ(pool.held(), 1);
+}
+
+TEST_F(GpuPool, a_device_gives_way_to_a_shorter_request_but_not_before_its_quantum) {
+    using std::chrono::steady_clock;
+    ::setenv("GLINT_GPU_QUANTUM", "2", 1);
+    const std::uint64_t all_but_a_context = free_bytes() - 600 * mib;
+    DevicePool pool;
+    const auto began = steady_clock::now();
+    const auto device = pool.open(gpu::acquire({.bytes = 64 * mib, .timeout_s = 60}), request.open);
+    StopFlag stop{false};
+    auto other = std::async(std::launch::async, [&] {
+        gpu::acquire(
+            {.bytes = all_but_a_context, .gpus = gpu_count(), .timeout_s = 60, .expected_s = 0.5, .stop = &stop});
+    });
+    while (!device->should_give_way() && steady_clock::now() - began < std::chrono::seconds(60))
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(device->should_give_way());
+    EXPECT_GE(steady_clock::now() - began, std::chrono::seconds(2));
+    stop = true;
+    EXPECT_THROW(other.get(), Cancelled);
+    ::unsetenv("GLINT_GPU_QUANTUM");
+}
+
+TEST_F(GpuPool, a_device_gives_way_to_who_waits_still) {
+    ContextAlone device(gpu::acquire({.bytes = 64 * mib, .timeout_s = 60}));
+    EXPECT_FALSE(device.should_give_way()) << "not of a pool";
+    const auto seen_before = [&](std::chrono::seconds ago) {
+        device.shorter_waited =
+            std::make_shared<const std::atomic<Device::Time>>(std::chrono::steady_clock::now() - ago);
+        return device.should_give_way();
+    };
+    EXPECT_TRUE(seen_before(std::chrono::seconds(0)));
+    EXPECT_FALSE(seen_before(std::chrono::seconds(3))) << "two heartbeats have not seen it";
 }
 
 }  // namespace

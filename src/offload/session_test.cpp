@@ -217,6 +217,19 @@ TEST_F(GpuOffload, a_gpu_that_is_hardly_used_is_given_to_others_after_a_quantum)
     ::unsetenv("GLINT_GPU_QUANTUM");
 }
 
+TEST_F(GpuOffload, an_idle_gpu_is_kept_while_something_lives_there) {
+    Session s = session(Backend::gpu);
+    {
+        const gpu::Buffer<float> buffer(s.stream(), 1000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+        s.make_way();
+        EXPECT_TRUE(s.gpu_open());
+    }
+    s.synchronize();
+    s.make_way();
+    EXPECT_FALSE(s.gpu_open());
+}
+
 TEST_F(GpuOffload, whoever_waits_for_a_gpu_is_asked_whether_to_go_on) {
     const int all = int(gpu::inventory().devices.size());
     const gpu::Lease taken =

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <limits>
 #include <thread>
+#include <utility>
 
 #include "gpu/process.hpp"
 #include "tests/expect_error.hpp"
@@ -196,6 +198,18 @@ TEST_F(LeaseBroker, gets_in_the_way_of_a_large_one_a_bounded_number_of_times) {
     EXPECT_THROW(acquire(10), LeaseTimeout) << "the first of them came after the large one";
 }
 
+TEST_F(LeaseBroker, is_overtaken_by_those_who_came_later) {
+    const Slot ticket = participant(State::waiting, 60);
+    Slot other = participant(State::waiting, 1);
+    const std::uint64_t arrived_ns = ticket.record.arrived_ns;
+    other.record.admissions[0] = {arrived_ns - 1, arrived_ns + 1};  // had its turn
+    other.publish();
+    EXPECT_EQ(passes_of(ticket.record, scan()), 0);
+    other.record.admissions[1] = {arrived_ns + 1, arrived_ns + 2};
+    other.publish();
+    EXPECT_EQ(passes_of(ticket.record, scan()), 1);
+}
+
 TEST_F(LeaseBroker, who_is_far_from_the_front_sees_when_the_one_leaves_that_is_a_window_before) {
     const Slot holder = participant(State::holding, 70);
     std::vector<Slot> before;
@@ -230,6 +244,8 @@ TEST_F(LeaseBroker, who_wakes_up_late_in_a_claim_looks_again) {
         clock->advance(claim_timeout_s + 1);
     };
     EXPECT_THROW(acquire(60), LeaseTimeout);
+    for (const ScannedSlot& slot : scan().slots)
+        EXPECT_EQ(slot.record.admissions[0].admitted_ns, 0u) << "nobody was overtaken";
     other->release();
     acquire(60);
 }
@@ -370,6 +386,16 @@ TEST_F(LeaseBroker, remembers_what_a_context_costs_for_this_user) {
         << "the next one in the slot knows it too";
 }
 
+TEST_F(LeaseBroker, believes_in_no_context_larger_than_any_gpu_has_seen) {
+    for (const auto& [mib, expected] : {std::pair(16384u, 16 * gib), std::pair(16385u, context_bytes)}) {
+        Slot slot = participant(State::holding, 1);
+        slot.record.known[0] = {probe->observation.gpus[0].id, probe->observation.driver, mib, 0, 0};
+        slot.publish();
+        slot.release();
+        EXPECT_EQ(acquire(1).devices()[0].context_bytes, expected) << mib;
+    }
+}
+
 TEST_F(LeaseBroker, an_unusual_context_is_forgotten_with_the_next_one) {
     auto one = acquire_state(deps, {.bytes = gib, .timeout_s = 0});
     {
@@ -503,6 +529,33 @@ TEST_F(LeaseBroker, a_removed_slot_is_replaced) {
     for (const std::string& name : folder.names()) std::filesystem::remove(folder / name);
     holder.publish_held(0);  // and so is a holder's, as soon as it says anything
     EXPECT_THROW(acquire(40), LeaseTimeout);
+}
+
+TEST_F(LeaseBroker, after_a_removal_nobody_takes_what_holders_have_not_shown_again) {
+    const auto holder = acquire_state(deps, {.bytes = 60 * gib, .timeout_s = 0});
+    bool removed = false;
+    deps.test_point = [&](const char* point) {
+        if (point != std::string("look") || std::exchange(removed, true)) return;
+        for (const std::string& name : folder.names()) std::filesystem::remove(folder / name);
+        clock->at(clock->seconds() + 1, [&] { holder->beat(); });  // its heartbeat
+    };
+    EXPECT_THROW(acquire(40, 10), LeaseTimeout);
+    EXPECT_TRUE(removed);
+}
+
+TEST_F(LeaseBroker, publishes_how_long_it_expects_to_hold) {
+    const auto published_ms = [&](double expected_s) {
+        std::uint32_t ms = 0;
+        deps.test_point = [&](const char* point) {
+            if (point == std::string("ticket")) ms = scan().slots.at(0).record.expected_ms;
+        };
+        acquire_in(deps, {.bytes = gib, .timeout_s = 0, .expected_s = expected_s});
+        return ms;
+    };
+    EXPECT_EQ(published_ms(0), 0u) << "unknown";
+    EXPECT_EQ(published_ms(1.5), 1500u);
+    for (const double very_long : {4.3e6, 1e9, std::numeric_limits<double>::infinity()})
+        EXPECT_EQ(published_ms(very_long), 4'000'000'000u) << very_long;
 }
 
 TEST_F(LeaseBroker, the_queue_can_be_seen) {

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/context_creation_lock.hpp"
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -107,6 +110,29 @@ TEST_F(ContextCreationLock, that_somebody_keeps_touching_is_waited_for_once) {
     clock->at(waited_s + 7, [&] { held.reset(); });
     EXPECT_TRUE(take()) << "since it was free, it is waited for again";
     EXPECT_NEAR(clock->seconds(), waited_s + 7, 0.05);
+}
+
+// By the date waiters see that the turn changes hands.
+TEST_F(ContextCreationLock, is_dated_by_each_who_has_it) {
+    take();
+    const timespec long_ago[2] = {{1, 0}, {1, 0}};
+    for (const std::string& name : folder.names())
+        if (name.starts_with("create.")) ASSERT_EQ(::utimensat(AT_FDCWD, (folder / name).c_str(), long_ago, 0), 0);
+    const Lock held = take();
+    const auto holder = holder_of_context_creation(*deps.directory, probe->observation.gpus[0].id);
+    ASSERT_TRUE(holder);
+    EXPECT_LT(holder->since_s, 1e6);
+}
+
+TEST_F(ContextCreationLock, is_not_given_back_by_a_forked_child) {
+    Lock held = take();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        held.reset();
+        ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    EXPECT_THROW(take({.timeout_s = 0}), LeaseTimeout);
 }
 
 TEST_F(ContextCreationLock, without_another_lease_on_the_gpu_is_not_waited_for) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <limits>
 #include <thread>
 
 #include "tests/lease_fixture.hpp"
@@ -82,6 +83,16 @@ TEST_F(LeaseHeartbeat, a_removed_directory_is_made_anew) {
     EXPECT_THROW(acquire(40), LeaseTimeout);
 }
 
+TEST_F(LeaseHeartbeat, a_directory_that_was_moved_away_is_made_anew) {
+    const auto lease = state(60);
+    const std::string elsewhere = folder.path().string() + ".moved";
+    std::filesystem::rename(folder.path(), elsewhere);  // the slot's file keeps its name there
+    lease->beat();
+    std::filesystem::remove_all(elsewhere);
+    ASSERT_EQ(holders().size(), 1u);
+    EXPECT_EQ(holders()[0].record.used_shares()[0].reserved_bytes, 60 * gib + context_bytes);
+}
+
 TEST_F(LeaseHeartbeat, who_waits_in_a_removed_directory_waits_in_the_next) {
     const auto lease = state(60);
     clock->at(5, [&] { std::filesystem::remove_all(folder.path()); });
@@ -116,6 +127,40 @@ TEST_F(LeaseHeartbeat, calls_for_its_own_gpus_only) {
     EXPECT_FALSE(calls(*lease));
     const Slot another = participant(State::waiting, 70, 0, 1 - other);
     EXPECT_TRUE(calls(*lease));
+}
+
+TEST_F(LeaseHeartbeat, makes_no_room_for_a_waiter_that_is_stopped) {
+    const auto lease = state(60);
+    const Slot stopped = participant(State::waiting, 70);
+    EXPECT_TRUE(calls(*lease));
+    clock->advance(31);  // it looks now and then, whatever it hears
+    EXPECT_FALSE(calls(*lease));
+}
+
+TEST_F(LeaseHeartbeat, says_how_short_the_shortest_of_those_is_that_wait) {
+    const auto lease = state(60);
+    double shortest_s = 0;
+    const auto beat = [&] {
+        lease->on_wanted = [&](double s) { shortest_s = s; };
+        clock->advance(31);
+        if (const auto call = lease->beat()) call();
+        return shortest_s;
+    };
+    std::vector<Slot> waiting;
+    const auto comes = [&](std::uint32_t expected_ms) {
+        waiting.push_back(participant(State::waiting, 70));
+        for (Slot& slot : waiting) {
+            if (&slot == &waiting.back()) slot.record.expected_ms = expected_ms;
+            slot.record.beat_ns = clock->now_ns() + 31'000'000'000;
+            slot.publish();
+        }
+        return beat();
+    };
+    EXPECT_EQ(comes(0), std::numeric_limits<double>::infinity()) << "it does not say";
+    EXPECT_EQ(comes(5000), 5);
+    EXPECT_EQ(comes(1500), 1.5);
+    EXPECT_EQ(comes(9000), 1.5);
+    EXPECT_EQ(comes(0), 1.5);
 }
 
 TEST_F(LeaseHeartbeat, hears_of_waiters_although_their_file_cannot_be_touched) {

@@ -2,6 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/observer_history.hpp"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+
 #include "tests/expect_error.hpp"
 #include "tests/lease_fixture.hpp"
 
@@ -86,6 +92,30 @@ TEST_F(ObserverOfLeases, nobody_reserves_more_than_a_gpu_has) {
     ASSERT_EQ(queue.snapshot.reservations.size(), 1u);
     EXPECT_EQ(queue.snapshot.reservations[0].reserved_bytes, 80 * gib);
     EXPECT_EQ(queue.snapshot.reservations[0].held_bytes, 80 * gib);
+}
+
+TEST_F(ObserverOfLeases, what_holders_and_their_children_compute_is_not_the_strangers) {
+    Slot holder = participant(State::holding, 10);
+    const auto foreign_percent = [&](const std::map<unsigned, int>& by_process) {
+        probe->observation.gpus[0].percent_by_process.emplace(by_process.begin(), by_process.end());
+        ObserverHistory history;
+        const Queue queue = queue_of({}, probe->observation, scan(), {}, clock->now_ns(), history);
+        return queue.snapshot.gpus[0].foreign_utilization_percent;
+    };
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::pause();
+        ::_exit(0);
+    }
+    const unsigned mine = unsigned(::getpid()), childs = unsigned(child), parents = unsigned(::getppid());
+    EXPECT_EQ(foreign_percent({{mine, 60}, {childs, 30}, {parents, 7}}), 7);
+    holder.record.pid_namespace += 1, holder.publish();
+    EXPECT_EQ(foreign_percent({{mine, 60}, {parents, 7}}), -1) << "a holder of another container may be any of them";
+    holder.record.pid_namespace -= 1, holder.record.pid = childs, holder.publish();
+    EXPECT_EQ(foreign_percent({{mine, 60}, {childs, 30}}), 60);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    EXPECT_EQ(foreign_percent({{mine, 60}, {parents, 7}}), -1) << "a program has its lease now, whose pid nobody knows";
 }
 
 TEST_F(ObserverOfLeases, a_ticket_that_could_start_and_does_not_is_overtaken) {
