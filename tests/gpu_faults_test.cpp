@@ -133,6 +133,19 @@ TEST_F(FaultyGpu, what_failed_is_tried_again_and_told) {
     }
 }
 
+// A process without a lease was faster: memory, contexts, or a GPU for one process are taken after they were granted.
+TEST_F(FaultyGpu, a_session_waits_again_where_no_context_can_be_made) {
+    const std::string session =
+        (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "session_worker").string() + " 64 2 100 0";
+    const Ended undisturbed = run_with("", session);
+    ASSERT_EQ(undisturbed.exit_code, 0) << undisturbed.err;
+    const Ended end = run_with("SIMGPU_FAULT=cuCtxCreate:1:2,cuCtxCreate:2:999,cuCtxCreate:3:46", session);
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(end.out, undisturbed.out);
+    EXPECT_EQ(end.err, "") << "all on the GPU";
+    EXPECT_NE(run_with("SIMGPU_FAULT=cuCtxCreate:1+:1", session).exit_code, 0) << "no other process is the reason";
+}
+
 TEST_F(FaultyGpu, another_gpu_takes_over_from_the_last_finished_batch) {
     if (!real_driver_.empty()) GTEST_SKIP() << "it takes two GPUs";
     ASSERT_EQ(fit_with("", "--backend gpu").exit_code, 0);

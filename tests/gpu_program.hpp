@@ -50,19 +50,23 @@ class GpuProgram : public ::testing::Test {
         if (!std::filesystem::exists(server_ / "libcuda.so.1")) GTEST_SKIP() << "no simulated server in " << server_;
     }
 
-    /// `glint fit` on the simulated server, with variables before it.
+    /// A program on the simulated server, with variables before it.
+    Ended run_with(const std::string& variables, const std::string& command) {
+        const std::string server = server_.string();
+        return run(folder_, "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
+                                " SIMGPU_REAL_DRIVER=" + real_driver_ +
+                                " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" +
+                                server + "/libsimgpu_all_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " +
+                                variables + "; exec " + command);
+    }
     Ended fit_with(const std::string& variables, const std::string& flags) {
         std::filesystem::remove(folder_ / "o.csv");
-        const std::string server = server_.string();
-        return run(folder_,
-                   "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
-                       " SIMGPU_REAL_DRIVER=" + real_driver_ +
-                       " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
-                       "/libsimgpu_all_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + variables +
-                       "; exec glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 "
-                       "--json --overwrite --gpu-timeout " +
-                       gpu_timeout_ + " --auto-timeout " + auto_timeout_ + " " +
-                       (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
+        return run_with(
+            variables,
+            "glint fit rois.npy -o o.csv --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 --json --overwrite "
+            "--gpu-timeout " +
+                gpu_timeout_ + " --auto-timeout " + auto_timeout_ + " " +
+                (flags.find("--batch-size") == std::string::npos ? "--batch-size 64 " : "") + flags);
     }
     /// The library that this process has loaded.
     static std::string path_of_real_driver() {

@@ -20,7 +20,18 @@ constexpr std::chrono::milliseconds lease_retry_interval{500};
 // Between two calls of a caller that goes on at once, a device is idle for less.
 constexpr std::chrono::seconds wanted_after{1};
 
+constexpr int cuda_device_unavailable = 46, cuda_unknown = 999;
+constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
+
 }  // namespace
+
+// Creating a context on a full GPU may also fail with CUDA_ERROR_UNKNOWN, and where the compute mode allows one process,
+// with CUDA_ERROR_DEVICE_UNAVAILABLE.
+bool is_full(const gpu::GpuError& error, bool opening) {
+    const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
+    if (opening) return memory || error.code == cuda_unknown || error.code == cuda_device_unavailable;
+    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + pool_slack_bytes;
+}
 
 Device::Device(const gpu::Lease& lease) : name(lease.devices().front().name), uuid(lease.devices().front().uuid) {}
 

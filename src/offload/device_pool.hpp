@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "glint/gpu/context.hpp"
+#include "glint/gpu/error.hpp"
 #include "glint/gpu/lease.hpp"
 
 namespace glint::offload {
@@ -46,6 +47,10 @@ struct Device {
     using Time = std::chrono::steady_clock::time_point;
     std::shared_ptr<const std::atomic<Time>> shorter_waited;
 };
+
+/// Whether the error, of the work or of `opening` a device, only means that other processes use the GPU. Such failures
+/// never exclude one: to wait helps.
+bool is_full(const gpu::GpuError& error, bool opening);
 
 /// Creates the context under the lease, and the layer's other objects. Throws gpu::GpuError.
 using OpenDevice = std::function<std::unique_ptr<Device>(gpu::Lease)>;

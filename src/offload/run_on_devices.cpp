@@ -37,21 +37,11 @@
 namespace glint::offload {
 namespace {
 
-constexpr int cuda_unknown = 999;
-constexpr std::uint64_t pool_slack_bytes = std::uint64_t(64) << 20;  // a memory pool grows by 32 MiB
 // Exponential backoff: the pause doubles with each failure. Waits are sliced so that a stop request is noticed.
 constexpr int max_failures = 8;  // consecutive failures with memory to spare: the GPU is excluded
 constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
 // A shorter wait for a lease is not worth a line in the log.
 constexpr double reported_wait_s = 0.1;
-
-/// Whether the error only means that other processes use the memory. Such failures never exclude a GPU. Creating a
-/// context on a full GPU may also fail with CUDA_ERROR_UNKNOWN (999).
-bool is_full(const gpu::GpuError& error, bool opening) {
-    const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
-    if (opening) return memory || error.code == cuda_unknown;
-    return memory && memory->free_bytes > 0 && memory->free_bytes < memory->asked_bytes + pool_slack_bytes;
-}
 
 /// One call of run_on_devices(). The calling thread is the first worker, so one GPU needs no further thread.
 class Runner {

@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "glint/environment.hpp"
@@ -29,6 +30,8 @@ namespace {
 
 constexpr std::uint64_t min_lease = std::uint64_t(1) << 30;
 constexpr double initial_backoff_s = 1, max_backoff_s = 300;
+// Between two attempts to create a context: on_wait, which may end the wait, is not called meanwhile.
+constexpr double first_pause_s = 0.05, max_pause_s = 0.5;
 constexpr std::size_t max_fallbacks = 100;
 // Sampling: timing every call would cost more than it is worth. Calls whose result stays on the GPU are asynchronous, and
 // timing them needs a synchronization, during which the GPU idles for some 10 us.
@@ -106,7 +109,19 @@ struct Session::State {
         return at;
     }
 
+    /// Where a process without a lease is faster, and takes the memory or the last context, another GPU is waited for.
     void open(const Work* work, double timeout_s) {
+        const Clock::time_point began = Clock::now();
+        for (double pause_s = first_pause_s;; pause_s = std::min(2 * pause_s, max_pause_s)) try {
+                return open_once(work, std::max(0.0, timeout_s - seconds_since(began)));
+            } catch (const gpu::GpuError& error) {
+                if (!is_full(error, true) || seconds_since(began) + pause_s >= timeout_s) throw;
+                say(fmt::format("{}: another GPU is waited for", error.what()));
+                if (options.on_wait) options.on_wait(seconds_since(began), 0, bytes_to_lease(work));
+                std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
+            }
+    }
+    void open_once(const Work* work, double timeout_s) {
         gpu::Lease lease = gpu::acquire({.bytes = bytes_to_lease(work),
                                          .timeout_s = timeout_s,
                                          .on_wait = options.on_wait,
