@@ -11,7 +11,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace glint::gpu {
@@ -19,17 +18,25 @@ namespace {
 
 std::string folder_of(unsigned pid) { return "/proc/" + std::to_string(pid); }
 
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
+
+// read() keeps to itself what the buffer throws where the kernel reports an error, as it does (ESRCH) once the process of
+// an open file has ended; a std::istreambuf_iterator would not.
+std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string all;
+    char part[4096];
+    do {
+        file.read(part, sizeof part);
+        all.append(part, std::size_t(file.gcount()));
+    } while (file);
+    return file.bad() ? std::string() : all;
+}
 
 std::optional<ProcessInfo> process_info(unsigned pid) {
     const auto owner = owner_of(pid);
     if (!owner) return {};
-    const std::string words = content(folder_of(pid) + "/stat");         // PID (NAME) STATE PARENT ...
+    const std::string words = content_of(folder_of(pid) + "/stat");      // PID (NAME) STATE PARENT ...
     const std::size_t open = words.find('('), close = words.rfind(')');  // the name may have brackets of its own
     if (open == words.npos || close == words.npos) return {};
     ProcessInfo info;
@@ -108,7 +115,7 @@ bool descends_from(unsigned pid, const std::set<unsigned>& pids) {
 }
 
 bool was_started_with(unsigned pid, const std::string& variable) {
-    const std::string all = '\0' + content(folder_of(pid) + "/environ");
+    const std::string all = '\0' + content_of(folder_of(pid) + "/environ");
     return all.find('\0' + variable + '\0') != all.npos;
 }
 

@@ -17,6 +17,8 @@ struct ProcessInfo {
     std::string name;
 };
 
+/// What a file of the system has (/proc, /sys); nothing where it cannot be read, or ends to exist meanwhile.
+std::string content_of(const std::string& path);
 /// Nothing for a process that has ended, belongs to another pid namespace, or is hidden.
 std::optional<ProcessInfo> process_info(unsigned pid);
 /// Whether there is no process of this number; a hidden one has not ended.

@@ -209,8 +209,8 @@ class Load:
         self.began = time.monotonic()
         self.left = [job.begin() for job in self.jobs]
         longest_s = max(s for s, _ in self.alone.values())
-        self.choose(self.options.jobs // 4, self.left, "kill_at", 4 * longest_s)
-        self.choose(self.options.jobs // 10, self.left, "stop_at", 4 * longest_s)
+        self.choose(int(self.options.jobs * self.options.kills), self.left, "kill_at", 4 * longest_s)
+        self.choose(int(self.options.jobs * self.options.stops), self.left, "stop_at", 4 * longest_s)
         try:
             while self.left and time.monotonic() - self.began < self.options.timeout_s:
                 for stranger in self.strangers:
@@ -284,6 +284,8 @@ def parse():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("TEST_TURN", 1)), help="of sizes, kills, stops, strangers")
     parser.add_argument("--gpus", type=int, default=0, help="so many of the GPUs; 0: all")
     parser.add_argument("--strangers", type=int, default=3, help="processes without leases (3)")
+    parser.add_argument("--kills", type=float, default=0.25, help="the part of the jobs that is killed, and begun again (0.25)")
+    parser.add_argument("--stops", type=float, default=0.1, help="the part that is stopped for 0.5 to 8 s (0.1)")
     parser.add_argument("--rois", type=int, default=2000 if simulated else 200000, help="of a fit")
     parser.add_argument("--frames", type=int, default=60 if simulated else 2000, help="of a localization")
     parser.add_argument("--rounds", type=int, default=20 if simulated else 200, help="of operations of a session, twice")

@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -26,14 +24,9 @@ namespace {
 constexpr const char* by_administrator =
     "have an administrator make it at boot: docs/administrators.md has the line for tmpfiles.d";
 
-std::string content(const char* path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// In a user namespace, uids differ from those outside, where the files then appear to belong to another user.
 bool has_own_users() {
-    std::istringstream map(content("/proc/self/uid_map"));
+    std::istringstream map(content_of("/proc/self/uid_map"));
     unsigned long inside = 0, outside = 0, count = 0;
     map >> inside >> outside >> count;
     return map && (inside != 0 || outside != 0 || count < 4294967295ul);
@@ -111,7 +104,7 @@ class Check {
             say(Health::warning, "this container has its own user namespace: its leases are ignored outside",
                 "start it without a user namespace (not rootless), or lease on the host: glint lease -- CONTAINER ...");
         if (!in_container()) return;
-        if (const std::string why = why_private(content("/proc/self/mountinfo"), path_); !why.empty())
+        if (const std::string why = why_private(content_of("/proc/self/mountinfo"), path_); !why.empty())
             say(Health::warning, "it is not visible outside this container: " + why,
                 text("mount the host's into it: -v ", path_, ":", path_, ", or --ipc=host"));
     }

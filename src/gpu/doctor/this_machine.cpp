@@ -7,14 +7,13 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "gpu/doctor/doctor.hpp"
 #include "gpu/doctor/guide.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/process.hpp"
 
 namespace glint::gpu::doctor {
 namespace {
@@ -23,11 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr int oldest_cuda = 13000;
 
-std::string content(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
 bool is_there(const fs::path& path) {
     std::error_code ignored;
     return fs::exists(path, ignored);
@@ -35,7 +29,7 @@ bool is_there(const fs::path& path) {
 
 /// WSL: the kernel version contains "microsoft", in any case.
 bool is_wsl(const std::string& root) {
-    std::string version = content(root + "/proc/version");
+    std::string version = content_of(root + "/proc/version");
     std::transform(version.begin(), version.end(), version.begin(), [](unsigned char c) { return std::tolower(c); });
     return version.find("microsoft") != version.npos;
 }
@@ -43,7 +37,7 @@ bool is_wsl(const std::string& root) {
 bool is_nvidia_on_bus(const std::string& root) {
     std::error_code ignored;
     for (const auto& device : fs::directory_iterator(root + "/sys/bus/pci/devices", ignored))
-        if (content(device.path() / "vendor").starts_with("0x10de")) return true;
+        if (content_of(device.path() / "vendor").starts_with("0x10de")) return true;
     return false;
 }
 
@@ -67,8 +61,8 @@ std::string processor() {
 
 Machine this_machine(bool kernels, const std::string& root) {
     Machine machine;
-    machine.os_release = content(root + "/etc/os-release");
-    if (machine.os_release.empty()) machine.os_release = content(root + "/usr/lib/os-release");
+    machine.os_release = content_of(root + "/etc/os-release");
+    if (machine.os_release.empty()) machine.os_release = content_of(root + "/usr/lib/os-release");
     machine.processor = processor();
     machine.wsl = is_wsl(root);
     machine.container = in_container(root);
