@@ -109,13 +109,15 @@ struct Session::State {
         return at;
     }
 
-    /// Where a process without a lease is faster, and takes the memory or the last context, another GPU is waited for.
+    /// Where a process without a lease is faster, and takes the memory or the last context, a GPU is waited for again,
+    /// unless the CPU may do the work at once.
     void open(const Work* work, double timeout_s) {
         const Clock::time_point began = Clock::now();
         for (double pause_s = first_pause_s;; pause_s = std::min(2 * pause_s, max_pause_s)) try {
                 return open_once(work, std::max(0.0, timeout_s - seconds_since(began)));
             } catch (const gpu::GpuError& error) {
-                if (!is_full(error, true) || seconds_since(began) + pause_s >= timeout_s) throw;
+                const bool cpu_allowed = work && options.choice != Backend::gpu;
+                if (cpu_allowed || !is_full(error, true) || seconds_since(began) + pause_s >= timeout_s) throw;
                 say(fmt::format("{}: another GPU is waited for", error.what()));
                 if (options.on_wait) options.on_wait(seconds_since(began), 0, bytes_to_lease(work));
                 std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
