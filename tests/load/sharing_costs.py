@@ -83,13 +83,15 @@ def heartbeats(processes, leases, memory, seconds):
     holders = [python(HOLDER, leases) for _ in range(processes)]
     for holder in holders:
         holder.stdout.readline()
-    time.sleep(2)
-    alone = percent_of_a_core(holders, seconds)
     other = subprocess.Popen(lease(memory, "true"), stderr=subprocess.DEVNULL)
     time.sleep(2)
-    wanted = percent_of_a_core(holders, seconds)
+    wanted = percent_of_a_core(holders, 20)  # after 60 s leases that nobody uses would give way
+    if other.poll() is not None:
+        sys.exit("sharing_costs: there was room for the request that should wait")
     other.terminate()
     other.wait()
+    time.sleep(10)  # for 6 s they look whether it still waits
+    alone = percent_of_a_core(holders, seconds)
     for holder in holders:
         holder.stdin.close()
         holder.wait()
@@ -99,7 +101,7 @@ def heartbeats(processes, leases, memory, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--waits", type=int, default=30)
-    parser.add_argument("--seconds", type=float, default=20, help="of each measurement of heartbeats")
+    parser.add_argument("--seconds", type=float, default=60, help="of heartbeats while nobody waits: all slots are read every 30 s")
     options = parser.parse_args()
     os.environ["XDG_CACHE_HOME"] = "/dev/null"
     gpu = json.loads(subprocess.run([PROGRAM, "devices", "--json"], capture_output=True, check=True).stdout)["devices"][0]

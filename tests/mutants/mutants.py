@@ -2,7 +2,7 @@
 """Do the tests notice when the sources are wrong? Changes one place of the sharing of GPUs at a time (sharing.toml), builds, runs the
 tests that should fail, and puts the source back.
 
-    tests/mutants/mutants.py                # all, in build/release, which must be built: half an hour
+    tests/mutants/mutants.py                # all, in build/release, which must be built: some minutes
     tests/mutants/mutants.py quantum turn   # those whose name has one of these words
     tests/mutants/mutants.py --check        # only whether each place is still there, once
 
@@ -41,14 +41,18 @@ def failures(folder, mutant):
     program = mutant.get("program", "glint_tests")
     command = [ROOT / "tests/simgpu/run", folder / "simgpu", folder / "bin" / program, f"--gtest_filter={mutant['tests']}"]
     environment = {**os.environ, "XDG_CACHE_HOME": "/dev/null", "SIMGPU_LEAKS": "1"}
+    tests = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                             start_new_session=True)
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=mutant.get("timeout_s", 300))
+        out, _ = tests.communicate(timeout=mutant.get("timeout_s", 300))
     except subprocess.TimeoutExpired:
+        os.killpg(tests.pid, signal.SIGKILL)
+        tests.communicate()
         return ["no end"]
-    names = {line.split()[3].rstrip(",") for line in done.stdout.splitlines() if line.startswith("[  FAILED  ]") and "." in line}
-    if not names and done.returncode:
-        return [f"exit code {done.returncode}"]
-    if "[  PASSED  ] 0 tests" in done.stdout and not names:
+    names = {line.split()[3].rstrip(",") for line in out.splitlines() if line.startswith("[  FAILED  ]") and "." in line}
+    if not names and tests.returncode:
+        return [f"exit code {tests.returncode}"]
+    if "[  PASSED  ] 0 tests" in out and not names:
         sys.exit(f"{mutant['name']}: no test ran: {mutant['tests']}")
     return sorted(names)
 
@@ -80,6 +84,7 @@ def main():
         sys.exit("\n".join(wrong))
     if options.check:
         return print(f"{len(chosen)} mutants can be applied")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, which tests send
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # by an exception, so that the source is put back
     folder = options.build.resolve()
     programs = {m.get("program", "glint_tests") for m in chosen}
