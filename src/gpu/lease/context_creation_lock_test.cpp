@@ -116,8 +116,10 @@ TEST_F(ContextCreationLock, that_somebody_keeps_touching_is_waited_for_once) {
 TEST_F(ContextCreationLock, is_dated_by_each_who_has_it) {
     take();
     const timespec long_ago[2] = {{1, 0}, {1, 0}};
-    for (const std::string& name : folder.names())
-        if (name.starts_with("create.")) ASSERT_EQ(::utimensat(AT_FDCWD, (folder / name).c_str(), long_ago, 0), 0);
+    for (const std::string& name : folder.names()) {
+        if (!name.starts_with("create.")) continue;
+        ASSERT_EQ(::utimensat(AT_FDCWD, (folder / name).c_str(), long_ago, 0), 0);
+    }
     const Lock held = take();
     const auto holder = holder_of_context_creation(*deps.directory, probe->observation.gpus[0].id);
     ASSERT_TRUE(holder);
