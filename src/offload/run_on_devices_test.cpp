@@ -44,6 +44,21 @@ struct ContextAlone final : Device {
     gpu::Context own;
 };
 
+TEST(DevicePool, tells_a_gpu_that_others_use_from_one_that_fails) {
+    for (const int others_use_it : {46, 999}) {
+        EXPECT_TRUE(is_full(gpu::GpuError(others_use_it, ""), true)) << others_use_it;
+        EXPECT_FALSE(is_full(gpu::GpuError(others_use_it, ""), false)) << others_use_it;
+    }
+    EXPECT_FALSE(is_full(gpu::GpuError(1, ""), true));
+    const auto out_of_memory = [](std::uint64_t asked_mib, std::uint64_t free_mib) {
+        return gpu::OutOfMemory(2, "", asked_mib * mib, false, free_mib * mib);
+    };
+    EXPECT_TRUE(is_full(out_of_memory(0, 0), true)) << "a context";
+    EXPECT_TRUE(is_full(out_of_memory(1000, 1063), false)) << "a pool grows by more than was asked";
+    EXPECT_FALSE(is_full(out_of_memory(1000, 1064), false)) << "there is room";
+    EXPECT_FALSE(is_full(out_of_memory(1000, 0), false)) << "nobody knows";
+}
+
 class GpuPool : public gpu::test::GpuTest {
   protected:
     void SetUp() override {
