@@ -292,9 +292,30 @@ class JointGroup {
             for (int o = 0; o < m; ++o) add_pair(images_[bank][m], m, images_[bank][o], o);
         }
         Team::sync();
+        for (int m = 0; m < moving_; ++m) hold_bounded(state.of(which_[m]), m);
         for (int k = Team::rank(); k < to.order; k += Team::size)
             space_.scale[k] = 1 / root_of(most_of(to.row(k)[k], 1e-12f));
         Team::sync();
+    }
+
+    /// Takes shapes that are at a bound and pushed outward out of the system, as the kernel does: clipping the step alone
+    /// would leave the others with what was computed for a move that does not take place.
+    GLINT_INLINE void hold_bounded(const float* theta, int m) {
+        const SquareMatrix to = fisher();
+        for (int k = 0; k < shapes; ++k) {
+            const Interval limit = psf_.bounds(k);
+            const int held = index(m, 3 + k);
+            const float at = theta[4 + k], slope = space_.gradient[held];
+            const bool outward = (at <= first_of(limit.low) && slope < 0) || (at >= first_of(limit.high) && slope > 0);
+            if (!outward) continue;
+            Team::sync();  // all have read the slope
+            for (int i = Team::rank(); i < to.order; i += Team::size) {
+                if (i < held) to.row(i)[held] = 0;
+                if (i > held) to.row(held)[i] = 0;
+                if (i == held) space_.gradient[held] = 0;
+            }
+            Team::sync();
+        }
     }
 
     GLINT_INLINE void add_own(const Image& image, int m) {

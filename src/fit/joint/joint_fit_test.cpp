@@ -225,6 +225,32 @@ TEST(JointFit, a_wrong_width_makes_no_molecules_where_it_is_allowed_for) {
     }
 }
 
+// What is left of a step that a bound cuts is no step of the others: they would circle about their maximum.
+TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
+    Truth truth = pair_of(PsfModel::AstigmaticXYZNB, 3.5);
+    truth.emitters = {emitter(truth.psf, 27.3, 18.6, 4000, 0.45), emitter(truth.psf, 30.8, 18.9, 4000, -0.1)};
+    Psf shallow = truth.model;
+    shallow.curve.z_min_um = -0.25, shallow.curve.z_max_um = 0.25;
+    std::mt19937 random(13);
+    for (int k = 0; k < 50; ++k) {
+        const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
+        JointFit fit;
+        fit.bg = background, fit.emitters = truth.emitters;
+        fit.emitters[0].theta[4] = 0.2;
+        JointFitter fitter(shallow, pixel_um, {});
+        fitter.fit(window, fit);
+        EXPECT_TRUE(fit.converged && fit.at_bound[0] && !fit.at_bound[1]) << k;
+        EXPECT_FLOAT_EQ(float(fit.emitters[0].theta[4]), 0.25f);
+        JointFit again = fit;  // from half a standard error beside, with z where it is
+        for (Emitter& e : again.emitters)
+            for (const std::size_t p : {0, 1, 2}) e.theta[p] += 0.5 * e.crlb[p];
+        fitter.fit(window, again);
+        for (std::size_t e : {0, 1})
+            for (const std::size_t p : {0, 1, 2})
+                EXPECT_NEAR(again.emitters[e].theta[p], fit.emitters[e].theta[p], 0.05 * fit.emitters[e].crlb[p]);
+    }
+}
+
 TEST(JointFit, empty_and_dead_pixels_give_a_result) {
     const Truth truth = pair_of(PsfModel::GaussianXYNB, 3);
     JointPixels window = empty_window(20, 11, 19, 16);  // all zero
