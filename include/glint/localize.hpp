@@ -60,9 +60,12 @@ struct LocalizeResult {
     std::int64_t resumed_frames = 0;  ///< taken over from the journal
     std::int64_t localizations = 0;   ///< rows of the output
     std::int64_t spots = 0;           ///< found by the detection
-    std::int64_t not_converged = 0;   ///< fits that did not converge, dropped unless `keep_failed`
+    std::int64_t not_converged =
+        0;  ///< fits that did not converge, or with another bound; dropped unless `keep_failed`
     std::int64_t wandered = 0;        ///< fits that left the spot they began at, dropped
     std::int64_t duplicates = 0;      ///< fits that ended on a molecule that a better fit has, dropped
+    std::int64_t at_bound =
+        0;  ///< of the rows, those whose z ended at the bound of the calibrated range (FitStatus::at_bound)
     std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)
     std::int64_t bad_pixels = 0;   ///< not a number or infinite; taken as 0 photoelectrons
     bool complete = false;         ///< false after a stop
@@ -88,7 +91,9 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
 ///
 /// Rows are the fits that converged, stayed at the spot they began at (within one PSF width, and at least 0.71 px,
 /// plus the stated precision of its pixel) and are no duplicates: of two in a frame that end within half a PSF
-/// width of each other, the one with the higher detection score stays. `keep_failed` keeps all others too.
+/// width of each other, the one with the higher detection score stays. A fit whose z ended at the bound of the calibrated
+/// range counts as converged, and its row has FitStatus::at_bound: x and y are right, z is that far from the focus or
+/// farther, and lpz means nothing. `keep_failed` keeps all others too.
 ///
 /// The result is byte-identical for any number of threads, memory and interruptions.
 ///

@@ -28,6 +28,7 @@ class LocalizeInfo:
     not_converged: int  #: fits, dropped unless keep_failed
     wandered: int  #: fits that moved away from their spot, dropped
     duplicates: int  #: fits of a molecule with a better fit, dropped
+    at_bound: int  #: of the localizations: z ended at the bound of the calibrated range (`status` 2): it is that far off, or farther
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
     hidden_rows: int  #: rows of the file that Picasso drops on reading: x or y below 0 or beyond the movie
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct
@@ -62,9 +63,12 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     emitters: "auto": molecules whose images overlap are fitted together, and more are looked for between them; 1: one in each window.
     psf_misfit: with "auto", by what part of its width the PSF may differ from the model without counting as another molecule; None: as
         lone spots of the movie say (`info.psf_misfit`).
-    keep_failed: keep fits that did not converge, left their spot, or are duplicates.
+    keep_failed: keep also fits that did not converge, left their spot, or are duplicates.
     memory: bytes of frames in memory.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
+
+    With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;
+    `locs[locs.status == 0]` leaves these out.
 
     Ctrl-C finishes the blocks in progress. The result is the same, byte for byte, for any number of threads.
     Raises OptionError, InputError, OutputError.

@@ -29,7 +29,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["localizations"] = result.localizations, dict["spots"] = result.spots;
     dict["not_converged"] = result.not_converged, dict["wandered"] = result.wandered;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
-    dict["hidden_rows"] = result.hidden_rows;
+    dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
     dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;

@@ -29,6 +29,21 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert abs(info.noise_check - 1) < 4 * np.sqrt(np.pi / 2 * 3.8 / (2 * (60 * 44 - 4 * 81)) / 60)
 
 
+def test_molecules_beyond_the_calibrated_range_are_marked(camera, tmp_path):
+    lens = dict(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.4)
+    simulated = glint.simulate(glint.AstigmaticXYZNB(**lens, z_min_um=-0.6, z_max_um=0.6), camera, structure="random", frames=50, width=64, height=64,
+                               spots_per_frame=2, on_frames=1, photons=(3000, 3000), z_range_um=0.5, seed=4)
+    psf = glint.AstigmaticXYZNB(**lens, z_min_um=-0.25, z_max_um=0.25)
+    for emitters in (1, "auto"):
+        locs = glint.localize(simulated.movie, psf, camera, emitters=emitters, psf_misfit=0.3)
+        at_bound = locs.status == glint.FitStatus.AT_BOUND
+        assert np.count_nonzero(at_bound) == locs.info.at_bound > 0.3 * len(locs)  # half of the range is beyond
+        np.testing.assert_allclose(np.abs(locs.z_nm[at_bound]), 250, rtol=1e-6)
+        assert near(locs[at_bound], simulated.truth) > 0.9
+    saved = glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv")
+    assert np.count_nonzero(saved.status == 2) == saved.info.at_bound
+
+
 def test_a_file_a_list_of_files_and_an_array_are_the_same(psf, camera, simulated, tmp_path):
     movie = simulated.movie
     tifffile.imwrite(tmp_path / "movie.tif", movie)

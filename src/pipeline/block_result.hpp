@@ -11,13 +11,14 @@ namespace glint {
 
 /// Counts that add up over blocks.
 struct BlockCounts {
-    std::int64_t spots = 0, not_converged = 0, wandered = 0, duplicates = 0, bad_pixels = 0;
+    std::int64_t spots = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0, bad_pixels = 0;
 
     void add(const BlockCounts& more) {
         spots += more.spots;
         not_converged += more.not_converged;
         wandered += more.wandered;
         duplicates += more.duplicates;
+        at_bound += more.at_bound;
         bad_pixels += more.bad_pixels;
     }
 };

@@ -9,9 +9,12 @@
 #include "pipeline/duplicates.hpp"
 #include "pipeline/groups.hpp"
 #include "pipeline/neighbors.hpp"
+#include "psf/in_double.hpp"
 
 namespace glint {
 namespace {
+
+constexpr float least_photons = 1;  // the kernels' bound of N
 
 /// Calls visit(column of a, the same column of b) for every column of values per ROI or row.
 template <class Visit>
@@ -41,11 +44,24 @@ bool in_group(const FoundSpots& found, std::size_t row) {
     return !found.group_sizes.empty() && found.group_sizes[row] > 0;
 }
 
+/// Whether a fit ended with z, and nothing else, at the bound of the calibrated range: x and y are right, z is at least
+/// that far from the focus.
+bool ends_at_z_bound(const Job& job, const Fits& fits, std::size_t row) {
+    if (fits.status[row] != FitStatus::at_bound || !describe(fits.model).calibrated) return false;
+    const std::span<const ShapeParameter> shape = shape_parameters_of(fits.model);
+    const auto is_z = [](const ShapeParameter& one) { return one.column == PsfColumn::z; };
+    const auto z = std::find_if(shape.begin(), shape.end(), is_z);
+    if (z == shape.end()) return false;
+    const float z_um = fits.theta[4 + std::size_t(z - shape.begin())][row];
+    const AstigmaticCurve& curve = job.options.psf.curve;
+    return (z_um <= float(curve.z_min_um) || z_um >= float(curve.z_max_um)) && fits.theta[2][row] > least_photons;
+}
+
 Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
     counts.spots += std::int64_t(found.group_sizes.empty() ? all.size() : found.scores.size());
     for (std::size_t row = 0; row < all.size(); ++row)
-        if (FitStatus(all.status[row]) != FitStatus::converged)
+        if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_z_bound(job, found.fits, row))
             ++counts.not_converged;
         else if (!in_group(found, row) && wandered(job, found, all, row))
             ++counts.wandered;
@@ -53,6 +69,7 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
             keep.push_back(row);
     if (found.group_sizes.empty())
         counts.duplicates += std::int64_t(drop_duplicates(all, job.duplicate_radius_px, keep));
+    for (const std::size_t row : keep) counts.at_bound += FitStatus(all.status[row]) == FitStatus::at_bound;
     return job.options.keep_failed || keep.size() == all.size() ? std::move(all) : select(all, keep);
 }
 

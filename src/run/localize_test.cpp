@@ -181,3 +181,73 @@ TEST_F(Pipeline, a_few_frames_in_memory_are_those_of_the_file) {
     EXPECT_EQ(rows.frame.front(), 10u);
     EXPECT_EQ(rows.frame.back(), 19u);
 }
+
+// Molecules up to 0.4 um off the focus, of which the calibration covers 0.25: those beyond have rows with their x and y. At the
+// wrong z the width is wrong, by a fifth at most, which leaves x and y unbiased and costs less than a tenth of their precision.
+TEST_F(Pipeline, molecules_beyond_the_calibrated_range_are_kept_and_marked) {
+    SimulateOptions deep;
+    deep.structure = Structure::random;
+    deep.psf.model = PsfModel::AstigmaticXYZNB;
+    deep.psf.curve = {0.14, 0.135, 0.2, 0.4, 0, 0, 0, 0, -0.6, 0.6};
+    deep.width = deep.height = 64, deep.frames = 300, deep.spots_per_frame = 2, deep.on_frames = 1;
+    deep.photons_min = deep.photons_max = 4000, deep.background = 5, deep.z_range_um = 0.4;
+    const Simulation simulation(deep, camera());
+    FrameBlock block;
+    simulation.read(0, int(deep.frames), block);
+    const Localizations truth = simulation.truth(0, deep.frames);
+    LocalizeOptions how = options();
+    how.psf = deep.psf, how.psf.curve.z_min_um = -0.25, how.psf.curve.z_max_um = 0.25, how.roi_size = 13;
+    for (const int emitters : {1, any_emitters}) {
+        how.emitters = emitters;
+        how.psf_misfit = 0.3;  // as far off as they are: else a wide spot may become two molecules
+        LocalizeResult result;
+        const Localizations rows = localize_frames(*memory_movie(block), camera(), how, &result);
+        const auto with_status = [&](FitStatus status) {
+            return std::count(rows.status.begin(), rows.status.end(), std::uint8_t(status));
+        };
+        EXPECT_EQ(with_status(FitStatus::at_bound), result.at_bound);
+        EXPECT_EQ(with_status(FitStatus::converged) + result.at_bound, std::int64_t(rows.size()));
+        EXPECT_EQ(result.localizations, std::int64_t(rows.size()));
+        int beyond = 0, wrong = 0, count = 0;
+        double squares = 0;
+        for (std::size_t t = 0; t < truth.size(); ++t) {
+            const float z = truth.z_nm[t], x = truth.x_px[t], y = truth.y_px[t];
+            const auto near = [&](const Localizations& table, float reach, std::size_t k) {
+                return table.frame[k] == truth.frame[t] && std::hypot(table.x_px[k] - x, table.y_px[k] - y) < reach;
+            };
+            bool lone = x > 8 && y > 8 && x < 55 && y < 55;  // a whole window, and no other's light in it
+            for (std::size_t k = 0; k < truth.size(); ++k) lone &= k == t || !near(truth, 20, k);
+            if (!lone || (std::abs(z) > 200 && std::abs(z) < 300)) continue;  // lpz is 12 nm
+            std::size_t row = 0;
+            while (row < rows.size() && !near(rows, 0.7f, row)) ++row;
+            ASSERT_LT(row, rows.size()) << x << ' ' << y << ' ' << z << ' ' << emitters;
+            const bool at_bound = FitStatus(rows.status[row]) == FitStatus::at_bound;
+            wrong += at_bound != (std::abs(z) > 250);
+            if (!at_bound) continue;
+            ++beyond;
+            EXPECT_EQ(rows.z_nm[row], z > 0 ? 250 : -250);
+            for (const double pull : {(rows.x_px[row] - x) / rows.lpx_px[row], (rows.y_px[row] - y) / rows.lpy_px[row]})
+                squares += pull * pull, ++count;
+        }
+        EXPECT_GE(beyond, 40);
+        EXPECT_EQ(wrong, 0);
+        EXPECT_LT(std::sqrt(squares / count), 1.4);
+    }
+    for (const char* name : {"z.hdf5", "z.csv", "z.smlm.h5"}) {
+        how.emitters = 1;
+        const LocalizeResult result = localize(*memory_movie(block), camera(), folder_ / name, how);
+        const Localizations rows = read_localizations(folder_ / name, {}, 100);
+        EXPECT_GE(result.at_bound, 40);
+        EXPECT_EQ(std::count(rows.status.begin(), rows.status.end(), 2), result.at_bound) << name;
+    }
+}
+
+// A free width at its bound is no such thing.
+TEST_F(Pipeline, free_widths_at_their_bounds_are_left_out) {
+    LocalizeOptions how = options();
+    how.psf.model = PsfModel::GaussianXYNBS;
+    how.fit.max_sigma_px = 1.2f;  // the spots' is 1.3
+    const LocalizeResult result = localize(*movie(), camera(), folder_ / "out.hdf5", how);
+    EXPECT_EQ(result.at_bound, 0);
+    EXPECT_GT(result.not_converged, result.spots * 9 / 10);
+}

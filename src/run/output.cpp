@@ -34,6 +34,7 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.not_converged = totals.counts.not_converged;
     result.wandered = totals.counts.wandered;
     result.duplicates = totals.counts.duplicates;
+    result.at_bound = totals.counts.at_bound;
     result.bad_pixels = totals.counts.bad_pixels;
     result.empty_score_spread = median(totals.spreads);
 }

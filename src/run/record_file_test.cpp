@@ -30,7 +30,7 @@ BlockResult block(int k) {
     BlockResult block;
     block.first_frame = 3 * k;
     block.empty_score_spreads = {1.0f, float(k), 0.5f};
-    block.counts = {k, 1, 2, 3, 4};
+    block.counts = {k, 1, 2, 3, 4, 5};
     for (int row = 0; row < k; ++row) {
         block.rows.frame.push_back(std::uint32_t(3 * k + row % 3));
         block.rows.x_px.push_back(float(row) + 0.25f);

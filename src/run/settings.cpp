@@ -95,7 +95,9 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
                                     fit.tolerance, fit.position_margin_px, fit.min_sigma_px, fit.max_sigma_px)},
         {"rounds with neighbours", fmt::format("{}", options.neighbor_rounds)},
         {"emitters", options.emitters == 1 ? "1" : fmt::format("auto, PSF misfit {}", options.psf_misfit)},
-        {"rows kept", options.keep_failed ? "all" : "converged"},
+        {"rows kept", options.keep_failed                      ? "all"
+                      : describe(options.psf.model).calibrated ? "converged, or z at its bound"
+                                                               : "converged"},
         {"camera", camera_text(camera)},
         {"camera offset", field_text(camera.offset_adu)},
         {"camera gain", field_text(camera.gain_e_per_adu)},

@@ -121,6 +121,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
             {"not_converged", result.not_converged},
             {"wandered", result.wandered},
             {"duplicates", result.duplicates},
+            {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
             {"hidden_rows", result.hidden_rows},
             {"empty_score_spread", result.empty_score_spread},
@@ -150,6 +151,8 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.add("wandered off", fmt::format("{} ({})", with_commas(result.wandered), fate));
     summary.add("duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));
+    if (describe(options.psf.model).calibrated)
+        summary.add("of these, z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
     summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
     if (options.emitters == any_emitters)
         summary.add("PSF misfit",

@@ -96,6 +96,9 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
         present("sigma_psf_sigma_y", &L::sy_unc_px, um);
     }
     present("pvalue", &L::p_value, 1);
+    if (kind.in_3d &&
+        !like.status.empty())  // tells rows whose z is at the bound of the calibrated range from the others
+        columns.push_back({"status", true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     return columns;
 }
 
