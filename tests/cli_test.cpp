@@ -299,3 +299,44 @@ TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {
     EXPECT_NE(talking.err.find("(command line)"), std::string::npos) << "where each value came from";
     EXPECT_EQ(glint("localize m.tif -o b.hdf5 --json -q" + given).err.find("frames/s"), std::string::npos);
 }
+
+TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
+    const Psf psf{.sigma_um = 0.13};
+    std::array<std::vector<float>, max_parameters> truth;
+    Rois rois = simulate_rois({.size = 13, .count = 60, .photons_min = 2000, .spread_px = 0.5}, psf, 0.1, {}, truth);
+    MovieInfo info;
+    info.width = info.height = 13, info.frames = 30, info.type = PixelType::uint16;
+    TiffMovieWriter writer(folder_ / "rois.tif", info);
+    FrameBlock block;
+    block.count = 30, block.width = block.height = 13, block.type = PixelType::uint16;
+    for (std::size_t roi = 0; roi < 30; ++roi)  // the other 30, 4 px to the right, in the same ROIs
+        for (std::size_t p = 0; p < 169; ++p) {
+            const float right = p % 13 < 4 ? 10 : rois.pixels[(roi + 30) * 169 + p - 4];
+            const auto count = std::uint16_t(100 + rois.pixels[roi * 169 + p] + right);
+            block.bytes.push_back(std::byte(count & 255)), block.bytes.push_back(std::byte(count >> 8));
+        }
+    writer.append(block);
+    writer.close();
+    const Ended end = glint("fit rois.tif -o f.hdf5 --emitters auto --psf-misfit 0 --json -q" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto result = nlohmann::json::parse(end.out);
+    const Localizations rows = read_localizations(folder_ / "f.hdf5");
+    EXPECT_EQ(result["rois"], 30);
+    EXPECT_EQ(result["localizations"], rows.size());
+    EXPECT_GE(std::count(rows.emitters.begin(), rows.emitters.end(), 2.0f), 58);
+    EXPECT_EQ(rows.frame.back(), 29u);
+    expect_fails("fit rois.tif -o g.hdf5 --emitters 65" + given, 2, "--emitters 65: give 1 to 64, or auto");
+    expect_fails("fit rois.tif -o g.hdf5 --emitters two" + given, 2, "--emitters two");
+    expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
+}
+
+TEST_F(CommandLine, preview_marks_molecules_that_joint_fits_find) {
+    make_movie("m.tif", 2);
+    ASSERT_EQ(glint("localize m.tif -o spots.png --preview 1" + given).exit_code, 0);
+    const Ended end = glint("localize m.tif -o all.png --preview 1 --emitters auto --json" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto result = nlohmann::json::parse(end.out);
+    EXPECT_GE(result["molecules"], result["spots"]);
+    EXPECT_LE(result["fitted_together"], result["molecules"]);
+    EXPECT_NE(read_bytes(folder_ / "all.png"), read_bytes(folder_ / "spots.png"));
+}

@@ -25,6 +25,9 @@ namespace glint {
 using OnWait = std::function<void(double elapsed_s, std::uint64_t available_bytes, std::uint64_t required_bytes)>;
 
 constexpr int all_gpus = 0;
+constexpr int any_emitters = 0,
+              most_emitters = 64;      ///< for FitOptions::emitters; any_emitters for LocalizeOptions', too
+constexpr double usual_misfit = 0.05;  ///< of the PSF, where nothing is known
 
 struct FitOptions {
     /// `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this machine
@@ -52,6 +55,11 @@ struct FitOptions {
     float position_margin_px = 1.5f;  ///< x and y stay within [-margin, size - 1 + margin]
     float min_sigma_px = 0.3f;        ///< bounds of free widths
     float max_sigma_px = 0;           ///< 0: the ROI's size
+    /// Most molecules in a ROI. With 1 each ROI has one row. With 2 to most_emitters, or any_emitters, a ROI that one molecule does
+    /// not explain is searched for others; all are fitted together, with one background, on the CPU (docs/theory.md, section 10).
+    int emitters = 1;
+    /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1.
+    double psf_misfit = usual_misfit;
     int threads = 0;                  ///< 0: GLINT_THREADS, or all that may be used
     /// Start values, n columns as in Fits::theta for each parameter, or all empty: the position from
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
@@ -95,12 +103,13 @@ struct FitInfo {
     std::vector<FitEvent> events;                     ///< all of them, in order
 };
 
-/// Fits every ROI. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
+/// Fits every ROI: row k is that of ROI k, or, with several emitters, one of ROI Fits::window[k]. `pixel_size_um` converts the PSF's micrometres into pixels and must be greater than 0.
 /// The result is the same, bit for bit, for any number of threads or of GPUs of one kind, and any order or grouping of
 /// the ROIs; a CPU's and a GPU's agree as GpuFitter::fit says, so where both take part the last bits of a row depend on
 /// which one had it.
 /// A GPU is shared with others by a lease (glint/gpu/lease.hpp), waited for, and given back at the end. Rows that have
 /// a result keep it, whatever fails; the others go to the same GPU again, to another one, or to the CPU. Thread-safe.
+/// With several emitters, Backend::gpu is an OptionError.
 /// Throws OptionError for a ROI size outside 3 to 31, a pixel size or sigma that is not positive, or columns whose
 /// lengths disagree; where Backend::gpu cannot, gpu::LeaseTimeout, gpu::NoGpu or another gpu::GpuError; Cancelled.
 Fits fit(const Rois& rois, const Psf& psf, double pixel_size_um, const FitOptions& options = {},

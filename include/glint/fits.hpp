@@ -38,6 +38,9 @@ struct Fits {
     std::vector<FitStatus> status;
     std::vector<std::uint32_t> window;  ///< window of each row; empty: row k belongs to window k
 
+    std::vector<std::uint32_t>
+        emitters;  ///< fitted together in the row's window, which share bg, llr and p; 0: alone; or empty
+
     std::size_t count() const { return status.size(); }
     std::size_t window_of(std::size_t row) const { return window.empty() ? row : window[row]; }
     /// Makes one row per window.

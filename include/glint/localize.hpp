@@ -17,9 +17,7 @@
 
 namespace glint {
 
-constexpr int any_emitters = 0;        ///< for LocalizeOptions::emitters
-constexpr double learn_misfit = -1;    ///< for LocalizeOptions::psf_misfit
-constexpr double usual_misfit = 0.05;  ///< where too few spots say
+constexpr double learn_misfit = -1;  ///< for LocalizeOptions::psf_misfit
 
 struct LocalizeOptions {
     Psf psf;

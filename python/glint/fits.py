@@ -67,12 +67,14 @@ class Rois(NamedTuple):
 
 
 class Fits(Table):
-    """The results of `fit()`: one row per ROI, in the same order.
+    """The results of `fit()`: one row per ROI, in the same order; with several `emitters`, one per molecule.
 
     Columns (n,): `x_px`, `y_px` (from the centre of the ROI's first pixel), `photons`, `bg` (photoelectrons per pixel), then
     `sigma_px` | `sigma_x_px`, `sigma_y_px` | `z_um`; for each the standard deviation from the Cramer-Rao lower bound, `x_unc_px`,
     `photons_unc`, ...; `log_likelihood` (ratio against the saturated model, at most 0), `p_value` (small where the model
-    does not describe the pixels), `iterations`, and `status` (FitStatus). The columns share the library's memory, without
+    does not describe the pixels), `iterations`, and `status` (FitStatus). With several emitters also `window`, the ROI of
+    each row, from 0, and `emitters`, how many were fitted together there: they share `bg`, `log_likelihood` and `p_value`; 0: a fit of its
+    own. The columns share the library's memory, without
     a copy.
     """
 
@@ -156,7 +158,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
         weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
-        min_sigma_px: float = 0.3, max_sigma_px: float | None = None, progress: Progress | None = None,
+        min_sigma_px: float = 0.3, max_sigma_px: float | None = None, emitters: int | str = 1, psf_misfit: float = 0.05, progress: Progress | None = None,
         on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
         fitter: Fitter | None = None) -> Fits:
     """Fits every ROI of a stack by maximum likelihood (Smith et al., Nat. Methods 7, 373 (2010)).
@@ -183,6 +185,9 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     weigh: False: "auto" uses a GPU if there is one, and waits for it up to auto_timeout.
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
+    emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
+        explain is searched for others, all are fitted together with one background, on the CPU, and each is a row: `fits.window` is its ROI.
+    psf_misfit: with several emitters, by what part of its width the PSF may differ from the model without counting as another molecule.
     progress: called as progress(done, total); on_wait: as on_wait(elapsed_s, available_bytes, required_bytes) while
         waiting for a GPU; log: with a sentence on each wait, failure and retry on a GPU. All are called in the calling
         thread. An exception in one of them stops the fit.
@@ -215,6 +220,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
+    options.emitters, options.psf_misfit = _emitter_count(emitters), psf_misfit
     of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
@@ -222,6 +228,9 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
         core, of_psf, pixel_size_um or 1.0, options, progress, on_wait, log)
     info = FitInfo(**info)
     warn_of_gpu(info, fitter._warned if fitter else set())
+    if (roi := columns.get("window")) is not None:  # a row's own corner and frame
+        frames = roi if frames is None else frames[roi]
+        x_corner, y_corner = (None if corner is None else corner[roi] for corner in (x_corner, y_corner))
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
 
 
@@ -240,6 +249,15 @@ def gpu_count(gpus):
     if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
         raise OptionError(f"gpus={gpus!r}: give a number from 1 on, or 'all'")
     return gpus
+
+
+def _emitter_count(emitters):
+    """The library's number of emitters: 0 means any."""
+    if emitters == "auto":
+        return 0
+    if isinstance(emitters, bool) or not isinstance(emitters, int) or emitters < 1:
+        raise OptionError(f"emitters={emitters!r}: give a number from 1 on, or 'auto'")
+    return emitters
 
 
 def _widths_of(psf):
@@ -276,7 +294,7 @@ def _numbered(columns, model):
     """The library's names for a model's columns, with contiguous values."""
     values, uncertainties = column_names(model)
     ours = {f"theta{k}": name for k, name in enumerate(values)} | {f"crlb{k}": name for k, name in enumerate(uncertainties)}
-    ours |= {name: name for name in ("log_likelihood", "p_value", "iterations", "status")}
+    ours |= {name: name for name in ("log_likelihood", "p_value", "iterations", "status", "emitters") if name in columns}
     return {name: np.ascontiguousarray(columns[our]) for name, our in ours.items()}
 
 
@@ -284,4 +302,5 @@ def _named(columns, model):
     values, uncertainties = column_names(model)
     named = {name: columns[f"theta{k}"] for k, name in enumerate(values)}
     named |= {name: columns[f"crlb{k}"] for k, name in enumerate(uncertainties)}
-    return named | {name: columns[name] for name in ("log_likelihood", "p_value", "iterations", "status")}
+    others = ("log_likelihood", "p_value", "iterations", "status", "window", "emitters")
+    return named | {name: columns[name] for name in others if name in columns}

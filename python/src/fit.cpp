@@ -138,6 +138,7 @@ Fits fits_of(const nb::dict& columns, PsfModel model) {
     fill(fits.iterations, columns, "iterations");
     for (std::uint8_t status : vector_of(nb::cast<Vector<std::uint8_t>>(columns["status"])))
         fits.status.push_back(FitStatus(status));
+    if (columns.contains("emitters")) fill(fits.emitters, columns, "emitters");
     return fits;
 }
 
@@ -166,6 +167,7 @@ nb::dict columns_of(Fits&& fits) {
     columns.add("p_value", table->p_value);
     columns.add("iterations", table->iterations);
     columns.add_as<std::uint8_t>("status", table->status.data(), table->count());
+    if (!table->emitters.empty()) columns.add("window", table->window), columns.add("emitters", table->emitters);
     return columns.take();
 }
 
@@ -213,6 +215,8 @@ void bind_fit(nb::module_& m) {
         .def_rw("position_margin_px", &FitOptions::position_margin_px)
         .def_rw("min_sigma_px", &FitOptions::min_sigma_px)
         .def_rw("max_sigma_px", &FitOptions::max_sigma_px)
+        .def_rw("emitters", &FitOptions::emitters)
+        .def_rw("psf_misfit", &FitOptions::psf_misfit)
         .def_rw("threads", &FitOptions::threads);
     nb::class_<Stack>(m, "Stack")
         .def(

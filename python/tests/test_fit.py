@@ -323,3 +323,28 @@ def test_a_quantum_efficiency_is_the_cameras_or_given():
     mapped = glint.fit(rois, glint.GaussianXYNB(sigma_um=0.13), uneven, corners=np.zeros((300, 2), int))
     np.testing.assert_allclose(mapped.x_px, fits.x_px, atol=0.01 * fits.x_unc_px.max())
     np.testing.assert_allclose(mapped.photons_unc, fits.photons_unc, rtol=1e-2)
+
+
+def test_several_molecules_in_a_roi(psf, camera):
+    """Two molecules of 2,000 photons, some 4 px apart, in every second ROI: rows are molecules, and know their ROI."""
+    one, _ = glint.simulate_rois(200, psf, camera, size=17, photons=(2000, 2000), spread_px=0.5, seed=1)
+    stack = np.asarray(one, np.float32)
+    stack[::2] += np.roll(stack[1::2], 4, axis=2) - camera.offset  # the ROI after it, 4 px to the right
+    corners = np.stack([np.arange(200), np.arange(200) % 7], axis=1).astype(np.int32)
+    fits = glint.fit(stack, psf, camera, emitters="auto", corners=corners)
+    count = np.bincount(fits.window, minlength=200)
+    assert np.mean(count[::2] == 2) > 0.95 and np.all(count[1::2] == 1)
+    assert np.all(fits.emitters[count[fits.window] == 1] == 0)
+    np.testing.assert_array_equal(fits.x_corner, corners[fits.window, 0])
+    locs = fits.to_localizations(keep_failed=True)
+    np.testing.assert_array_equal(locs.frame, fits.window)
+    np.testing.assert_array_equal(locs.emitters, fits.emitters)
+    np.testing.assert_allclose(locs.x_px, fits.x_px + fits.x_corner, rtol=1e-6)
+    alone = glint.fit(stack, psf, camera)
+    assert "window" not in alone.columns and len(alone) == 200
+    np.testing.assert_array_equal(fits.x_px[fits.emitters == 0], alone.x_px[fits.window[fits.emitters == 0]])
+    assert glint.fit(stack, psf, camera, emitters=2).emitters.max() == 2
+    for wrong, message in [({"emitters": 0}, "from 1 on"), ({"emitters": 65}, "1 to 64"), ({"emitters": 2, "backend": "gpu"}, "CPU only"),
+                           ({"emitters": "auto", "psf_misfit": 2}, "0 to 1")]:
+        with pytest.raises(glint.OptionError, match=message):
+            glint.fit(stack, psf, camera, **wrong)

@@ -22,6 +22,7 @@ FIT = {
     "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
     "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
     "on_wait": ("on_wait", None), "log": ("log", "--gpu-log"), "on_decision": (None, "--explain"), "start": ("start", None),
+    "emitters": ("emitters", "--emitters"), "psf_misfit": ("psf_misfit", "--psf-misfit"),
     "stop": (None, None), "progress": ("progress", "--quiet"),
 }
 LOCALIZE = {
@@ -32,8 +33,8 @@ LOCALIZE = {
     "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "resume": ("resume", "--resume"),
     "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
 }
-# localize() bounds positions and widths by itself, cuts batches as it reads, and finds the starts.
-FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start"}
+# localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
+FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
 NOT_GIVEN = {None, 0, 0.0, -1}  # each stands for "chosen by the library" where it is a field's default
 BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
 

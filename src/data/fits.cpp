@@ -49,7 +49,7 @@ void Fits::resize(PsfModel new_model, std::size_t n) {
     resize_large(p_value, n);
     resize_large(iterations, n);
     resize_large(status, n);
-    window.clear();
+    window.clear(), emitters.clear();
 }
 
 }  // namespace glint

@@ -120,6 +120,7 @@ Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& ps
     fill_shape<float>(all, psf, pixel_size_nm / 1000, std::span(fits.theta).subspan(4));
     fill_shape_uncertainties(all, fits, psf.model);
     all.log_likelihood = fits.log_likelihood_ratio, all.p_value = fits.p_value;
+    all.emitters.assign(fits.emitters.begin(), fits.emitters.end());
     all.iterations.assign(fits.iterations.begin(), fits.iterations.end());
     for (FitStatus status : fits.status) all.status.push_back(std::uint8_t(status));
     if (keep_failed) return all;

@@ -18,7 +18,8 @@
 namespace glint {
 namespace {
 
-constexpr std::int64_t batch_size = 2048;  // about 0.5 ms of one core; a multiple of every lane width
+constexpr std::int64_t usual_batch = 2048;  // about 0.5 ms of one core; a multiple of every lane width
+constexpr std::int64_t joint_batch = 64;    // some ms of one core, or tens with z
 
 constexpr std::int64_t converted_at_once =
     256;  // ROIs, so that converted pixels are still in the cache when they are fitted
@@ -107,7 +108,9 @@ KernelOutput output_part(Fits& fits, std::int64_t first) {
 }  // namespace
 
 void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options, RowRange rows,
-                Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished) {
+                Fits& fits, FitInfo& info, const std::function<void(std::int64_t)>& finished,
+                const std::function<void(const KernelInput&, std::int64_t)>& then) {
+    const std::int64_t batch_size = then ? joint_batch : usual_batch;
     const std::int64_t batches = (rows.count() + batch_size - 1) / batch_size;
     const std::int64_t at_once = are_photoelectrons(rois) ? batch_size : converted_at_once;
     check_corners(rois, rows.first, rows.count());
@@ -125,6 +128,7 @@ void fit_on_cpu(const RoiView& rois, const Psf& psf, double pixel_size_um, const
                                               std::min(at_once, end - part), converted);
             const KernelOutput out = output_part(fits, part);
             fit_batch(int(psf.model), numbers, kernel, in, out);
+            if (then) then(in, part);
         }
         if (finished) finished(end - begin);
     };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "psf/in_double.hpp"
 
@@ -71,6 +72,13 @@ void check(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitO
     require(options.max_iterations >= 1 && options.max_iterations <= 255, "give 1 to 255 iterations");
     require(options.gpus >= 0, fmt::format("{} GPUs: give 1 or more, or all", options.gpus));
     require(options.tolerance > 0 && options.tolerance <= 1, "give a tolerance between 0 and 1");
+    require(options.emitters == any_emitters || (options.emitters >= 1 && options.emitters <= most_emitters),
+            fmt::format("{} emitters in a ROI: give 1 to {}, or any number of them (auto)", options.emitters,
+                        most_emitters));
+    require(options.psf_misfit >= 0 && options.psf_misfit <= 1,
+            fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
+    require(options.emitters == 1 || environment::backend(options.backend) != Backend::gpu,
+            "several emitters in a ROI are fitted on the CPU only: give the backend cpu or auto, or 1 emitter");
     require(options.min_sigma_px > 0, "the least width must be greater than 0");
     for (int k = 0; k < parameter_count(psf.model); ++k)
         require(options.start[0].empty() || options.start[k].size() == rois.count,

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "fit/cpu_fit_thread.hpp"
 #include "fit/fit_setup.hpp"
+#include "fit/joint/roi_emitters.hpp"
 #include "fit/on_gpus.hpp"
 #include "fit/weigh.hpp"
 #include "glint/environment.hpp"
@@ -54,6 +55,12 @@ int useful_gpus(const RoiView& rois, const FitOptions& options, int most) {
     return int(std::clamp<std::size_t>((rois.count + each - 1) / each, 1, std::size_t(std::max(1, most))));
 }
 
+/// What a queue of the stack's rows reports to.
+RowQueue::OnFinished tell_of(const Stack& stack, const FitInfo& info) {
+    if (!stack.options.progress) return {};
+    return [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
+}
+
 std::string milliseconds(double s) { return fmt::format("{:.3g} ms", 1e3 * s); }
 
 }  // namespace
@@ -72,6 +79,7 @@ struct Fitter::State {
         double cpu_share = 0;         // of the rows; 0: GPUs only
     };
     void fit(const Stack& stack, FitInfo& info);
+    static void fit_emitters(const Stack& stack, FitInfo& info);
     Plan plan(const Stack& stack, FitInfo& info);
     offload::Decision weigh(const Stack& stack, FitInfo& info);
     bool is_pinned(const RoiView& rois);
@@ -113,16 +121,25 @@ Fits Fitter::fit(const RoiView& rois, const Psf& psf, double pixel_size_um, cons
 }
 
 void Fitter::State::fit(const Stack& stack, FitInfo& info) {
+    if (stack.options.emitters != 1) return fit_emitters(stack, info);
     const Plan who = plan(stack, info);
-    const auto tell = [&](std::int64_t finished) { stack.options.progress(finished, info.fits, -1); };
-    RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0),
-                   stack.options.progress ? RowQueue::OnFinished(tell) : RowQueue::OnFinished());
+    RowQueue queue({0, info.fits}, who.gpus + (who.cpu_share > 0), tell_of(stack, info));
     if (who.gpus > 0 && fit_on_gpus(stack, who, queue, info)) return;
     if (who.gpus > 0)
         note_why_cpu(pool, queue.finished(), info);
     else if (who.decision)
         info.note = who.decision->reason();
     fit_the_rest(stack, who, queue, info);
+}
+
+void Fitter::State::fit_emitters(const Stack& stack, FitInfo& info) {
+    RowQueue queue({0, info.fits}, 1, tell_of(stack, info));
+    RoiEmitters emitters(stack.rois, stack.psf, stack.pixel_size_um, stack.options, stack.fits);
+    fit_on_cpu(
+        stack.rois, stack.psf, stack.pixel_size_um, stack.options, queue.take(info.fits), stack.fits, info,
+        [&](std::int64_t count) { queue.finish(count); },
+        [&](const KernelInput& in, std::int64_t first) { emitters.fit(in, first); });
+    stack.fits = emitters.rows();
 }
 
 Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fit/joint/roi_emitters.hpp"
 #include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
 #include "pipeline/groups.hpp"
@@ -107,15 +108,8 @@ void FoundSpots::append(const FoundSpots& more) {
 }
 
 JointOptions joint_options(const Job& job) {
-    const FitOptions& fit = job.options.fit;
-    JointOptions joint;
-    joint.max_iterations = fit.max_iterations, joint.tolerance = fit.tolerance,
-    joint.margin_px = fit.position_margin_px;
-    joint.min_sigma_px = fit.min_sigma_px;
-    joint.max_sigma_px = fit.max_sigma_px > 0 ? fit.max_sigma_px : float(job.options.roi_size);
+    JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.misfit = job.options.psf_misfit;
-    // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5, too.
-    if (job.camera.excess_noise() > 1) joint.least_gain *= 6 * 6 / (5.0 * 5.0);
     return joint;
 }
 

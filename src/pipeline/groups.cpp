@@ -18,9 +18,6 @@ namespace glint {
 namespace {
 
 constexpr std::size_t windows_of_a_block = 24;
-/// A lone window whose fit is at least as good as this is believed to hold one molecule.
-constexpr float good_p_value = 0.1f;
-constexpr double least_photons = 50;  // where a joint fit starts
 
 using Windows = std::vector<std::size_t>;
 
@@ -161,7 +158,7 @@ class GroupFits {
                 Emitter emitter;
                 for (int p = 0; p < 4 + shapes_; ++p) emitter.theta[std::size_t(p)] = fits_.theta[std::size_t(p)][row];
                 emitter.theta[0] += rois_.x_corner[k], emitter.theta[1] += rois_.y_corner[k];
-                emitter.theta[2] = std::max(emitter.theta[2], least_photons);
+                emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
                 block.fit.emitters.push_back(emitter);
                 bg += fits_.theta[3][row];
             }
@@ -283,11 +280,8 @@ class GroupFits {
                     fits_.p_value[row], fits_.iterations[row], fits_.status[row], 0);
         for (const auto& [emitter, b, e] : found.rows) {
             const JointFit& of = blocks_[b].fit;
-            const bool lost = of.singular || !(std::max(emitter.crlb[0], emitter.crlb[1]) < rois_.size);
-            const FitStatus status = lost             ? FitStatus::singular
-                                     : !of.converged  ? FitStatus::iteration_limit
-                                     : of.at_bound[e] ? FitStatus::at_bound
-                                                      : FitStatus::converged;
+            const FitStatus status = status_of(of, e, rois_.size);
+            const bool lost = status == FitStatus::singular;
             add([&](int k) { return k == 3 ? of.bg : emitter.theta[std::size_t(k)]; },
                 [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value,
                 of.iterations, status, molecules_[blocks_[b].group]);
@@ -351,26 +345,12 @@ JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
         top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
     }
     JointPixels pixels(left, top, right - left, bottom - top);
-    bool read_noise = false;
+    const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
     for (const std::size_t k : windows) {
-        std::size_t from = k * std::size_t(rois.size) * std::size_t(rois.size);
-        for (int y = 0; y < rois.size; ++y) {
-            std::size_t at = pixels.at(rois.x_corner[k], rois.y_corner[k] + y);
-            for (int x = 0; x < rois.size; ++x, ++at, ++from) {
-                if (!(std::abs(rois.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
-                const float read = rois.variance.empty() ? rois.variance_scalar : rois.variance[from];
-                const float per_photon = (rois.qe.empty() ? rois.qe_scalar : rois.qe[from]) / rois.excess_noise;
-                const float variance = read * per_photon * per_photon;
-                pixels.per_photon[at] = per_photon;
-                pixels.variance[at] = pixels.known[at] = variance;
-                pixels.data[at] = std::max(0.0f, rois.pixels[from] * per_photon + variance);
-                read_noise |= read > 0;
-            }
-        }
+        const auto of = [&](const std::vector<float>& plane) { return plane.empty() ? nullptr : &plane[k * area]; };
+        pixels.add({rois.size, of(rois.pixels), of(rois.variance), nullptr, of(rois.qe), rois.variance_scalar,
+                    rois.qe_scalar, rois.excess_noise, rois.x_corner[k], rois.y_corner[k]});
     }
-    pixels.noise = rois.excess_noise > 1 ? JointNoise::multiplied
-                   : read_noise          ? JointNoise::poisson
-                                         : JointNoise::ideal;
     return pixels;
 }
 

@@ -122,6 +122,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     if (options.emitters != 1 && options.emitters != any_emitters)
         throw OptionError(
             fmt::format("{} emitters: give 1, or any number of them (--emitters auto)", options.emitters));
+    if (options.fit.emitters != 1)
+        throw OptionError("emitters of the fit alone: the pipeline takes LocalizeOptions::emitters");
     if (!(job.options.psf_misfit >= 0 && job.options.psf_misfit <= 1))
         throw OptionError(fmt::format("a PSF misfit of {}: give a part of its width, 0 to 1", options.psf_misfit));
     job.lone.psf_misfit = job.options.psf_misfit;

@@ -146,13 +146,14 @@ TEST_F(Pipeline, a_damaged_first_frame_names_no_file_that_does_not_exist) {
 }
 
 TEST_F(Pipeline, options_are_refused_before_anything_is_written) {
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < 6; ++k) {
         LocalizeOptions how = options();
         if (k == 0) how.pixel_size_nm = 0;
         if (k == 1) how.psf.sigma_um = 0;
         if (k == 2) how.roi_size = 41;
         if (k == 3) how.frames = {10, 1000};
         if (k == 4) how.fit.max_iterations = 0;
+        if (k == 5) how.fit.emitters = 2;  // those of localize are LocalizeOptions::emitters
         EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.csv", how), OptionError) << k;
     }
     EXPECT_THROW(localize(*movie(), camera(), folder_ / "out.txt", options()), OptionError);

@@ -6,9 +6,9 @@ import h5py
 import numpy as np
 import pytest
 import tifffile
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, minimize
 from scipy.spatial import cKDTree
-from scipy.special import erf, j1
+from scipy.special import erf, j1, xlogy
 
 PIXEL_NM, RADIUS_PX = 100, 1.0
 
@@ -168,3 +168,42 @@ def test_lone_spots_are_not_split(glint, tmp_path, psf, sigma_px):
     assert abs(found["localizations"] - molecules) <= 1e-3 * molecules + 4 * np.sqrt(1e-3 * molecules)
     if psf is gaussian:  # a free width is known to 2 % for each spot, and there are a hundred
         assert found["lone_spot_width_nm"] == pytest.approx(100 * sigma_px, rel=0.01)
+
+
+def test_scipy_finds_the_same_maximum_in_a_roi(glint, tmp_path):
+    """ROIs with two molecules, 3.5 px apart: SciPy starts at the truth and maximizes the same likelihood."""
+    size, sigma, n, random = 13, 1.3, 40, np.random.default_rng(2)
+    edges = np.arange(size + 1) - 0.5
+
+    def mean(theta):
+        mu = np.full((size, size), theta[0])
+        for x, y, photons in theta[1:].reshape(2, 3):
+            along = [np.diff(erf((edges - at) / (np.sqrt(2) * sigma))) / 2 for at in (y, x)]
+            mu += photons * np.outer(*along)
+        return mu
+
+    def half_deviance(theta, d):
+        mu = np.maximum(mean(theta), 1e-3)
+        return np.sum(mu - d + xlogy(d, d / mu))
+
+    truths = [np.array([10, *random.uniform([4, 5.5, 1500], [4.6, 6.5, 3000]), *random.uniform([7.7, 5.5, 1500], [8.3, 6.5, 3000])])
+              for _ in range(n)]
+    rois = np.array([random.poisson(mean(theta)) for theta in truths], np.float32)
+    np.save(tmp_path / "rois.npy", rois)
+    glint("fit", tmp_path / "rois.npy", "-o", tmp_path / "fits.hdf5", "--emitters", 2, "--psf-misfit", 0, "--tolerance", 0.001,
+          "--sigma", "1.3px", "--pixel-size", "100nm", "--offset", 0, "--gain", 1)
+    with h5py.File(tmp_path / "fits.hdf5") as file:
+        rows = file["locs"][:]
+    assert np.count_nonzero(np.bincount(rows["frame"], minlength=n) == 2) >= n - 1
+    for k in range(n):
+        ours = np.sort(rows[rows["frame"] == k], order="x")
+        if len(ours) != 2:
+            continue
+        scale = np.array([1, 0.1, 0.1, 100, 0.1, 0.1, 100])
+        best = minimize(lambda t: half_deviance(t * scale, rois[k]), truths[k] / scale, method="BFGS", options={"gtol": 1e-5})
+        theta = best.x * scale
+        assert ours["log_likelihood"][0] == pytest.approx(-best.fun, abs=0.02)
+        for e in (0, 1):
+            for name, precision, value in zip(("x", "y", "photons"), ("lpx", "lpy", "photons_unc"), theta[1 + 3 * e:]):
+                assert abs(ours[name][e] - value) < 0.02 * ours[precision][e], (k, name)
+        assert ours["bg"][0] == ours["bg"][1] and abs(ours["bg"][0] - theta[0]) < 0.02 * ours["bg_unc"][0]

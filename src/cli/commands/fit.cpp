@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -25,6 +26,15 @@
 namespace glint::cli {
 namespace {
 
+/// "auto", or a number, which the fit checks.
+int emitters_of(const std::string& text) {
+    if (text == "auto") return any_emitters;
+    int count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error == std::errc() && end == text.data() + text.size() && count >= 1 && count <= most_emitters) return count;
+    throw OptionError(fmt::format("--emitters {}: give 1 to {}, or auto", text, most_emitters));
+}
+
 constexpr const char* help_footer = R"(
 Examples:
   glint fit rois.npy -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
@@ -33,10 +43,10 @@ Examples:
 ROIS: .npy of shape (n, S, S), TIFF with a page a ROI, or HDF5 with a dataset `rois` of that shape and, if known,
 `x_corner`, `y_corner` and `frame` (from 0). S is 3 to 31. Photoelectrons already? --offset 0 --gain 1.
 Without frames, frame k of the result is ROI k. Without corners, positions are in the ROI: its first pixel's
-centre is 0. Fits that did not converge are counted and left out; --keep-failed keeps them (column status).)";
+centre is 0. With --emitters auto a row is a molecule, and those of a ROI share its frame. Fits that did not converge are counted and left out; --keep-failed keeps them (column status).)";
 
 struct FitFlags {
-    std::string rois, out;
+    std::string rois, out, emitters = "1";
     bool keep_failed = false, overwrite = false;
     CameraFlags camera;
     PsfFlags psf;
@@ -73,17 +83,15 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
                   std::int64_t hidden) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
     if (flags.console.json) {
-        nlohmann::ordered_json result{{"output", flags.out},
-                                      {"localizations", written},
-                                      {"not_converged", not_converged},
-                                      {"hidden_rows", hidden},
-                                      {"fits_per_s", rate}};
+        nlohmann::ordered_json result{{"output", flags.out},      {"rois", info.fits},
+                                      {"localizations", written}, {"not_converged", not_converged},
+                                      {"hidden_rows", hidden},    {"fits_per_s", rate}};
         result.update(info_json(info, InfoGroup::fit));
         result.update(info_json(info, InfoGroup::gpu));
         return print_json(result);
     }
     Summary summary;
-    summary.add("fits", with_commas(info.fits))
+    summary.add(flags.options.emitters == 1 ? "fits" : "ROIs", with_commas(info.fits))
         .add("not converged",
              fmt::format("{} ({})", with_commas(not_converged), flags.keep_failed ? "kept" : "left out"))
         .add("localizations", with_commas(std::int64_t(written)))
@@ -96,6 +104,7 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
 
 int run(FitFlags& flags) {
     localization_format(flags.out);
+    flags.options.emitters = emitters_of(flags.emitters);
     MovieInfo stack;
     stack.name = flags.rois;
     const CameraFacts facts = camera_facts(flags.camera, stack, example_of(flags));
@@ -138,6 +147,15 @@ Command add_fit(CLI::App& program) {
     add_fit_flags(*app, flags->options);
     add_backend_flags(*app, flags->backend);
     add_stack_flags(*app, flags->backend);
+    app->add_option("--emitters", flags->emitters,
+                    "Most molecules in a ROI, fitted together, on the CPU: 1 to 64, or auto: as many as are found")
+        ->capture_default_str()
+        ->group("Fit");
+    app->add_option("--psf-misfit", flags->options.psf_misfit,
+                    "With several emitters: by what part of its width the PSF may differ from the model, 0 to 1")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1.0))
+        ->group("Fit");
     app->add_flag("--keep-failed", flags->keep_failed, "Keep fits that did not converge (column status)")->group("Fit");
     app->add_option("--threads", flags->options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096));

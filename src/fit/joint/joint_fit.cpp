@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fit/joint/joint_batch.hpp"
 #include "glint/error.hpp"
@@ -25,6 +26,31 @@ JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
     const std::size_t count = std::size_t(pitch) * std::size_t(height);
     data.assign(count, 1), known.assign(count, 1);  // mu' = d' adds nothing to any sum
     per_photon.assign(count, 0), variance.assign(count, 0), searched.assign(count, 0);
+}
+
+void JointPixels::add(const JointWindow& window) {
+    std::size_t from = 0;
+    for (int y = 0; y < window.size; ++y) {
+        std::size_t to = at(window.left, window.top + y);
+        for (int x = 0; x < window.size; ++x, ++to, ++from) {
+            if (!(std::abs(window.pixels[from]) < 1e9f)) continue;  // a bad pixel is not used
+            const float read = window.variance ? window.variance[from] : window.variance_scalar;
+            const float f = (window.qe ? window.qe[from] : window.qe_scalar) / window.excess_noise;
+            per_photon[to] = f;
+            variance[to] = known[to] = read * f * f;
+            if (window.additive) known[to] += window.additive[from] * f;
+            data[to] = std::max(0.0f, window.pixels[from] * f + variance[to]);
+            if (read > 0) noise = std::max(noise, JointNoise::poisson);
+        }
+    }
+    if (window.excess_noise > 1) noise = JointNoise::multiplied;
+}
+
+FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
+    const auto& crlb = fit.emitters[emitter].crlb;
+    if (fit.singular || !(std::max(crlb[0], crlb[1]) < roi_size)) return FitStatus::singular;
+    if (!fit.converged) return FitStatus::iteration_limit;
+    return fit.at_bound[emitter] ? FitStatus::at_bound : FitStatus::converged;
 }
 
 JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options)

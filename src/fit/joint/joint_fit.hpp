@@ -14,14 +14,29 @@
 
 namespace glint {
 
+/// A lone window whose fit is at least as good as this is believed to hold one molecule.
+constexpr float good_p_value = 0.1f;
+constexpr double least_start_photons = 50;  ///< where a joint fit starts
+
+/// A square of photoelectrons, C order, as Rois has them: pointers to its first pixel, borrowed; null where one number holds
+/// for all pixels.
+struct JointWindow {
+    int size;
+    const float *pixels, *variance, *additive, *qe;
+    float variance_scalar, qe_scalar, excess_noise;
+    int left = 0, top = 0;  ///< in the frame
+};
+
 /// The pixels of a group: those of a rectangle of the frame that are used. All as in docs/theory.md, eq. 2.2; a plane has
 /// `pitch` floats a row (JointImage).
 struct JointPixels {
     JointPixels() = default;
     JointPixels(int left, int top, int width, int height);  ///< none used yet
+    /// Has the pixels of a window used, but those that are NaN or infinite.
+    void add(const JointWindow& window);
 
     int left = 0, top = 0, width = 0, height = 0, pitch = 0;
-    JointNoise noise = JointNoise::poisson;
+    JointNoise noise = JointNoise::ideal;
     std::vector<float> data;        ///< d'
     std::vector<float> known;       ///< m / f + v / f^2: what the model has beside the molecules
     std::vector<float> per_photon;  ///< 1 / f; 0 where the pixel is not used
@@ -58,6 +73,9 @@ struct JointFit {
     bool converged = false, singular = false;
     std::vector<std::uint8_t> at_bound;  ///< of each emitter
 };
+
+/// Of one molecule. Singular: it has no position in windows of that size.
+FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size);
 
 /// Fits groups, one after the other, with memory that it keeps. For one thread.
 class JointFitter {

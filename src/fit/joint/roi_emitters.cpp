@@ -1,0 +1,117 @@
+// Fits the ROIs that one molecule does not explain, and makes rows of all.
+// SPDX-License-Identifier: MIT
+#include "fit/joint/roi_emitters.hpp"
+
+#include <algorithm>
+
+namespace glint {
+namespace {
+
+static_assert(most_emitters == most_joint_emitters);
+
+/// The noise of all pixels of a stack, where it is not given by pixel.
+struct StackNoise {
+    float variance, qe, excess_noise;
+};
+StackNoise noise_of(const RoiView& rois) {
+    if (!rois.camera) return {rois.variance_scalar, rois.qe_scalar, rois.excess_noise};
+    return {rois.camera->variance_scalar(), rois.camera->qe_scalar(), rois.camera->excess_noise()};
+}
+
+JointPixels pixels_of(const RoiView& rois, const KernelInput& in, std::int64_t k) {
+    const std::ptrdiff_t at = std::ptrdiff_t(k) * rois.size * rois.size;
+    const auto of = [at](const float* plane) { return plane ? plane + at : nullptr; };
+    const StackNoise noise = noise_of(rois);
+    JointPixels pixels(0, 0, rois.size, rois.size);
+    pixels.add({rois.size, of(in.pixels), of(in.variance), of(in.additive), of(in.qe), noise.variance, noise.qe,
+                noise.excess_noise});
+    for (int y = 0; y < rois.size; ++y)
+        std::fill_n(pixels.searched.begin() + std::ptrdiff_t(pixels.at(0, y)), rois.size, 1.0f);
+    return pixels;
+}
+
+void copy_row(const Fits& from, std::size_t row, Fits& to) {
+    for (int k = 0; k < parameter_count(from.model); ++k) {
+        to.theta[std::size_t(k)].push_back(from.theta[std::size_t(k)][row]);
+        to.crlb[std::size_t(k)].push_back(from.crlb[std::size_t(k)][row]);
+    }
+    to.log_likelihood_ratio.push_back(from.log_likelihood_ratio[row]), to.p_value.push_back(from.p_value[row]);
+    to.iterations.push_back(from.iterations[row]), to.status.push_back(from.status[row]);
+    to.window.push_back(std::uint32_t(row)), to.emitters.push_back(0);
+}
+
+void append_row(const JointFit& fit, std::size_t e, int roi_size, std::size_t roi, Fits& to) {
+    const FitStatus status = status_of(fit, e, roi_size);
+    const Emitter& emitter = fit.emitters[e];
+    for (std::size_t k = 0; k < std::size_t(parameter_count(to.model)); ++k) {
+        to.theta[k].push_back(float(k == 3 ? fit.bg : emitter.theta[k]));
+        to.crlb[k].push_back(status == FitStatus::singular ? 0.0f : float(emitter.crlb[k]));
+    }
+    to.log_likelihood_ratio.push_back(float(-fit.half_deviance)), to.p_value.push_back(float(fit.p_value));
+    to.iterations.push_back(std::uint8_t(std::min(fit.iterations, 255))), to.status.push_back(status);
+    to.window.push_back(std::uint32_t(roi)), to.emitters.push_back(std::uint32_t(fit.emitters.size()));
+}
+
+}  // namespace
+
+JointOptions joint_options(const FitOptions& options, int roi_size, float excess_noise) {
+    JointOptions joint;
+    joint.max_iterations = options.max_iterations, joint.tolerance = options.tolerance;
+    joint.margin_px = options.position_margin_px, joint.min_sigma_px = options.min_sigma_px;
+    joint.max_sigma_px = options.max_sigma_px > 0 ? options.max_sigma_px : float(roi_size);
+    joint.misfit = options.psf_misfit;
+    // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5, too.
+    if (excess_noise > 1) joint.least_gain *= 6 * 6 / (5.0 * 5.0);
+    return joint;
+}
+
+RoiEmitters::RoiEmitters(const RoiView& rois, const Psf& psf, double pixel_size_um, const FitOptions& options,
+                         const Fits& alone)
+    : rois_(rois),
+      psf_(psf),
+      pixel_size_um_(pixel_size_um),
+      options_(joint_options(options, rois.size, noise_of(rois).excess_noise)),
+      alone_(alone),
+      found_(rois.count) {
+    if (options.emitters != any_emitters) options_.most_emitters = options.emitters;
+}
+
+bool RoiEmitters::stays(std::size_t roi) const {
+    return alone_.status[roi] == FitStatus::bad_input ||
+           (alone_.status[roi] == FitStatus::converged && alone_.p_value[roi] >= good_p_value);
+}
+
+JointFit RoiEmitters::start(std::size_t roi) const {
+    JointFit fit;
+    if (alone_.status[roi] == FitStatus::singular) return fit;
+    Emitter emitter;
+    for (std::size_t k = 0; k < std::size_t(parameter_count(alone_.model)); ++k)
+        emitter.theta[k] = alone_.theta[k][roi];
+    emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
+    fit.emitters = {emitter}, fit.bg = alone_.theta[3][roi];
+    return fit;
+}
+
+void RoiEmitters::fit(const KernelInput& in, std::int64_t first) {
+    JointFitter fitter(psf_, pixel_size_um_, options_);
+    for (std::int64_t k = 0; k < in.count; ++k) {
+        const auto roi = std::size_t(first + k);
+        if (stays(roi)) continue;
+        JointFit fit = start(roi);
+        fitter.find(pixels_of(rois_, in, k), fit);
+        if (fit.emitters.size() == 1 && alone_.status[roi] == FitStatus::converged) continue;
+        found_[roi] = std::move(fit);
+    }
+}
+
+Fits RoiEmitters::rows() const {
+    Fits rows;
+    rows.resize(alone_.model, 0);
+    for (std::size_t roi = 0; roi < found_.size(); ++roi) {
+        if (found_[roi].emitters.empty()) copy_row(alone_, roi, rows);
+        for (std::size_t e = 0; e < found_[roi].emitters.size(); ++e) append_row(found_[roi], e, rois_.size, roi, rows);
+    }
+    return rows;
+}
+
+}  // namespace glint
