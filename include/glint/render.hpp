@@ -47,6 +47,7 @@ RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& o
 RgbPicture plot(const Calibration& calibration);
 
 /// Overlays: a circle one pixel wide, and text in a built-in 5x7 font.
+void draw_cross(RgbPicture& picture, double x, double y, double arm, const std::uint8_t (&rgb)[3]);
 void draw_circle(RgbPicture& picture, double x, double y, double radius, const std::uint8_t (&rgb)[3]);
 void draw_text(RgbPicture& picture, int x, int y, std::string_view text, int scale, const std::uint8_t (&rgb)[3]);
 

@@ -1,4 +1,4 @@
-// Draws circles and text on a picture.
+// Draws circles, crosses and text on a picture.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
@@ -30,6 +30,17 @@ void draw_circle(RgbPicture& picture, double x, double y, double radius, const s
     for (int j = top; j < bottom; ++j)
         for (int i = left; i < right; ++i)
             if (std::abs(std::hypot(i - x, j - y) - radius) < 0.5) set_pixel(picture, i, j, rgb);
+}
+
+void draw_cross(RgbPicture& picture, double x, double y, double arm, const std::uint8_t (&rgb)[3]) {
+    if (!std::isfinite(x) || !std::isfinite(y) || !(arm >= 0)) return;
+    const auto [left, right] = clipped(std::round(x - arm), std::round(x + arm), picture.width);
+    const auto [top, bottom] = clipped(std::round(y - arm), std::round(y + arm), picture.height);
+    // Beyond the picture, the nearest line would be drawn at its edge.
+    if (std::abs(x) < 1e9 && y > -1 && y < picture.height)
+        for (int i = left; i < right; ++i) set_pixel(picture, i, std::int64_t(std::lround(y)), rgb);
+    if (std::abs(y) < 1e9 && x > -1 && x < picture.width)
+        for (int j = top; j < bottom; ++j) set_pixel(picture, std::int64_t(std::lround(x)), j, rgb);
 }
 
 void draw_text(RgbPicture& picture, int x, int y, std::string_view text, int scale, const std::uint8_t (&rgb)[3]) {

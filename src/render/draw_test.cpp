@@ -143,6 +143,23 @@ TEST(Draw, a_circle_is_one_pixel_wide) {
     }
 }
 
+TEST(Draw, a_cross_ends_at_its_arms_and_at_the_edge) {
+    RgbPicture picture = black(7, 5);
+    draw_cross(picture, 2.2, 1.8, 1, white);
+    draw_cross(picture, 6, 4, 1, white);
+    EXPECT_EQ(lit(picture),
+              ".......\n"
+              "..#....\n"
+              ".###...\n"
+              "..#...#\n"
+              ".....##\n");
+    for (double bad : {1e300, -1e300, double(NAN)}) {
+        draw_cross(picture, bad, 4, 3, white);
+        draw_cross(picture, 4, bad, 3, white);
+        draw_cross(picture, 4, 4, bad, white);
+    }
+}
+
 TEST(ScaleBar, has_a_length_that_people_read) {
     EXPECT_DOUBLE_EQ(fitting_scale_bar_nm(12800), 2000);
     EXPECT_DOUBLE_EQ(fitting_scale_bar_nm(6000), 1000);

@@ -250,8 +250,10 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");
     app.add_flag("--overwrite", options.overwrite, "Replace existing output; drop an unfinished run's journal")
         ->group("Run");
-    app.add_option("--preview", flags.preview_frame,
-                   "Only draw this frame (from 0) with the spots found circled, into the PNG of -o")
+    app.add_option(
+           "--preview", flags.preview_frame,
+           "Only draw this frame (from 0) with the spots found circled, and with --emitters auto a cross at each "
+           "molecule, into the PNG of -o")
         ->group("Run");
 }
 

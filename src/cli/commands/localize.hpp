@@ -56,7 +56,8 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths);
 std::string example_of(const LocalizeFlags& flags);
 
-/// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled.
+/// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled; with --emitters auto, a cross at
+/// each molecule.
 int preview(const LocalizeFlags& flags);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// `glint localize --preview FRAME`: a picture of the detected spots.
+// `glint localize --preview FRAME`: a picture of the detected spots and, with --emitters auto, of the molecules.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -6,8 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "cli/command.hpp"
 #include "cli/commands/localize.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/stop.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
@@ -18,7 +20,7 @@ namespace {
 
 constexpr double dark_share = 0.01, bright_share = 0.998;  // shown as black and as white
 constexpr int wanted_edge_px = 1000;
-constexpr std::uint8_t circle_rgb[3] = {255, 200, 0};
+constexpr std::uint8_t spot_rgb[3] = {255, 200, 0}, group_rgb[3] = {0, 220, 255};
 
 float quantile(std::vector<float> values, double share) {
     const auto at = values.begin() + std::ptrdiff_t(share * double(values.size() - 1));
@@ -40,10 +42,19 @@ RgbPicture gray_picture(const std::vector<float>& values, int width, int height,
     return picture;
 }
 
+/// Where a position of the frame, px, lies in the picture.
+double drawn_at(double position, int scale) { return (position + 0.5) * scale - 0.5; }
+
 void circle_spots(const Spots& spots, double radius_px, int scale, RgbPicture& picture) {
-    const auto center = [&](int pixel) { return (pixel + 0.5) * scale - 0.5; };
     for (std::size_t k = 0; k < spots.count(); ++k)
-        draw_circle(picture, center(spots.x[k]), center(spots.y[k]), radius_px * scale, circle_rgb);
+        draw_circle(picture, drawn_at(spots.x[k], scale), drawn_at(spots.y[k], scale), radius_px * scale, spot_rgb);
+}
+
+/// A cross at each molecule; those that were fitted together in another colour.
+void cross_molecules(const Localizations& found, int scale, RgbPicture& picture) {
+    for (std::size_t k = 0; k < found.size(); ++k)
+        draw_cross(picture, drawn_at(found.x_px[k], scale), drawn_at(found.y_px[k], scale), 0.5 * scale,
+                   found.emitters[k] > 0 ? group_rgb : spot_rgb);
 }
 
 std::filesystem::path picture_path(const LocalizeFlags& flags) {
@@ -72,7 +83,8 @@ int preview(const LocalizeFlags& flags) {
     check_outputs({out}, if_exists(flags.options.overwrite), inputs);
     // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.
     const double pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
-    const double sigma_px = psf_of(flags.psf, pixel_size_nm).detection_sigma_um() * 1000 / pixel_size_nm;
+    const Psf psf = psf_of(flags.psf, pixel_size_nm);
+    const double sigma_px = psf.detection_sigma_um() * 1000 / pixel_size_nm;
 
     FrameBlock block;
     movie->read(frame, 1, block);
@@ -85,12 +97,28 @@ int preview(const LocalizeFlags& flags) {
     const int scale = std::clamp(wanted_edge_px / std::max(info.width, info.height), 1, 16);
     RgbPicture picture = gray_picture(photoelectrons, info.width, info.height, scale);
     circle_spots(spots, std::max(2.5 * sigma_px, 2.0), scale, picture);
+    nlohmann::ordered_json json{{"output", out.string()}, {"frame", frame}, {"spots", spots.count()}};
+    Summary summary;
+    summary.add("spots", with_commas(std::int64_t(spots.count())));
+    if (flags.options.emitters == any_emitters) {
+        LocalizeOptions options = flags.options;
+        options.psf = psf, options.pixel_size_nm = pixel_size_nm, options.frames = {frame, frame + 1};
+        if (options.psf_misfit == learn_misfit) options.psf_misfit = usual_misfit;  // one frame says too little
+        options.stop = &stop_on_signals();
+        const Localizations found = localize_frames(*movie, facts.camera, options);
+        const auto together =
+            std::count_if(found.emitters.begin(), found.emitters.end(), [](float n) { return n > 0; });
+        cross_molecules(found, scale, picture);
+        json["molecules"] = found.size(), json["fitted_together"] = together;
+        summary.add("molecules", fmt::format("{} ({} fitted together)", with_commas(std::int64_t(found.size())),
+                                             with_commas(together)));
+    }
     write_png(out, picture, if_exists(flags.options.overwrite));
     if (flags.console.json)
-        print_json({{"output", out.string()}, {"frame", frame}, {"spots", spots.count()}});
+        print_json(json);
     else
-        Summary().add("spots", with_commas(std::int64_t(spots.count()))).add("written", out.string()).print();
-    return 0;
+        summary.add("written", out.string()).print();
+    return exit_ok;
 }
 
 }  // namespace glint::cli
