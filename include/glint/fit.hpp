@@ -60,7 +60,7 @@ struct FitOptions {
     int emitters = 1;
     /// With several: by what part of its width the PSF may differ from the model without counting as another molecule, 0 to 1.
     double psf_misfit = usual_misfit;
-    int threads = 0;                  ///< 0: GLINT_THREADS, or all that may be used
+    int threads = 0;  ///< 0: GLINT_THREADS, or all that may be used
     /// Start values, n columns as in Fits::theta for each parameter, or all empty: the position from
     /// Rois::x_start and y_start, or from the pixels where those are empty too, and the rest from the pixels.
     std::array<std::span<const float>, max_parameters> start{};

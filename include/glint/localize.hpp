@@ -59,9 +59,9 @@ struct LocalizeResult {
     std::int64_t localizations = 0;   ///< rows of the output
     std::int64_t spots = 0;           ///< found by the detection
     std::int64_t not_converged =
-        0;  ///< fits that did not converge, or with another bound; dropped unless `keep_failed`
-    std::int64_t wandered = 0;        ///< fits that left the spot they began at, dropped
-    std::int64_t duplicates = 0;      ///< fits that ended on a molecule that a better fit has, dropped
+        0;                        ///< fits that did not converge, or with another bound; dropped unless `keep_failed`
+    std::int64_t wandered = 0;    ///< fits that left the spot they began at, dropped
+    std::int64_t duplicates = 0;  ///< fits that ended on a molecule that a better fit has, dropped
     std::int64_t at_bound =
         0;  ///< of the rows, those whose z ended at the bound of the calibrated range (FitStatus::at_bound)
     std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)

@@ -88,6 +88,8 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
         raise OptionError(f"emitters={emitters!r}: give 1 or 'auto'")
     options.emitters = 0 if emitters == "auto" else 1
     if psf_misfit is not None:
+        if not 0 <= psf_misfit <= 1:
+            raise OptionError(f"psf_misfit={psf_misfit!r}: give a part of the width, 0 to 1, or None")
         options.psf_misfit = psf_misfit
     options.frames = _range_of(frames, len(movie), movie.name)
     options.threads, options.memory_bytes = threads or 0, memory

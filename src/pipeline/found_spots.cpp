@@ -136,8 +136,8 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     };
     if (job.options.emitters == any_emitters) {
         give_up_if_stopped(job, found);
-        found.group_sizes =
-            fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job), found.fits);
+        found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
+                                       job.options.stop, found.fits);
     } else {
         refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
                              found.fits);

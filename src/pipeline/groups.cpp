@@ -6,11 +6,14 @@
 #include "pipeline/groups.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "glint/error.hpp"
 #include "pipeline/spot_grid.hpp"
 #include "psf/in_double.hpp"
 
@@ -51,12 +54,13 @@ struct Block {
 class GroupFits {
   public:
     GroupFits(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um, const JointOptions& options,
-              const Fits& fits)
+              const StopFlag* stop, const Fits& fits)
         : rois_(rois),
           wide_(wide),
           psf_(psf, pixel_size_um),
           shapes_(parameter_count(psf.model) - 4),
           fitter_(psf, pixel_size_um, options),
+          stop_(stop),
           fits_(fits),
           rows_of_(rois.frame.size()) {
         for (std::size_t row = 0; row < fits.count(); ++row) rows_of_[fits.window_of(row)].push_back(row);
@@ -89,13 +93,14 @@ class GroupFits {
         blocks_.clear(), molecules_.clear();
         bool any = false;
         for (Windows& group : groups_of(rois_, begin, end)) {
-            const bool stays = is_explained(group) || has_bad_pixels(group);
+            const bool stays = is_explained(group);
             std::vector<Windows> divided;
             divide(rois_, std::move(group), divided);
             for (Windows& windows : divided) blocks_.push_back(block_of(std::move(windows)));
             if (stays) continue;
             any = true;
             for (std::size_t b = blocks_.size() - divided.size(); b < blocks_.size(); ++b) {
+                if (has_bad_pixels(blocks_[b].windows)) continue;  // its rows say so
                 blocks_[b].group = molecules_.size();
                 blocks_[b].pixels = joint_pixels(wide_, blocks_[b].windows);
                 // Beyond the windows of the fits, the others of the frame are not settled.
@@ -111,6 +116,7 @@ class GroupFits {
         for (std::size_t b = 0; b < blocks_.size(); ++b) {
             Block& block = blocks_[b];
             if (block.group == SIZE_MAX) continue;
+            give_up_if_stopped();
             again[b] = add_known(b);
             const JointFit alone = block.fit;
             fitter_.find(block.pixels, block.fit);
@@ -123,6 +129,7 @@ class GroupFits {
             const std::vector<float> before = blocks_[b].pixels.known;
             add_known(b);
             if (!matters(blocks_[b].pixels, before)) continue;
+            give_up_if_stopped();
             fitter_.find(blocks_[b].pixels, blocks_[b].fit);
             measure(blocks_[b]), note_light(b);
         }
@@ -130,6 +137,15 @@ class GroupFits {
             if (block.group != SIZE_MAX) molecules_[block.group] += std::uint32_t(block.fit.emitters.size());
         for (std::size_t b = 0; b < blocks_.size(); ++b)
             if (blocks_[b].group != SIZE_MAX) keep(b);
+    }
+
+    /// After a stop, the frames at hand are finished if that is soon done; heaps of molecules with many parameters may take far
+    /// longer.
+    void give_up_if_stopped() {
+        if (!stop_ || !stop_->load()) return;
+        const auto now = std::chrono::steady_clock::now();
+        if (!stop_seen_) stop_seen_ = now;
+        if (now - *stop_seen_ > std::chrono::seconds(1)) throw Cancelled("stopped within a block");
     }
 
     /// Whether the group is a window with one molecule, whose fit converged.
@@ -293,6 +309,8 @@ class GroupFits {
     const PsfInDouble psf_;
     const int shapes_;
     JointFitter fitter_;
+    const StopFlag* stop_;
+    std::optional<std::chrono::steady_clock::time_point> stop_seen_;
     const Fits& fits_;
     std::vector<std::vector<std::size_t>> rows_of_;  // by window
     Fits out_;
@@ -384,9 +402,9 @@ void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
 }
 
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
-                                      const JointOptions& options, Fits& fits) {
+                                      const JointOptions& options, const StopFlag* stop, Fits& fits) {
     std::vector<std::uint32_t> sizes;
-    fits = GroupFits(rois, wide, psf, pixel_size_um, options, fits).run(sizes);
+    fits = GroupFits(rois, wide, psf, pixel_size_um, options, stop, fits).run(sizes);
     return sizes;
 }
 

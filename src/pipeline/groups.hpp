@@ -8,6 +8,7 @@
 
 #include "fit/joint/joint_fit.hpp"
 #include "glint/fits.hpp"
+#include "glint/progress.hpp"
 #include "glint/psf.hpp"
 #include "glint/rois.hpp"
 #include "psf/in_double.hpp"
@@ -30,8 +31,8 @@ void search_in(const Rois& rois, const std::vector<std::size_t>& windows, JointP
 /// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
 /// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. Rows stay ordered by
 /// window; a molecule belongs to the window whose centre is nearest. Returns the number of molecules in each row's
-/// group; 0: its fit is as it was.
+/// group; 0: its fit is as it was. Throws Cancelled a second after `stop`, or null.
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
-                                      const JointOptions& options, Fits& fits);
+                                      const JointOptions& options, const StopFlag* stop, Fits& fits);
 
 }  // namespace glint

@@ -197,7 +197,7 @@ LoneSpots learn(Movie& movie, const Job& job) {
     for (const LoneSpot& spot : lone)
         if (spot.emitter.theta[2] >= bright)
             squares.push_back(squared_misfit(spot, fitter, finder, psf, usual.least_gain));
-    to.count = int(squares.size());
+    to.count = int(lone.size());
     // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no width tells the pairs
     // among them, a lower quantile is not theirs.
     const double square = has_width ? 2 * median(squares) : 4 * quantile(squares, 0.25);

@@ -56,7 +56,7 @@ LocalizeOptions options() {
 TEST(LoneSpots, of_the_given_width_say_nothing) {
     const auto movie = grid_movie(0.13);
     const Job job = prepare_job(*movie, camera(), options());
-    EXPECT_GE(job.lone.count, 70) << "half of 200, and few of them beyond the peak";
+    EXPECT_GE(job.lone.count, 140) << "200, and few of them beyond the peak";
     EXPECT_EQ(job.options.psf_misfit, 0.02) << "the least";
     EXPECT_NEAR(job.lone.width_um, 0.13, 5 * job.lone.width_error_um);
     EXPECT_LT(job.lone.width_error_um, 0.002)

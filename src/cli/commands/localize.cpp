@@ -231,7 +231,10 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     app.add_option(
            "--emitters", options.emitters,
            "auto: molecules that overlap are fitted together, and more are looked for between them; 1: one per window")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
+        ->transform([](const std::string& text) {
+            if (text != "1" && text != "auto") throw CLI::ValidationError("give 1 or auto, not " + text);
+            return text == "1" ? text : std::to_string(any_emitters);
+        })
         ->default_str("auto")
         ->group("Fit");
     app.add_option(

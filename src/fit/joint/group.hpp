@@ -104,8 +104,8 @@ class JointGroup {
 
     /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
     /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
-    /// `least_gain` ends the fit, as one that is shorter than the tolerance.
-    GLINT_NOINLINE float fit(JointState& state, const float* before, float least_gain) {
+    /// `least_gain` ends the fit, as one that is shorter than the tolerance, and as `most_iterations`.
+    GLINT_NOINLINE float fit(JointState& state, const float* before, float least_gain, int most_iterations) {
         state.bg = most_of(state.bg, image_.least_bg);
         sum_fixed(state);
         float gained = evaluate(state, 0, before);
@@ -113,7 +113,8 @@ class JointGroup {
         JointState next = space_.states[2];
         int bank = 0;
         converged_ = false;
-        for (iterations_ = 1; iterations_ <= numbers_.max_iterations && !converged_; ++iterations_) {
+        for (int m = 0; m < moving_; ++m) last_step_[m] = 1e30f;
+        for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
             differentiate(state, bank);
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
@@ -168,6 +169,8 @@ class JointGroup {
             out.at_bound[e] = bounded;
         }
         out.iterations = iterations_, out.converged = converged_;
+        for (int e = 0; e < state.count; ++e)
+            out.settled[e] = converged_ || last_step_[e] < numbers_.tolerance;  // the last fit moved all
         switch (image_.noise) {
             case JointNoise::ideal: sum_goodness<PixelNoise::ideal>(state, out); break;
             case JointNoise::poisson: sum_goodness<PixelNoise::poisson>(state, out); break;
@@ -415,13 +418,17 @@ class JointGroup {
     }
 
     /// The greatest |step_k| sqrt(I_kk), as in the kernel; what a bound has kept from moving does not count.
-    GLINT_INLINE float longest_step(const JointState& state, const JointState& next) const {
+    GLINT_INLINE float longest_step(const JointState& state, const JointState& next) {
         float longest = (next.bg > state.bg ? next.bg - state.bg : state.bg - next.bg) / space_.scale[0];
-        for (int m = 0; m < moving_; ++m)
+        for (int m = 0; m < moving_; ++m) {
+            float own = 0;
             for (int k = 0; k < each; ++k) {
                 const float moved = next.of(which_[m])[parameter(k)] - state.of(which_[m])[parameter(k)];
-                longest = most_of(longest, (moved < 0 ? -moved : moved) / space_.scale[index(m, k)]);
+                own = most_of(own, (moved < 0 ? -moved : moved) / space_.scale[index(m, k)]);
             }
+            last_step_[m] = own;
+            longest = most_of(longest, own);
+        }
         return longest;
     }
 
@@ -453,6 +460,7 @@ class JointGroup {
     Image images_[2][most_joint_emitters];
     bool converged_ = false;
     int iterations_ = 0;
+    float last_step_[most_joint_emitters];  // of each that moves, in standard errors
 };
 
 }  // namespace glint::GLINT_ISA

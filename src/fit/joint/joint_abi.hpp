@@ -44,7 +44,7 @@ struct JointResult {
     bool converged, singular;
     float theta[most_joint_emitters][most_parameters];  // x, y in pixels of the image, N, -, shape
     float crlb[most_joint_emitters][most_parameters];   // standard deviations
-    bool at_bound[most_joint_emitters];
+    bool at_bound[most_joint_emitters], settled[most_joint_emitters];
 };
 
 }  // namespace glint

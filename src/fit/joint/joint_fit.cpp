@@ -49,7 +49,7 @@ void JointPixels::add(const JointWindow& window) {
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
     const auto& crlb = fit.emitters[emitter].crlb;
     if (fit.singular || !(std::max(crlb[0], crlb[1]) < roi_size)) return FitStatus::singular;
-    if (!fit.converged) return FitStatus::iteration_limit;
+    if (!fit.settled[emitter]) return FitStatus::iteration_limit;
     return fit.at_bound[emitter] ? FitStatus::at_bound : FitStatus::converged;
 }
 
@@ -97,7 +97,7 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
     }
     fit_joint(int(model_), psf_, numbers_, image, molecules, memory_.data(), &result_);
     fit.emitters.assign(std::size_t(result_.count), {});
-    fit.at_bound.assign(std::size_t(result_.count), 0);
+    fit.at_bound.assign(std::size_t(result_.count), 0), fit.settled = fit.at_bound;
     for (int e = 0; e < result_.count; ++e) {
         Emitter& emitter = fit.emitters[std::size_t(e)];
         for (int k = 0; k < parameters_; ++k) {
@@ -106,7 +106,7 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
         }
         emitter.theta[0] += pixels.left, emitter.theta[1] += pixels.top;
         emitter.theta[3] = 0, emitter.crlb[3] = double(result_.bg_crlb);
-        fit.at_bound[std::size_t(e)] = result_.at_bound[e];
+        fit.at_bound[std::size_t(e)] = result_.at_bound[e], fit.settled[std::size_t(e)] = result_.settled[e];
     }
     fit.bg = double(result_.bg), fit.half_deviance = double(result_.half_deviance);
     fit.p_value = double(result_.p_value), fit.iterations = result_.iterations;

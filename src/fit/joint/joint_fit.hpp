@@ -71,7 +71,7 @@ struct JointFit {
     double p_value = 0;        ///< of the group (eq. 4.2)
     int iterations = 0;        ///< of the last fit
     bool converged = false, singular = false;
-    std::vector<std::uint8_t> at_bound;  ///< of each emitter
+    std::vector<std::uint8_t> at_bound, settled;  ///< of each emitter; settled: its last step was below the tolerance
 };
 
 /// Of one molecule. Singular: it has no position in windows of that size.
