@@ -38,7 +38,7 @@ class JointSearch {
     static constexpr int P = JointGroup<Psf>::P;
     static constexpr float roughly = 1e-2f;                   // of log L
     static constexpr float least_score = 3;                   // standard errors; the likelihood decides
-    static constexpr int most_tries = 4, most_of_a_try = 12;  // places, iterations
+    static constexpr int most_tries = 4, most_of_a_try = 25;  // places, iterations
     static constexpr float split = 0.4f;
     static constexpr float doubtful = 8;   // standard errors of N
     static constexpr int most_reach = 16;  // px, of the images that the residual is compared with
@@ -250,8 +250,7 @@ class JointSearch {
             if (close) next.of(nearest < e ? nearest : nearest - 1)[2] = state.of(nearest)[2] + one[2];
             Team::sync();
             move_around(next, next.count, one);
-            const float loss =
-                -group_.fit(next, state.mu, roughly, least_of(most_of_a_try, group_.numbers().max_iterations));
+            const float loss = -group_.fit(next, state.mu, roughly, group_.numbers().max_iterations);
             space.states[1] = next;
             if (2 * loss > threshold(state, one, e)) continue;
             JointGroup<Psf>::swap(state, space.states[1]);
