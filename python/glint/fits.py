@@ -220,7 +220,7 @@ def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=No
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0
-    options.emitters, options.psf_misfit = _emitter_count(emitters), psf_misfit
+    options.emitters, options.psf_misfit = _count("emitters", emitters, "auto"), psf_misfit
     of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
@@ -244,20 +244,16 @@ def warn_of_gpu(info, warned):
 
 def gpu_count(gpus):
     """The library's number of GPUs: 0 means all."""
-    if gpus == "all":
-        return 0
-    if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
-        raise OptionError(f"gpus={gpus!r}: give a number from 1 on, or 'all'")
-    return gpus
+    return _count("gpus", gpus, "all")
 
 
-def _emitter_count(emitters):
-    """The library's number of emitters: 0 means any."""
-    if emitters == "auto":
+def _count(name, value, every):
+    """A number from 1 on, or 0 for the word `every`."""
+    if value == every:
         return 0
-    if isinstance(emitters, bool) or not isinstance(emitters, int) or emitters < 1:
-        raise OptionError(f"emitters={emitters!r}: give a number from 1 on, or 'auto'")
-    return emitters
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{name}={value!r}: give a number from 1 on, or {every!r}")
+    return value
 
 
 def _widths_of(psf):

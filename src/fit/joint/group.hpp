@@ -95,13 +95,6 @@ class JointGroup {
         return most_of(first_of(w.x), first_of(w.y));
     }
 
-    /// Sets the state's model.
-    GLINT_NOINLINE void set_model(JointState& state) {
-        move_all(state);
-        sum_fixed(state);
-        evaluate(state, 0, nullptr);
-    }
-
     /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
     /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
     /// `least_gain` ends the fit, as one that is shorter than the tolerance, and as `most_iterations`.

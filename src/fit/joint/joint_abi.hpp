@@ -9,6 +9,7 @@
 
 namespace glint {
 
+constexpr int joint_columns = 16;        // rows of pixels are filled up to multiples of these
 constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
 
 /// As JointOptions (fit/joint/joint_fit.hpp).

@@ -14,7 +14,6 @@
 namespace glint {
 namespace {
 
-constexpr int columns_at_once = 16;   // of a team (fit/joint/team.hpp)
 constexpr float least_model = 0.01f;  // as in the kernel: mu' > 0
 constexpr int room = 8;               // molecules that memory is made for at least
 
@@ -22,7 +21,7 @@ constexpr int room = 8;               // molecules that memory is made for at le
 
 JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
     : left(left_px), top(top_px), width(width_px), height(height_px) {
-    pitch = (width + columns_at_once - 1) / columns_at_once * columns_at_once + columns_at_once;
+    pitch = (width + joint_columns - 1) / joint_columns * joint_columns + joint_columns;
     const std::size_t count = std::size_t(pitch) * std::size_t(height);
     data.assign(count, 1), known.assign(count, 1);  // mu' = d' adds nothing to any sum
     per_photon.assign(count, 0), variance.assign(count, 0), searched.assign(count, 0);

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/joint/joint_abi.hpp"
 #include "psf/lane.hpp"
 
 namespace glint::GLINT_ISA {
@@ -20,7 +21,7 @@ GLINT_INLINE float first_of(Lane a) {
 }
 
 struct Team {
-    static constexpr int columns_at_once = 16;  // boxes and rows of pixels are multiples of these
+    static constexpr int columns_at_once = joint_columns;
 #if defined(__CUDACC__)
     static constexpr int row_step = 2, column_step = 16, size = 32;
     static GLINT_INLINE int rank() { return int(threadIdx.x % 32); }
@@ -37,15 +38,12 @@ struct Team {
         for (int distance = 16; distance > 0; distance /= 2) a = fmaxf(a, __shfl_xor_sync(~0u, a, distance));
         return a;
     }
-    /// Whether it holds for any member; the same answer to all.
-    static GLINT_INLINE bool any_of(bool a) { return __any_sync(~0u, a); }
 #else
     static constexpr int row_step = 1, column_step = lane_width, size = 1;
     static GLINT_INLINE int rank() { return 0; }
     static GLINT_INLINE int row() { return 0; }
     static GLINT_INLINE int column() { return 0; }
     static GLINT_INLINE void sync() {}
-    static GLINT_INLINE bool any_of(bool a) { return a; }
 #if defined(GLINT_SCALAR_LANE)
     static GLINT_INLINE float sum(Lane a) { return a; }
     static GLINT_INLINE float greatest(Lane a) { return a; }
