@@ -374,7 +374,7 @@ JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
 
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter) {
     const PsfWidths w = psf.widths(emitter.theta.data() + 4);
-    return 4.5 * std::max(w.x_px, w.y_px) + 1;
+    return double(light_reach_widths) * std::max(w.x_px, w.y_px) + double(light_reach_more_px);
 }
 
 void add_light(const PsfInDouble& psf, const Emitter& emitter, JointPixels& to) {

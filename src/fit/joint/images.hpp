@@ -20,9 +20,7 @@ GLINT_INLINE Box overlap(const Box& a, const Box& b) {
     return {most_of(a.x0, b.x0), least_of(a.x1, b.x1), most_of(a.y0, b.y0), least_of(a.y1, b.y1)};
 }
 
-/// How far from its centre a molecule's light counts, px. Beyond 4.5 widths are some 14 photons in a million; the pixel's
-/// own half width comes to that.
-GLINT_INLINE float reach_of(float widest_px) { return 4.5f * widest_px + 1; }
+GLINT_INLINE float reach_of(float widest_px) { return light_reach_widths * widest_px + light_reach_more_px; }
 
 /// A molecule's box, with its profiles along both axes where the model is a product of two.
 template <class Psf>

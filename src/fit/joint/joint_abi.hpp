@@ -9,7 +9,10 @@
 
 namespace glint {
 
-constexpr int joint_columns = 16;        // rows of pixels are filled up to multiples of these
+constexpr int joint_columns = 16;  // rows of pixels are filled up to multiples of these
+/// How far from its centre a molecule's light counts: widths, and px besides. Beyond 4.5 widths are some 14 photons in a
+/// million; the pixel's own half width comes to that.
+constexpr float light_reach_widths = 4.5f, light_reach_more_px = 1;
 constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
 
 /// As JointOptions (fit/joint/joint_fit.hpp).
