@@ -1,4 +1,5 @@
-// MPI calls on GPU buffers: directly from GPU to GPU with a CUDA-aware MPI, else staged through pinned memory.
+// MPI calls on GPU buffers: directly from GPU to GPU with a CUDA-aware MPI, between two processes of one node through memory of a GPU
+// that both open, else staged through pinned memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -26,9 +27,9 @@ bool cuda_aware();
 
 /// How data are transferred. All ranks of a communicator must choose the same.
 enum class Way {
-    automatic,  ///< direct where cuda_aware(), else staged
-    direct,     ///< MPI gets the addresses of the GPU memory, or of Managed::buffer()
-    staged      ///< through two pinned pieces of 4 MiB; copies and messages overlap
+    automatic,  ///< direct where cuda_aware(); else send() and receive() within a node through shared memory, the rest staged
+    direct,  ///< MPI gets the addresses of the GPU memory, or of Managed::buffer()
+    staged   ///< through two pinned pieces of 4 MiB; copies and messages overlap
 };
 
 enum class Reduction { sum, min, max };
@@ -63,6 +64,9 @@ class Communicator {
     int rank() const;
     int size() const;
     bool direct() const;
+    /// How many messages of this rank went through memory of a GPU that both processes had opened (glint/gpu/ipc.hpp): those of
+    /// send() and receive() with 1 MiB or more, within a node, by Way::automatic, where the drivers allow it.
+    std::uint64_t shared_messages() const;
     MPI_Comm native() const;
     detail::CommunicatorState& state() const { return *state_; }
 

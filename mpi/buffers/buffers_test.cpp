@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "glint/gpu/device.hpp"
@@ -78,8 +79,12 @@ class Buffers : public ::testing::TestWithParam<Way> {
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Mpi, Buffers, ::testing::Values(Way::staged, Way::direct),
-                         [](const auto& way) { return way.param == Way::direct ? "direct" : "staged"; });
+INSTANTIATE_TEST_SUITE_P(Mpi, Buffers, ::testing::Values(Way::staged, Way::direct, Way::automatic),
+                         [](const auto& way) {
+                             return way.param == Way::direct   ? "direct"
+                                    : way.param == Way::staged ? "staged"
+                                                               : "automatic";
+                         });
 
 TEST_P(Buffers, go_round_in_a_ring) {
     const int ranks = all_->size(), me = all_->rank(), left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
@@ -94,6 +99,20 @@ TEST_P(Buffers, go_round_in_a_ring) {
         if (me % 2 == 1) mpi::send(*stream_, mine, right, *all_, 7);
         EXPECT_EQ(downloaded(theirs), downloaded(of_rank<float>(left, n)));
     }
+    // The larger message to the right and the one from the left: all ranks are on this node, and the neighbours on another GPU.
+    const bool shares = GetParam() == Way::automatic && !all_->direct() && !std::getenv("SIMGPU_NO_PEER");
+    EXPECT_EQ(all_->shared_messages(), shares ? 2u : 0u);
+}
+
+TEST_P(Buffers, leave_no_memory_behind_and_need_little_room) {
+    const int me = all_->rank(), other = me ^ 1;
+    gpu::Buffer<float> data = of_rank<float>(me, many);
+    const std::uint64_t live = context_->statistics().live_bytes;
+    context_->lower_limit(live + (std::uint64_t(1) << 20));  // no room for memory that both open: through the host
+    me % 2 == 0 ? mpi::send(*stream_, data, other, *all_) : mpi::receive(*stream_, data, other, *all_);
+    EXPECT_EQ(all_->shared_messages(), 0u);
+    EXPECT_EQ(context_->statistics().live_bytes, live);
+    EXPECT_EQ(downloaded(data)[7], value<float>(me & ~1, 7));
 }
 
 TEST_P(Buffers, a_view_is_sent_and_filled_alone) {

@@ -25,6 +25,7 @@ Communicator::Communicator(MPI_Comm communicator, Way way)
 int Communicator::rank() const { return state_->rank; }
 int Communicator::size() const { return state_->size; }
 bool Communicator::direct() const { return state_->direct; }
+std::uint64_t Communicator::shared_messages() const { return state_->shared_messages; }
 MPI_Comm Communicator::native() const { return state_->own; }
 
 namespace detail {
@@ -36,6 +37,20 @@ CommunicatorState::CommunicatorState(MPI_Comm communicator, Way way)
     check(MPI_Comm_dup(own, &answers), "MPI_Comm_dup");
     check(MPI_Comm_rank(own, &rank), "MPI_Comm_rank");
     check(MPI_Comm_size(own, &size), "MPI_Comm_size");
+    shares.assign(std::size_t(size), false);
+    if (way == Way::automatic && !direct) find_neighbors();
+}
+
+/// The other ranks of this node.
+void CommunicatorState::find_neighbors() {
+    MPI_Comm node = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(own, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
+    int count = 0;
+    check(MPI_Comm_size(node, &count), "MPI_Comm_size");
+    std::vector<int> ranks(static_cast<std::size_t>(count));
+    check(MPI_Allgather(&rank, 1, MPI_INT, ranks.data(), 1, MPI_INT, node), "MPI_Allgather");
+    check(MPI_Comm_free(&node), "MPI_Comm_free");
+    for (const int other : ranks) shares[std::size_t(other)] = other != rank;
 }
 
 CommunicatorState::~CommunicatorState() {

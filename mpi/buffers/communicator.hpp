@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "glint/mpi.hpp"
 
@@ -16,6 +17,7 @@ struct CommunicatorState {
     /// Throws MpiError unless the result is MPI_SUCCESS.
     void check(int result, const char* call) const;
     void require_rank(int rank, const char* role) const;
+    void find_neighbors();
     /// Two pieces of page-locked memory for copies of this context: one is copied while the other is sent.
     std::byte* pinned(const gpu::Context& context);
 
@@ -25,6 +27,8 @@ struct CommunicatorState {
     MPI_Comm answers = MPI_COMM_NULL;  // for the receivers' sizes, which must not be taken for data
     int rank = 0, size = 1;
     bool direct = false;
+    std::vector<bool> shares;           // whether messages with that rank may go through memory of a GPU
+    std::uint64_t shared_messages = 0;  // that did
 
   private:
     std::shared_ptr<gpu::detail::ContextState> context_;

@@ -1,4 +1,5 @@
-// Transfers of buffers: direct, with the GPU's address given to MPI, or staged through two pinned pieces in turn.
+// Transfers of buffers: direct, with the GPU's address given to MPI; staged through two pinned pieces in turn; or through memory
+// of a GPU that sender and receiver have opened (message.cpp).
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <climits>
@@ -6,7 +7,7 @@
 
 #include "gpu/context_state.hpp"
 #include "gpu/text.hpp"
-#include "mpi/buffers/communicator.hpp"
+#include "mpi/buffers/message.hpp"
 
 namespace glint::mpi::detail {
 namespace {
@@ -129,27 +130,34 @@ void require_equal(const CommunicatorState& state, int from_rank, std::uint64_t 
 }  // namespace
 
 void send(const gpu::Stream& stream, const Piece& from, int to_rank, int tag, const Communicator& communicator) {
-    const CommunicatorState& state = communicator.state();
+    CommunicatorState& state = communicator.state();
     state.require_rank(to_rank, "the receiving");
     const Element element(state, from.element_bytes);
-    const std::uint64_t all = from.count;
-    std::uint64_t wanted = 0;
-    state.check(MPI_Send(&all, 1, MPI_UINT64_T, to_rank, tag, state.own), "MPI_Send");
-    state.check(MPI_Recv(&wanted, 1, MPI_UINT64_T, to_rank, tag, state.answers, MPI_STATUS_IGNORE), "MPI_Recv");
-    require_equal(state, state.rank, all, to_rank, wanted);
+    const Message message{stream, from, to_rank, tag, state};
+    std::optional<gpu::ExportedMemory> memory = memory_for(message);
+    Offer offer{from.count, memory ? shared_bytes : 0, memory ? memory->handle() : gpu::IpcHandle()};
+    Answer answer;
+    message.send(&offer, sizeof offer, state.own);
+    message.receive(&answer, sizeof answer, state.answers);
+    require_equal(state, state.rank, offer.count, to_rank, answer.count);
+    if (memory && answer.opened) return send_shared(message, *memory);
+    memory.reset();
     each(stream, communicator, from, Flow::out,
          [&](void* at, int count) { state.check(MPI_Send(at, count, element, to_rank, tag, state.own), "MPI_Send"); });
 }
 
 void receive(const gpu::Stream& stream, const Piece& to, int from_rank, int tag, const Communicator& communicator) {
-    const CommunicatorState& state = communicator.state();
+    CommunicatorState& state = communicator.state();
     state.require_rank(from_rank, "the sending");
     const Element element(state, to.element_bytes);
-    const std::uint64_t wanted = to.count;
-    std::uint64_t sent = 0;
-    state.check(MPI_Recv(&sent, 1, MPI_UINT64_T, from_rank, tag, state.own, MPI_STATUS_IGNORE), "MPI_Recv");
-    state.check(MPI_Send(&wanted, 1, MPI_UINT64_T, from_rank, tag, state.answers), "MPI_Send");
-    require_equal(state, from_rank, sent, state.rank, wanted);
+    const Message message{stream, to, from_rank, tag, state};
+    Offer offer;
+    message.receive(&offer, sizeof offer, state.own);
+    std::optional<gpu::ImportedMemory> memory = opened(message, offer);
+    const Answer answer{to.count, memory.has_value()};
+    message.send(&answer, sizeof answer, state.answers);
+    require_equal(state, from_rank, offer.count, state.rank, answer.count);
+    if (memory) return receive_shared(message, memory);
     each(stream, communicator, to, Flow::in, [&](void* at, int count) {
         state.check(MPI_Recv(at, count, element, from_rank, tag, state.own, MPI_STATUS_IGNORE), "MPI_Recv");
     });

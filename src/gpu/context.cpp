@@ -28,6 +28,8 @@ namespace {
 constexpr int max_devices = 256;
 std::array<std::atomic<cu::Result>, max_devices> sticky_errors;  // of each GPU; 0: none
 
+std::atomic<int> early_reclaim_set{-1};  // by set_early_reclaim(); -1: not yet
+
 std::mutex creation;  // contexts created at the same time slow each other down
 
 int attribute(const Driver& driver, cu::Device device, int which) {
@@ -107,7 +109,7 @@ void ContextState::open(int wanted, const ContextOptions& options) {
     gpu::check(driver->cuDeviceTotalMem(&total, device), "cuDeviceTotalMem");
     limit = smaller_limit(options.limit_bytes, environment::gpu_memory_limit_bytes(total));
     separate = options.separate;
-    early_reclaim = options.early_reclaim && environment::gpu_early_reclaim();
+    early_reclaim_allowed = options.early_reclaim, early_reclaim_by_default = environment::gpu_early_reclaim();
     log = options.log;
     multiprocessors = attribute(*driver, device, cu::multiprocessor_count);
     shared_bytes_per_block = attribute(*driver, device, cu::max_shared_memory_per_block_optin);
@@ -138,6 +140,11 @@ void ContextState::check(cu::Result result, const char* what) const {
     if (result == cu::success) return;
     if (is_sticky(result)) sticky_errors[ordinal] = result;
     fail(result, text(label(), ": ", what));
+}
+
+bool ContextState::reclaims_early() const {
+    const int set = early_reclaim_set;
+    return early_reclaim_allowed && (set < 0 ? early_reclaim_by_default : set > 0);
 }
 
 std::string ContextState::label() const { return text("GPU ", ordinal, name.empty() ? "" : " (" + name + ")"); }
@@ -273,6 +280,13 @@ std::vector<Context> open_contexts() {
         if (context.keep_alive_.use_count() > 0) contexts.push_back(std::move(context));
     }
     return contexts;
+}
+
+void set_early_reclaim(bool on) { detail::early_reclaim_set = on; }
+
+bool early_reclaim() {
+    const int set = detail::early_reclaim_set;
+    return set < 0 ? environment::gpu_early_reclaim() : set > 0;
 }
 
 void synchronize_all() {

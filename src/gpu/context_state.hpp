@@ -43,7 +43,7 @@ struct DeferredFree {
 struct Counters {
     std::atomic<std::uint64_t> live{0}, peak{0}, managed{0}, pinned{0}, allocations{0}, event_waits{0}, host_blocks{0},
         early_reclaims{0}, early_reclaimed{0}, retries{0},
-        trims{0};  // managed: the part of live that is not in the pool
+        trims{0};  // managed: the part of live that is not in the pool, memory for other processes too
 };
 
 /// Of getting memory back early: when that was last tried, and what it took, more where it gave nothing.
@@ -82,7 +82,8 @@ struct ContextState {
     cu::MemPool pool = nullptr;
     std::atomic<std::uint64_t> limit{0};
     std::uint64_t free_at_start = 0, total_on_device = 0;
-    bool concurrent_managed = false, early_reclaim = true, separate = false;
+    bool concurrent_managed = false, separate = false;
+    bool early_reclaim_allowed = true, early_reclaim_by_default = true;  // by ContextOptions; by the environment
     std::function<void(const std::string&)> log;
     std::shared_ptr<MemoryAccount> account;  // null: memory without a lease. Set before the context is used
 
@@ -125,6 +126,7 @@ struct ContextState {
         if (log && !is_heartbeat) log(message);
     }
     std::string label() const;  ///< "GPU 0 (NVIDIA H200)"
+    bool reclaims_early() const;
 
     void add(Resource::Rank rank, Resource* resource);
     void remove(Resource::Rank rank, Resource* resource) noexcept;  ///< drops it unless close() has

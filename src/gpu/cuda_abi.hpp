@@ -23,6 +23,10 @@ struct Uuid {
     char bytes[16];
 };
 
+struct IpcHandle {
+    char bytes[64];
+};
+
 // Results that are handled individually.
 constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100,
                  invalid_device = 101, invalid_context = 201, no_binary_for_gpu = 209,

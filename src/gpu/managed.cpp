@@ -26,7 +26,7 @@ std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t
     ContextState& home = context.state();
     for (const auto& other : home.all_streams()) other->refuse_capture("allocating managed memory");
     auto allocation = std::make_shared<Allocation>(stream, Kind::managed);
-    if (bytes > 0) allocation->address = allocate_managed_memory(home, bytes);
+    if (bytes > 0) allocation->address = allocate_outside_pool(home, bytes, Kind::managed);
     allocation->busy = !home.concurrent_managed;
     allocation->bytes = allocation->counted = bytes;
     home.add(Resource::Rank::allocation, allocation.get());
@@ -34,6 +34,7 @@ std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t
     return allocation;
 }
 
+bool is_managed(const Allocation& allocation) { return allocation.kind == Kind::managed; }
 void* host_address(const Allocation& allocation) { return reinterpret_cast<void*>(allocation.address); }
 const std::atomic<bool>& busy(const Allocation& allocation) { return allocation.busy; }
 

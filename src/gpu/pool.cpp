@@ -39,7 +39,7 @@ bool count_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     do {
         if (bytes > home.limit || live > home.limit - bytes) return false;
     } while (!home.counters.live.compare_exchange_weak(live, live + bytes));
-    if (kind == Kind::managed) home.counters.managed += bytes;
+    if (kind != Kind::pooled) home.counters.managed += bytes;
     std::uint64_t peak = home.counters.peak;
     while (peak < live + bytes && !home.counters.peak.compare_exchange_weak(peak, live + bytes)) {
     }
@@ -74,18 +74,20 @@ cu::DevicePtr try_pool(StreamState& stream, std::size_t bytes) {
 /// glint compares with the free memory itself. The free memory alone is not enough: managed pages that lie on the host
 /// at the moment take no device memory, but will. So the sum of all that was allocated is compared with what was free
 /// at the start.
-cu::DevicePtr try_managed(ContextState& home, std::size_t bytes) {
+cu::DevicePtr try_outside_pool(ContextState& home, std::size_t bytes, Kind kind) {
     if (!fits_under_limit(home, 0, home.counters.managed + bytes)) return 0;
     if (bytes > free_on_device(home)) trim(home);
     if (bytes > free_on_device(home) || home.counters.live + managed_by_others(home) + bytes > home.free_at_start)
         return 0;
-    if (!count_live(home, bytes, Kind::managed)) return 0;
+    if (!count_live(home, bytes, kind)) return 0;
     const Current current(home);
     cu::DevicePtr address = 0;
-    const cu::Result result = home.driver->cuMemAllocManaged(&address, bytes, cu::attach_global);
+    const bool managed = kind == Kind::managed;
+    const cu::Result result = managed ? home.driver->cuMemAllocManaged(&address, bytes, cu::attach_global)
+                                      : home.driver->cuMemAlloc(&address, bytes);
     if (result == cu::success) return address;
-    uncount_live(home, bytes, Kind::managed);
-    if (result != cu::out_of_memory) home.check(result, "cuMemAllocManaged");
+    uncount_live(home, bytes, kind);
+    if (result != cu::out_of_memory) home.check(result, managed ? "cuMemAllocManaged" : "cuMemAlloc");
     return 0;
 }
 
@@ -204,15 +206,15 @@ bool call_pressure_callbacks() {
 // When the free is enqueued, not when the device executes it: `live` is what the program holds.
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept {
     home.counters.live -= bytes;
-    if (kind == Kind::managed) home.counters.managed -= bytes;
+    if (kind != Kind::pooled) home.counters.managed -= bytes;
 }
 
 cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes) {
     return allocate_with_fallbacks(stream.home(), bytes, [&] { return try_pool(stream, bytes); });
 }
 
-cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes) {
-    return allocate_with_fallbacks(home, bytes, [&] { return try_managed(home, bytes); });
+cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind kind) {
+    return allocate_with_fallbacks(home, bytes, [&] { return try_outside_pool(home, bytes, kind); });
 }
 
 // OutOfMemory::beyond_limit tells apart a limit that is too small for the work, where no waiting helps, and memory that

@@ -6,10 +6,10 @@
 
 namespace glint::gpu::detail {
 
-/// Allocates `bytes`: from the pool in stream order, or managed memory at once. Throw OutOfMemory after all fallbacks.
+/// Allocates `bytes`: from the pool in stream order, or at once managed memory, or other memory (adopted). Throw OutOfMemory after all fallbacks.
 /// Pooled memory may be used in the stream's order only, until the stream was synchronised or waited for.
 cu::DevicePtr allocate_pooled(StreamState& stream, std::size_t bytes);
-cu::DevicePtr allocate_managed_memory(ContextState& home, std::size_t bytes);
+cu::DevicePtr allocate_outside_pool(ContextState& home, std::size_t bytes, Kind kind);
 void uncount_live(ContextState& home, std::size_t bytes, Kind kind) noexcept;
 /// Frees pooled memory in the order of its first user, after the other users; for other kinds the host synchronizes.
 /// Deferred where a capture forbids it or where it fails.

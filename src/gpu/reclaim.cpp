@@ -11,7 +11,8 @@
 // therefore not tried again: the next one needs another granule of unused memory, and one that gave nothing doubles the wait.
 //
 // Callbacks (Context::on_pressure) are asked early too, by relieve_pressure(), between two operations of the program: at a
-// synchronization, deep inside one, they might need what it has locked. ContextOptions::early_reclaim turns both off.
+// synchronization, deep inside one, they might need what it has locked. ContextOptions::early_reclaim turns both off, and so
+// does set_early_reclaim().
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
@@ -91,7 +92,7 @@ bool could_give_back(ContextState& home) {
 
 // Only others are in a hurry: the context's own limit is felt when an allocation fails, which costs a wait and a trim too.
 void reclaim_under_pressure(ContextState& home, bool wanted) {
-    if (!home.early_reclaim && !wanted) return;
+    if (!home.reclaims_early() && !wanted) return;
     const double outside = wanted ? 1 : pressure_outside(home);
     const auto is_short = [&] { return std::max(outside, own_pressure(home)) >= high_pressure; };
     bool short_of_memory = is_short();
@@ -120,7 +121,8 @@ void at_synchronization(ContextState& home) {
 }
 
 std::uint64_t relieve_pressure(ContextState& home) {
-    if (!home.early_reclaim || !home.short_of_memory || !is_affordable(home, home.questions, interval_factor)) return 0;
+    if (!home.reclaims_early() || !home.short_of_memory || !is_affordable(home, home.questions, interval_factor))
+        return 0;
     const auto began = Clock::now();
     const std::uint64_t freed = call_pressure_callbacks(home);
     const std::lock_guard lock(home.mutex);

@@ -79,7 +79,7 @@ void destroy(Context& context) {
     synchronize_all();
     std::vector<std::uintptr_t> managed;
     for (const auto& [begin, a] : allocations())
-        if (a.managed && a.context == &context) managed.push_back(begin);
+        if (!a.pool && a.context == &context) managed.push_back(begin);
     if (!context.lost)
         for (const std::uintptr_t begin : managed) release(begin);
     p.streams.remove_of(context);

@@ -27,9 +27,40 @@ cu::Result cuMemAllocManaged(cu::DevicePtr* address, size_t bytes, unsigned flag
     return result;
 }
 
+cu::Result cuMemAlloc(cu::DevicePtr* address, size_t bytes) {
+    if (bytes == 0) return cu::invalid_value;
+    const cu::Result result = allocate_plain(current()->device, bytes, address);
+    if (result == cu::success) find_allocation(*address)->context = current();
+    return result;
+}
+
+cu::Result cuIpcGetMemHandle(cu::IpcHandle* handle, cu::DevicePtr address) {
+    const Allocation* a = find_allocation(address);
+    if (!a || a->begin != address) return cu::invalid_value;
+    return export_memory(*a, handle);
+}
+
+cu::Result cuIpcOpenMemHandle(cu::DevicePtr* address, cu::IpcHandle handle, unsigned flags) {
+    if (flags != 1) return cu::invalid_value;
+    const cu::Result result = import_memory(current()->device, handle, address);
+    if (result == cu::success) find_allocation(*address)->context = current();
+    return result;
+}
+
+/// Waits for everything, as the driver does.
+cu::Result cuIpcCloseMemHandle(cu::DevicePtr address) {
+    const Allocation* a = find_allocation(address);
+    if (!a || a->begin != address || !a->imported)
+        bug("cuIpcCloseMemHandle of what was not opened, or was closed before");
+    synchronize_all();
+    if (!current()->lost) release(address);
+    return current()->take_error();
+}
+
 /// Waits for everything, as the driver does.
 cu::Result cuMemFree(cu::DevicePtr address) {
     const Allocation* a = find_allocation(address);
+    if (a && a->imported) bug("cuMemFree of another process's memory");
     if (!a || a->begin != address || a->freed) bug("cuMemFree of what is not allocated, or was freed before");
     synchronize_all();
     if (!current()->lost) release(address);

@@ -94,7 +94,7 @@ cu::Result cuMemFreeAsync(cu::DevicePtr address, cu::Stream stream_handle) {
     Stream& stream = process().streams.get(stream_handle);
     Allocation* a = find_allocation(address);
     if (!a || a->begin != address || a->freed) bug("cuMemFreeAsync of what is not allocated, or was freed before");
-    if (a->managed) bug("cuMemFreeAsync of managed memory");
+    if (!a->pool) bug("cuMemFreeAsync of memory outside of pools");
     a->freed = true;
     push(stream, [address] {
         release(address);

@@ -45,7 +45,7 @@ constexpr bool needs_context(std::string_view name) {
     if (name.starts_with("cuMemPool")) return false;
     if (name.ends_with("Destroy")) return false;
     for (std::string_view group :
-         {"cuCtx", "cuStream", "cuEvent", "cuMem", "cuModule", "cuFunc", "cuLaunch", "cuPointer"})
+         {"cuCtx", "cuStream", "cuEvent", "cuMem", "cuIpc", "cuModule", "cuFunc", "cuLaunch", "cuPointer"})
         if (name.starts_with(group)) return true;
     return false;
 }
@@ -54,7 +54,7 @@ constexpr bool needs_context(std::string_view name) {
 /// were seen on an H200, the others are in its manual.
 constexpr bool spoils_captures(std::string_view name) {
     for (std::string_view one : {"cuStreamSynchronize", "cuEventSynchronize", "cuMemPoolGetAttribute", "cuStreamQuery",
-                                 "cuEventQuery", "cuMemAllocManaged", "cuMemFree"})
+                                 "cuEventQuery", "cuMemAllocManaged", "cuMemAlloc", "cuMemFree"})
         if (name == one) return true;
     return false;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "memory.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -203,6 +205,60 @@ cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* addr
     return cu::success;
 }
 
+cu::Result allocate_plain(int device, std::uint64_t bytes, cu::DevicePtr* address) {
+    static int count = 0;
+    const std::uint64_t taken = round_up(bytes, managed_granule);
+    {
+        ServerLock locked;
+        if (taken > free_bytes(device)) return cu::out_of_memory;
+        own_use(device).managed_bytes += taken;
+    }
+    Allocation& a = map_allocation(device, bytes);
+    a.device = device;
+    a.file = setting("SIMGPU_STATE", "/dev/shm/simgpu.state") + ".memory." + std::to_string(getpid()) + '.' +
+             std::to_string(++count);
+    map_file(a.mapped_begin, a.mapped_bytes, a.file, true);
+    std::memset(reinterpret_cast<void*>(a.begin), 0xFF, std::min(bytes, poisoned_bytes));
+    set_access(a.mapped_begin, a.mapped_bytes, HostAccess::none);
+    *address = a.begin;
+    return cu::success;
+}
+
+namespace {
+
+/// What a handle holds.
+struct Exported {
+    int process, device;
+    std::uint64_t bytes;
+    char file[48];
+};
+static_assert(sizeof(Exported) == sizeof(cu::IpcHandle));
+
+}  // namespace
+
+cu::Result export_memory(const Allocation& allocation, cu::IpcHandle* handle) {
+    if (allocation.file.empty() || allocation.imported) return cu::invalid_value;  // of a pool, as measured
+    Exported exported{getpid(), allocation.device, allocation.bytes, {}};
+    if (allocation.file.size() >= sizeof exported.file) broken("SIMGPU_STATE is too long a name to share memory");
+    std::strcpy(exported.file, allocation.file.c_str());
+    std::memcpy(handle, &exported, sizeof exported);
+    return cu::success;
+}
+
+cu::Result import_memory(int device, const cu::IpcHandle& handle, cu::DevicePtr* address) {
+    Exported exported;
+    std::memcpy(&exported, &handle, sizeof exported);
+    if (exported.process == getpid()) return cu::invalid_context;
+    if (exported.device != device && is_set("SIMGPU_NO_PEER")) return cu::peer_access_unsupported;
+    if (access(exported.file, R_OK) != 0) return cu::invalid_value;
+    Allocation& a = map_allocation(device, exported.bytes);
+    a.device = device, a.file = exported.file, a.imported = true;
+    map_file(a.mapped_begin, a.mapped_bytes, a.file, false);
+    set_access(a.mapped_begin, a.mapped_bytes, HostAccess::none);
+    *address = a.begin;
+    return cu::success;
+}
+
 void note_use(Allocation& allocation, const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end,
               bool write) {
     allocation.uses.note(stream, what, begin, end, write);
@@ -220,8 +276,13 @@ void note_synchronization() { update_host_access(); }
 void release(std::uintptr_t begin) {
     const Allocation a = allocations().at(begin);
     allocations().erase(begin);
-    drop_pages(a.mapped_begin, a.mapped_bytes);
-    if (a.managed) {
+    if (a.file.empty())
+        drop_pages(a.mapped_begin, a.mapped_bytes);
+    else
+        unmap_file(a.mapped_begin, a.mapped_bytes);
+    if (a.imported) return;
+    if (!a.file.empty()) unlink(a.file.c_str());
+    if (!a.pool) {
         ServerLock locked;
         own_use(a.device).managed_bytes -= round_up(a.bytes, managed_granule);
         return;

@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <set>
+#include <string>
 
 #include "clock.hpp"
 #include "gpu/cuda_abi.hpp"
@@ -39,8 +40,10 @@ struct Allocation {
     std::uint64_t offset = 0;  // in the pool
     bool managed = false;
     HostAccess host = HostAccess::none;
-    const void* context = nullptr;  // that managed memory goes with
-    bool freed = false;             // cuMemFreeAsync was called; it is gone when that has run
+    const void* context = nullptr;  // that memory outside of pools goes with
+    std::string file;               // of memory that other processes may open, or that this one has opened
+    bool imported = false;
+    bool freed = false;  // cuMemFreeAsync was called; it is gone when that has run
     UseLog uses;
 
     std::uintptr_t end() const { return begin + bytes; }
@@ -52,6 +55,10 @@ Allocation* find_allocation(std::uintptr_t address);
 
 cu::Result allocate_from(Pool& pool, std::uint64_t bytes, cu::DevicePtr* address);
 cu::Result allocate_managed(int device, std::uint64_t bytes, cu::DevicePtr* address);
+/// Outside of pools, in a file, so that other processes may open it.
+cu::Result allocate_plain(int device, std::uint64_t bytes, cu::DevicePtr* address);
+cu::Result export_memory(const Allocation& allocation, cu::IpcHandle* handle);
+cu::Result import_memory(int device, const cu::IpcHandle& handle, cu::DevicePtr* address);
 /// Records a use by the operation last enqueued. Until it has synchronized with it, the host may not write the memory where
 /// that is managed, nor read what the operation writes. With SIMGPU_NO_CONCURRENT_MANAGED a kernel closes all of it.
 void note_use(Allocation& allocation, const Stream& stream, const char* what, std::uintptr_t begin, std::uintptr_t end,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "glint/gpu/stream.hpp"
@@ -81,6 +82,17 @@ class Buffer {
         part.offset_ += first, part.size_ = n;
         return part;
     }
+    /// The same bytes as elements of another type; shares the memory. Throws OptionError unless they are whole elements.
+    template <class U>
+    Buffer<U> as() const {
+        if (byte_offset() % sizeof(U) || bytes() % sizeof(U))
+            throw OptionError("bytes " + std::to_string(byte_offset()) + " to " +
+                              std::to_string(byte_offset() + bytes()) + " of a buffer are no whole elements of " +
+                              std::to_string(sizeof(U)) + " bytes");
+        Buffer<U> same(allocation_, bytes() / sizeof(U));
+        same.offset_ = byte_offset() / sizeof(U);
+        return same;
+    }
     /// The device address for a kernel on `stream` that reads, or writes, the buffer. Throws GpuError where that stream's
     /// GPU has no peer access to the memory; the message names both GPUs and the two remedies.
     std::uint64_t read_on(const Stream& stream) const {
@@ -96,6 +108,8 @@ class Buffer {
   private:
     template <class U>
     friend class Managed;
+    template <class U>
+    friend class Buffer;
     Buffer(std::shared_ptr<detail::Allocation> allocation, std::size_t n)
         : allocation_(std::move(allocation)), size_(n) {}
 

@@ -35,7 +35,7 @@ struct MemoryStatistics {
 };
 
 /// pooled: allocated from the context's pool. borrowed, adopted: allocated by another library, not owned or owned
-/// (Buffer::adopt). managed: unified memory.
+/// (Buffer::adopt); adopted too: memory for other processes (ExportedMemory). managed: unified memory.
 enum class MemoryKind { pooled, borrowed, adopted, managed };
 
 /// One allocation in device memory.
@@ -54,7 +54,7 @@ struct ContextOptions {
     /// alive until the process ends.
     bool separate = false;
     /// Return unused memory before an allocation fails: while the limit or the device is nearly used up, or while another
-    /// request waits for the device. GLINT_GPU_EARLY_RECLAIM=0 disables it too.
+    /// request waits for the device. GLINT_GPU_EARLY_RECLAIM=0 and set_early_reclaim(false) disable it too.
     bool early_reclaim = true;
     std::function<void(const std::string&)> log = {};  ///< receives reclaims, retries and trims; from any thread
 };
@@ -112,6 +112,12 @@ class Context {
     std::shared_ptr<detail::ContextState> state_;
     std::shared_ptr<void> keep_alive_;  // null in non-owning copies; the last one closes the state
 };
+
+/// Switches early reclaim on or off for all contexts of this process, present and future, in place of
+/// GLINT_GPU_EARLY_RECLAIM; contexts made with ContextOptions::early_reclaim false stay without it. Thread-safe.
+void set_early_reclaim(bool on);
+/// What set_early_reclaim() has set, else what GLINT_GPU_EARLY_RECLAIM says. Throws OptionError where that is no switch.
+bool early_reclaim();
 
 /// All contexts that this process has open, whichever part of it opened them. The result keeps them alive.
 std::vector<Context> open_contexts();

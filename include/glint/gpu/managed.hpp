@@ -10,6 +10,7 @@ namespace glint::gpu {
 
 namespace detail {
 std::shared_ptr<Allocation> allocate_managed(const Context& context, std::size_t bytes);
+bool is_managed(const Allocation& allocation);
 void* host_address(const Allocation& allocation);
 /// True from a use by a GPU until the host has synchronized with it; always, where any other work could be in the way.
 const std::atomic<bool>& busy(const Allocation& allocation);
@@ -77,5 +78,20 @@ class Managed {
     const std::atomic<bool>* busy_ = nullptr;
     std::size_t size_ = 0;
 };
+
+/// Whether the memory of a buffer is unified.
+template <class T>
+bool is_managed(const Buffer<T>& buffer) {
+    return detail::is_managed(buffer.allocation());
+}
+/// The first element of a buffer of unified memory, for the host: as Managed::begin().
+template <class T>
+T* host_elements(const Buffer<T>& buffer) {
+    detail::Allocation& allocation = buffer.allocation();
+    if (!is_managed(buffer))
+        throw OptionError("this buffer is of device memory, which the host cannot read: download() it");
+    if (detail::busy(allocation).load(std::memory_order_acquire)) detail::wait_on_host(allocation);
+    return reinterpret_cast<T*>(static_cast<char*>(detail::host_address(allocation)) + buffer.byte_offset());
+}
 
 }  // namespace glint::gpu

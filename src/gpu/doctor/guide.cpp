@@ -89,9 +89,9 @@ class Guide {
         if (!has_any(machine_, {"libcufft.so.12", "libcufft.so.11"}))
             add(Part::cufft, "cufft", "Fourier transforms on the GPU need cuFFT", distribution_);
         if (!has_any(machine_, {"libcusolver.so.12", "libcusolver.so.11"}))
-            add(Part::cusolver, "cusolver", "singular values on the GPU need cuSOLVER", distribution_);
+            add(Part::cusolver, "cusolver", "decompositions on the GPU need cuSOLVER", distribution_);
         if (!has_any(machine_, {"libopenblas.so.0", "libopenblasp.so.0", "libopenblas_pthreads.so.0"}))
-            add(Part::openblas, "openblas", "products of matrices and singular values on the CPU need OpenBLAS",
+            add(Part::openblas, "openblas", "products and decompositions of matrices on the CPU need OpenBLAS",
                 distribution_);
         if (!has_any(machine_, {"libfftw3f.so.3"}) || !has_any(machine_, {"libfftw3.so.3"}))
             add(Part::fftw, "fftw", "Fourier transforms on the CPU need FFTW (libfftw3f.so.3 and libfftw3.so.3)",
