@@ -72,6 +72,7 @@ void copy_elements(const View<const T>& from, const View<T>& to) {
     template struct View<T>;       \
     template struct View<const T>; \
     template void copy_elements<T>(const View<const T>&, const View<T>&);
+GLINT_VIEW(std::int64_t)
 GLINT_VIEW(float)
 GLINT_VIEW(double)
 GLINT_VIEW(std::complex<float>)

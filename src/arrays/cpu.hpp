@@ -24,10 +24,19 @@ void irfft(const View<const std::complex<T>>& in, const View<T>& out, int rank, 
 template <class T>
 void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<T>* vt, int threads);
 template <class T>
+void solve(const View<const T>& a, const View<const T>& b, const View<T>& x, int threads);
+/// v null: values only.
+template <class T>
+void eigh(const View<const T>& a, const View<T>& w, const View<T>* v, int threads);
+template <class T>
+void qr(const View<const T>& a, const View<T>& q, const View<T>& r, int threads);
+template <class T>
 void map(const Program& program, std::span<const View<const T>> inputs, const View<T>& out, int threads);
 template <class T>
 double reduce(Reduction reduction, const Program& program, std::span<const View<const T>> inputs, const Shape& shape,
               int threads);
+template <class T, class R>
+void reduce_axis(Reduction reduction, const View<const T>& in, const View<R>& out, int threads);
 
 /// The missing libraries ("libfftw3f.so.3: ..."), with the remedy; empty: none.
 std::string why_no_fft();

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* names[] = {"libopenblas.so.0", "libopenblasp.so.0", "libopenblas_pthreads.so.0"};
 
 [[noreturn]] void refuse(const char* why) {
-    throw OptionError(std::string("matrix products and singular values on the CPU need OpenBLAS: ") +
+    throw OptionError(std::string("matrix products and decompositions on the CPU need OpenBLAS: ") +
                       (why ? why : "it lacks a function") + "; install it: apt-get install libopenblas0-pthread");
 }
 
@@ -53,6 +53,10 @@ const OpenBlas& openblas() {
         find(library, "openblas_get_num_threads", t.get_num_threads);
         find(library, "openblas_set_num_threads", t.set_num_threads);
         find(library, "sgesdd_", t.sgesdd_), find(library, "dgesdd_", t.dgesdd_);
+        find(library, "sgesv_", t.of_float.gesv), find(library, "dgesv_", t.of_double.gesv);
+        find(library, "ssyevd_", t.of_float.syevd), find(library, "dsyevd_", t.of_double.syevd);
+        find(library, "sgeqrf_", t.of_float.geqrf), find(library, "dgeqrf_", t.of_double.geqrf);
+        find(library, "sorgqr_", t.of_float.orgqr), find(library, "dorgqr_", t.of_double.orgqr);
         return t;
     }();
     return table;

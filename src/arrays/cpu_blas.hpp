@@ -16,6 +16,29 @@ using Gesdd = void(const char* job, const blasint* m, const blasint* n, T* a, co
                    const blasint* ldu, T* vt, const blasint* ldvt, T* work, const blasint* work_size, blasint* int_work,
                    blasint* info, std::size_t job_length);
 
+template <class T>
+using Gesv = void(const blasint* n, const blasint* columns, T* a, const blasint* lda, blasint* pivots, T* b,
+                  const blasint* ldb, blasint* info);
+template <class T>
+using Syevd = void(const char* job, const char* triangle, const blasint* n, T* a, const blasint* lda, T* w, T* work,
+                   const blasint* work_size, blasint* int_work, const blasint* int_work_size, blasint* info,
+                   std::size_t job_length, std::size_t triangle_length);
+template <class T>
+using Geqrf = void(const blasint* m, const blasint* n, T* a, const blasint* lda, T* tau, T* work,
+                   const blasint* work_size, blasint* info);
+template <class T>
+using Orgqr = void(const blasint* m, const blasint* n, const blasint* k, T* a, const blasint* lda, const T* tau,
+                   T* work, const blasint* work_size, blasint* info);
+
+/// Functions of LAPACK for a type.
+template <class T>
+struct Lapack {
+    Gesv<T>* gesv;
+    Syevd<T>* syevd;
+    Geqrf<T>* geqrf;
+    Orgqr<T>* orgqr;
+};
+
 struct OpenBlas {
     decltype(&::cblas_sgemm) cblas_sgemm;
     decltype(&::cblas_dgemm) cblas_dgemm;
@@ -25,6 +48,15 @@ struct OpenBlas {
     decltype(&::openblas_set_num_threads) set_num_threads;
     Gesdd<float>* sgesdd_;
     Gesdd<double>* dgesdd_;
+    Lapack<float> of_float;
+    Lapack<double> of_double;
+    template <class T>
+    const Lapack<T>& lapack() const {
+        if constexpr (sizeof(T) == sizeof(float))
+            return of_float;
+        else
+            return of_double;
+    }
 };
 /// Throws OptionError where there is none, with the remedy.
 const OpenBlas& openblas();

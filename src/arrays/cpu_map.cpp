@@ -106,6 +106,8 @@ double reduce(Reduction reduction, const Program& program, std::span<const View<
     return reduction == Reduction::mean ? all / double(n) : all;
 }
 
+template void map(const Program&, std::span<const View<const std::int64_t>>, const View<std::int64_t>&, int);
+
 #define GLINT_MAP(T)                                                                        \
     template void map(const Program&, std::span<const View<const T>>, const View<T>&, int); \
     template double reduce(Reduction, const Program&, std::span<const View<const T>>, const Shape&, int);

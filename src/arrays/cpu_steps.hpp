@@ -14,6 +14,7 @@ namespace glint {
 /// not depend on where it lies.
 constexpr std::int64_t step_group = 16;
 
+/// Of integers there is `step` alone.
 template <class T>
 struct StepLoops {
     /// to[i] = step of a[i], b[i], c[i]; `to` may be one of them. n: a multiple of step_group.
@@ -24,12 +25,15 @@ struct StepLoops {
     void (*scale)(T* values, T by, std::int64_t n);
 };
 
-GLINT_PER_ISA(StepLoops<float> float_loops(); StepLoops<double> double_loops();)
+GLINT_PER_ISA(StepLoops<float> float_loops(); StepLoops<double> double_loops();
+              StepLoops<std::int64_t> integer_loops();)
 
 template <class T>
 StepLoops<T> step_loops() {
     if constexpr (std::is_same_v<T, float>)
         return GLINT_PICK(float_loops)();
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+        return GLINT_PICK(integer_loops)();
     else
         return GLINT_PICK(double_loops)();
 }

@@ -156,4 +156,6 @@ StepLoops<double> double_loops() {
             multiply_all<double>};
 }
 
+StepLoops<std::int64_t> integer_loops() { return {run<std::int64_t>, nullptr, nullptr, nullptr, nullptr}; }
+
 }  // namespace glint::GLINT_ISA

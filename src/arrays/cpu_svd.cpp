@@ -58,18 +58,19 @@ void svd(const View<const T>& a, const View<T>& s, const View<T>* u, const View<
     if (std::max(m, n) > blas_limit) throw OptionError("the singular values of " + text(m, n) + ": it is too large");
     std::vector<T> matrix(m * n);  // LAPACK overwrites it
     gather(a, matrix.data());
-    require_finite(matrix, m, n);
+    require_finite("the singular values", matrix, m, n);
 
     // In C order a matrix is what LAPACK takes for its transpose, whose u is our vt, and the other way round.
     Result<T> values(&s), our_u(u), our_vt(vt);
-    const char job = u ? 'S' : 'N';
-    const blasint rows = blasint(n), columns = blasint(m), least = blasint(k);
+    const bool all = u && u->shape[1] == m && vt->shape[0] == n;
+    const char job = !u ? 'N' : all ? 'A' : 'S';
+    const blasint rows = blasint(n), columns = blasint(m), of_u = blasint(all ? m : k);
     std::vector<blasint> int_work(8 * k);
     blasint info = 0;
     T unused = 0;
     const auto run = [&](T* work, blasint work_size) {
         gesdd_of<T>(openblas())(&job, &rows, &columns, matrix.data(), &rows, values.data(), u ? our_vt.data() : &unused,
-                                &rows, u ? our_u.data() : &unused, &least, work, &work_size, int_work.data(), &info, 1);
+                                &rows, u ? our_u.data() : &unused, &of_u, work, &work_size, int_work.data(), &info, 1);
     };
     const BlasThreads blas(threads);
     T optimum = 0;

@@ -6,8 +6,11 @@
 
 #include "arrays/check.hpp"
 #include "arrays/cpu.hpp"
+#include "arrays/evaluate.hpp"
 #include "arrays/on_host.hpp"
+#include "arrays/transfer.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/managed.hpp"
 
 namespace glint::arrays {
 namespace {
@@ -19,6 +22,15 @@ void require_number(const Program& program, const std::vector<Operand<const T>>&
                           std::to_string(inputs.size()) + " inputs were given");
     if (inputs.size() > max_inputs)
         throw OptionError(std::to_string(inputs.size()) + " inputs: at most " + std::to_string(max_inputs));
+}
+
+template <class T>
+void require_steps(const Program& program) {
+    for (int k = 0; k < program.count; ++k)
+        if (std::is_integral_v<T> && !is_of_integers(program.instructions[k].step))
+            throw OptionError("step " + std::to_string(k) +
+                              " of the expression is a root, an exponential or an angle, which integers do not have: "
+                              "convert them to float64 first");
 }
 
 template <class T>
@@ -70,6 +82,7 @@ double of_nothing(Reduction reduction) {
 template <class T>
 void map(Session& session, const Program& program, const std::vector<Operand<const T>>& inputs, const Operand<T>& out) {
     require_number(program, inputs);
+    require_steps<T>(program);
     require_inputs(inputs, out.shape());
     if (out.shape().count() == 0) return;
     session.run(
@@ -87,6 +100,8 @@ template <class T>
 double reduce(Session& session, Reduction reduction, const Program& program,
               const std::vector<Operand<const T>>& inputs) {
     require_number(program, inputs);
+    if (reduction > Reduction::maximum)
+        throw OptionError("products and positions of all elements: take reduce_axis() or find_along_axis()");
     const Shape shape = common_shape(inputs);
     if (shape.count() == 0) return of_nothing(reduction);
     double result = 0;
@@ -101,13 +116,16 @@ double reduce(Session& session, Reduction reduction, const Program& program,
 }
 
 template <class T>
-DeviceArray<T> empty_on_device(Session& session, const Shape& shape) {
-    return {gpu::Buffer<T>(session.stream(), std::size_t(shape.count())), shape};
+DeviceArray<T> empty_on_device(Session& session, const Shape& shape, bool unified) {
+    const std::size_t n = std::size_t(shape.count());
+    if (unified) return {gpu::Managed<T>(session.context(), n).buffer(), shape};
+    return {gpu::Buffer<T>(session.stream(), n), shape};
 }
 
 template <class T>
 DeviceArray<T> to_device(Session& session, const View<const T>& view) {
     DeviceArray<T> array = empty_on_device<T>(session, view.shape);
+    session.note_copy(array.buffer.bytes(), 0);
     if (view.is_contiguous()) {
         gpu::upload(session.stream(), array.buffer, {view.data, std::size_t(view.shape.count())});
         return array;
@@ -123,6 +141,7 @@ template <class T>
 void to_host(Session& session, const DeviceArray<T>& array, const View<T>& out) {
     require_shape("to_host: out", array.shape, out.shape);
     if (array.shape.count() == 0) return;
+    session.note_copy(0, array.buffer.bytes());
     if (out.is_contiguous()) {
         gpu::download(session.stream(), {out.data, std::size_t(out.shape.count())}, array.buffer);
         session.stream().synchronize();
@@ -134,13 +153,28 @@ void to_host(Session& session, const DeviceArray<T>& array, const View<T>& out) 
     copy_elements(View<const T>(packed.data(), out.shape), out);
 }
 
-#define GLINT_MOVES(T)                                                    \
-    template DeviceArray<T> empty_on_device<T>(Session&, const Shape&);   \
-    template DeviceArray<T> to_device<T>(Session&, const View<const T>&); \
-    template void to_host<T>(Session&, const DeviceArray<T>&, const View<T>&);
+template <class T>
+void copy(Session& session, const Operand<const T>& from, const DeviceArray<T>& to) {
+    require_shape("copy: to", from.shape(), to.shape);
+    if (to.shape.count() == 0) return;
+    gpu::Buffer<T> target = to.buffer;
+    if (from.on_device()) return gpu::copy(session.stream(), target, from.device_array().buffer);
+    session.note_copy(target.bytes(), 0);
+    upload(session.stream(), target, from.view(), 0, to.shape.count());
+    session.stream().synchronize();
+}
+
+#define GLINT_MOVES(T)                                                         \
+    template DeviceArray<T> empty_on_device<T>(Session&, const Shape&, bool);  \
+    template DeviceArray<T> to_device<T>(Session&, const View<const T>&);      \
+    template void to_host<T>(Session&, const DeviceArray<T>&, const View<T>&); \
+    template void copy<T>(Session&, const Operand<const T>&, const DeviceArray<T>&);
 #define GLINT_ELEMENTWISE(T)                                                                                 \
     template void map<T>(Session&, const Program&, const std::vector<Operand<const T>>&, const Operand<T>&); \
     template double reduce<T>(Session&, Reduction, const Program&, const std::vector<Operand<const T>>&);
+template void map<std::int64_t>(Session&, const Program&, const std::vector<Operand<const std::int64_t>>&,
+                                const Operand<std::int64_t>&);
+GLINT_MOVES(std::int64_t)
 GLINT_ELEMENTWISE(float)
 GLINT_ELEMENTWISE(double)
 GLINT_MOVES(float)

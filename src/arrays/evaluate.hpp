@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "glint/arrays/expression.hpp"
 #include "gpu/kernel_abi.hpp"
@@ -85,8 +86,62 @@ static GLINT_DEVICE T sign_of(T a) {
     return a > 0 ? T(1) : a < 0 ? T(-1) : a + T(0);  // NaN stays, -0 becomes 0
 }
 
+/// Whether integers have this step.
+constexpr bool is_of_integers(Step step) {
+    switch (step) {
+        case Step::square_root:
+        case Step::reciprocal:
+        case Step::atan2:
+        case Step::hypot: return false;
+        default: return step < Step::exp || step > Step::erf;
+    }
+}
+
+/// Of integers, modulo 2^64. Quotients are truncated; what is divided by 0 becomes 0, as in NumPy. A negative power is 0,
+/// but of 1 and -1.
+template <class T>
+requires std::is_integral_v<T>
+static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {
+    using U = std::make_unsigned_t<T>;
+    switch (step) {
+        case Step::constant: return T(value);
+        case Step::input: return a;
+        case Step::add: return T(U(a) + U(b));
+        case Step::subtract: return T(U(a) - U(b));
+        case Step::multiply: return T(U(a) * U(b));
+        case Step::divide: return b == 0 ? 0 : b == -1 ? T(U(0) - U(a)) : a / b;
+        case Step::power: {
+            if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+            U result = 1, square = U(a);
+            for (; b > 0; b >>= 1, square *= square)
+                if (b & 1) result *= square;
+            return T(result);
+        }
+        case Step::minimum: return a < b ? a : b;
+        case Step::maximum: return a > b ? a : b;
+        case Step::remainder: {
+            if (b == 0 || b == -1) return 0;
+            const T rest = a % b;
+            return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+        }
+        case Step::negate: return T(U(0) - U(a));
+        case Step::absolute: return a < 0 ? T(U(0) - U(a)) : a;
+        case Step::square: return T(U(a) * U(a));
+        case Step::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+        case Step::is_nan: return 0;
+        case Step::less: return a < b;
+        case Step::less_equal: return a <= b;
+        case Step::equal: return a == b;
+        case Step::not_equal: return a != b;
+        case Step::select: return a != 0 ? b : c;
+        case Step::fused_multiply_add: return T(U(a) * U(b) + U(c));
+        default: return a;  // floor, ceil, round, trunc
+    }
+}
+
 /// One step on one element; `value` is a constant's. An input is read by the caller and handed over as `a`.
 template <class T>
+requires std::is_floating_point_v<T>
 static GLINT_DEVICE T apply(Step step, T a, T b, T c, double value) {
     switch (step) {
         case Step::constant: return T(value);

@@ -10,8 +10,10 @@
 #include <span>
 
 #include "glint/arrays/array.hpp"
+#include "glint/arrays/device_view.hpp"
 #include "glint/arrays/error.hpp"
 #include "glint/arrays/operations.hpp"
+#include "glint/arrays/random.hpp"
 #include "glint/gpu/stream.hpp"
 
 namespace glint::arrays {
@@ -33,10 +35,23 @@ class OnGpu {
     template <class T>
     void svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>& u, const Operand<T>& vt);
     template <class T>
+    void solve(const Operand<const T>& a, const Operand<const T>& b, const Operand<T>& x);
+    template <class T>
+    void eigh(const Operand<const T>& a, const Operand<T>& w, const Operand<T>& v);
+    template <class T>
+    void qr(const Operand<const T>& a, const Operand<T>& q, const Operand<T>& r);
+    template <class T>
     void map(const Program& program, std::span<const Operand<const T>> inputs, const Operand<T>& out);
     template <class T>
     double reduce(Reduction reduction, const Program& program, std::span<const Operand<const T>> inputs,
                   const Shape& shape);
+    template <class T>
+    void random(Distribution distribution, std::uint64_t seed, const Operand<T>& out, std::int64_t first);
+    /// in (outer, n, inner) to out (outer, inner): of T, or of std::int64_t for positions.
+    template <class T, class R>
+    void reduce_axis(Reduction reduction, const Operand<const T>& in, const Operand<R>& out);
+    void copy(const DeviceView& from, const DeviceView& to);
+    void take(const DeviceView& from, int axis, const DeviceView& at, const DeviceView& to);
 
     /// Frees cached plans, workspaces and other unused memory.
     void drop_caches();

@@ -133,6 +133,17 @@ class GpuArraysTest : public gpu::test::GpuTest {
                     sum += double(u[std::size_t(k)]) * double(s[std::size_t(k)]) * double(vt[std::size_t(k * n)]);
                 EXPECT_NEAR(sum, double(x[0]), 1e-4);
             });
+        std::vector<float> solution(static_cast<std::size_t>(n));
+        attempt(
+            [&] {
+                on_gpu->solve<float>(in, View<const float>(x.data(), {n, 1}), View<float>(solution.data(), {n, 1}));
+            },
+            [&] {
+                double sum = 0;
+                for (std::int64_t k = 0; k < n; ++k)
+                    sum += double(x[std::size_t(k)]) * double(solution[std::size_t(k)]);
+                EXPECT_NEAR(sum, double(x[0]), 1e-2);
+            });
         const Program doubled = compile(2 * input(0));
         const std::vector<Operand<const float>> inputs{in};
         attempt([&] { on_gpu->map<float>(doubled, inputs, View<float>(y.data(), square)); },

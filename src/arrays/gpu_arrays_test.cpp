@@ -14,7 +14,7 @@ TEST_F(GpuArrays, leave_no_context_and_work_again_in_the_next) {
     const bool before = gpu::context_is_there(0);
     for (int round = 0; round < 2; ++round) {
         open(64 * mib);
-        EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 6);
+        EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 7);
         close();
         EXPECT_EQ(gpu::context_is_there(0), before) << "the libraries did not touch the primary one";
     }

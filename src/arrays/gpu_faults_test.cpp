@@ -22,7 +22,7 @@ struct GpuArraysFaults : GpuArraysTest {
 
 }  // namespace
 
-TEST_F(GpuArraysFaults, none) { EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 6); }
+TEST_F(GpuArraysFaults, none) { EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 7); }
 
 TEST_F(GpuArraysFaults, DISABLED_in_a_child_memory_lacks) { all_operations<gpu::OutOfMemory>(); }
 
@@ -31,11 +31,11 @@ TEST_F(GpuArraysFaults, DISABLED_in_a_child_memory_lacks_under_a_small_limit) {
     all_operations<gpu::OutOfMemory>();
 }
 
-TEST_F(GpuArraysFaults, DISABLED_in_a_child_one_call_fails) { EXPECT_EQ(all_operations<gpu::GpuError>(), 5); }
+TEST_F(GpuArraysFaults, DISABLED_in_a_child_one_call_fails) { EXPECT_EQ(all_operations<gpu::GpuError>(), 6); }
 
 TEST_F(GpuArraysFaults, DISABLED_in_a_child_memory_lacks_once_and_it_is_tried_again_by_the_caller) {
     all_operations<gpu::OutOfMemory>();
-    EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 6);
+    EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 7);
 }
 
 TEST_F(GpuArraysFaults, at_every_allocation_in_turn_and_from_every_one_on) {
@@ -57,8 +57,9 @@ TEST_F(GpuArraysFaults, of_the_libraries) {
     for (const std::string call : {"cublasCreate_v2:1:3", "cufftCreate:1:2", "cufftMakePlanMany64:2:2",
                                    "cusolverDnCreate:1:2", "cublasSgemm_v2_64:1:3"})
         expect_passes("GpuArraysFaults", "memory_lacks_once_and_it_is_tried_again_by_the_caller", call);
-    for (const std::string call : {"cublasCreate_v2:1:1", "cublasSgemm_v2_64:1:14", "cufftMakePlanMany64:1:5",
-                                   "cufftExecC2C:1:6", "cusolverDnCreate:1:7", "cusolverDnSgesvd:1:6"})
+    for (const std::string call :
+         {"cublasCreate_v2:1:1", "cublasSgemm_v2_64:1:14", "cufftMakePlanMany64:1:5", "cufftExecC2C:1:6",
+          "cusolverDnCreate:1:7", "cusolverDnSgesvd:1:6", "cusolverDnSgetrf:1:6", "cusolverDnSgetrs:1:7"})
         expect_passes("GpuArraysFaults", "one_call_fails", call);
 }
 
@@ -75,7 +76,7 @@ TEST_F(GpuArraysFaults, DISABLED_in_a_child_in_the_primary_context) {
     context = std::make_unique<gpu::Context>(0, gpu::ContextOptions{.limit_bytes = 64 * mib});
     stream = std::make_unique<gpu::Stream>(*context);
     on_gpu = std::make_unique<OnGpu>(*context, *stream);
-    EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 6);
+    EXPECT_EQ(all_operations<gpu::OutOfMemory>(), 7);
     close();
     EXPECT_TRUE(gpu::context_is_there(0)) << "which cuBLAS keeps, simulated as measured";
 }

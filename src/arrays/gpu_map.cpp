@@ -131,6 +131,8 @@ double OnGpu::reduce(Reduction reduction, const Program& program, std::span<cons
     return reduction == Reduction::mean ? joint / double(total) : joint;
 }
 
+template void OnGpu::map(const Program&, std::span<const Operand<const std::int64_t>>, const Operand<std::int64_t>&);
+
 #define GLINT_MAPS(T)                                                                               \
     template void OnGpu::map(const Program&, std::span<const Operand<const T>>, const Operand<T>&); \
     template double OnGpu::reduce(Reduction, const Program&, std::span<const Operand<const T>>, const Shape&);

@@ -112,15 +112,15 @@ gpu::Buffer<std::byte> OnGpu::State::fft_work_for(const gpu::Stream& on, std::si
     return kept;
 }
 
-const gpu::Kernel& OnGpu::State::kernel_named(const std::string& name, int shared_bytes) {
+const gpu::Kernel& OnGpu::State::kernel_named(const std::string& name, int shared_bytes, int fatbin) {
     const auto known = kernels.find(name);
     if (known != kernels.end()) return known->second;
-    if (arrays_fatbin(0).empty())
+    if (arrays_fatbin(fatbin).empty())
         throw gpu::NoGpu(cu::no_device,
                          "this glint was built without CUDA: build it where nvcc is found (./dev setup gpu), or take "
                          "the CPU");
-    if (!module) module.emplace(stream.context(), arrays_fatbin(0));
-    return kernels.emplace(name, module->kernel(name, shared_bytes)).first->second;
+    const auto module = modules.try_emplace(fatbin, stream.context(), arrays_fatbin(fatbin)).first;
+    return kernels.emplace(name, module->second.kernel(name, shared_bytes)).first->second;
 }
 
 void OnGpu::State::drop_plans() noexcept {

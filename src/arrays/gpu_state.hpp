@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "arrays/cuda/elementwise.hpp"
 #include "arrays/gpu.hpp"
@@ -37,7 +38,7 @@ struct OnGpu::State {
 
     gpu::Stream stream;
     std::optional<gpu::Stream> second_stream;  // for what overlaps
-    std::optional<gpu::Module> module;
+    std::map<int, gpu::Module> modules;        // by the number of their fatbin
     std::map<std::string, gpu::Kernel> kernels;
     lib::Blas blas = nullptr;
     const void *bound_to = nullptr, *bound_workspace = nullptr;  // stream and workspace of `blas`
@@ -68,11 +69,13 @@ struct OnGpu::State {
     /// A work area for transforms on one of the two streams; small ones are kept.
     gpu::Buffer<std::byte> fft_work_for(const gpu::Stream& on, std::size_t bytes);
 
+    /// `fatbin`: as arrays_fatbin() counts.
     template <class T>
-    const gpu::Kernel& kernel(const char* name, int shared_bytes = 0) {
-        return kernel_named(std::string(name) + (sizeof(T) == sizeof(float) ? "_float" : "_double"), shared_bytes);
+    const gpu::Kernel& kernel(const char* name, int shared_bytes = 0, int fatbin = 0) {
+        const char* suffix = std::is_integral_v<T> ? "_int64" : sizeof(T) == sizeof(float) ? "_float" : "_double";
+        return kernel_named(std::string(name) + suffix, shared_bytes, fatbin);
     }
-    const gpu::Kernel& kernel_named(const std::string& name, int shared_bytes);
+    const gpu::Kernel& kernel_named(const std::string& name, int shared_bytes, int fatbin = 0);
 
     void drop_plans() noexcept;
 };

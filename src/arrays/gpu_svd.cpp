@@ -7,11 +7,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
-
-#include "arrays/check.hpp"
-#include "arrays/transfer.hpp"
+#include "arrays/gpu_dense.hpp"
 #include "glint/error.hpp"
 
 namespace glint::arrays {
@@ -34,29 +30,6 @@ lib::Status gesvd(const Cusolver& library, lib::Solver handle, signed char u, si
     return library.cusolverDnDgesvd(handle, u, vt, m, n, a, rest...);
 }
 
-template <class T>
-T* at(std::uint64_t address) {
-    return reinterpret_cast<T*>(address);
-}
-
-/// Where a result is made: in the caller's array on a GPU, or in one of our own.
-template <class T>
-gpu::Buffer<T> place_for(const gpu::Stream& stream, const Operand<T>& operand) {
-    return operand.on_device() ? operand.device_array().buffer
-                               : gpu::Buffer<T>(stream, std::size_t(operand.shape().count()));
-}
-
-template <class T>
-void bring_home(const gpu::Stream& stream, const Operand<T>& operand, const gpu::Buffer<T>& buffer) {
-    if (operand && !operand.on_device()) download(stream, operand.view(), buffer, 0, operand.shape().count());
-}
-
-int as_int(std::int64_t n) {
-    if (n > std::numeric_limits<int>::max())
-        throw OptionError(fmt::format("the singular values of a matrix with {} rows or columns: it is too large", n));
-    return int(n);
-}
-
 }  // namespace
 
 template <class T>
@@ -67,28 +40,18 @@ void OnGpu::svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>
     const bool wide = m <= n, vectors = bool(u);
     const std::string what = fmt::format("the singular values of a matrix of {} x {}", m, n);
 
-    gpu::Buffer<T> matrix(stream, std::size_t(size));
-    if (a.on_device())
-        gpu::copy(stream, matrix, a.device_array().buffer.view(0, std::size_t(size)));
-    else
-        upload(stream, matrix, a.view(), 0, size);
-    const Operand<const T> uploaded(DeviceArray<T>{matrix, a.shape()});
-    // NaN where an element is NaN or infinite, of which gesvd would make anything.
-    const double rest = reduce<T>(Reduction::sum, compile(input(0) - input(0)), std::span(&uploaded, 1), a.shape());
-    if (std::isnan(rest)) {
-        std::vector<T> values(static_cast<std::size_t>(size));
-        gpu::download(stream, std::span<T>(values), matrix);
-        stream.synchronize();
-        require_finite(values, m, n);
-    }
+    gpu::Buffer<T> matrix = copy_of(stream, a);
+    require_finite_there(*this, stream, "the singular values", matrix, a.shape());
     if (!wide) {
         gpu::Buffer<T> by_columns(stream, std::size_t(size));
         transpose<T>(state, by_columns.write_on(stream), matrix.read_on(stream), m, n);
         matrix = by_columns;
     }
 
-    // As cuSOLVER sees it: high x k, with left vectors (high, k) and right ones (k, k), by columns.
-    const int high = as_int(std::max(m, n)), low = as_int(k);
+    // As cuSOLVER sees it: high x k, with left vectors (high, k), or all (high, high), and right ones (k, k), by columns.
+    const bool all = vectors && u.shape()[1] == m && vt.shape()[0] == n;
+    const std::int64_t left_count = all ? std::max(m, n) : k;
+    const int high = as_int("the singular values", std::max(m, n)), low = int(k);
     const lib::Solver handle = state.ready_solver();
     int work_count = 0, info = 0;
     {
@@ -100,19 +63,19 @@ void OnGpu::svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>
     gpu::Buffer<int> told(stream, 1);
     if (vectors) {
         of_u = place_for(stream, u), of_vt = place_for(stream, vt);
-        left = wide ? of_vt : gpu::Buffer<T>(stream, std::size_t(m * k));
+        left = wide ? of_vt : gpu::Buffer<T>(stream, std::size_t(m * left_count));
         right = wide ? of_u : gpu::Buffer<T>(stream, std::size_t(k * k));
     }
-    const signed char job = vectors ? 'S' : 'N';
+    const signed char job = vectors ? 'S' : 'N', job_of_left = all ? 'A' : job;
     const std::uint64_t to_left = vectors ? left.write_on(stream) : 0, to_right = vectors ? right.write_on(stream) : 0,
                         to_values = values.write_on(stream), to_matrix = matrix.write_on(stream),
                         to_work = work.write_on(stream), to_told = told.write_on(stream);
     {
         const auto current = state.current();
-        state.check(
-            Library::cusolver, "cusolverDnXgesvd",
-            gesvd(cusolver(), handle, job, job, high, low, at<T>(to_matrix), high, at<T>(to_values), at<T>(to_left),
-                  high, at<T>(to_right), low, at<T>(to_work), work_count, static_cast<T*>(nullptr), at<int>(to_told)));
+        state.check(Library::cusolver, "cusolverDnXgesvd",
+                    gesvd(cusolver(), handle, job_of_left, job, high, low, at<T>(to_matrix), high, at<T>(to_values),
+                          at<T>(to_left), high, at<T>(to_right), low, at<T>(to_work), work_count,
+                          static_cast<T*>(nullptr), at<int>(to_told)));
     }
     gpu::download(stream, std::span<int>(&info, 1), told);
     if (info < 0)
@@ -120,7 +83,7 @@ void OnGpu::svd(const Operand<const T>& a, const Operand<T>& s, const Operand<T>
                             fmt::format("{}: cuSOLVER does not take parameter {}: report it", what, -info));
     if (info > 0) throw NotConverged(fmt::format("{}: {} of them did not converge", what, info));
     if (vectors && !wide) {
-        transpose<T>(state, of_u.write_on(stream), left.read_on(stream), k, m);
+        transpose<T>(state, of_u.write_on(stream), left.read_on(stream), left_count, m);
         transpose<T>(state, of_vt.write_on(stream), right.read_on(stream), k, k);
     }
     bring_home(stream, s, values);

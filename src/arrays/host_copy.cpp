@@ -72,6 +72,7 @@ void scatter(const T* from, const View<T>& to, std::int64_t first, std::int64_t 
 #define GLINT_COPIES(T)                                                                         \
     template void gather(const View<const T>& from, std::int64_t first, std::int64_t n, T* to); \
     template void scatter(const T* from, const View<T>& to, std::int64_t first, std::int64_t n);
+GLINT_COPIES(std::int64_t)
 GLINT_COPIES(float)
 GLINT_COPIES(double)
 GLINT_COPIES(std::complex<float>)

@@ -8,7 +8,7 @@
 
 namespace glint::arrays {
 
-/// Elements [first, first + n) in C order, by several threads. T: float, double, and complex numbers of them.
+/// Elements [first, first + n) in C order, by several threads. T: std::int64_t, float, double, and complex numbers of these.
 template <class T>
 void gather(const View<const T>& from, std::int64_t first, std::int64_t n, T* to);
 template <class T>

@@ -82,6 +82,18 @@ const Cusolver& cusolver() {
     return table;
 }
 
+const Nvrtc& nvrtc() {
+    static const Nvrtc table = [] {
+        Nvrtc t;
+        void* library = open_library({"libnvrtc.so.13", "libnvrtc.so.12"}, "nvidia-cuda-nvrtc", "cuda-nvrtc-13-0");
+#define X(name, parameters) t.name = reinterpret_cast<lib::Status(*) parameters>(function_of(library, #name));
+#include "arrays/nvrtc_list.inc"
+#undef X
+        return t;
+    }();
+    return table;
+}
+
 void check(const gpu::detail::ContextState& home, Library library, const char* call, lib::Status status) {
     if (status == lib::success) return;
     home.require_usable("a library's handle");

@@ -1,4 +1,4 @@
-// cuBLAS, cuFFT and cuSOLVER as tables of functions, loaded at run time, so that the program also runs without them.
+// cuBLAS, cuFFT, cuSOLVER and NVRTC as tables of functions, loaded at run time, so that the program also runs without them.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -29,10 +29,17 @@ struct Cusolver {
 #undef X
 };
 
+struct Nvrtc {
+#define X(name, parameters) lib::Status(*name) parameters = nullptr;
+#include "arrays/nvrtc_list.inc"
+#undef X
+};
+
 /// Loaded at the first call, and never unloaded. Throw LibraryMissing; the next call tries again.
 const Cublas& cublas();
 const Cufft& cufft();
 const Cusolver& cusolver();
+const Nvrtc& nvrtc();
 
 /// The first of these that can be loaded: what the process has loaded already, then what the system finds
 /// (LD_LIBRARY_PATH among it), then the usual folder of a toolkit. Throws LibraryMissing, which names `package` of pip

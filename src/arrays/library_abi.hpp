@@ -1,4 +1,4 @@
-// The part of the binary interface of cuBLAS, cuFFT and cuSOLVER that glint uses, declared anew, so that glint builds
+// The part of the binary interface of cuBLAS, cuFFT, cuSOLVER and NVRTC that glint uses, declared anew, so that glint builds
 // without a toolkit. library_abi_test.cpp compares it with their headers where there are some.
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -16,6 +16,7 @@ using Status = int;
 using Blas = struct BlasOpaque*;
 using Solver = struct SolverOpaque*;
 using Plan = int;
+using Program = struct ProgramOpaque*;  // of NVRTC
 
 /// Two numbers as CUDA lays them out.
 template <class T>
@@ -51,6 +52,8 @@ constexpr int forward = -1, inverse = 1;
 
 namespace cusolver {
 constexpr Status not_initialized = 1, alloc_failed = 2, invalid_value = 3, execution_failed = 6, internal_error = 7;
+constexpr int values_only = 0, with_vectors = 1;  // eigenvalues
+constexpr int lower = 0, upper = 1;               // triangle
 }  // namespace cusolver
 
 }  // namespace glint::arrays::lib

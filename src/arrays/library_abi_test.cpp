@@ -10,6 +10,9 @@
 #include <cublas_v2.h>
 #include <cufft.h>
 #include <cusolverDn.h>
+#if __has_include(<nvrtc.h>)
+#include <nvrtc.h>
+#endif
 
 namespace glint::arrays {
 namespace {
@@ -20,6 +23,9 @@ using test::same_function;
 #include "arrays/cublas_list.inc"
 #include "arrays/cufft_list.inc"
 #include "arrays/cusolver_list.inc"
+#if __has_include(<nvrtc.h>)
+#include "arrays/nvrtc_list.inc"
+#endif
 #undef X
 
 #define SAME(ours, theirs) static_assert(long(ours) == long(theirs), #ours)
@@ -49,6 +55,10 @@ SAME(lib::cusolver::alloc_failed, CUSOLVER_STATUS_ALLOC_FAILED);
 SAME(lib::cusolver::invalid_value, CUSOLVER_STATUS_INVALID_VALUE);
 SAME(lib::cusolver::execution_failed, CUSOLVER_STATUS_EXECUTION_FAILED);
 SAME(lib::cusolver::internal_error, CUSOLVER_STATUS_INTERNAL_ERROR);
+SAME(lib::cusolver::values_only, CUSOLVER_EIG_MODE_NOVECTOR);
+SAME(lib::cusolver::with_vectors, CUSOLVER_EIG_MODE_VECTOR);
+SAME(lib::cusolver::lower, CUBLAS_FILL_MODE_LOWER);
+SAME(lib::cusolver::upper, CUBLAS_FILL_MODE_UPPER);
 
 }  // namespace
 }  // namespace glint::arrays

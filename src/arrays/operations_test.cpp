@@ -44,6 +44,25 @@ TEST(Operations, refuse_shapes_that_do_not_fit_and_name_them) {
     expect_error<OptionError>([&] { matmul<float>(s, in({2, 1, 3}), in({3, 3, 1}), out({2, 1, 1})); }, {"(3, 3, 1)"});
     expect_error<OptionError>([&] { svd<float>(s, in({4, 3}), out({4})); }, {"(3)", "(4)"});
     expect_error<OptionError>([&] { svd<float>(s, in({4, 3}), out({3}), out({4, 3})); }, {"both"});
+    expect_error<OptionError>([&] { solve<float>(s, in({2, 3}), in({2, 1}), out({2, 1})); }, {"square", "(2, 3)"});
+    expect_error<OptionError>([&] { solve<float>(s, in({3, 3}), in({2, 1}), out({2, 1})); }, {"(3, 3)", "(2, 1)"});
+    expect_error<OptionError>([&] { eigh<float>(s, in({3, 3}), out({3}), out({3, 2})); }, {"(3, 3)", "(3, 2)"});
+    expect_error<OptionError>([&] { qr<float>(s, in({4, 3}), out({4, 4}), out({3, 3})); }, {"(4, 3)", "(4, 4)"});
+    expect_error<OptionError>(
+        [&] {
+            reduce_axis<float>(s, Reduction::sum, in({4, 3}), out({4}));
+        },
+        {"three", "(4, 3)"});
+    expect_error<OptionError>(
+        [&] {
+            reduce_axis<float>(s, Reduction::minimum, in({2, 0, 3}), out({2, 3}));
+        },
+        {"at least one", "(2, 0, 3)"});
+    expect_error<OptionError>(
+        [&] {
+            reduce_axis<float>(s, Reduction::argmin, in({2, 1, 3}), out({2, 3}));
+        },
+        {"find_along_axis"});
     expect_error<OptionError>([&] { map<float>(s, input(0) + input(1), {in({4})}, out({4})); },
                               {"input 1", "1 inputs"});
     expect_error<OptionError>([&] { map<float>(s, input(0), {in({4})}, out({5})); }, {"(5)", "(4)"});
@@ -139,7 +158,7 @@ TEST(SelfTest, finds_the_cpu_right) {
             EXPECT_TRUE(row.ok()) << row.operation << ": " << row.error << " > " << row.bound << " " << row.why_not;
             ++on_cpu;
         }
-    EXPECT_EQ(on_cpu, 10);
+    EXPECT_EQ(on_cpu, 18);
     EXPECT_EQ(s.choice(), Backend::cpu);
 }
 

@@ -83,6 +83,63 @@ double decomposition_error(Session& session) {
     return error_of(product, [&](std::int64_t k) { return double(a[k]); });
 }
 
+/// a (rows of `width`) times b (width, columns).
+template <class T>
+std::vector<double> product_of(const std::vector<T>& a, const std::vector<T>& b, std::int64_t width) {
+    const std::int64_t n = std::int64_t(b.size()) / width;
+    std::vector<double> product(a.size() / std::size_t(width) * std::size_t(n));
+    for (std::int64_t k = 0; k < std::int64_t(product.size()); ++k)
+        for (std::int64_t i = 0; i < width; ++i) product[k] += double(a[k / n * width + i]) * double(b[i * n + k % n]);
+    return product;
+}
+
+/// Of a x against b, for a matrix whose diagonal dominates.
+template <class T>
+double solution_error(Session& session) {
+    auto a = random_values<T>(rows * rows);
+    for (std::int64_t k = 0; k < rows; ++k) a[k * rows + k] += T(rows);
+    const auto b = random_values<T>(rows * columns);
+    std::vector<T> x(rows * columns);
+    solve<T>(session, View<const T>(a.data(), {rows, rows}), View<const T>(b.data(), {rows, columns}),
+             View<T>(x.data(), {rows, columns}));
+    return error_of(product_of(a, x, rows), [&](std::int64_t k) { return double(b[k]); });
+}
+
+/// Of a v against v diag(w).
+template <class T>
+double eigenvalue_error(Session& session) {
+    auto a = random_values<T>(rows * rows);
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < i; ++j) a[j * rows + i] = a[i * rows + j];
+    std::vector<T> w(rows), v(rows * rows);
+    eigh<T>(session, View<const T>(a.data(), {rows, rows}), View<T>(w.data(), {rows}), View<T>(v.data(), {rows, rows}));
+    if (!std::is_sorted(w.begin(), w.end())) return std::numeric_limits<double>::infinity();
+    return error_of(product_of(a, v, rows), [&](std::int64_t k) { return double(v[k]) * double(w[k % rows]); });
+}
+
+/// Of q r against what was decomposed.
+template <class T>
+double qr_error(Session& session) {
+    const auto a = random_values<T>(rows * columns);
+    std::vector<T> q(rows * columns), r(columns * columns);
+    qr<T>(session, View<const T>(a.data(), {rows, columns}), View<T>(q.data(), {rows, columns}),
+          View<T>(r.data(), {columns, columns}));
+    return error_of(product_of(q, r, columns), [&](std::int64_t k) { return double(a[k]); });
+}
+
+template <class T>
+double axis_error(Session& session) {
+    const auto a = random_values<T>(2 * rows * inner);
+    std::vector<T> sums(2 * inner);
+    reduce_axis<T>(session, Reduction::sum, View<const T>(a.data(), {2, rows, inner}),
+                   View<T>(sums.data(), {2, inner}));
+    return error_of(sums, [&](std::int64_t k) {
+        double sum = 0;
+        for (std::int64_t i = 0; i < rows; ++i) sum += double(a[(k / inner * rows + i) * inner + k % inner]);
+        return sum;
+    });
+}
+
 template <class T>
 double map_error(Session& session) {
     const auto a = random_values<T>(rows * inner), b = random_values<T>(rows * inner);
@@ -105,11 +162,10 @@ double sum_error(Session& session) {
 
 template <class T>
 void test(Session& session, const std::string& backend, const std::string& type, std::vector<SelfTestRow>& table) {
-    const std::pair<const char*, double (*)(Session&)> all[] = {{"matmul", product_error<T>},
-                                                                {"fft", transform_error<T>},
-                                                                {"svd", decomposition_error<T>},
-                                                                {"map", map_error<T>},
-                                                                {"reduce", sum_error<T>}};
+    const std::pair<const char*, double (*)(Session&)> all[] = {
+        {"matmul", product_error<T>},   {"fft", transform_error<T>},   {"svd", decomposition_error<T>},
+        {"solve", solution_error<T>},   {"eigh", eigenvalue_error<T>}, {"qr", qr_error<T>},
+        {"reduce axis", axis_error<T>}, {"map", map_error<T>},         {"reduce", sum_error<T>}};
     for (const auto& [name, error] : all) {
         SelfTestRow row{std::string(name) + " " + type, backend, 0, roundings * std::numeric_limits<T>::epsilon(), ""};
         try {

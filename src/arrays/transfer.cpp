@@ -56,6 +56,7 @@ void download(const gpu::Stream& stream, const View<T>& to, const gpu::Buffer<T>
 #define GLINT_TRANSFERS(T)                                                                                       \
     template void upload(const gpu::Stream&, gpu::Buffer<T>&, const View<const T>&, std::int64_t, std::int64_t); \
     template void download(const gpu::Stream&, const View<T>&, const gpu::Buffer<T>&, std::int64_t, std::int64_t);
+GLINT_TRANSFERS(std::int64_t)
 GLINT_TRANSFERS(float)
 GLINT_TRANSFERS(double)
 GLINT_TRANSFERS(std::complex<float>)

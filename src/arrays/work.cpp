@@ -27,8 +27,20 @@ constexpr Operation svd32{"svd float32", "rows", 3, 2, large_matrix};
 constexpr Operation svd64{"svd float64", "rows", 3, 2, large_matrix};
 constexpr Operation values32{"singular values float32", "rows", 3, 2, large_matrix};
 constexpr Operation values64{"singular values float64", "rows", 3, 2, large_matrix};
+constexpr Operation solve32{"solve float32", "rows", 3, 2, large_matrix};
+constexpr Operation solve64{"solve float64", "rows", 3, 2, large_matrix};
+constexpr Operation eigh32{"eigh float32", "rows", 3, 2, large_matrix};
+constexpr Operation eigh64{"eigh float64", "rows", 3, 2, large_matrix};
+constexpr Operation eigenvalues32{"eigenvalues float32", "rows", 3, 2, large_matrix};
+constexpr Operation eigenvalues64{"eigenvalues float64", "rows", 3, 2, large_matrix};
+constexpr Operation qr32{"qr float32", "rows", 3, 2, large_matrix};
+constexpr Operation qr64{"qr float64", "rows", 3, 2, large_matrix};
 constexpr Operation map32{"map float32", "elements", 1, 1, never};
 constexpr Operation map64{"map float64", "elements", 1, 1, never};
+constexpr Operation map_whole{"map int64", "elements", 1, 1, never};
+constexpr Operation axis32{"reduce axis float32", "elements", 1, 1, never};
+constexpr Operation axis64{"reduce axis float64", "elements", 1, 1, never};
+constexpr Operation axis_whole{"reduce axis int64", "elements", 1, 1, never};
 constexpr Operation reduce32{"reduce float32", "elements", 1, 1, never};
 constexpr Operation reduce64{"reduce float64", "elements", 1, 1, never};
 
@@ -119,8 +131,45 @@ Work svd_work(const Shape& a, bool vectors, const Residency& at) {
 }
 
 template <class T>
+Work solve_work(const Shape& a, std::int64_t columns, const Residency& at) {
+    Work work;
+    const double n = double(a[0]), k = double(columns);
+    work.operation = either<T>(solve32, solve64), work.library = "cusolver";
+    work.flops = 2.0 / 3 * n * n * n + 2 * n * n * k;
+    work.size = std::cbrt(n * n * (n + 3 * k));
+    place(work, std::uint64_t(n * (n + k)) * sizeof(T), std::uint64_t(n * k) * sizeof(T), at);
+    work.launches = int(std::min(1e6, n / 16 + 8));  // blocks of columns
+    return work;
+}
+
+template <class T>
+Work eigh_work(const Shape& a, bool vectors, const Residency& at) {
+    Work work;
+    const double n = double(a[0]);
+    work.operation = vectors ? either<T>(eigh32, eigh64) : either<T>(eigenvalues32, eigenvalues64);
+    work.library = "cusolver", work.size = n, work.flops = (vectors ? 9 : 4.0 / 3) * n * n * n;
+    place(work, std::uint64_t(n * n) * sizeof(T), std::uint64_t(vectors ? n * n + n : n) * sizeof(T), at);
+    work.launches = int(std::min(1e6, 8 * n));  // column after column
+    return work;
+}
+
+template <class T>
+Work qr_work(const Shape& a, const Residency& at) {
+    Work work;
+    const double m = double(a[0]), n = double(a[1]), k = std::min(m, n);
+    work.operation = either<T>(qr32, qr64), work.library = "cusolver";
+    work.size = std::cbrt(m * n * k), work.flops = 4 * m * n * k;
+    place(work, std::uint64_t(m * n) * sizeof(T), std::uint64_t(k * (m + n)) * sizeof(T), at);
+    work.launches = int(std::min(1e6, k / 16 + 8));
+    return work;
+}
+
+template <class T>
 Work map_work(const Program& program, const Shape& shape, const Residency& at) {
-    return elementwise<T>(either<T>(map32, map64), program, shape, false, at);
+    if constexpr (std::is_integral_v<T>)
+        return elementwise<T>(&map_whole, program, shape, false, at);
+    else
+        return elementwise<T>(either<T>(map32, map64), program, shape, false, at);
 }
 
 template <class T>
@@ -128,10 +177,30 @@ Work reduce_work(const Program& program, const Shape& shape, const Residency& at
     return elementwise<T>(either<T>(reduce32, reduce64), program, shape, true, at);
 }
 
+template <class T>
+Work reduce_axis_work(const Shape& shape, const Residency& at) {
+    Work work;
+    work.size = double(shape.count()), work.flops = work.size;
+    if constexpr (std::is_integral_v<T>)
+        work.operation = &axis_whole;
+    else
+        work.operation = either<T>(axis32, axis64);
+    place(work, std::uint64_t(shape.count()) * sizeof(T), std::uint64_t(shape[0] * shape[2]) * sizeof(T), at);
+    return work;
+}
+
+template Work map_work<std::int64_t>(const Program&, const Shape&, const Residency&);
+template Work reduce_axis_work<float>(const Shape&, const Residency&);
+template Work reduce_axis_work<double>(const Shape&, const Residency&);
+template Work reduce_axis_work<std::int64_t>(const Shape&, const Residency&);
+
 #define GLINT_WORK(T)                                                           \
     template Work matmul_work<T>(const Shape&, const Shape&, const Residency&); \
     template Work fft_work<T>(const Shape&, int, bool, const Residency&);       \
     template Work svd_work<T>(const Shape&, bool, const Residency&);            \
+    template Work solve_work<T>(const Shape&, std::int64_t, const Residency&);  \
+    template Work eigh_work<T>(const Shape&, bool, const Residency&);           \
+    template Work qr_work<T>(const Shape&, const Residency&);                   \
     template Work map_work<T>(const Program&, const Shape&, const Residency&);  \
     template Work reduce_work<T>(const Program&, const Shape&, const Residency&);
 GLINT_WORK(float)

@@ -23,9 +23,10 @@ class Advisor {
     /// The decision for work that is too_short().
     Decision cpu_at_once(const Work& work) const;
 
-    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context. Queries the GPUs at most once a second.
-    void look(DecisionInputs& at, std::uint64_t lease_bytes) {
-        const GpuForecast& seen = forecast_cache_.get(lease_bytes);
+    /// Fills in the forecast for a lease of `lease_bytes`, not counting the context, on the GPU of that number, by default on
+    /// any. Queries the GPUs at most once a second.
+    void look(DecisionInputs& at, std::uint64_t lease_bytes, int device = -1) {
+        const GpuForecast& seen = forecast_cache_.get(lease_bytes, device);
         if (!seen.why_no_gpu.empty()) at.why_no_gpu = seen.why_no_gpu.c_str();
         at.wait_s = seen.wait_s, at.contention = seen.contention;
     }

@@ -6,6 +6,8 @@
 // SPDX-License-Identifier: MIT
 #include "offload/gpu_forecast.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -44,28 +46,39 @@ double contention_on(const gpu::LeaseGpu& of) {
 
 }  // namespace
 
-GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes) {
+std::string why_not_device(const gpu::Inventory& inventory, int device) {
+    if (!inventory.why_none.empty()) return inventory.why_none;
+    const auto seen = std::count_if(inventory.devices.begin(), inventory.devices.end(),
+                                    [](const gpu::Device& one) { return one.ordinal >= 0; });
+    for (const gpu::Device& one : inventory.devices)
+        if (one.ordinal == device) return one.why_not.empty() ? "" : fmt::format("GPU {}: {}", device, one.why_not);
+    return fmt::format("GPU {} was asked for, and this process sees {}, counted from 0", device, seen);
+}
+
+GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes,
+                     int device) {
     GpuForecast best;
     best.driver = inventory.driver_version;
     best.why_no_gpu = inventory.why_none;
     best.wait_s = std::numeric_limits<double>::infinity();
-    for (const gpu::Device& device : inventory.devices) {
+    for (const gpu::Device& one : inventory.devices) {
         // An exclusive GPU in use counts: it is a wait, not an impossibility.
-        if (device.ordinal < 0 || (!device.why_not.empty() && !device.occupied)) continue;
+        if (one.ordinal < 0 || (!one.why_not.empty() && !one.occupied)) continue;
+        if (device >= 0 && one.ordinal != device) continue;
         const auto shared = std::find_if(leases.gpus.begin(), leases.gpus.end(),
-                                         [&](const gpu::LeaseGpu& of) { return of.uuid == device.uuid; });
+                                         [&](const gpu::LeaseGpu& of) { return of.uuid == one.uuid; });
         // Where no leases were read, no wait and no contention are assumed, as on a machine of one's own.
         const bool seen = shared != leases.gpus.end();
         const double wait_s = seen ? wait_for_room(*shared, bytes) : 0;
         const double contention = seen ? contention_on(*shared) : 1;
         if (wait_s < best.wait_s || (wait_s == best.wait_s && contention < best.contention))
-            best.uuid = device.uuid, best.wait_s = wait_s, best.contention = contention;
+            best.uuid = one.uuid, best.wait_s = wait_s, best.contention = contention;
     }
     if (!best.uuid.empty())
         // The inventory's reason speaks of GPUs that cannot be used right now; an occupied one can be waited for.
         best.why_no_gpu.clear();
     else if (best.why_no_gpu.empty())
-        best.why_no_gpu = "no GPU can be used";
+        best.why_no_gpu = device < 0 ? "no GPU can be used" : why_not_device(inventory, device);
     if (best.uuid.empty()) best.wait_s = 0;
     // Requests in the queue are served before; each is assumed to take as long as the first wait. Those that were
     // stopped (not awake) are passed over by the queue, and so here.
@@ -77,7 +90,7 @@ GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& 
     return best;
 }
 
-const GpuForecast& ForecastCache::get(std::uint64_t bytes) {
+const GpuForecast& ForecastCache::get(std::uint64_t bytes, int device) {
     const bool look = !updated_ || std::chrono::steady_clock::now() - *updated_ > cache_lifetime;
     if (look) {
         inventory_ = gpu::inventory();
@@ -85,7 +98,7 @@ const GpuForecast& ForecastCache::get(std::uint64_t bytes) {
         leases_ = inventory_.worth_waiting() ? gpu::snapshot_leases() : gpu::LeaseSnapshot();
         updated_ = std::chrono::steady_clock::now();
     }
-    if (look || bytes != bytes_) last_ = forecast(inventory_, leases_, bytes), bytes_ = bytes;
+    if (look || bytes != bytes_) last_ = forecast(inventory_, leases_, bytes, device), bytes_ = bytes;
     return last_;
 }
 

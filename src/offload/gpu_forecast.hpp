@@ -21,13 +21,18 @@ struct GpuForecast {
 
 /// The forecast for a lease of `bytes`, not counting the context. The expected remaining time of a lease is its age
 /// (J. R. Gott, Nature 363, 315 (1993)), since nothing else is known about it.
-GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes);
+/// `device`: the number of the only GPU that is to be used; -1: any.
+GpuForecast forecast(const gpu::Inventory& inventory, const gpu::LeaseSnapshot& leases, std::uint64_t bytes,
+                     int device = -1);
+
+/// Why this GPU is none: "GPU 7 was asked for, and this process sees 2, counted from 0".
+std::string why_not_device(const gpu::Inventory& inventory, int device);
 
 /// Forecasts for this machine, from a look that is at most a second old: decisions take microseconds and come in rows, a
 /// look up to 20 ms the first time and 1 ms later. Not thread-safe.
 class ForecastCache {
   public:
-    const GpuForecast& get(std::uint64_t bytes);
+    const GpuForecast& get(std::uint64_t bytes, int device = -1);
     const GpuForecast& last() const { return last_; }
     bool has_forecast() const { return updated_.has_value(); }
     void invalidate() { updated_.reset(); }  ///< the next get() queries again

@@ -33,6 +33,7 @@
 #include "base/clock.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/error.hpp"
+#include "glint/offload/session.hpp"
 
 namespace glint::offload {
 namespace {
@@ -42,6 +43,16 @@ constexpr int max_failures = 8;  // consecutive failures with memory to spare: t
 constexpr double initial_backoff_s = 0.05, max_backoff_s = 2, slice_s = 0.05, retry_interval_s = 0.5;
 // A shorter wait for a lease is not worth a line in the log.
 constexpr double reported_wait_s = 0.1;
+
+bool is_out_of_memory(const std::exception_ptr& failure) {
+    try {
+        if (failure) std::rethrow_exception(failure);
+    } catch (const gpu::OutOfMemory&) {
+        return true;
+    } catch (...) {
+    }
+    return false;
+}
 
 /// One call of run_on_devices(). The calling thread is the first worker, so one GPU needs no further thread.
 class Runner {
@@ -103,7 +114,7 @@ void Runner::run() {
     if (result_.finished) return;
     // Again, as in give_up(): there another thread may still have had a device, which it has lost since.
     if (failure_ && pool_.held() == 0) pool_.set_why_none(failure_, result_.waited_s);
-    if (!request_.strict) return;
+    if (!request_.strict && (process_oom_safe() || !is_out_of_memory(failure_ ? failure_ : pool_.why_none()))) return;
     if (failure_) std::rethrow_exception(failure_);
     if (const std::exception_ptr why = pool_.last_why_none()) std::rethrow_exception(why);
     throw gpu::NoGpu(0, "no GPU was left for this work: others of this process had all of them");

@@ -26,6 +26,7 @@ struct DeviceRequest {
     /// Maximum wait for a device after which the CPU is expected to be faster.
     double worth_waiting_s = std::numeric_limits<double>::infinity();
     /// Without a usable device: throw (true), or return with DeviceRun::finished false, so that the CPU does the rest.
+    /// A lack of memory is thrown all the same unless process_oom_safe().
     bool strict = false;
 
     const StopFlag* stop = nullptr;  ///< polled; when set, Cancelled is thrown

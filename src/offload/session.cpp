@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -39,6 +40,23 @@ constexpr std::uint64_t first_timed = 64, timed_interval = 16, first_synchronize
 constexpr std::chrono::milliseconds synchronize_interval(5);
 
 bool stays_on_gpu(const Work& work) { return work.bytes_from_gpu == 0; }
+
+std::atomic<bool> oom_safe_in_process{true};
+
+/// The UUIDs of all GPUs but this one. Throws NoGpu where there is none of that number.
+std::vector<std::string> all_but(int device) {
+    std::vector<std::string> others;
+    if (device < 0) return others;
+    const gpu::Inventory inventory = gpu::inventory();
+    bool found = false;
+    for (const gpu::Device& one : inventory.devices)
+        if (one.ordinal == device)
+            found = true;
+        else
+            others.push_back(one.uuid);
+    if (!found) throw gpu::NoGpu(0, why_not_device(inventory, device));
+    return others;
+}
 
 }  // namespace
 
@@ -83,6 +101,7 @@ struct Session::State {
     std::map<std::uint64_t, OperationStatistics> statistics;
     std::uint64_t fallbacks = 0;
     std::deque<Fallback> last_fallbacks;
+    SideStatistics copies;
     std::set<std::string> warned;  // the reasons
 
     void say(const std::string& words) const {
@@ -105,7 +124,7 @@ struct Session::State {
         else if (at.choice == Backend::automatic && advisor.too_short(work))
             at.why_no_gpu = "the CPU finishes before a GPU could be opened";
         else
-            advisor.look(at, bytes_to_lease(&work));
+            advisor.look(at, bytes_to_lease(&work), options.device);
         return at;
     }
 
@@ -126,6 +145,7 @@ struct Session::State {
     void open_once(const Work* work, double timeout_s) {
         gpu::Lease lease = gpu::acquire({.bytes = bytes_to_lease(work),
                                          .timeout_s = timeout_s,
+                                         .avoid = all_but(options.device),
                                          .on_wait = options.on_wait,
                                          .for_context = true,
                                          .log = options.log});
@@ -191,6 +211,8 @@ struct Session::State {
 };
 
 Session::Session(const SessionOptions& options) : state_(std::make_unique<State>()) {
+    if (options.device < -1)
+        throw OptionError(fmt::format("device={}: give a GPU's number, 0 or more, or -1 for any", options.device));
     state_->options = options;
     state_->options.choice = environment::backend(options.choice);
     state_->oom_safe = options.oom_safe;
@@ -282,7 +304,7 @@ void Session::end(const Running& running, Backend side, Time ended) {
 bool Session::recover(std::string_view operation, const gpu::GpuError& error) {
     State& s = *state_;
     const auto* memory = dynamic_cast<const gpu::OutOfMemory*>(&error);
-    if (memory ? !s.oom_safe : s.options.choice == Backend::gpu) return false;
+    if (memory ? !(s.oom_safe && process_oom_safe()) : s.options.choice == Backend::gpu) return false;
     s.record(operation, error.what(), memory ? memory->asked_bytes : 0, memory ? memory->free_bytes : 0);
     try {
         if (memory) clean_up();
@@ -350,18 +372,33 @@ void Session::set_choice(Backend choice) { state_->options.choice = choice; }
 int Session::threads() const { return state_->threads; }
 bool Session::oom_safe() const { return state_->oom_safe; }
 void Session::set_oom_safe(bool on) { state_->oom_safe = on; }
+int Session::device() const { return state_->options.device; }
+bool Session::unified() const { return state_->options.unified; }
+void Session::set_unified(bool on) { state_->options.unified = on; }
+void set_process_oom_safe(bool on) { oom_safe_in_process = on; }
+bool process_oom_safe() { return oom_safe_in_process; }
+
+void Session::note_copy(std::uint64_t bytes_up, std::uint64_t bytes_down) {
+    SideStatistics& copies = state_->copies;
+    copies.bytes_up += bytes_up, copies.bytes_down += bytes_down;
+    copies.transfers += (bytes_up > 0) + (bytes_down > 0);
+}
 
 Statistics Session::statistics() const {
     Statistics all;
     for (const auto& [key, of] : state_->statistics) all.operations.push_back(of);
     std::sort(all.operations.begin(), all.operations.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
+    all.copies = state_->copies;
     all.fallbacks = state_->fallbacks;
     all.last_fallbacks.assign(state_->last_fallbacks.begin(), state_->last_fallbacks.end());
     return all;
 }
 
-void Session::reset_statistics() { state_->statistics.clear(), state_->last_fallbacks.clear(), state_->fallbacks = 0; }
+void Session::reset_statistics() {
+    state_->statistics.clear(), state_->last_fallbacks.clear(), state_->fallbacks = 0;
+    state_->copies = {};
+}
 
 Session::Kept* Session::kept(const void* key) const {
     if (!state_->gpu) return nullptr;

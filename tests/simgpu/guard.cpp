@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "guard.hpp"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -90,6 +92,21 @@ void set_access(std::uintptr_t begin, std::size_t bytes, HostAccess allowed) {
 void drop_pages(std::uintptr_t begin, std::size_t bytes) {
     madvise(reinterpret_cast<void*>(begin), bytes, MADV_DONTNEED);
     set_access(begin, bytes, HostAccess::none);
+}
+
+void map_file(std::uintptr_t begin, std::size_t bytes, const std::string& file, bool create) {
+    const int descriptor = open(file.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0), 0600);
+    const bool sized = descriptor >= 0 && (!create || ftruncate(descriptor, off_t(bytes)) == 0);
+    void* const at = reinterpret_cast<void*>(begin);
+    if (!sized || mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0) == MAP_FAILED)
+        broken("%s: %s", file.c_str(), std::strerror(errno));
+    close(descriptor);
+}
+
+void unmap_file(std::uintptr_t begin, std::size_t bytes) {
+    if (mmap(reinterpret_cast<void*>(begin), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+             -1, 0) == MAP_FAILED)
+        broken("mmap: %s", std::strerror(errno));
 }
 
 bool in_any_arena(std::uintptr_t address) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "clock.hpp"
 #include "gpu/cuda_abi.hpp"
@@ -23,6 +24,9 @@ Arena arena_of(int device);
 void set_access(std::uintptr_t begin, std::size_t bytes, HostAccess allowed);
 /// Returns the pages to the operating system; they read as zero afterwards.
 void drop_pages(std::uintptr_t begin, std::size_t bytes);
+/// Puts the pages of a file in place of these, a new one if `create`; and back.
+void map_file(std::uintptr_t begin, std::size_t bytes, const std::string& file, bool create);
+void unmap_file(std::uintptr_t begin, std::size_t bytes);
 
 /// Runs device code with all device memory open; a bad access ends it with 700.
 cu::Result run_as_device(const std::function<cu::Result()>& code);

@@ -29,8 +29,17 @@ Work fft_work(const Shape& shape, int rank = 1, bool real = false, const Residen
 template <class T>
 Work svd_work(const Shape& a, bool vectors = true, const Residency& residency = {});
 template <class T>
+Work solve_work(const Shape& a, std::int64_t columns, const Residency& residency = {});
+template <class T>
+Work eigh_work(const Shape& a, bool vectors = true, const Residency& residency = {});
+template <class T>
+Work qr_work(const Shape& a, const Residency& residency = {});
+template <class T>
 Work map_work(const Program& program, const Shape& shape, const Residency& residency = {});
 template <class T>
 Work reduce_work(const Program& program, const Shape& shape, const Residency& residency = {});
+/// Along the middle of `shape`: (outer, n, inner). T: also std::int64_t.
+template <class T>
+Work reduce_axis_work(const Shape& shape, const Residency& residency = {});
 
 }  // namespace glint::arrays

@@ -23,10 +23,15 @@ namespace glint::offload {
 struct SessionOptions {
     Backend choice = Backend::automatic;  ///< automatic: GLINT_BACKEND if set, else decided per operation
     std::uint64_t gpu_memory_bytes = 0;   ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
+    /// The GPU to use, by CUDA's number in this process; -1: the one with the most free memory. Where there is none of that
+    /// number, opening it throws gpu::NoGpu, and Backend::automatic takes the CPU.
+    int device = -1;
+    bool unified =
+        false;  ///< arrays made on the GPU are of unified memory (glint/gpu/managed.hpp), which the host reads too
     /// Maximum wait for a lease, in seconds; Backend::automatic waits no longer than the GPU is expected to save.
     double gpu_timeout_s = std::numeric_limits<double>::infinity();
     std::uint64_t least_bytes = 0;  ///< operations on less data stay on the CPU; 0: no such limit
-    bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out
+    bool oom_safe = true;           ///< fall back to the CPU when GPU memory runs out; see also set_process_oom_safe()
     int threads = 0;                ///< of the CPU; 0: GLINT_THREADS, or all that this process may use
     std::function<void(const std::string&)> log = {};  ///< receives problems, as sentences
     /// Receives why a GPU failed and what to do about it, where the CPU does the work instead; once per session and reason.
@@ -88,7 +93,7 @@ class Session {
     void clean_up();     ///< frees unused GPU memory: plans, workspaces, free memory of the pool
 
     /// After a failure of `operation` on the GPU: cleans up and records a Fallback. Returns whether the CPU may do it
-    /// instead: for OutOfMemory if oom_safe(), for other errors unless the choice is Backend::gpu.
+    /// instead: for OutOfMemory if oom_safe() and process_oom_safe(), for other errors unless the choice is Backend::gpu.
     bool recover(std::string_view operation, const gpu::GpuError& error);
     /// Tells SessionOptions::warn that the CPU does what the GPU could not.
     void warn(std::string_view operation, const gpu::GpuError& error);
@@ -100,6 +105,11 @@ class Session {
     int threads() const;
     bool oom_safe() const;
     void set_oom_safe(bool on);
+    int device() const;  ///< SessionOptions::device
+    bool unified() const;
+    void set_unified(bool on);  ///< for arrays made from now on
+    /// Counts a copy of an array over the link that is no part of an operation.
+    void note_copy(std::uint64_t bytes_up, std::uint64_t bytes_down);
     Statistics statistics() const;
     void reset_statistics();
 
@@ -119,6 +129,12 @@ class Session {
 
     std::unique_ptr<State> state_;
 };
+
+/// Whether the CPU may do what the GPU has no memory for, in this process as a whole: in all sessions (beside their own
+/// oom_safe()), and in fits and movies with Backend::automatic. Off, they throw gpu::OutOfMemory; smaller batches and pieces
+/// are tried in any case. At first on. Thread-safe; what runs already may see it late.
+void set_process_oom_safe(bool on);
+bool process_oom_safe();
 
 // ---- Implementation of the templates
 

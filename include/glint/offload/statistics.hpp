@@ -36,8 +36,12 @@ struct Fallback {
 /// All operations of a session since it began, or since reset_statistics().
 struct Statistics {
     std::vector<OperationStatistics> operations;  ///< by name
+    SideStatistics copies;                        ///< of arrays to and from the GPU beside operations: bytes, transfers
     std::uint64_t fallbacks = 0;                  ///< to the CPU
     std::vector<Fallback> last_fallbacks;         ///< at most the last 100
+
+    /// The sums over all operations, with `copies` on the GPU's side.
+    OperationStatistics total() const;
 };
 
 /// The statistics as a JSON object, indented by 2 spaces.

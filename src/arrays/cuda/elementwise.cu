@@ -199,6 +199,18 @@ struct Transpose {
     }
 };
 
+/// out (k, n), by rows, of the upper triangle of a (m, n), by columns.
+template <class T>
+struct Upper {
+    static constexpr unsigned max_threads = map_threads;
+    static GLINT_DEVICE void compute(Index index, T* out, const T* a, long long m, long long n, long long count) {
+        const long long at = (long long)index.block * index.block_dim + index.thread;
+        if (at >= count) return;
+        const long long row = at / n, column = at % n;
+        out[at] = row <= column ? a[row + column * m] : T(0);
+    }
+};
+
 /// Of half-spectra (height, half), makes those columns that are their own mirror image what a real array's would be, as
 /// NumPy takes them: cuFFT expects it. width: of the real array. A thread does one pair of rows of one column.
 template <class T>
@@ -222,11 +234,14 @@ struct Mirror {
 
 GLINT_KERNEL(arrays_map_float, 10, Map<float>)
 GLINT_KERNEL(arrays_map_double, 10, Map<double>)
+GLINT_KERNEL(arrays_map_int64, 10, Map<long long>)
 GLINT_KERNEL(arrays_reduce_float, 11, Reduce<float>)
 GLINT_KERNEL(arrays_reduce_double, 11, Reduce<double>)
 GLINT_KERNEL(arrays_scale_float, 3, Scale<float>)
 GLINT_KERNEL(arrays_scale_double, 3, Scale<double>)
 GLINT_KERNEL(arrays_transpose_float, 4, Transpose<float>)
 GLINT_KERNEL(arrays_transpose_double, 4, Transpose<double>)
+GLINT_KERNEL(arrays_upper_float, 5, Upper<float>)
+GLINT_KERNEL(arrays_upper_double, 5, Upper<double>)
 GLINT_KERNEL(arrays_mirror_float, 4, Mirror<float>)
 GLINT_KERNEL(arrays_mirror_double, 4, Mirror<double>)

@@ -6,7 +6,7 @@
 
 namespace glint {
 
-/// k: 0, elementwise.cu. Empty where glint was built without nvcc.
+/// k: 0, elementwise.cu; 1, axes.cu; 2, random.cu. Empty where glint was built without nvcc.
 std::span<const unsigned char> arrays_fatbin(int k);
 
 }  // namespace glint

@@ -28,13 +28,70 @@ template <class T>
 lib::Status gesvd(lib::Solver handle, const char* function, const char* kernel, signed char job_u, signed char job_vt,
                   int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vt, int ldvt, T* work, int count, int* info) {
     if (const int fault = planned(function)) return fault;
-    const bool vectors = job_u == 'S' && job_vt == 'S', none = job_u == 'N' && job_vt == 'N';
+    const bool vectors = (job_u == 'S' || job_u == 'A') && job_vt == 'S', none = job_u == 'N' && job_vt == 'N';
     int least = 0;
     if (size(m, n, &least) || count < least || (!vectors && !none) || lda < m || ldu < m || ldvt < n)
         return lib::cusolver::invalid_value;
-    SvdShape shape{m, n, lda, ldu, ldvt, vectors, count};
+    SvdShape shape{m, n, lda, ldu, ldvt, vectors, job_u == 'A' ? m : n, count};
     void* parameters[] = {&a, &s, &u, &vt, &work, &info, &shape};
     return status_of(of(handle).launch(kernel, 1, parameters));
+}
+
+constexpr int work_for(int n) { return 8 * n + 32; }
+
+template <class T>
+constexpr const char* kernel_of(const char* of_float, const char* of_double) {
+    return sizeof(T) == sizeof(float) ? of_float : of_double;
+}
+
+template <class T>
+lib::Status getrf(lib::Solver handle, const char* function, int m, int n, T* a, int lda, T* work, int* pivots,
+                  int* info) {
+    if (const int fault = planned(function)) return fault;
+    if (m != n || lda < m) return lib::cusolver::invalid_value;
+    DenseShape shape{.m = m, .n = n, .lda = lda, .work_count = work_for(n)};
+    void* parameters[] = {&a, &work, &pivots, &info, &shape};
+    return status_of(of(handle).launch(kernel_of<T>("simlib_lu_float", "simlib_lu_double"), 1, parameters));
+}
+
+template <class T>
+lib::Status getrs(lib::Solver handle, const char* function, int op, int n, int columns, const T* a, int lda,
+                  const int* pivots, T* b, int ldb, int* info) {
+    if (const int fault = planned(function)) return fault;
+    if (lda < n || ldb < n) return lib::cusolver::invalid_value;
+    DenseShape shape{.n = n, .lda = lda, .columns = columns, .ldb = ldb, .transposed = op};
+    void* parameters[] = {&a, &pivots, &b, &info, &shape};
+    return status_of(of(handle).launch(kernel_of<T>("simlib_solve_float", "simlib_solve_double"), 1, parameters));
+}
+
+template <class T>
+lib::Status syevd(lib::Solver handle, const char* function, int job, int triangle, int n, T* a, int lda, T* w, T* work,
+                  int count, int* info) {
+    if (const int fault = planned(function)) return fault;
+    if (lda < n || count < work_for(n)) return lib::cusolver::invalid_value;
+    DenseShape shape{.n = n, .lda = lda, .vectors = job, .upper = triangle, .work_count = count};
+    void* parameters[] = {&a, &w, &work, &info, &shape};
+    return status_of(of(handle).launch(kernel_of<T>("simlib_eigen_float", "simlib_eigen_double"), 1, parameters));
+}
+
+template <class T>
+lib::Status geqrf(lib::Solver handle, const char* function, int m, int n, T* a, int lda, T* tau, T* work, int count,
+                  int* info) {
+    if (const int fault = planned(function)) return fault;
+    if (lda < m || count < work_for(n)) return lib::cusolver::invalid_value;
+    DenseShape shape{.m = m, .n = n, .lda = lda, .work_count = count};
+    void* parameters[] = {&a, &tau, &work, &info, &shape};
+    return status_of(of(handle).launch(kernel_of<T>("simlib_qr_float", "simlib_qr_double"), 1, parameters));
+}
+
+template <class T>
+lib::Status orgqr(lib::Solver handle, const char* function, int m, int n, int k, T* a, int lda, const T* tau, T* work,
+                  int count, int* info) {
+    if (const int fault = planned(function)) return fault;
+    if (lda < m || n > m || k > n || count < work_for(n)) return lib::cusolver::invalid_value;
+    DenseShape shape{.m = m, .n = n, .lda = lda, .columns = k, .work_count = count};
+    void* parameters[] = {&a, &tau, &work, &info, &shape};
+    return status_of(of(handle).launch(kernel_of<T>("simlib_q_float", "simlib_q_double"), 1, parameters));
 }
 
 }  // namespace
@@ -74,3 +131,45 @@ EXPORTED lib::Status cusolverDnDgesvd(lib::Solver handle, signed char job_u, sig
     return gesvd(handle, "cusolverDnDgesvd", "simlib_svd_double", job_u, job_vt, m, n, a, lda, s, u, ldu, vt, ldvt,
                  work, count, info);
 }
+
+#define DENSE(T, letter)                                                                                             \
+    EXPORTED lib::Status cusolverDn##letter##getrf_bufferSize(lib::Solver, int, int n, T*, int, int* count) {        \
+        *count = work_for(n);                                                                                        \
+        return lib::success;                                                                                         \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##getrf(lib::Solver handle, int m, int n, T* a, int lda, T* work,         \
+                                                   int* pivots, int* info) {                                         \
+        return getrf(handle, "cusolverDn" #letter "getrf", m, n, a, lda, work, pivots, info);                        \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##getrs(lib::Solver handle, int op, int n, int columns, const T* a,       \
+                                                   int lda, const int* pivots, T* b, int ldb, int* info) {           \
+        return getrs(handle, "cusolverDn" #letter "getrs", op, n, columns, a, lda, pivots, b, ldb, info);            \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##syevd_bufferSize(lib::Solver, int, int, int n, const T*, int, const T*, \
+                                                              int* count) {                                          \
+        *count = work_for(n);                                                                                        \
+        return lib::success;                                                                                         \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##syevd(lib::Solver handle, int job, int triangle, int n, T* a, int lda,  \
+                                                   T* w, T* work, int count, int* info) {                            \
+        return syevd(handle, "cusolverDn" #letter "syevd", job, triangle, n, a, lda, w, work, count, info);          \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##geqrf_bufferSize(lib::Solver, int, int n, T*, int, int* count) {        \
+        *count = work_for(n);                                                                                        \
+        return lib::success;                                                                                         \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##geqrf(lib::Solver handle, int m, int n, T* a, int lda, T* tau, T* work, \
+                                                   int count, int* info) {                                           \
+        return geqrf(handle, "cusolverDn" #letter "geqrf", m, n, a, lda, tau, work, count, info);                    \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##orgqr_bufferSize(lib::Solver, int, int n, int, const T*, int, const T*, \
+                                                              int* count) {                                          \
+        *count = work_for(n);                                                                                        \
+        return lib::success;                                                                                         \
+    }                                                                                                                \
+    EXPORTED lib::Status cusolverDn##letter##orgqr(lib::Solver handle, int m, int n, int k, T* a, int lda,           \
+                                                   const T* tau, T* work, int count, int* info) {                    \
+        return orgqr(handle, "cusolverDn" #letter "orgqr", m, n, k, a, lda, tau, work, count, info);                 \
+    }
+DENSE(float, S)
+DENSE(double, D)

@@ -90,8 +90,10 @@ struct Svd {
             else
                 units[j] = one_more(units, std::size_t(j));
         }
-        for (int j = 0; j < f.n && f.vectors; ++j) {
+        for (int j = f.n; j < f.left && f.vectors; ++j) units.push_back(one_more(units, std::size_t(j)));
+        for (int j = 0; j < f.left && f.vectors; ++j)
             for (int i = 0; i < f.m; ++i) u[i + j * (long long)f.ldu] = T(units[j][i]);
+        for (int j = 0; j < f.n && f.vectors; ++j) {
             for (int i = 0; i < f.n; ++i) vt[j + i * (long long)f.ldvt] = T(v[order[j]][i]);
         }
         const T nan = std::numeric_limits<T>::quiet_NaN();

@@ -19,8 +19,14 @@ struct FourierShape {
 };
 
 struct SvdShape {
-    int m, n, lda, ldu, ldvt, vectors;
+    int m, n, lda, ldu, ldvt, vectors, left;  // left: vectors of that side
     long long work_count;
+};
+
+/// Of a square matrix, or of m x n; columns: of the right side, or of what is wanted of q.
+struct DenseShape {
+    int m = 0, n = 0, lda = 0, columns = 0, ldb = 0, transposed = 0, vectors = 0, upper = 0;
+    long long work_count = 0;
 };
 
 }  // namespace simgpu

@@ -1,0 +1,70 @@
+// Kernels of the user's own: CUDA C++ that is compiled while the program runs, by NVIDIA's NVRTC, and launched on a session's GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "glint/arrays/array.hpp"
+#include "glint/offload/session.hpp"
+
+namespace glint::arrays {
+
+/// CUDA C++ with a kernel declared as extern "C" __global__ void NAME(...).
+struct KernelSource {
+    std::string source, name;
+    std::vector<std::string> options = {};  ///< of NVRTC: "--use_fast_math", "-I/opt/include"
+};
+
+/// An argument of a kernel: the elements of an array, which the kernel may read and write, or a number of exactly the
+/// parameter's type.
+class KernelArgument {
+  public:
+    template <class T>
+    KernelArgument(const DeviceArray<T>& array)
+        : bytes(sizeof(std::uint64_t)), address_([buffer = array.buffer](const gpu::Stream& stream) mutable {
+              return buffer.size() > 0 ? buffer.write_on(stream) : 0;
+          }) {}
+    template <class T>
+    requires std::is_trivially_copyable_v<T> KernelArgument(const T& number) : bytes(sizeof number) {
+        std::memcpy(bytes.data(), &number, sizeof number);
+    }
+    explicit KernelArgument(std::vector<std::byte> number) : bytes(std::move(number)) {}
+
+    bool is_array() const { return bool(address_); }
+    /// For arrays: writes the address for a launch on `stream` into `bytes`.
+    void bind(const gpu::Stream& stream) {
+        if (!address_) return;
+        const std::uint64_t address = address_(stream);
+        std::memcpy(bytes.data(), &address, sizeof address);
+    }
+    std::vector<std::byte> bytes;
+
+  private:
+    std::function<std::uint64_t(const gpu::Stream&)> address_;
+};
+
+/// Machine code for GPUs of a compute capability (90: 9.0). Throws OptionError with the compiler's messages where the source does
+/// not compile; LibraryMissing.
+std::vector<unsigned char> compile(const KernelSource& kernel, int capability);
+
+/// Enqueues the kernel on the session's stream, in a grid of `blocks` blocks of `threads` threads with `shared_bytes` of dynamic
+/// shared memory each. Compiles it the first time on a GPU. Errors of the kernel itself are thrown by a later wait; after an
+/// illegal access the process has lost the GPU (DeviceLost). There is no fallback to the CPU: give the kernel to
+/// offload::accelerate() as one of two functions for that.
+///
+/// Throws OptionError for a source that does not compile, a name that is no kernel, no blocks or threads, and, where the
+/// driver (12.4 or newer) tells the parameters, for arguments that are not as many or as large; LibraryMissing; what
+/// Session::stream() and gpu::launch() throw.
+void launch(offload::Session& session, const KernelSource& kernel, unsigned blocks, unsigned threads,
+            std::vector<KernelArgument> arguments, unsigned shared_bytes = 0);
+
+/// Bytes of each parameter; empty where the driver does not tell. Compiles the kernel, as launch().
+std::vector<std::size_t> parameter_bytes(offload::Session& session, const KernelSource& kernel);
+
+}  // namespace glint::arrays
