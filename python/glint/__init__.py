@@ -7,7 +7,7 @@ Positions are in camera pixels, the centre of the first pixel at 0.0, x along co
 from 0; z is in nanometres in Localizations and in micrometres in Fits.
 """
 # SPDX-License-Identifier: MIT
-from . import gpu, offload
+from . import arrays, gpu, offload
 from ._core import active_isa, available_isas, has_gpu_kernels, version
 from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, load_calibration, load_camera,
                        save_calibration, score)

@@ -37,7 +37,9 @@ def dtype_name(array):
 
 
 def without_gaps(array):
-    """An array of PyTorch or CuPy in C order: itself, or that library's copy."""
+    """An array of PyTorch, CuPy or glint on a GPU, in C order: itself, or that library's copy."""
+    if hasattr(array, "_core"):
+        return array if array._core.contiguous else array.copy()
     if hasattr(array, "is_contiguous"):
         return array if array.is_contiguous() else array.contiguous()
     if hasattr(array, "flags") and not array.flags.c_contiguous:

@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator
 from . import _core, errors
 from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, OptionError, OutOfMemory
 from .offload import out_of_memory, sessions
-from .offload.device_arrays import DeviceArray, to_device, to_host
+from .offload.device_arrays import DeviceArray, copy, to_device, to_host
+from .offload.kernels import Kernel
 
-__all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError", "Lease",
-           "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "devices", "diagnose",
-           "explain_error", "installation_guide", "is_available", "lease", "lease_or_none", "leases", "memory", "stats",
-           "to_device", "to_host", "why_none"]
+__all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", "Explanation", "Finding", "GpuError",
+           "Kernel", "Lease", "LeaseTimeout", "Leases", "LibraryMissing", "NoGpu", "OutOfMemory", "clean_up", "copy",
+           "devices", "diagnose", "early_reclaim_enabled", "explain_error", "installation_guide", "is_available",
+           "lease", "lease_or_none", "leases", "memory", "set_early_reclaim", "stats", "to_device", "to_host",
+           "why_none"]
 
 
 def _copied(cls, core, **more):
@@ -394,6 +396,27 @@ def memory() -> list[ContextMemory]:
 def stats() -> dict:
     """Statistics for JSON: memory of this process's contexts, and operations of the default session."""
     return {"memory": [dataclasses.asdict(of) for of in memory()], "operations": sessions.statistics()}
+
+
+def set_early_reclaim(on: bool) -> sessions.Restore:
+    """Switches early reclaim on or off for this process, running contexts included, in place of GLINT_GPU_EARLY_RECLAIM;
+    permanently, or for a `with` block.
+
+    On, unused memory and garbage go back to the GPU before an allocation fails: while the limit or the GPU is nearly used up.
+    Off, only when an allocation fails, or another program waits for the GPU.
+
+    >>> with glint.gpu.set_early_reclaim(False):
+    ...     glint.gpu.early_reclaim_enabled()
+    False
+    """
+    on, before = sessions.switch("set_early_reclaim", on), _core.early_reclaim()
+    _core.set_early_reclaim(on)
+    return sessions.Restore(lambda: _core.set_early_reclaim(before))
+
+
+def early_reclaim_enabled() -> bool:
+    """Whether unused memory goes back early: as `set_early_reclaim()` has set, else as GLINT_GPU_EARLY_RECLAIM says."""
+    return _core.early_reclaim()
 
 
 def clean_up():

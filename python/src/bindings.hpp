@@ -25,5 +25,7 @@ void bind_offload(nb::module_& m);
 void bind_device_arrays(nb::module_& m);
 void bind_expressions(nb::module_& m);
 void bind_operations(nb::module_& m);
+void bind_random(nb::module_& m);
+void bind_kernels(nb::module_& m);
 
 }  // namespace glint::python

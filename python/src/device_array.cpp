@@ -1,111 +1,193 @@
-// Bindings of arrays on a GPU: creation, copies, exchange with other libraries by DLPack.
+// Bindings of arrays on a GPU: creation, views, copies, exchange with other libraries by DLPack.
 // SPDX-License-Identifier: MIT
 #include "device_array.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include "bindings.hpp"
+#include "glint/gpu/managed.hpp"
 #include "gpu/foreign.hpp"
-#include "works.hpp"
 
 namespace glint::python {
 namespace {
 
+using arrays::DeviceView;
+using arrays::Type;
 using offload::Session;
+using Extents = std::vector<std::int64_t>;
+using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ReadBytes = nb::ndarray<nb::ro, const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-OnDevice empty(const SessionHandle& handle, const std::string& dtype, const std::vector<std::int64_t>& extents) {
-    return with_dtype(dtype, [&]<class T>(T) {
-        return OnDevice(handle, handle->with([&](Session& session) {
-            return arrays::empty_on_device<T>(session, shape_of(extents));
-        }));
-    });
+OnDevice empty(const SessionHandle& handle, const std::string& dtype, const Extents& shape,
+               std::optional<bool> unified) {
+    const Type type = arrays::type_named(dtype.c_str());
+    return OnDevice(handle, handle->with([&](Session& session) {
+        return arrays::empty_view(session, type, shape, unified.value_or(session.unified()));
+    }));
 }
 
-OnDevice to_device(const SessionHandle& handle, const std::string& dtype, nb::handle from) {
-    return with_dtype(dtype, [&]<class T>(T) {
-        Arguments arguments;
-        const arrays::Operand<const T> operand = arguments.in<T>(from);
-        return OnDevice(handle,
-                        handle->with([&](Session& session) { return arrays::to_device<T>(session, operand.view()); }));
-    });
+OnDevice to_device(const SessionHandle& handle, const std::string& dtype, const Extents& shape, const ReadBytes& from,
+                   std::optional<bool> unified) {
+    const Type type = arrays::type_named(dtype.c_str());
+    return OnDevice(handle, handle->with([&](Session& session) {
+        DeviceView view = arrays::empty_view(session, type, shape, unified.value_or(session.unified()));
+        if (view.memory.bytes() != from.size()) throw OptionError("bytes of another number than the array's");
+        session.note_copy(from.size(), 0);
+        if (from.size() > 0)
+            gpu::upload(session.stream(), view.memory, {reinterpret_cast<const std::byte*>(from.data()), from.size()});
+        return view;
+    }));
 }
 
-void to_host(OnDevice& array, nb::handle to) {
+void to_host(OnDevice& array, const Bytes& to) {
     array.require_alive();
-    std::visit(
-        [&]<class T>(const arrays::DeviceArray<T>& elements) {
-            Arguments arguments;
-            const arrays::Operand<T> out = arguments.out<T>(to);
-            array.session->with([&](Session& session) { arrays::to_host<T>(session, elements, out.view()); });
-        },
-        array.elements);
+    const gpu::Buffer<std::byte> bytes = array.bytes();
+    if (bytes.bytes() != to.size()) throw OptionError("bytes of another number than the array's");
+    if (to.size() == 0) return;
+    array.session->with([&](Session& session) {
+        session.note_copy(0, to.size());
+        gpu::download(session.stream(), {reinterpret_cast<std::byte*>(to.data()), to.size()}, bytes);
+        session.stream().synchronize();
+    });
 }
 
-/// The device address, after waiting for all work on the memory; the memory then stays valid as long as this object.
+/// Elements of the array's memory, as another array over it.
+OnDevice view(OnDevice& array, const std::string& dtype, const Extents& shape, const Extents& strides,
+              std::int64_t first) {
+    array.require_alive();
+    DeviceView elements{array.elements.memory, arrays::type_named(dtype.c_str()), shape, strides, first};
+    elements.require_inside();
+    OnDevice other(array.session, std::move(elements));
+    other.owner = array.owner;
+    return other;
+}
+
+void copy(const SessionHandle& handle, nb::handle from, nb::handle to) {
+    Arguments arguments;
+    const DeviceView &read = arguments.view(from), &written = arguments.view(to);
+    run(handle, arguments, [&](Session& session) { arrays::copy_on_device(session, read, written); });
+}
+
+void take(const SessionHandle& handle, nb::handle from, int axis, nb::handle at, nb::handle to) {
+    Arguments arguments;
+    const DeviceView &read = arguments.view(from), &positions = arguments.view(at), &written = arguments.view(to);
+    run(handle, arguments, [&](Session& session) { arrays::take_on_device(session, read, axis, positions, written); });
+}
+
+/// Calls act(session) while no other thread uses this session or the other one. Two threads that copy between the same two
+/// sessions lock these in the same order.
+template <class Act>
+auto with_both(SharedSession& one, SharedSession& other, const Act& act) {
+    SharedSession& first = &one < &other ? one : other;
+    SharedSession& second = &one < &other ? other : one;
+    return first.with(
+        [&](Session& x) { return second.locked([&](Session& y) { return act(&first == &one ? x : y); }); });
+}
+
+/// From an array on any GPU, both without gaps.
+void copy_from(OnDevice& to, OnDevice& from) {
+    to.require_alive(), from.require_alive();
+    gpu::Buffer<std::byte> target = to.bytes();
+    const gpu::Buffer<std::byte> source = from.bytes();
+    if (target.bytes() != source.bytes()) throw OptionError("bytes of another number than the array's");
+    if (source.size() == 0) return;
+    with_both(*to.session, *from.session, [&](Session& session) {
+        gpu::copy(session.stream(), target, source);
+        session.synchronize();
+    });
+}
+
+/// The address of the first element, after waiting for all work on the memory; the memory then stays valid as long as this
+/// object.
 std::uint64_t lend(OnDevice& array) {
     array.require_alive();
     const bool keep = !array.owner.is_valid() && !array.kept;
-    return std::visit(
-        [&]<class T>(const arrays::DeviceArray<T>& elements) {
-            auto [address, context] = array.session->with([&](Session& session) {
-                const std::uint64_t there = elements.buffer.read_on(session.stream());  // throws if its GPU was closed
-                session.synchronize();
-                return std::pair(there, keep ? std::optional(session.context()) : std::nullopt);
-            });
-            if (keep) array.kept = std::move(context);
-            return address;
-        },
-        array.elements);
+    auto [address, context] = array.session->with([&](Session& session) {
+        const std::uint64_t there = array.elements.memory.read_on(session.stream());  // throws if its GPU was closed
+        session.synchronize();
+        return std::pair(there, keep ? std::optional(session.context()) : std::nullopt);
+    });
+    if (keep) array.kept = std::move(context);
+    return address + std::uint64_t(array.elements.first * arrays::bytes_of(array.elements.type));
+}
+
+nb::dlpack::dtype dlpack_type(Type type) {
+    using Code = nb::dlpack::dtype_code;
+    const Code code = type == Type::boolean   ? Code::Bool
+                      : type <= Type::int64   ? Code::Int
+                      : type <= Type::uint64  ? Code::UInt
+                      : type <= Type::float64 ? Code::Float
+                                              : Code::Complex;
+    return {std::uint8_t(code), std::uint8_t(8 * arrays::bytes_of(type)), 1};
+}
+
+/// The elements for the host, after waiting for all work on the memory, which must be unified; it then stays valid as long as
+/// this object.
+nb::object host_view(nb::handle self) {
+    OnDevice& array = nb::cast<OnDevice&>(self);
+    array.require_alive();
+    const DeviceView& view = array.elements;
+    if (!array.unified())
+        throw OptionError(
+            "this array is of device memory, which the host cannot read: to_numpy() copies it, and "
+            "to_device(..., unified=True) makes arrays that both sides use");
+    const bool keep = !array.kept;
+    auto [address, context] = array.session->with([&](Session& session) {
+        std::byte* const first = view.count() > 0 ? gpu::host_elements(view.memory) : nullptr;
+        return std::pair(first, keep ? std::optional(session.context()) : std::nullopt);
+    });
+    if (keep) array.kept = std::move(context);
+    const std::vector<std::size_t> shape(view.shape.begin(), view.shape.end());
+    return nb::cast(nb::ndarray<nb::numpy>(address + view.first * arrays::bytes_of(view.type), shape.size(),
+                                           shape.data(), nb::borrow(self), view.strides.data(),
+                                           dlpack_type(view.type)));
 }
 
 /// Exports the array by DLPack: an object with __dlpack__().
 nb::object dlpack_view(nb::handle self) {
     OnDevice& array = nb::cast<OnDevice&>(self);
     void* address = reinterpret_cast<void*>(lend(array));
-    return std::visit(
-        [&]<class T>(const arrays::DeviceArray<T>& elements) -> nb::object {
-            std::vector<std::size_t> extents(elements.shape.extent.begin(),
-                                             elements.shape.extent.begin() + elements.shape.dimensions);
-            return nb::cast(nb::ndarray<nb::array_api, T>(address, extents.size(), extents.data(), nb::borrow(self),
-                                                          nullptr, nb::dtype<T>(), nb::device::cuda::value,
-                                                          array.ordinal));
-        },
-        array.elements);
+    const DeviceView& view = array.elements;
+    const std::vector<std::size_t> shape(view.shape.begin(), view.shape.end());
+    return nb::cast(nb::ndarray<nb::array_api>(address, shape.size(), shape.data(), nb::borrow(self),
+                                               view.is_contiguous() ? nullptr : view.strides.data(),
+                                               dlpack_type(view.type), nb::device::cuda::value, array.ordinal));
 }
 
 /// Imports another library's memory without a copy. `capsule`: from DLPack; the producer has ordered the default stream
 /// behind its work.
 OnDevice adopt(const SessionHandle& handle, const std::string& dtype, nb::handle capsule, nb::object owner) {
-    return with_dtype(dtype, [&]<class T>(T) {
-        const auto array = nb::cast<nb::ndarray<nb::ro, const T, nb::c_contig, nb::device::cuda>>(capsule);
-        std::vector<std::int64_t> extents;
-        for (std::size_t k = 0; k < array.ndim(); ++k) extents.push_back(std::int64_t(array.shape(k)));
-        const arrays::Shape shape = shape_of(extents);
-        const auto address = reinterpret_cast<std::uint64_t>(array.data());
-        OnDevice adopted(handle, handle->with([&](Session& session) {
-            if (session.context().ordinal() != array.device_id())
-                throw OptionError("this array is on GPU " + std::to_string(array.device_id()) +
-                                  ", and the session's is GPU " + std::to_string(session.context().ordinal()));
-            gpu::wait_for_default_stream(array.device_id());
-            return arrays::DeviceArray<T>{
-                gpu::Buffer<T>::adopt(session.stream(), address, std::size_t(shape.count()), false), shape};
-        }));
-        adopted.owner = nb::make_tuple(nb::borrow(capsule), std::move(owner));
-        return adopted;
-    });
+    const Type type = arrays::type_named(dtype.c_str());
+    const auto array = nb::cast<nb::ndarray<nb::ro, nb::c_contig, nb::device::cuda>>(capsule);
+    if (array.itemsize() != std::size_t(arrays::bytes_of(type)))
+        throw OptionError("an array of " + dtype + " with elements of " + std::to_string(array.itemsize()) + " bytes");
+    DeviceView view{.type = type, .shape = Extents(array.ndim()), .strides = Extents(array.ndim())};
+    std::int64_t apart = 1;
+    for (std::size_t k = array.ndim(); k-- > 0; apart *= view.shape[k])
+        view.shape[k] = std::int64_t(array.shape(k)), view.strides[k] = apart;
+    const auto address = reinterpret_cast<std::uint64_t>(array.data());
+    OnDevice adopted(handle, handle->with([&](Session& session) {
+        if (session.context().ordinal() != array.device_id())
+            throw OptionError("this array is on GPU " + std::to_string(array.device_id()) +
+                              ", and the session's is GPU " + std::to_string(session.context().ordinal()));
+        gpu::wait_for_default_stream(array.device_id());
+        view.memory = gpu::Buffer<std::byte>::adopt(session.stream(), address, array.nbytes(), false);
+        view.require_inside();
+        return view;
+    }));
+    adopted.owner = nb::make_tuple(nb::borrow(capsule), std::move(owner));
+    return adopted;
 }
 
-nb::tuple shape_of_array(const OnDevice& array) {
-    nb::list extents;
-    std::visit(
-        [&](const auto& elements) {
-            for (int k = 0; k < elements.shape.dimensions; ++k) extents.append(elements.shape[k]);
-        },
-        array.elements);
-    return nb::tuple(extents);
+nb::tuple as_tuple(const Extents& extents) {
+    nb::list all;
+    for (const std::int64_t extent : extents) all.append(extent);
+    return nb::tuple(all);
 }
 
 // For Python's garbage collector: what the array was adopted from may refer to the array.
@@ -127,23 +209,40 @@ PyType_Slot collected[] = {
 
 }  // namespace
 
+arrays::Shape shape_of(const Extents& extents) {
+    if (extents.size() > std::size_t(arrays::max_dimensions))
+        throw OptionError("arrays of " + std::to_string(extents.size()) + " dimensions: at most " +
+                          std::to_string(arrays::max_dimensions));
+    arrays::Shape shape;
+    for (const std::int64_t extent : extents) shape.extent[shape.dimensions++] = extent;
+    return shape;
+}
+
 void bind_device_arrays(nb::module_& m) {
     nb::class_<OnDevice>(m, "DeviceArray", nb::type_slots(collected))
-        .def_prop_ro("shape", &shape_of_array)
-        .def_prop_ro("dtype",
-                     [](const OnDevice& array) {
-                         return std::visit(
-                             []<class T>(const arrays::DeviceArray<T>&) { return std::string(dtype_name<T>()); },
-                             array.elements);
-                     })
+        .def_prop_ro("shape", [](const OnDevice& array) { return as_tuple(array.elements.shape); })
+        .def_prop_ro("strides", [](const OnDevice& array) { return as_tuple(array.elements.strides); })
+        .def_prop_ro("first", [](const OnDevice& array) { return array.elements.first; })
+        .def_prop_ro("dtype", [](const OnDevice& array) { return std::string(arrays::name_of(array.elements.type)); })
+        .def_prop_ro("contiguous", [](const OnDevice& array) { return array.elements.is_contiguous(); })
         .def_ro("ordinal", &OnDevice::ordinal)
         .def_ro("session", &OnDevice::session)
         .def_prop_ro("adopted", [](const OnDevice& array) { return array.owner.is_valid(); })
+        .def_prop_ro("unified", &OnDevice::unified)
+        .def("host_view", &host_view)
+        .def("copy_from", &copy_from, "source"_a)
+        .def("shares_memory",
+             [](const OnDevice& array, const OnDevice& other) {
+                 return &array.elements.memory.allocation() == &other.elements.memory.allocation();
+             })
         .def("address", &lend)
         .def("dlpack_view", &dlpack_view)
+        .def("view", &view, "dtype"_a, "shape"_a, "strides"_a, "first"_a)
         .def("to_host", &to_host, "out"_a);
-    m.def("device_empty", &empty, "session"_a, "dtype"_a, "shape"_a);
-    m.def("to_device", &to_device, "session"_a, "dtype"_a, "array"_a);
+    m.def("device_empty", &empty, "session"_a, "dtype"_a, "shape"_a, "unified"_a = nb::none());
+    m.def("device_copy", &copy, "session"_a, "source"_a, "to"_a);
+    m.def("device_take", &take, "session"_a, "source"_a, "axis"_a, "at"_a, "to"_a);
+    m.def("to_device", &to_device, "session"_a, "dtype"_a, "shape"_a, "elements"_a, "unified"_a = nb::none());
     m.def("adopt", &adopt, "session"_a, "dtype"_a, "capsule"_a, "owner"_a);
 }
 

@@ -6,31 +6,21 @@
 #include <nanobind/ndarray.h>
 
 #include <complex>
-#include <deque>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "glint/arrays/device_view.hpp"
 #include "glint/arrays/operations.hpp"
 #include "glint/error.hpp"
+#include "glint/gpu/managed.hpp"
 #include "session.hpp"
 
 namespace glint::python {
 
 namespace nb = nanobind;
-
-/// Calls act(T{}) with the type of that name: "float32", "float64", "complex64", "complex128".
-template <class Act>
-auto with_dtype(const std::string& dtype, const Act& act) {
-    if (dtype == "float32") return act(float());
-    if (dtype == "float64") return act(double());
-    if (dtype == "complex64") return act(std::complex<float>());
-    if (dtype == "complex128") return act(std::complex<double>());
-    throw OptionError("arrays of " + dtype + " are not computed with here: give float32 or float64");
-}
 
 /// Calls act(T{}) for "float32" or "float64".
 template <class Act>
@@ -40,47 +30,48 @@ auto with_real(const std::string& dtype, const Act& act) {
     throw OptionError("arrays of " + dtype + " are not computed with here: give float32 or float64");
 }
 
-template <class T>
-constexpr const char* dtype_name() {
-    if constexpr (std::is_same_v<T, float>)
-        return "float32";
-    else if constexpr (std::is_same_v<T, double>)
-        return "float64";
-    else if constexpr (std::is_same_v<T, std::complex<float>>)
-        return "complex64";
-    else
-        return "complex128";
+/// Calls act(T{}) for "float32", "float64" or "int64".
+template <class Act>
+auto with_real_or_whole(const std::string& dtype, const Act& act) {
+    if (dtype == "int64") return act(std::int64_t());
+    return with_real(dtype, act);
 }
 
-/// Used with the GIL held; the elements are, and are destroyed, while no other thread uses the session.
+/// Used with the GIL held; the elements are, and are destroyed, while no other thread uses the session. Several may share
+/// the memory.
 struct OnDevice {
-    using Elements = std::variant<arrays::DeviceArray<float>, arrays::DeviceArray<double>,
-                                  arrays::DeviceArray<std::complex<float>>, arrays::DeviceArray<std::complex<double>>>;
-    Elements elements;
+    arrays::DeviceView elements;
     SessionHandle session;
     int ordinal = 0;                   // of the GPU
     nb::object owner;                  // of memory that belongs to another library
     std::optional<gpu::Context> kept;  // while other libraries use the memory, it outlives the session's GPU
 
-    template <class T>
-    OnDevice(const SessionHandle& of, arrays::DeviceArray<T> array)
-        : elements(std::move(array)),
-          session(of),
-          ordinal(std::get<arrays::DeviceArray<T>>(elements).buffer.context().ordinal()) {}
+    OnDevice(const SessionHandle& of, arrays::DeviceView view)
+        : elements(std::move(view)), session(of), ordinal(elements.memory.context().ordinal()) {}
     OnDevice(OnDevice&&) = default;
     OnDevice& operator=(OnDevice&&) = delete;
     ~OnDevice() { drop(); }
     void drop() {
-        using Memory = std::pair<Elements, std::optional<gpu::Context>>;
+        using Memory = std::pair<arrays::DeviceView, std::optional<gpu::Context>>;
         if (session) session->drop(std::make_shared<Memory>(std::exchange(elements, {}), std::exchange(kept, {})));
     }
-    bool shared() const { return kept.has_value() || owner.is_valid(); }
+    bool unified() const { return gpu::is_managed(elements.memory); }
+    /// Whether others than the session use the memory: other libraries, or the host, which may have a view of unified memory.
+    bool shared() const { return kept.has_value() || owner.is_valid() || unified(); }
     /// Throws if the memory was freed with its session's GPU. The caller holds the GIL.
     void require_alive() const {
         if (!kept && !session->with([](offload::Session& s) { return s.gpu_open(); }))
             throw gpu::GpuError(0, "this array was on a GPU that its session has given back: make it anew");
     }
+    /// The bytes of an array without gaps.
+    gpu::Buffer<std::byte> bytes() const {
+        if (!elements.is_contiguous()) throw OptionError("an array with gaps where one in C order is needed");
+        const std::int64_t each = arrays::bytes_of(elements.type);
+        return elements.memory.view(std::size_t(elements.first * each), std::size_t(elements.count() * each));
+    }
 };
+
+arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
 
 /// Python arguments of an operation as operands; keeps them alive. Must be constructed and destroyed with the GIL held.
 class Arguments {
@@ -100,20 +91,25 @@ class Arguments {
         hold_.append(nb::borrow(argument));
         return view_of<T>(array);
     }
+    /// Any array on a GPU.
+    const arrays::DeviceView& view(nb::handle argument) {
+        const OnDevice& array = nb::cast<const OnDevice&>(argument);
+        array.require_alive();
+        shared_ = shared_ || array.shared();
+        hold_.append(nb::borrow(argument));
+        return array.elements;
+    }
     /// Whether other libraries share any of them: then the host waits until they are complete.
     bool shared() const { return shared_; }
 
   private:
     template <class T>
     arrays::DeviceArray<T> of_device(nb::handle argument) {
-        const OnDevice& array = nb::cast<const OnDevice&>(argument);
-        array.require_alive();
-        const auto* elements = std::get_if<arrays::DeviceArray<T>>(&array.elements);
-        if (!elements)
-            throw OptionError(std::string("this operation needs a DeviceArray of ") + dtype_name<T>() + " here");
-        shared_ = shared_ || array.shared();
-        hold_.append(nb::borrow(argument));
-        return *elements;
+        const arrays::DeviceView& elements = view(argument);
+        if (elements.type != arrays::type_of<T>)
+            throw OptionError(std::string("this operation needs a DeviceArray of ") +
+                              arrays::name_of(arrays::type_of<T>) + " here");
+        return {nb::cast<const OnDevice&>(argument).bytes().template as<T>(), shape_of(elements.shape)};
     }
     template <class T, class Array>
     arrays::View<T> view_of(const Array& array) {
@@ -131,5 +127,14 @@ class Arguments {
     nb::list hold_;
     bool shared_ = false;
 };
+
+/// Calls act(session); waits for completion if other libraries share the operands.
+template <class Act>
+void run(const SessionHandle& handle, const Arguments& arguments, const Act& act) {
+    handle->with([&, shared = arguments.shared()](offload::Session& session) {
+        act(session);
+        if (shared) session.synchronize();
+    });
+}
 
 }  // namespace glint::python

@@ -136,6 +136,8 @@ void bind_gpu(nb::module_& m) {
     m.def(
         "explain_cuda_code", [](int code) { return words_of(gpu::explain_cuda_code(code)); }, "code"_a);
     m.def("memory", &memory);
+    m.def("set_early_reclaim", &gpu::set_early_reclaim, "on"_a);
+    m.def("early_reclaim", &gpu::early_reclaim);
     m.def(
         "trim_all",
         [] {

@@ -30,4 +30,6 @@ NB_MODULE(_core, m) {
     bind_device_arrays(m);
     bind_expressions(m);
     bind_operations(m);
+    bind_random(m);
+    bind_kernels(m);
 }

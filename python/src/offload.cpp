@@ -155,16 +155,18 @@ void bind_decisions(nb::module_& m) {
 void bind_session(nb::module_& m) {
     nb::class_<SharedSession>(m, "Session")
         .def(nb::new_([](const std::string& choice, std::uint64_t gpu_memory_bytes, double gpu_timeout_s,
-                         std::uint64_t least_bytes, bool oom_safe, int threads, nb::object log) {
+                         std::uint64_t least_bytes, bool oom_safe, int threads, int device, bool unified,
+                         nb::object log) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
                  options.choice = choice_of(choice), options.gpu_memory_bytes = gpu_memory_bytes;
                  options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
+                 options.device = device, options.unified = unified;
                  return std::make_shared<SharedSession>(options);
              }),
              "choice"_a, "gpu_memory_bytes"_a, "gpu_timeout_s"_a, "least_bytes"_a, "oom_safe"_a, "threads"_a,
-             "log"_a.none())
+             "device"_a, "unified"_a, "log"_a.none())
         .def("decide",
              [](SharedSession& s, const Work& work) { return s.with([&](Session& x) { return x.decide(work); }); })
         .def("explain",
@@ -196,7 +198,13 @@ void bind_session(nb::module_& m) {
             })
         .def_prop_rw(
             "oom_safe", [](SharedSession& s) { return s.with([](Session& x) { return x.oom_safe(); }); },
-            [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_oom_safe(on); }); });
+            [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_oom_safe(on); }); })
+        .def_prop_ro("device", [](SharedSession& s) { return s.with([](Session& x) { return x.device(); }); })
+        .def_prop_rw(
+            "unified", [](SharedSession& s) { return s.with([](Session& x) { return x.unified(); }); },
+            [](SharedSession& s, bool on) { s.with([on](Session& x) { x.set_unified(on); }); });
+    m.def("set_process_oom_safe", &offload::set_process_oom_safe, "on"_a);
+    m.def("process_oom_safe", &offload::process_oom_safe);
     m.def("run_either", &run_either, "session"_a, "work"_a, "on_cpu"_a, "on_gpu"_a);
 }
 

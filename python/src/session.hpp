@@ -45,6 +45,13 @@ class SharedSession {
         }
     }
 
+    /// As with(), for a caller without the GIL: one that is in with() of another session.
+    template <class Act>
+    auto locked(const Act& act) {
+        const Use use(*this);
+        return act(session_);
+    }
+
     /// While one lives the GPU is in use, though no thread may be in with(): others who wait do not get it.
     class GpuUse {
       public:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "works.hpp"
 
+#include "device_array.hpp"
+
 #include <deque>
 #include <mutex>
 
@@ -21,21 +23,16 @@ offload::Work work_of(const std::string& name, const std::vector<arrays::Shape>&
     if (name == "rfft2") return arrays::fft_work<T>(shape, 2, true, at);
     if (name == "svd") return arrays::svd_work<T>(shape, true, at);
     if (name == "svdvals") return arrays::svd_work<T>(shape, false, at);
+    if (name == "solve") return arrays::solve_work<T>(shape, shapes.at(1)[1], at);
+    if (name == "eigh") return arrays::eigh_work<T>(shape, true, at);
+    if (name == "eigvalsh") return arrays::eigh_work<T>(shape, false, at);
+    if (name == "qr") return arrays::qr_work<T>(shape, at);
     if (name == "map") return arrays::map_work<T>(arrays::compile(expression), shape, at);
     if (name == "reduce") return arrays::reduce_work<T>(arrays::compile(expression), shape, at);
     throw OptionError("no operation is called " + name);
 }
 
 }  // namespace
-
-arrays::Shape shape_of(const std::vector<std::int64_t>& extents) {
-    if (extents.size() > std::size_t(arrays::max_dimensions))
-        throw OptionError("arrays of " + std::to_string(extents.size()) + " dimensions: at most " +
-                          std::to_string(arrays::max_dimensions));
-    arrays::Shape shape;
-    for (const std::int64_t extent : extents) shape.extent[shape.dimensions++] = extent;
-    return shape;
-}
 
 offload::Work array_work(const std::string& name, const std::vector<std::vector<std::int64_t>>& extents,
                          bool double_precision, const arrays::Expression& expression, bool inputs_on_gpu,

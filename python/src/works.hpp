@@ -10,9 +10,7 @@
 
 namespace glint::python {
 
-arrays::Shape shape_of(const std::vector<std::int64_t>& extents);
-
-/// The work of "matmul", "fft", "fft2", "rfft" (and back), "svd", "svdvals", "map" and "reduce" (of `expression`).
+/// The work of "matmul", "fft", "fft2", "rfft" (and back), "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "map" and "reduce" (of `expression`).
 offload::Work array_work(const std::string& name, const std::vector<std::vector<std::int64_t>>& extents,
                          bool double_precision, const arrays::Expression& expression, bool inputs_on_gpu,
                          bool result_on_gpu, double expected_reuse);

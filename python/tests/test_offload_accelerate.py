@@ -32,9 +32,13 @@ A, B, S = RNG.normal(size=(6, 8)), RNG.normal(size=(8, 5)), RNG.normal(size=(5, 
 @pytest.mark.parametrize("function, arguments, options", [
     (np.matmul, (A, B), {}), (np.matmul, (A, B[:, 0]), {}), (np.dot, (A, B), {}), (np.fft.fft, (A,), {}),
     (np.fft.fft, (A, 5, 0), {}), (np.fft.ifft, (A,), {}), (np.fft.rfft, (A,), {"axis": 0}), (np.fft.irfft, (A,), {}),
-    (np.fft.fft2, (A,), {}), (np.fft.ifft2, (A,), {"s": (4, 4)}), (np.linalg.svd, (S,), {}),
+    (np.fft.fft2, (A,), {}), (np.fft.ifft2, (A,), {"s": (4, 4)}), (np.linalg.svd, (S,), {}), (np.linalg.svd, (A,), {}),
+    (np.linalg.solve, (S, B[:5]), {}), (np.linalg.solve, (S, B[:5, 0]), {}), (np.linalg.qr, (A,), {}),
+    (np.linalg.eigh, (S + S.T,), {}), (np.linalg.eigvalsh, (S + S.T,), {}),
     (np.linalg.svd, (A,), {"full_matrices": False}), (np.linalg.svd, (A,), {"compute_uv": False}),
-    (np.sum, (A,), {}), (np.mean, (A,), {}), (np.min, (A,), {}), (np.max, (A,), {}),
+    (np.sum, (A,), {}), (np.mean, (A,), {}), (np.min, (A,), {}), (np.max, (A,), {}), (np.sum, (A,), {"axis": 0}),
+    (np.sum, (A,), {"keepdims": True}), (np.mean, (A, 1), {}), (np.prod, (A[:2],), {"axis": -1}), (np.std, (A,), {}),
+    (np.var, (A, (0, 1)), {"keepdims": True}), (np.argmax, (A,), {}), (np.argmin, (A, 1), {}),
     (np.add, (A, 2.0), {}), (np.hypot, (A, A), {}), (np.exp, (A,), {})])
 def test_numpys_functions(dtype, function, arguments, options):
     arguments = [x.astype(dtype) if isinstance(x, np.ndarray) else x for x in arguments]
@@ -49,9 +53,10 @@ def test_numpys_functions(dtype, function, arguments, options):
 @pytest.mark.parametrize("function, arguments, options, why", [
     (np.matmul, (np.eye(2, dtype=int), np.eye(2)), {}, "int64"), (np.matmul, (S.astype("f4"), S), {}, "float32 and float64"),
     (np.matmul, (A, B), {"dtype": "f4", "casting": "same_kind"}, "dtype"), (np.dot, (A[0], B), {}, "two dimensions"),
-    (np.sum, (A,), {"axis": 0}, "axis"), (np.sum, (A,), {"keepdims": True}, "keepdims"), (np.mean, (A, 1), {}, "axis"),
-    (np.fft.fft, (A,), {"norm": "ortho"}, "norm"), (np.linalg.svd, (A,), {}, "full_matrices"),
-    (np.linalg.svd, (np.ones((2, 3, 3)),), {}, "one matrix"), (np.add, (np.ones(2, "c16"), 1), {}, "complex128"),
+    (np.sum, (A,), {"dtype": "f8"}, "dtype"), (np.std, (A,), {"ddof": 1}, "ddof"), (np.mean, (A[:0], 1), {}, "no elements"),
+    (np.fft.fft, (A,), {"norm": "ortho"}, "norm"), (np.linalg.svd, (S,), {"hermitian": True}, "hermitian"),
+    (np.linalg.svd, (np.ones((2, 3, 3)),), {}, "one matrix"), (np.linalg.qr, (A,), {"mode": "complete"}, "reduced"),
+    (np.linalg.eigh, (S + S.T, "U"), {}, "lower"), (np.linalg.solve, (np.stack([S, S]), B[:5]), {}, "one square"), (np.add, (np.ones(2, "c16"), 1), {}, "complex128"),
     (np.max, (np.ma.masked_less(A, 0),), {}, "MaskedArray"), (np.add, (A, A), {"where": A > 0, "out": A.copy()}, "where")])
 def test_what_numpy_does_itself(function, arguments, options, why):
     fast = offload.accelerate(function)
@@ -62,6 +67,7 @@ def test_what_numpy_does_itself(function, arguments, options, why):
 
 def test_numpys_errors_stay():
     for function, wrong in [(np.matmul, (A, A)), (np.linalg.svd, (np.full((2, 2), np.nan),)), (np.fft.fft, (A, 0)),
+                            (np.linalg.solve, (np.ones((2, 2)), np.ones(2))),
                             (np.min, (np.ones(0),))]:
         with pytest.raises(Exception) as theirs:
             function(*wrong)

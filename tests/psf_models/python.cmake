@@ -8,7 +8,7 @@ set_target_properties(more_core PROPERTIES PREFIX "" SUFFIX ${suffix} OUTPUT_NAM
 target_link_libraries(more_core PRIVATE ${libraries})
 file(GLOB python_files RELATIVE ${PROJECT_SOURCE_DIR}/python/glint CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/glint/*.py)
 file(MAKE_DIRECTORY ${package})
-foreach(file ${python_files} offload)
+foreach(file ${python_files} arrays offload)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/glint/${file} ${package}/${file} SYMBOLIC)
 endforeach()
 add_test(NAME more_models.python COMMAND ${PROJECT_SOURCE_DIR}/tests/judge/run ${PROJECT_SOURCE_DIR}/tests/psf_models/test_more_models.py)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from .. import _core
-from ..errors import OptionError
+from ..errors import NoGpu, OptionError
 from .expressions import Expression, input
-from .sessions import Session, session_or_default
+from .device_arrays import to_device, to_host
+from .sessions import Session, bytes_of, session_or_default
 
 Decision = _core.Decision
 
 _SAME = {"dot": "matmul", "ifft": "fft", "ifft2": "fft2", "irfft": "rfft", "irfft2": "rfft2",
          "sum": "reduce", "mean": "reduce", "minimum": "reduce", "maximum": "reduce"}
-_NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "map", "reduce")
+_NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "map", "reduce")
 
 
-def decide(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
-           reuse: float = 1.0, session: Session | None = None) -> Decision:
+def decide(operation, *shapes, bytes: int | str | None = None, dtype="float32", resident: bool = False,
+           result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
     """Decides where an operation would run at present; takes microseconds, and does not run it.
 
-    operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "sum", "mean", "minimum", "maximum";
+    operation: "matmul", "fft", "ifft", "fft2", "ifft2", "rfft", "irfft", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "sum", "mean", "minimum", "maximum";
         an Expression, for `map()`; or a result of `accelerate()`, with its own arguments in place of shapes.
-    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" is used for
-        both. For transforms between real and complex it is that of the real array.
+    shapes: of the operands, or the operands; a number n is (n, n) for matrices, else (n,). One shape for "matmul" or "solve" is
+        used for both. For transforms between real and complex it is that of the real array.
+    bytes: in place of shapes, the size of the operands together, of two or one square matrices, or of a vector: 2**30, "1GiB".
     dtype: float32 or float64 (or the complex of these).
     resident: the operands are on the GPU; result_resident: the result stays there (by default as the operands).
     reuse: number of operations that use the operands once they are uploaded, including this one.
@@ -37,22 +40,38 @@ def decide(operation, *shapes, dtype="float32", resident: bool = False, result_r
     >>> decision.choice, decision.size, decision.unit
     ('cpu', 100.0, 'rows')
     """
-    return _asked(False, operation, shapes, dtype, resident, result_resident, reuse, session)
+    return _asked(False, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def explain(operation, *shapes, dtype="float32", resident: bool = False, result_resident: bool | None = None,
-            reuse: float = 1.0, session: Session | None = None) -> Decision:
+def explain(operation, *shapes, bytes: int | str | None = None, dtype="float32", resident: bool = False,
+            result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
     """As `decide()`, with `flips_at`: the size at which the choice changes, 0 if there is none.
 
     >>> print(glint.offload.explain("fft", 1000).reason)     # doctest: +ELLIPSIS
     fft complex64 of 1000 elements on the CPU: ...
     """
-    return _asked(True, operation, shapes, dtype, resident, result_resident, reuse, session)
+    return _asked(True, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def _asked(in_full, operation, shapes, dtype, resident, result_resident, reuse, session):
+def should_offload(bytes: int | str, operation, *, dtype="float32", resident: bool = False, reuse: float = 1.0,
+                   session: Session | None = None) -> bool:
+    """Whether an operation on so much data would run on the GPU: `decide(operation, bytes=bytes).choice == "gpu"`.
+
+    >>> glint.offload.should_offload("4KiB", "matmul")
+    False
+    """
+    return decide(operation, bytes=bytes, dtype=dtype, resident=resident, reuse=reuse, session=session).choice == "gpu"
+
+
+def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, reuse, session):
     if hasattr(operation, "_decision"):
+        if bytes is not None:
+            raise OptionError("an accelerated function is asked with its arguments: its operation has no shape of its own")
         return operation._decision(in_full, shapes)
+    if bytes is not None:
+        if shapes:
+            raise OptionError("give shapes or bytes, not both")
+        shapes = (_shape_of_bytes(operation, bytes_of("bytes", bytes), dtype),)
     session = session_or_default(session)
     work = work_of(operation, *shapes, dtype=dtype, resident=resident, result_resident=result_resident, reuse=reuse)
     return session._core.explain(work) if in_full else session._core.decide(work)
@@ -69,15 +88,29 @@ def work_of(operation, *shapes, dtype="float32", resident=False, result_resident
         raise OptionError(f"dtype={dtype}: operations are of float32, float64, complex64 or complex128")
     if not shapes:
         raise OptionError(f"{name}: give the shape of its operand")
-    square = name in ("matmul", "svd", "svdvals")
+    square = name in ("matmul", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr")
     shapes = [_shape(shape, square) for shape in shapes]
-    if name == "matmul" and len(shapes) == 1:
+    if name in ("matmul", "solve") and len(shapes) == 1:
         shapes *= 2
     for shape in shapes:
         if len(shape) < (2 if square or name.endswith("2") else 0):
             raise OptionError(f"{name}: the shape {shape} has too few dimensions")
     return _core.array_work(name, shapes, dtype.name in ("float64", "complex128"), expression._core, resident,
                             resident if result_resident is None else result_resident, reuse)
+
+
+def _shape_of_bytes(operation, bytes, dtype):
+    """The shape of operands of that many bytes: square matrices, or vectors."""
+    name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
+    dtype = np.dtype(dtype)
+    item = dtype.itemsize
+    if name in ("fft", "fft2") and dtype.kind == "f":
+        item *= 2  # complex numbers of it
+    inputs = 2 if name in ("matmul", "solve") else _core.expression_inputs(operation._core) if isinstance(operation, Expression) else 1
+    elements = bytes // (max(inputs, 1) * item)
+    if name in ("matmul", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "fft2", "rfft2"):
+        return (math.isqrt(elements),) * 2
+    return (elements,)
 
 
 def _shape(shape, square):
@@ -105,6 +138,17 @@ class Backend:
     free_bytes: tuple[int, ...]  #: 0: unknown
     instruction_set: str  #: of the CPU
     threads: int  #: of the CPU
+
+    def to_gpu(self, array, *, session: Session | None = None):
+        """`array` where this backend computes: a DeviceArray on the session's GPU, as `glint.gpu.to_device()`; of the CPU's backend
+        a NumPy array. Raises NoGpu for an unusable backend."""
+        if self.why_not:
+            raise NoGpu(f"the backend {self.name} cannot be used: {self.why_not}")
+        return to_host(array) if self.name == "cpu" else to_device(array, session=session)
+
+    def to_cpu(self, array) -> np.ndarray:
+        """`array` as a NumPy array, as `glint.gpu.to_host()`."""
+        return to_host(array)
 
 
 def _backend(info):

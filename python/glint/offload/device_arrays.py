@@ -1,26 +1,41 @@
-"""Arrays on a session's GPU, shared with PyTorch, CuPy and others without a copy."""
+"""Arrays on a session's GPU: their memory, views of it, and exchange with NumPy, PyTorch, CuPy and others."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
 from .. import _core
 from ..arrays_in import CUDA, capsule_of, dtype_name, on_gpu, on_host, without_gaps
 from ..errors import GpuError, OptionError
+from .array_operators import ArrayOperators
 from .sessions import Session, session_or_default
 
-_DTYPES = ("float32", "float64", "complex64", "complex128")
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+          "complex64", "complex128")
 
 
-class DeviceArray:
-    """A contiguous array on a GPU, in C order: float32, float64, complex64 or complex128.
+class ArrayDevice(int):
+    """The CUDA ordinal of an array's GPU in this process. As `device=` it stands for the array's session, too."""
 
-    Created by `to_device()` and by operations; `to_numpy()` copies it to the host. `torch.from_dlpack(array)`,
-    `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory, which stays valid until they release
-    it. Earlier work of the session is complete by then; after writing to it, synchronize before glint uses it again. After
-    `Session.close()` it is invalid: using it raises a GpuError.
+    def __new__(cls, core):
+        device = super().__new__(cls, core.ordinal)
+        device.handle = core.session
+        return device
+
+
+class DeviceArray(ArrayOperators):
+    """An array on a GPU, of booleans, integers, floats or complex numbers.
+
+    Created by `to_device()`, by operations, and by the functions of `glint.arrays`, its array namespace. Operators, slices and
+    methods are NumPy's. Slices, `T`, `permute_dims()` and, where possible, `reshape()` are views of the same memory; the results
+    of all other operations are new arrays. `to_numpy()` copies it to the host.
+
+    `torch.from_dlpack(array)`, `cupy.from_dlpack(array)` and users of `__cuda_array_interface__` share its memory, which stays
+    valid until they release it. Earlier work of the session is complete by then; after writing to it, synchronize before glint
+    uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
 
     def __init__(self, core):
@@ -44,13 +59,33 @@ class DeviceArray:
         return math.prod(self.shape)
 
     @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
     @property
-    def device(self) -> int:
-        """CUDA ordinal of its GPU in this process."""
-        return self._core.ordinal
+    def strides(self) -> tuple[int, ...]:
+        """Bytes between neighbours along each dimension."""
+        return tuple(step * self.itemsize for step in self._core.strides)
+
+    @property
+    def device(self) -> ArrayDevice:
+        """CUDA ordinal of its GPU in this process; functions of `glint.arrays` take it as `device=`."""
+        return ArrayDevice(self._core)
+
+    @property
+    def unified(self) -> bool:
+        """Whether it is of unified memory, which `host_view()` shows to the host."""
+        return self._core.unified
+
+    def host_view(self) -> np.ndarray:
+        """The elements themselves as a NumPy array, to read and write, after waiting for all work on them. Operations that use
+        unified memory return when they are done with it, so the view stays right; do not use the view while one runs in another
+        thread. Keeps the memory, also after `Session.close()`. Raises OptionError for device memory."""
+        return self._core.host_view()
 
     @property
     def adopted(self) -> bool:
@@ -62,6 +97,9 @@ class DeviceArray:
             raise TypeError("len() of a DeviceArray without dimensions")
         return self.shape[0]
 
+    def __iter__(self):
+        return (self[k] for k in range(len(self)))
+
     def __repr__(self):
         return f"<DeviceArray {self.shape}, {self.dtype}, on GPU {self.device}>"
 
@@ -71,14 +109,33 @@ class DeviceArray:
             out = np.empty(self.shape, self.dtype)
         elif out.dtype.newbyteorder("=") != self.dtype or out.shape != self.shape or not out.flags.writeable:
             raise OptionError(f"out of {out.dtype} {out.shape} cannot take {self.dtype} {self.shape}, or is read-only")
-        if usable(out):
-            self._core.to_host(out)
+        if usable(out) and out.flags.c_contiguous:
+            contiguous(self)._core.to_host(out.reshape(-1).view(np.uint8))
         else:
             np.copyto(out, self.to_numpy())
         return out
 
+    def item(self, *index):
+        """An element as a number of Python; without `index`, that of an array of one element."""
+        if not index and self.size != 1:
+            raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
+        chosen = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
+        return chosen.to_numpy().item()
+
+    def tolist(self):
+        return self.to_numpy().tolist()
+
+    # ---- Other libraries
+
     def __array__(self, *_, **__):
         raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
+
+    def __array_namespace__(self, *, api_version: str | None = None):
+        """`glint.arrays`, which follows the array API standard 2023.12."""
+        from .. import arrays
+        if api_version not in (None, "2021.12", "2022.12", "2023.12"):
+            raise OptionError(f"api_version={api_version!r}: glint.arrays follows {arrays.__array_api_version__}")
+        return arrays
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device
@@ -86,6 +143,8 @@ class DeviceArray:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Waits until the elements are complete, so that any `stream` may read them."""
         if dl_device is not None and tuple(dl_device) == (1, 0):
+            if copy is False:
+                raise BufferError("a DeviceArray is not on the host: it goes there by a copy")
             return self.to_numpy().__dlpack__()
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"a DeviceArray on GPU {self.device} is not exported to the device {dl_device}")
@@ -97,25 +156,75 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict:
         """Version 3; accessing it waits until the elements are complete."""
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self._core.address(), False),
-                "strides": None, "stream": None}
+                "strides": None if self._core.contiguous else self.strides, "stream": None}
+
+    def to_device(self, device, /, *, stream=None):
+        """Itself, for the GPU where it is; a NumPy array, for "cpu"; a copy, for the device of an array of another session."""
+        if device == "cpu":
+            return self.to_numpy()
+        if isinstance(device, ArrayDevice) and stream is None:
+            return of_session(self, device.handle)
+        if device != self.device or stream is not None:
+            raise OptionError(f"device={device!r}, stream={stream!r}: this array is on GPU {self.device}; give that, or 'cpu'")
+        return self
 
 
-def to_device(array, *, session: Session | None = None) -> DeviceArray:
-    """Copies `array` to the session's GPU, which is opened if necessary.
+# ---- Creation
 
-    float32, float64, complex64 and complex128 keep their type; other integers and floats become float64. An array that
-    is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and kept alive by
-    the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
+
+def to_device(array, *, session: Session | None = None, unified: bool | None = None) -> DeviceArray:
+    """Copies `array` to the session's GPU, which is opened if necessary. It keeps its type; longdouble becomes float64. A
+    DeviceArray is copied from GPU to GPU if `session` is given and not its own, directly where the GPUs reach each other, else
+    through the host; otherwise it is returned.
+
+    unified: in unified memory, which the host reads in place; None: as `session.unified` says.
+
+    An array that is on that GPU already (of PyTorch, CuPy or another library with DLPack) is used without a copy, and kept
+    alive by the DeviceArray. Raises NoGpu, LeaseTimeout, OutOfMemory.
     """
+    if isinstance(array, DeviceArray):
+        elsewhere = session is not None and array._core.session is not session._core
+        if not elsewhere and (unified is None or unified == array.unified):
+            return array
+        handle = session._core if elsewhere else array._core.session
+        return copy(empty_there(handle, array.shape, array.dtype, unified), array)
     session = session_or_default(session)
     array = host_or_device(array, session, open_gpu=True)
-    if isinstance(array, DeviceArray):
-        return array
-    if array.dtype.name not in _DTYPES:
-        if array.dtype.kind not in "buif" or array.dtype == np.longdouble:
-            raise OptionError(f"arrays of {array.dtype} cannot go to a GPU here: give {', '.join(_DTYPES)}")
+    return array if isinstance(array, DeviceArray) else uploaded(array, session._core, unified)
+
+
+def uploaded(array: np.ndarray, handle, unified: bool | None = None) -> DeviceArray:
+    """A copy on the GPU of the C++ session `handle`."""
+    if array.dtype.kind == "f" and array.itemsize > 8:
         array = array.astype(np.float64)
-    return DeviceArray(_core.to_device(session._core, array.dtype.name, readable(array)))
+    if array.dtype.name not in DTYPES:
+        raise OptionError(f"arrays of {array.dtype} cannot go to a GPU here: give {', '.join(DTYPES)}")
+    packed = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    return DeviceArray(_core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified))
+
+
+def element(number, dtype) -> np.ndarray:
+    """A number as an array of this type without dimensions. Raises OptionError for what the type does not hold, as NumPy does."""
+    made = np.empty((), dtype)
+    try:
+        if np.iscomplexobj(number) and made.dtype.kind in "iuf":
+            raise TypeError("it is complex")
+        with np.errstate(all="ignore"):
+            made[()] = number
+    except (OverflowError, TypeError, ValueError) as error:
+        raise OptionError(f"{number!r} is not written into an array of {made.dtype}: {error}") from None
+    return made
+
+
+def empty_there(handle, shape, dtype, unified: bool | None = None) -> DeviceArray:
+    """An uninitialised array on the GPU of the C++ session `handle`."""
+    return DeviceArray(_core.device_empty(handle, np.dtype(dtype).name, shape, unified))
+
+
+def zeros_there(handle, shape, dtype) -> DeviceArray:
+    array = empty_there(handle, shape, dtype)
+    copy_to(array, uploaded(np.zeros((), dtype), handle))
+    return array
 
 
 def to_host(array) -> np.ndarray:
@@ -144,11 +253,16 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
 
 def adopt(array, session: Session) -> DeviceArray:
     """A DeviceArray over the memory of another library's array, which it keeps alive."""
+    return adopted_by(array, session._core)
+
+
+def adopted_by(array, core) -> DeviceArray:
+    """adopt(), by the compiled session."""
     dtype = dtype_name(array)
-    if dtype not in _DTYPES:
-        raise OptionError(f"arrays of {dtype} cannot be used on a GPU here: give {', '.join(_DTYPES)}")
+    if dtype not in DTYPES:
+        raise OptionError(f"arrays of {dtype} cannot be used on a GPU here: give {', '.join(DTYPES)}")
     array = without_gaps(array)
-    return DeviceArray(_core.adopt(session._core, dtype, capsule_of(array), array))
+    return DeviceArray(_core.adopt(core, dtype, capsule_of(array), array))
 
 
 def usable(array: np.ndarray) -> bool:
@@ -160,3 +274,85 @@ def usable(array: np.ndarray) -> bool:
 def readable(array: np.ndarray) -> np.ndarray:
     """The array, or a copy that C++ can use."""
     return array if usable(array) else np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+# ---- Views and copies
+
+
+def view(array: DeviceArray, shape, strides, first=None, dtype=None) -> DeviceArray:
+    """Another array over the same memory; `strides` and `first` in elements of `dtype`."""
+    core = array._core
+    first = 0 if 0 in shape else core.first if first is None else first
+    return DeviceArray(core.view(dtype or core.dtype, shape, strides, first))
+
+
+def of_session(array: DeviceArray, handle) -> DeviceArray:
+    """The array, or a copy where it is of another session than the C++ session `handle`."""
+    return array if array._core.session is handle else copy(empty_there(handle, array.shape, array.dtype), array)
+
+
+def copy_to(target: DeviceArray, source: DeviceArray):
+    """Writes `source`, broadcast and converted, into `target`. Elements may overlap."""
+    source = broadcast(of_session(source, target._core.session), target.shape)
+    if source._core.shares_memory(target._core):
+        source = copied(source)
+    _core.device_copy(target._core.session, source._core, target._core)
+
+
+def copy(to: DeviceArray, array) -> DeviceArray:
+    """Copies all elements of `array`, of the same shape and type, into `to`, and returns that: from the host, or from any GPU,
+    directly where the two GPUs reach each other, else through the host."""
+    if not isinstance(to, DeviceArray):
+        raise OptionError(f"copy: to is a {type(to).__name__}: give a DeviceArray, as gpu.copy(to, array)")
+    array = array if isinstance(array, DeviceArray) else on_host(array)
+    if array.dtype.newbyteorder("=") != to.dtype or tuple(array.shape) != to.shape:
+        raise OptionError(f"a copy of {array.dtype} {tuple(array.shape)} to {to.dtype} {to.shape}: give the same type and shape")
+    if isinstance(array, np.ndarray):
+        array = uploaded(array, to._core.session)
+    if array._core.session is to._core.session:
+        copy_to(to, array)
+    else:
+        there = to if to._core.contiguous else empty_there(to._core.session, to.shape, to.dtype)
+        there._core.copy_from(contiguous(array)._core)
+        if there is not to:
+            copy_to(to, there)
+    return to
+
+
+def copied(array: DeviceArray, dtype=None) -> DeviceArray:
+    """A new array in C order, of `dtype`."""
+    new = empty_there(array._core.session, array.shape, dtype or array.dtype)
+    _core.device_copy(array._core.session, array._core, new._core)
+    return new
+
+
+def contiguous(array: DeviceArray, dtype=None) -> DeviceArray:
+    """The array in C order and of `dtype`: itself, or a copy."""
+    same = dtype is None or array.dtype == dtype  # not `in`: NumPy takes None for float64
+    return array if same and array._core.contiguous else copied(array, dtype)
+
+
+def broadcast(array: DeviceArray, shape) -> DeviceArray:
+    """A view of another shape, as numpy.broadcast_to."""
+    shape, missing = tuple(shape), len(shape) - array.ndim
+    if array.shape == shape:
+        return array
+    if missing < 0 or any(n not in (1, m) for n, m in zip(array.shape, shape[missing:])):
+        raise OptionError(f"an array of the shape {array.shape} cannot be broadcast to {shape}")
+    steps = [0 if n == 1 else step for n, step in zip(array.shape, array._core.strides)]
+    return view(array, shape, [0] * missing + steps)
+
+
+def reshaped(array: DeviceArray, shape, copy: bool | None = None) -> DeviceArray:
+    """As numpy.reshape, in C order: a view of an array in C order, else a copy. One extent may be -1."""
+    shape = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
+    if shape.count(-1) == 1:
+        rest = -math.prod(shape)
+        shape = tuple((array.size // rest if rest else 0) if n == -1 else n for n in shape)
+    if math.prod(shape) != array.size or any(n < 0 for n in shape):
+        raise OptionError(f"an array of the shape {array.shape} has {array.size} elements, which do not make the shape {shape}")
+    if copy is False and not array._core.contiguous:
+        raise OptionError(f"copy=False: an array with the strides {array.strides} must be copied to get the shape {shape}")
+    array = copied(array) if copy else contiguous(array)
+    steps = [math.prod(shape[k + 1:]) for k in range(len(shape))]
+    return view(array, shape, steps)

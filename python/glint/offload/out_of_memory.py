@@ -8,10 +8,11 @@ import sys
 import traceback
 from collections.abc import Callable
 
+from .. import _core
 from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
-from .sessions import Session, session_or_default
+from .sessions import Restore, Session, session_or_default, switch
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -34,8 +35,8 @@ def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None
 
     Without `on_cpu`, the function itself is called with host copies of its arguments on a GPU, for functions that compute
     where their arguments are; if there are none, the error is raised. Errors of glint, PyTorch and CuPy are recognised. The
-    clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While the session's
-    `oom_safe` is off, errors are raised at once.
+    clean-up covers the session, and the caches of PyTorch and CuPy. `statistics()` counts the fallbacks. While `set_oom_safe()` has
+    that off, errors are raised at once.
 
     >>> @glint.offload.oom_safe(on_cpu=lambda x: x + 1)
     ... def more(x):
@@ -97,21 +98,12 @@ def _on_host(x):
     return x.cpu() if hasattr(x, "cpu") else to_host(x)
 
 
-class _Restore:
-    """Restores the mode at the end of a `with` statement."""
-
-    def __init__(self, session, before):
-        self._session, self._before = session, before
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._session.oom_safe = self._before
-
-
-def set_oom_safe(on: bool, session: Session | None = None) -> _Restore:
+def set_oom_safe(on: bool, session: Session | None = None) -> Restore:
     """Sets whether the CPU is used when the GPU runs out of memory, or OutOfMemory is raised; permanently, or for a `with` block.
+
+    session: for this session alone; None: for the whole process, that is for operations of all sessions and threads, and for
+        fits and movies with backend="auto" (with "gpu" they never use the CPU). Off in either place is off. Smaller batches and
+        pieces are tried in any case.
 
     >>> with glint.offload.set_oom_safe(False):
     ...     glint.offload.oom_safe_enabled()
@@ -119,13 +111,18 @@ def set_oom_safe(on: bool, session: Session | None = None) -> _Restore:
     >>> glint.offload.oom_safe_enabled()
     True
     """
-    session = session_or_default(session)
-    before, session.oom_safe = session.oom_safe, bool(on)
-    return _Restore(session, before)
+    on = switch("set_oom_safe", on)
+    if session is None:
+        before = _core.process_oom_safe()
+        _core.set_process_oom_safe(on)
+        return Restore(lambda: _core.set_process_oom_safe(before))
+    before, session.oom_safe = session.oom_safe, on
+    return Restore(lambda: setattr(session, "oom_safe", before))
 
 
 def oom_safe_enabled(session: Session | None = None) -> bool:
-    return session_or_default(session).oom_safe
+    """Whether the CPU is used when the GPU runs out of memory: in this process, or also in this session."""
+    return _core.process_oom_safe() and (session is None or session.oom_safe)
 
 
 def failure_of(error: BaseException):

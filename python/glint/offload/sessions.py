@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import contextvars
 import json
 import math
+import operator
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import numpy as np
 
 from .. import _core
 from ..errors import OptionError
@@ -36,6 +41,9 @@ class Session:
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
         ends the wait.
     least_bytes: smaller operations run on the CPU; 0: decided by measured speeds.
+    device: CUDA's number of the GPU to use; None: the one with the most free memory.
+    unified: arrays made on the GPU, results too, are of unified memory, which the host reads and writes in place
+        (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on.
     oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" any other failure of the GPU, is told once for
         each reason by a RuntimeWarning.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
@@ -49,15 +57,17 @@ class Session:
     """
 
     def __init__(self, choice: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
-                 least_bytes: int = 0, oom_safe: bool = True, threads: int | None = None,
-                 log: Callable[[str], object] | None = None):
+                 least_bytes: int = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
+                 unified: bool = False, log: Callable[[str], object] | None = None):
         if not gpu_timeout >= 0:
             raise OptionError(f"gpu_timeout={gpu_timeout}: give seconds, 0 or more, or math.inf")
         if threads is not None and threads < 1:
             raise OptionError(f"threads={threads}: give 1 or more, or None")
+        if device is not None and not (hasattr(device, "__index__") and 0 <= operator.index(device) < 2**31):
+            raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
         _all.add(self)
         self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least_bytes, oom_safe,
-                                   threads or 0, None if log is None else _log_of(self))
+                                   threads or 0, -1 if device is None else device, bool(unified), None if log is None else _log_of(self))
         self._log = log
 
     def __enter__(self) -> Session:
@@ -95,7 +105,21 @@ class Session:
 
     @oom_safe.setter
     def oom_safe(self, on: bool):
-        self._core.oom_safe = on
+        self._core.oom_safe = switch("oom_safe", on)
+
+    @property
+    def device(self) -> int | None:
+        """The number of the GPU to use; None: any."""
+        return None if (device := self._core.device) < 0 else device
+
+    @property
+    def unified(self) -> bool:
+        """Whether arrays are made of unified memory; can be set."""
+        return self._core.unified
+
+    @unified.setter
+    def unified(self, on: bool):
+        self._core.unified = bool(on)
 
     def open(self) -> int:
         """Opens the GPU now; returns its number in this process. Raises NoGpu, LeaseTimeout or another GpuError."""
@@ -119,7 +143,8 @@ class Session:
         return self._core.save()
 
     def statistics(self) -> dict:
-        """Operations per backend with times, bytes over the link, quality of the decisions, and failures on the GPU."""
+        """Operations per backend with times, bytes over the link, quality of the decisions, and failures on the GPU; "total":
+        the sums over all operations, with copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
     def reset_statistics(self):
@@ -138,6 +163,26 @@ def _log_of(session):
     return log
 
 
+def switch(name, on) -> bool:
+    """Whether something is switched on: True or False, and nothing else."""
+    if not isinstance(on, (bool, np.bool_)):
+        raise TypeError(f"{name}: {on!r}: give True or False")
+    return bool(on)
+
+
+class Restore:
+    """Restores a setting at the end of a `with` statement."""
+
+    def __init__(self, restore: Callable[[], object]):
+        self._restore = restore
+
+    def __enter__(self) -> Restore:
+        return self
+
+    def __exit__(self, *_):
+        self._restore()
+
+
 def bytes_of(name, value):
     """Number of bytes from 2**30 or "1GiB"; 0 for None."""
     if value is None:
@@ -153,11 +198,39 @@ def bytes_of(name, value):
 
 _lock = threading.Lock()
 _default: Session | None = None
+_of_device: dict[int, Session] = {}
+_of_task: contextvars.ContextVar[Session | None] = contextvars.ContextVar("glint_session", default=None)
+
+
+@contextlib.contextmanager
+def on_device(device: int) -> Iterator[Session]:
+    """Within the `with` block operations without `session=` run on this GPU, or the CPU where that is faster: in this thread, and
+    in this task of asyncio. Each GPU has one such session in the process, so arrays that were made in an earlier block stay.
+
+    device: CUDA's number of the GPU. Raises OptionError for a negative one.
+
+    >>> with glint.offload.on_device(0) as session:
+    ...     session is glint.offload.default_session(), session.device
+    (True, 0)
+    """
+    device = operator.index(device)
+    with _lock:
+        if device not in _of_device:
+            _of_device[device] = Session(device=device)
+        session = _of_device[device]
+    before = _of_task.set(session)
+    try:
+        yield session
+    finally:
+        _of_task.reset(before)
 
 
 def default_session() -> Session:
-    """The session of operations without `session=`; created at the first call."""
+    """The session of operations without `session=`: within `on_device()` that GPU's, else one that the process shares, created at
+    the first call."""
     global _default
+    if (of_task := _of_task.get()) is not None:
+        return of_task
     with _lock:
         if _default is None:
             _default = Session()
@@ -169,22 +242,27 @@ def session_or_default(session: Session | None) -> Session:
 
 
 def close():
-    """Releases the default session's GPU; the next operation may lease one again."""
-    if _default is not None:
-        _default.close()
+    """Releases the GPUs of the default session and of `on_device()`; the next operation may lease one again."""
+    for session in _without_owner():
+        session.close()
+
+
+def _without_owner():
+    with _lock:
+        return [*([] if _default is None else [_default]), *_of_device.values()]
 
 
 def clean_up():
-    """Releases unused memory of the default session's GPU."""
-    if _default is not None:
-        _default.clean_up()
+    """Releases unused memory of the GPUs of the default session and of `on_device()`."""
+    for session in _without_owner():
+        session.clean_up()
 
 
 def statistics(session: Session | None = None) -> dict:
     """`Session.statistics()` of the default session.
 
     >>> sorted(glint.offload.statistics())
-    ['fallbacks', 'last_fallbacks', 'operations']
+    ['fallbacks', 'last_fallbacks', 'operations', 'total']
     """
     return session_or_default(session).statistics()
 

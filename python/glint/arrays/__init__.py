@@ -1,0 +1,40 @@
+"""The array namespace of glint.gpu.DeviceArray: functions of arrays on a GPU, by the array API standard 2023.12.
+
+    >>> import glint.arrays as xp                               # or xp = array.__array_namespace__()
+    >>> def standardized(x):
+    ...     xp = x.__array_namespace__()
+    ...     return (x - xp.mean(x, axis=0)) / xp.std(x, axis=0)
+
+Names, arguments and results are the standard's; types of results and special cases are NumPy's. Which functions compute on the
+GPU, and which copy to the host and let NumPy compute, is in docs/python_gpu.md, and `where_computed(name)` says it.
+Arrays are created on the GPU of the default session, or of the session that is given as `device`.
+"""
+# SPDX-License-Identifier: MIT
+from . import fft, linalg
+from ._creation import (arange, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones,
+                        ones_like, tril, triu, zeros, zeros_like)
+from ._dtypes import (astype, bool, broadcast_arrays, broadcast_shapes, broadcast_to, can_cast, complex64, complex128, finfo, float16, float32,
+                      float64, iinfo, int8, int16, int32, int64, isdtype, result_type, uint8, uint16, uint32, uint64)
+from ._elementwise import *
+from ._elementwise import __all__ as _elementwise
+from ._info import __array_namespace_info__, where_computed
+from ._manipulation import (concat, expand_dims, flip, moveaxis, permute_dims, repeat, reshape, roll, squeeze, stack, tile,
+                            unstack)
+from ._searching import (argsort, isin, nonzero, searchsorted, sort, take, take_along_axis, unique_all, unique_counts,
+                         unique_inverse, unique_values, where)
+from ._statistics import (all, any, argmax, argmin, count_nonzero, cumulative_prod, cumulative_sum, diff, max, mean,
+                          min, prod, std, sum, var)
+from .linalg import matmul, matrix_transpose, tensordot, vecdot
+
+__array_api_version__ = "2023.12"
+e, pi, inf, nan, newaxis = 2.718281828459045, 3.141592653589793, float("inf"), float("nan"), None
+
+__all__ = ["__array_api_version__", "__array_namespace_info__", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray",
+           "astype", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "complex128", "complex64", "concat",
+           "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "e", "empty", "empty_like", "expand_dims", "eye", "fft", "finfo", "flip",
+           "float16", "float32", "float64", "from_dlpack", "full", "full_like", "iinfo", "inf", "int16", "int32", "int64", "isin",
+           "int8", "isdtype", "linalg", "linspace", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis",
+           "nan", "newaxis", "nonzero", "ones", "ones_like", "permute_dims", "pi", "prod", "repeat", "reshape", "result_type",
+           "roll", "searchsorted", "sort", "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "tril", "triu",
+           "uint16", "uint32", "uint64", "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
+           "var", "vecdot", "where", "where_computed", "zeros", "zeros_like", *_elementwise]

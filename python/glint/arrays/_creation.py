@@ -1,0 +1,149 @@
+"""Creation of arrays on a GPU. What NumPy makes on the host is copied there."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays_in import on_gpu
+from ..errors import OptionError
+from ..offload.device_arrays import (ArrayDevice, DeviceArray, broadcast, copied, copy_to, element, empty_there, host_or_device, to_device, uploaded)
+from ..offload.sessions import Session, session_or_default
+from ._dtypes import astype, dtype_of
+from ._host import array_of, handle_of, on_host
+
+
+def handle_for(device):
+    """The C++ session of a `device`: that of an array, None, a Session, or the ordinal of the default session's GPU."""
+    if isinstance(device, ArrayDevice):
+        return device.handle
+    if device is None or isinstance(device, Session):
+        return session_or_default(device)._core
+    session = session_or_default(None)
+    if session.open() != device:
+        raise OptionError(f"device={device!r}: the default session has GPU {session.open()}; give that, or a glint.offload.Session")
+    return session._core
+
+
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    """An array on the GPU of numbers, lists of them, a NumPy array, or an array of another library.
+
+    A DeviceArray of that type is returned as it is unless `copy`; arrays on the same GPU are used without a copy.
+    """
+    if isinstance(obj, DeviceArray) and device is None:
+        array = obj
+    elif on_gpu(obj) and not isinstance(obj, DeviceArray):
+        array = host_or_device(obj, session_or_default(device if isinstance(device, Session) else None), open_gpu=True)
+    elif isinstance(obj, DeviceArray):
+        array = obj.to_device(device) if not isinstance(device, Session) else obj
+    else:
+        if copy is False:
+            raise OptionError(f"copy=False: a {type(obj).__name__} on the host must be copied to a GPU")
+        if isinstance(obj, (list, tuple)) and handle_of(obj) is not None:
+            obj = np.asarray([x.to_numpy() if isinstance(x, DeviceArray) else x for x in obj])
+        return uploaded(np.asarray(obj, dtype=None if dtype is None else dtype_of(dtype)), handle_for(device))
+    if isinstance(array, np.ndarray):
+        return uploaded(array if dtype is None else array.astype(dtype), handle_for(device))
+    if dtype is not None and dtype_of(dtype) != array.dtype:
+        if copy is False:
+            raise OptionError(f"copy=False: an array of {array.dtype} must be copied to become {dtype}")
+        return astype(array, dtype)
+    return copied(array) if copy else array
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """An array of another library, without a copy if it is on the GPU already."""
+    array = to_device(x, session=device if isinstance(device, Session) else None)
+    return copied(array) if copy else array
+
+
+def empty(shape, *, dtype=None, device=None):
+    """Uninitialised; float64 unless `dtype` says otherwise."""
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    return empty_there(handle_for(device), shape, dtype_of(np.float64 if dtype is None else dtype))
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    """One value everywhere; of the type that NumPy gives the value."""
+    if dtype is None:
+        dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
+    return _filled(empty(shape, dtype=dtype, device=device), fill_value)
+
+
+def zeros(shape, *, dtype=None, device=None):
+    """Zeros; float64 unless `dtype` says otherwise."""
+    return full(shape, 0, dtype=np.float64 if dtype is None else dtype, device=device)
+
+
+def ones(shape, *, dtype=None, device=None):
+    """Ones; float64 unless `dtype` says otherwise."""
+    return full(shape, 1, dtype=np.float64 if dtype is None else dtype, device=device)
+
+
+def _filled(array, value):
+    if not isinstance(value, DeviceArray):
+        value = uploaded(np.asarray(value).astype(array.dtype) if np.ndim(value) else element(value, array.dtype), array._core.session)
+    copy_to(array, broadcast(value, array.shape))
+    return array
+
+
+def empty_like(x, /, *, dtype=None, device=None):
+    """Uninitialised, of the shape and type of `x`, on its GPU."""
+    handle = array_of("empty_like", x)._core.session if device is None else handle_for(device)
+    return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype))
+
+
+def full_like(x, /, fill_value, *, dtype=None, device=None):
+    """One value everywhere, of the shape and type of `x`, on its GPU."""
+    return _filled(empty_like(x, dtype=dtype, device=device), fill_value)
+
+
+def zeros_like(x, /, *, dtype=None, device=None):
+    """Zeros of the shape and type of `x`, on its GPU."""
+    return full_like(x, 0, dtype=dtype, device=device)
+
+
+def ones_like(x, /, *, dtype=None, device=None):
+    """Ones of the shape and type of `x`, on its GPU."""
+    return full_like(x, 1, dtype=dtype, device=device)
+
+
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    """As numpy.arange."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    return uploaded(np.arange(start, stop, step, dtype=dtype), handle_for(device))
+
+
+def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+    """As numpy.linspace."""
+    return uploaded(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint), handle_for(device))
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    """As numpy.eye."""
+    return uploaded(np.eye(n_rows, n_cols, k, dtype=np.float64 if dtype is None else dtype), handle_for(device))
+
+
+@on_host
+def tril(x, /, *, k=0):
+    """The elements up to the k-th diagonal, zeros above. On the host."""
+    return np.tril(x, k)
+
+
+@on_host
+def triu(x, /, *, k=0):
+    """The elements from the k-th diagonal on, zeros below. On the host."""
+    return np.triu(x, k)
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """As numpy.meshgrid: new arrays."""
+    if indexing not in ("xy", "ij"):
+        raise OptionError(f"indexing={indexing!r}: give 'xy' or 'ij'")
+    swap = indexing == "xy" and len(arrays) > 1
+    order = [1, 0, *range(2, len(arrays))] if swap else range(len(arrays))
+    shape = tuple(arrays[k].size for k in order)
+    grids = []
+    for k, x in enumerate(arrays):
+        axis = list(order).index(k)
+        grids.append(copied(broadcast(x.reshape((1,) * axis + (-1,) + (1,) * (len(arrays) - 1 - axis)), shape)))
+    return grids

@@ -1,0 +1,63 @@
+"""Functions that NumPy computes on the host, of copies."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..errors import OptionError
+from ..offload.device_arrays import DeviceArray, to_host, uploaded
+
+ON_HOST = set()  #: names of functions of which all calls go through the host
+
+
+def handle_of(*arrays):
+    """The C++ session of the first array on a GPU."""
+    for array in arrays:
+        if isinstance(array, DeviceArray):
+            return array._core.session
+        if isinstance(array, (list, tuple)) and (found := handle_of(*array)) is not None:
+            return found
+    return None
+
+
+def array_of(name, x) -> DeviceArray:
+    """`x`, which must be a DeviceArray."""
+    if not isinstance(x, DeviceArray):
+        raise OptionError(f"{name}: a {type(x).__name__} is no DeviceArray: glint.arrays.asarray() makes one of it")
+    return x
+
+
+def through_host(function, *arguments, **options):
+    """The result of a function of NumPy on the GPU of the first array; arrays in tuples and lists too."""
+    handle = handle_of(*arguments, *options.values())
+    if handle is None:
+        raise OptionError(f"{getattr(function, '__name__', 'this function')}: none of the arguments is a DeviceArray: "
+                          "glint.arrays.asarray() makes one")
+    result = function(*(_down(x) for x in arguments), **{key: _down(x) for key, x in options.items()})
+    return _up(result, handle)
+
+
+def on_host(function):
+    """Declares a function of this namespace whose body computes with NumPy's arrays."""
+    ON_HOST.add(function.__name__)
+
+    @functools.wraps(function)
+    def through(*arguments, **options):
+        return through_host(function, *arguments, **options)
+    return through
+
+
+def _down(x):
+    if isinstance(x, (list, tuple)):
+        return type(x)(_down(part) for part in x)
+    return to_host(x) if isinstance(x, DeviceArray) else x
+
+
+def _up(x, handle):
+    if isinstance(x, (np.ndarray, np.generic)):
+        return uploaded(np.asarray(x), handle)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*(_up(part, handle) for part in x))
+    return type(x)(_up(part, handle) for part in x) if isinstance(x, (list, tuple)) else x

@@ -1,0 +1,155 @@
+"""Shapes: views where possible; what joins arrays writes them into a new one on the GPU."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ..errors import OptionError
+from ..offload.device_arrays import broadcast, copied, copy_to, empty_there, reshaped, view
+from ._dtypes import result_type
+from ._host import array_of, on_host
+
+
+def axis_of(name, axis, ndim):
+    """`axis` from 0 on. Raises OptionError where there is none."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise OptionError(f"{name}: axis={axis} of an array of {ndim} dimensions: give {-ndim} to {ndim - 1}")
+    return axis % ndim
+
+
+def axes_of(name, axis, ndim):
+    """All axes for None, else those that are given, from 0 on and without repetition."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis_of(name, a, ndim) for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(axes)) < len(axes):
+        raise OptionError(f"{name}: axis={axis} has an axis twice")
+    return axes
+
+
+def reshape(x, /, shape, *, copy=None):
+    """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is needed."""
+    return reshaped(array_of("reshape", x), shape, copy)
+
+
+def permute_dims(x, /, axes):
+    """A view with the dimensions in another order."""
+    order = axes_of("permute_dims", tuple(axes), array_of("permute_dims", x).ndim)
+    if len(order) != x.ndim:
+        raise OptionError(f"permute_dims: axes={tuple(axes)} of an array of {x.ndim} dimensions: give each once")
+    return view(x, [x.shape[k] for k in order], [x._core.strides[k] for k in order])
+
+
+def moveaxis(x, source, destination, /):
+    """A view with axes elsewhere, as numpy.moveaxis."""
+    from_, to = axes_of("moveaxis", source, x.ndim), axes_of("moveaxis", destination, x.ndim)
+    if len(from_) != len(to):
+        raise OptionError(f"moveaxis: {len(from_)} axes to {len(to)} places")
+    order = [k for k in range(x.ndim) if k not in from_]
+    for place, axis in sorted(zip(to, from_)):
+        order.insert(place, axis)
+    return permute_dims(x, order)
+
+
+def expand_dims(x, /, *, axis=0):
+    """A view with a dimension of one element at `axis`."""
+    axes = sorted(axes_of("expand_dims", axis, x.ndim + (len(axis) if isinstance(axis, tuple) else 1)))
+    shape, steps = list(x.shape), list(x._core.strides)
+    for k in axes:
+        shape.insert(k, 1), steps.insert(k, 0)
+    return view(x, shape, steps)
+
+
+def squeeze(x, /, axis=None):
+    """A view without the dimensions `axis`, which must be of one element; by default without all such."""
+    axes = [k for k in range(x.ndim) if x.shape[k] == 1] if axis is None else axes_of("squeeze", axis, x.ndim)
+    if wrong := [k for k in axes if x.shape[k] != 1]:
+        raise OptionError(f"squeeze: axis {wrong[0]} of an array of the shape {x.shape} is not of one element")
+    kept = [k for k in range(x.ndim) if k not in axes]
+    return view(x, [x.shape[k] for k in kept], [x._core.strides[k] for k in kept])
+
+
+def flip(x, /, *, axis=None):
+    """A view with the elements along `axis` in reverse order; by default along all."""
+    axes = axes_of("flip", axis, x.ndim)
+    return x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))]
+
+
+def concat(arrays, /, *, axis=0):
+    """Arrays one after the other along `axis`; flattened ones for None."""
+    arrays = list(arrays)
+    if not arrays:
+        raise OptionError("concat: give at least one array")
+    if axis is None:
+        arrays, axis = [x.reshape(-1) for x in arrays], 0
+    first = array_of("concat", arrays[0])
+    axis = axis_of("concat", axis, first.ndim)
+    rest = first.shape[:axis] + first.shape[axis + 1:]
+    for x in arrays:
+        if x.ndim != first.ndim or x.shape[:axis] + x.shape[axis + 1:] != rest:
+            raise OptionError(f"concat: shapes {[x.shape for x in arrays]} do not go together along axis {axis}")
+    shape = list(first.shape)
+    shape[axis] = sum(x.shape[axis] for x in arrays)
+    whole, begin = empty_there(first._core.session, shape, result_type(*arrays)), 0
+    for x in arrays:
+        part = (slice(None),) * axis + (slice(begin, begin + x.shape[axis]),)
+        copy_to(whole[part], x)
+        begin += x.shape[axis]
+    return whole
+
+
+def stack(arrays, /, *, axis=0):
+    """Arrays of one shape side by side, along a new axis."""
+    return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis)
+
+
+def unstack(x, /, *, axis=0):
+    """Views of the parts along `axis`."""
+    return tuple(moveaxis(x, axis, 0))
+
+
+def roll(x, /, shift, *, axis=None):
+    """As numpy.roll: elements moved by `shift` along `axis`, the last ones to the front."""
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        raise OptionError(f"roll: {len(shifts)} shifts along {len(axes)} axes")
+    for by, k in zip(shifts, axes):
+        k = axis_of("roll", k, x.ndim)
+        n = x.shape[k]
+        if n and by % n:
+            before = (slice(None),) * k
+            x = concat([x[(*before, slice(n - by % n, None))], x[(*before, slice(n - by % n))]], axis=k)
+    return copied(x)
+
+
+def tile(x, repetitions, /):
+    """As numpy.tile."""
+    n = max(x.ndim, len(repetitions))
+    times = (1,) * (n - len(repetitions)) + tuple(repetitions)
+    shape = (1,) * (n - x.ndim) + x.shape
+    pairs = reshape(x, [extent for n in shape for extent in (1, n)])
+    whole = broadcast(pairs, [extent for t, n in zip(times, shape) for extent in (t, n)])
+    return reshape(copied(whole), [t * n for t, n in zip(times, shape)])
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """As numpy.repeat. Different numbers for different elements: on the host."""
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    if not hasattr(repeats, "__index__") or getattr(repeats, "ndim", 0):
+        return _repeat_each(x, repeats, axis)
+    axis, times = axis_of("repeat", axis, x.ndim), operator.index(repeats)
+    split = x.shape[:axis + 1] + (1,) + x.shape[axis + 1:]
+    whole = broadcast(expand_dims(x, axis=axis + 1), split[:axis + 1] + (times,) + split[axis + 2:])
+    return reshape(copied(whole), x.shape[:axis] + (x.shape[axis] * times,) + x.shape[axis + 1:])
+
+
+@on_host
+def _repeat_each(x, repeats, axis):
+    return np.repeat(x, repeats, axis)

@@ -1,0 +1,126 @@
+"""Choosing, searching, sorting and sets. All but where() and take() go through the host."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import collections
+
+import numpy as np
+
+from .. import _core
+from ..errors import OptionError
+from ..offload.device_arrays import contiguous, copy_to, empty_there, reshaped
+from ..offload.expressions import where as choose
+from ._compute import computed_in, evaluate, handle_among, is_number, parts_of, parts_there, there
+from ._dtypes import result_type
+from ._elementwise import apply
+from ._host import array_of, on_host
+from ._manipulation import axis_of
+from ._statistics import max as _max, min as _min
+
+unique_all_result = collections.namedtuple("unique_all_result", "values indices inverse_indices counts")
+unique_counts_result = collections.namedtuple("unique_counts_result", "values counts")
+unique_inverse_result = collections.namedtuple("unique_inverse_result", "values inverse_indices")
+
+
+def where(condition, x1, x2, /):
+    """Elements of `x1` where the condition is not 0, else those of `x2`; shapes are broadcast."""
+    if array_of("where", condition).dtype != bool:
+        condition = apply(np.not_equal, condition, 0)
+    dtype = result_type(x1, x2) if not (is_number(x1) and is_number(x2)) else np.result_type(x1, x2)
+    if dtype.kind != "c":
+        return evaluate(choose, (condition, x1, x2), computed_in(dtype), dtype)
+    re, im = (evaluate(choose, (condition, a, b), computed_in(dtype), computed_in(dtype))
+              for a, b in zip(*(parts_there(x, condition._core.session) for x in (x1, x2))))
+    out = empty_there(handle_among([condition]), re.shape, dtype)
+    for to, part in zip(parts_of(out), (re, im)):
+        copy_to(to, part)
+    return out
+
+
+def take(x, indices, /, *, axis=None):
+    """The elements at `indices`, of any shape, along `axis`, as numpy.take. Raises IndexError for one that there is not."""
+    if axis is None:
+        if array_of("take", x).ndim != 1:
+            raise OptionError(f"take: give the axis of an array of the shape {x.shape}")
+        axis = 0
+    axis = axis_of("take", axis, x.ndim)
+    at = contiguous(there(indices, x._core.session))
+    if at.dtype.kind not in "iu" and at.size:
+        raise OptionError(f"take: indices of {at.dtype}: give integers")
+    n, flat = x.shape[axis], reshaped(contiguous(at, np.dtype(np.int64)), (-1,))
+    shape = (*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
+    if n == 0 and 0 in shape:
+        return empty_there(x._core.session, shape, x.dtype)
+    if at.size and not -n <= int(_min(flat)) <= int(_max(flat)) < n:
+        raise IndexError(f"indices from {int(_min(flat))} to {int(_max(flat))} along a dimension of {n} elements")
+    out = empty_there(x._core.session, (*x.shape[:axis], at.size, *x.shape[axis + 1:]), x.dtype)
+    _core.device_take(x._core.session, contiguous(x)._core, axis, flat._core, out._core)
+    return reshaped(out, shape)
+
+
+@on_host
+def take_along_axis(x, indices, /, *, axis=-1):
+    """As numpy.take_along_axis. On the host."""
+    return np.take_along_axis(x, indices, axis)
+
+
+@on_host
+def isin(x1, x2, /, *, invert=False):
+    """Whether each element of x1 is among those of x2. On the host."""
+    return np.isin(x1, x2, invert=invert)
+
+
+@on_host
+def nonzero(x, /):
+    """Indices of elements that are not 0, an array for each dimension. On the host."""
+    if x.ndim == 0:
+        raise OptionError("nonzero: an array without dimensions has no indices")
+    return np.nonzero(x)
+
+
+@on_host
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where elements `x2` belong in a sorted array `x1`. On the host."""
+    return np.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+@on_host
+def sort(x, /, *, axis=-1, descending=False, stable=True):
+    """Sorted along `axis`, NaN last. On the host."""
+    found = np.sort(x, axis=axis, stable=stable or None)
+    return np.flip(found, axis=axis) if descending else found
+
+
+@on_host
+def argsort(x, /, *, axis=-1, descending=False, stable=True):
+    """Indices that sort along `axis`; equal elements stay in order if `stable`. On the host."""
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    n = x.shape[axis] if x.ndim else 1
+    return n - 1 - np.flip(np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable"), axis=axis)
+
+
+@on_host
+def unique_all(x, /):
+    """Different elements, sorted, with their first indices, the inverse and their number. On the host."""
+    values, indices, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    return unique_all_result(values, indices, inverse.reshape(x.shape), counts)
+
+
+@on_host
+def unique_counts(x, /):
+    """Different elements, sorted, and how often each occurs. On the host."""
+    return unique_counts_result(*np.unique(x, return_counts=True, equal_nan=False))
+
+
+@on_host
+def unique_inverse(x, /):
+    """Different elements, sorted, and for each element of `x` which it is. On the host."""
+    values, inverse = np.unique(x, return_inverse=True, equal_nan=False)
+    return unique_inverse_result(values, inverse.reshape(x.shape))
+
+
+@on_host
+def unique_values(x, /):
+    """Different elements, sorted. On the host."""
+    return np.unique(x, equal_nan=False)

@@ -1,0 +1,179 @@
+"""Fourier transforms on the GPU, along any axes, as numpy.fft."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _core
+from ..errors import OptionError
+from ..offload.device_arrays import contiguous, copy_to, empty_there, reshaped, uploaded, zeros_there
+from ._creation import handle_for
+from ._dtypes import astype
+from ._elementwise import conj
+from ._host import array_of
+from ._manipulation import axes_of, axis_of, moveaxis, roll
+
+_NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and that of the transform back
+
+
+def _complex_of(name, x):
+    x = array_of(name, x)
+    return x if x.dtype.kind == "c" else astype(x, np.complex64 if x.dtype in (np.float16, np.float32) else np.complex128)
+
+
+def _real_of(name, x):
+    if array_of(name, x).dtype.kind == "c":
+        raise OptionError(f"{name}: an array of {x.dtype}: give real values")
+    return astype(x, np.float32 if x.dtype in (np.float16, np.float32) else np.float64, copy=False)
+
+
+def _resized(x, n):
+    """Cut, or filled with zeros, to `n` elements along the last axis."""
+    if n == x.shape[-1]:
+        return contiguous(x)
+    if n < x.shape[-1]:
+        return contiguous(x[..., :n])
+    whole = zeros_there(x._core.session, (*x.shape[:-1], n), x.dtype)
+    copy_to(whole[..., :x.shape[-1]], x)
+    return whole
+
+
+def _along(name, x, n, axis, n_in, n_out, dtype, norm, back, call):
+    """A transform of `n` elements along an axis, from `n_in` to `n_out`; cuFFT's backward one divides by n."""
+    if norm not in _NORMS:
+        raise OptionError(f"{name}: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
+    if n < 1:
+        raise OptionError(f"{name}: {n} elements along axis {axis}: give n of 1 or more")
+    x = _resized(moveaxis(x, axis, -1), n_in)
+    out = empty_there(x._core.session, (*x.shape[:-1], n_out), dtype)
+    if out.size:
+        call(x._core.session, reshaped(x, (-1, n_in))._core, reshaped(out, (-1, n_out))._core)
+    factor = {"backward": 1.0, "ortho": math.sqrt(n) if back else 1 / math.sqrt(n), "forward": n if back else 1 / n}[norm]
+    return moveaxis(out if factor == 1 else out * float(factor), -1, axis)
+
+
+def _fft(name, x, n, axis, norm, back):
+    x = _complex_of(name, x)
+    axis = axis_of(name, axis, x.ndim)
+    n = x.shape[axis] if n is None else n
+    real = "float32" if x.dtype == np.complex64 else "float64"
+    return _along(name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back))
+
+
+def fft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The transform along one axis; real arrays are taken as complex ones."""
+    return _fft("fft", x, n, axis, norm, False)
+
+
+def ifft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The inverse of fft()."""
+    return _fft("ifft", x, n, axis, norm, True)
+
+
+def rfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The transform of real values: n / 2 + 1 elements along `axis`."""
+    x = _real_of("rfft", x)
+    axis = axis_of("rfft", axis, x.ndim)
+    n = x.shape[axis] if n is None else n
+    dtype = np.complex64 if x.dtype == np.float32 else np.complex128
+    return _along("rfft", x, n, axis, n, n // 2 + 1, dtype, norm, False,
+                  lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1))
+
+
+def irfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) of m."""
+    x = _complex_of("irfft", x)
+    axis = axis_of("irfft", axis, x.ndim)
+    n = 2 * (x.shape[axis] - 1) if n is None else n
+    real = np.dtype(np.float32 if x.dtype == np.complex64 else np.float64)
+    return _along("irfft", x, n, axis, n // 2 + 1, n, real, norm, True,
+                  lambda handle, a, b: _core.irfft(handle, real.name, a, b, 1))
+
+
+def _lengths(name, x, s, axes):
+    """Pairs of length and axis; lengths may be None."""
+    if axes is None:
+        axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    axes = axes_of(name, tuple(axes), x.ndim)
+    if s is not None and len(s) != len(axes):
+        raise OptionError(f"{name}: s={tuple(s)} for {len(axes)} axes")
+    return list(zip(s or [None] * len(axes), axes))
+
+
+def fftn(x, /, *, s=None, axes=None, norm="backward"):
+    """The transform along several axes, one after the other; all by default, or the last len(s)."""
+    for n, axis in _lengths("fftn", x, s, axes):
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def ifftn(x, /, *, s=None, axes=None, norm="backward"):
+    """The inverse of fftn()."""
+    for n, axis in _lengths("ifftn", x, s, axes):
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def rfftn(x, /, *, s=None, axes=None, norm="backward"):
+    """The transform of real values along several axes; the last of them has n / 2 + 1 elements."""
+    *others, (n, axis) = _lengths("rfftn", x, s, axes)
+    x = rfft(x, n=n, axis=axis, norm=norm)
+    for n, axis in others:
+        x = fft(x, n=n, axis=axis, norm=norm)
+    return x
+
+
+def irfftn(x, /, *, s=None, axes=None, norm="backward"):
+    """The inverse of rfftn()."""
+    *others, (last, axis_of_last) = _lengths("irfftn", x, s, axes)
+    for n, axis in others:
+        x = ifft(x, n=n, axis=axis, norm=norm)
+    return irfft(x, n=last, axis=axis_of_last, norm=norm)
+
+
+def fft2(x, /, *, s=None, axes=(-2, -1), norm="backward"):
+    """fftn() along two axes."""
+    return fftn(x, s=s, axes=axes, norm=norm)
+
+
+def ifft2(x, /, *, s=None, axes=(-2, -1), norm="backward"):
+    """ifftn() along two axes."""
+    return ifftn(x, s=s, axes=axes, norm=norm)
+
+
+def hfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The transform of a signal of Hermitian symmetry, of which the first half is given: real."""
+    if norm not in _NORMS:
+        raise OptionError(f"hfft: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
+    return irfft(conj(_complex_of("hfft", x)), n=n, axis=axis, norm=_NORMS[norm])
+
+
+def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """The inverse of hfft()."""
+    if norm not in _NORMS:
+        raise OptionError(f"ihfft: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
+    return conj(rfft(x, n=n, axis=axis, norm=_NORMS[norm]))
+
+
+def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+    """As numpy.fft.fftfreq."""
+    return uploaded(np.fft.fftfreq(n, d).astype(dtype or np.float64), handle_for(device))
+
+
+def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+    """As numpy.fft.rfftfreq."""
+    return uploaded(np.fft.rfftfreq(n, d).astype(dtype or np.float64), handle_for(device))
+
+
+def fftshift(x, /, *, axes=None):
+    """The frequency 0 in the middle."""
+    axes = axes_of("fftshift", axes, x.ndim)
+    return roll(x, tuple(x.shape[k] // 2 for k in axes), axis=axes)
+
+
+def ifftshift(x, /, *, axes=None):
+    """The inverse of fftshift()."""
+    axes = axes_of("ifftshift", axes, x.ndim)
+    return roll(x, tuple(-(x.shape[k] // 2) for k in axes), axis=axes)

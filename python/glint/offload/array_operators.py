@@ -1,0 +1,194 @@
+"""Operators and indices of DeviceArray, NumPy's. What they call is in glint/arrays/."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+
+import numpy as np
+
+from ..errors import OptionError
+from .array_methods import ArrayMethods
+
+
+def _functions():
+    from .. import arrays
+    return arrays
+
+
+def _binary(name):
+    def forwards(self, other):
+        return getattr(_functions(), name)(self, other) if _goes_with(other) else NotImplemented
+
+    def backwards(self, other):
+        return getattr(_functions(), name)(other, self) if _goes_with(other) else NotImplemented
+
+    def in_place(self, other):
+        if not _goes_with(other):
+            return NotImplemented
+        result = getattr(_functions(), name)(self, other)
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise OptionError(f"{name}: the result of {result.dtype} is not written into an array of {self.dtype}: make a new array, "
+                              f"as A = A * b, or convert A first, as A.astype({str(result.dtype)!r})")
+        self[...] = result
+        return self
+
+    return forwards, backwards, in_place
+
+
+def _compared(name):
+    def compare(self, other):
+        return getattr(_functions(), name)(self, other) if _goes_with(other) else NotImplemented
+    return compare
+
+
+def _goes_with(other):
+    return isinstance(other, (ArrayOperators, np.ndarray, np.generic, numbers.Number))
+
+
+class ArrayOperators(ArrayMethods):
+    """What DeviceArray has beside its memory. Numbers and NumPy arrays may stand beside it: they are taken to its GPU."""
+
+    __hash__ = None
+
+    __add__, __radd__, __iadd__ = _binary("add")
+    __sub__, __rsub__, __isub__ = _binary("subtract")
+    __mul__, __rmul__, __imul__ = _binary("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _binary("divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
+    __mod__, __rmod__, __imod__ = _binary("remainder")
+    __pow__, __rpow__, __ipow__ = _binary("pow")
+    __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
+    __and__, __rand__, __iand__ = _binary("bitwise_and")
+    __or__, __ror__, __ior__ = _binary("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
+    __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
+    __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
+    __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
+
+    def __neg__(self):
+        return _functions().negative(self)
+
+    def __pos__(self):
+        return _functions().positive(self)
+
+    def __abs__(self):
+        return _functions().abs(self)
+
+    def __invert__(self):
+        return _functions().bitwise_invert(self)
+
+    # ---- Numbers
+
+    def _number(self, kinds, convert):
+        if self.size != 1 or self.ndim > 0:
+            raise TypeError(f"an array of the shape {self.shape} is no number; item() and to_numpy() give its elements")
+        if self.dtype.kind not in kinds:
+            raise TypeError(f"an array of {self.dtype} is no number of this kind: convert it by astype()")
+        return convert(self.to_numpy()[()])
+
+    def __bool__(self):
+        return self._number("buifc", bool)
+
+    def __int__(self):
+        return self._number("buif", int)
+
+    def __float__(self):
+        return self._number("buif", float)
+
+    def __complex__(self):
+        return self._number("buifc", complex)
+
+    def __index__(self):
+        return self._number("ui", operator.index)
+
+    # ---- Indices
+
+    def __getitem__(self, key):
+        """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
+        knows, it does on the host."""
+        from .device_arrays import uploaded, view
+        basic = _basic(key, self.shape, self._core.strides, self._core.first)
+        if basic is not None:
+            return view(self, *basic)
+        if (chosen := self._taken(key)) is not None:
+            return chosen
+        return uploaded(np.asarray(self.to_numpy()[_on_host(key)]), self._core.session)
+
+    def _taken(self, key):
+        """What a mask of the first dimensions, or one array of integers along an axis, chooses; None for other keys."""
+        *before, at = key if isinstance(key, tuple) else (key,)
+        if not all(isinstance(part, slice) and part == slice(None) for part in before) or len(before) >= self.ndim or isinstance(at, (slice, type(None))):
+            return None
+        at = at if isinstance(at, ArrayOperators) else np.asarray(at)
+        if at.dtype == bool:
+            if before or at.ndim == 0 or at.shape != self.shape[:at.ndim]:
+                return None
+            found = np.flatnonzero(at.to_numpy() if isinstance(at, ArrayOperators) else at)
+            return _functions().take(self.reshape((math.prod(at.shape), *self.shape[at.ndim:])), found, axis=0)
+        if self.shape[len(before)] == 0 and at.size:
+            return None  # NumPy says what is wrong
+        return _functions().take(self, at, axis=len(before)) if at.dtype.kind in "iu" else None
+
+    def __setitem__(self, key, value):
+        """Writes to the memory, and so to all views of it; values are converted to its type."""
+        from .device_arrays import copy_to, element, uploaded, view
+        xp = _functions()
+        if not isinstance(value, ArrayOperators):
+            given, value = value, np.asarray(value)
+            if not np.can_cast(value.dtype, self.dtype, "same_kind") and value.ndim > 0:
+                raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: convert them first")
+            value = uploaded(value.astype(self.dtype) if value.ndim else element(given, self.dtype), self._core.session)
+        elif value.dtype.kind == "c" and self.dtype.kind in "iuf":
+            raise OptionError(f"elements of {value.dtype} are not written into an array of {self.dtype}: take their real parts")
+        basic = _basic(key, self.shape, self._core.strides, self._core.first)
+        if basic is not None:
+            copy_to(view(self, *basic), value)
+        elif isinstance(key, ArrayOperators) and key.dtype == bool and key.shape == self.shape and value.ndim == 0:
+            copy_to(self, xp.where(key, value, self))
+        else:
+            here = self.to_numpy()
+            here[_on_host(key)] = value.to_numpy()
+            copy_to(self, uploaded(here, self._core.session))
+
+
+def _on_host(key):
+    """The key with arrays of NumPy in place of those on a GPU."""
+    if isinstance(key, tuple):
+        return tuple(_on_host(part) for part in key)
+    return key.to_numpy() if isinstance(key, ArrayOperators) else key
+
+
+def _basic(key, shape, steps, first):
+    """Shape, strides and first element of what integers, slices, None and ... choose; None for other keys."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    is_integer = [not isinstance(p, (bool, np.bool_)) and hasattr(p, "__index__") and getattr(p, "ndim", 0) == 0
+                  and getattr(p, "dtype", np.dtype(int)).kind in "iu" for p in parts]
+    if not all(whole or p is None or p is Ellipsis or isinstance(p, slice) for p, whole in zip(parts, is_integer)):
+        return None
+    parts = [operator.index(p) if whole else p for p, whole in zip(parts, is_integer)]
+    used = sum(p is not None and p is not Ellipsis for p in parts)
+    if parts.count(Ellipsis) > 1 or used > len(shape):
+        raise IndexError(f"{key!r} has more indices than the dimensions of an array of the shape {shape}")
+    if Ellipsis not in parts:
+        parts.append(Ellipsis)
+    at = parts.index(Ellipsis)
+    parts[at:at + 1] = [slice(None)] * (len(shape) - used)
+    new_shape, new_steps, axis = [], [], 0
+    for part in parts:
+        if part is None:
+            new_shape.append(1), new_steps.append(0)
+            continue
+        n, step = shape[axis], steps[axis]
+        if isinstance(part, slice):
+            chosen = range(*part.indices(n))
+            new_shape.append(len(chosen)), new_steps.append(step * chosen.step if len(chosen) > 1 else step)
+            first += step * chosen.start if len(chosen) else 0
+        else:
+            if not -n <= part < n:
+                raise IndexError(f"index {part} along a dimension of {n} elements")
+            first += step * (part % n)
+        axis += 1
+    return new_shape, new_steps, first

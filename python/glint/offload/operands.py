@@ -1,0 +1,128 @@
+"""Operands of operations, and where their results go."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _core
+from ..arrays_in import on_gpu, without_gaps
+from ..errors import OptionError
+from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, uploaded,
+                            usable)
+
+most_dimensions = 4
+
+
+def core_of(array):
+    """What C++ reads: an array on a GPU in C order, or any on the host that it can use without a copy."""
+    return contiguous(array)._core if isinstance(array, DeviceArray) else readable(array)
+
+
+def real(session, what, *arrays):
+    """The arrays without a copy where possible, converted to one type: float32 or float64."""
+    arrays = [host_or_device(x, session) for x in arrays]
+    for x in arrays:
+        if x.dtype.kind not in "buif" or x.dtype.itemsize > 8:
+            raise OptionError(f"{what}: arrays of {x.dtype} are not computed with here: give float32 or float64")
+    deciding = [x for x in arrays if x.ndim or isinstance(x, DeviceArray)] or arrays  # not numbers beside arrays
+    single = all(x.dtype.kind == "f" and x.dtype.itemsize <= 4 for x in deciding)
+    dtype = np.dtype("float32" if single and arrays else "float64")
+    return [as_dtype(x, dtype) for x in arrays], dtype
+
+
+def native(array):
+    """The array in this machine's byte order."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def as_dtype(array, dtype):
+    if array.dtype == dtype:
+        return array
+    return contiguous(array, dtype) if isinstance(array, DeviceArray) else array.astype(dtype)
+
+
+class Result:
+    """The destination of a result: C++ writes to `core()`; `value` is returned to the caller after `with`."""
+
+    def __init__(self, session, dtype, shape, out, on, *inputs):
+        if on not in (None, "host", "device"):
+            raise OptionError(f"on={on!r}: give 'host' or 'device'")
+        if out is not None and on is not None:
+            raise OptionError("give out or on, not both")
+        self.value, self._shape = out, tuple(shape)
+        self._room = None  # temporary for an `out` that C++ cannot use
+        if out is None:
+            on_device = on == "device" or (on is None and any(isinstance(x, DeviceArray) for x in inputs))
+            self.value = empty_there(session._core, shape, dtype) if on_device else np.empty(shape, dtype)
+        self._target = self._checked(session, dtype)
+
+    def _checked(self, session, dtype):
+        target = self.value
+        if not isinstance(target, (np.ndarray, DeviceArray)):
+            if not on_gpu(target) or without_gaps(target) is not target:
+                raise OptionError(f"out is a {type(target).__name__}: give a NumPy array, a DeviceArray, or an array without "
+                                  "gaps on a GPU")
+            target = adopt(target, session)
+        if target.shape != self._shape or target.dtype.newbyteorder("=") != dtype:
+            raise OptionError(f"out is {target.dtype} {target.shape}, and the result {dtype} {self._shape}")
+        if isinstance(target, np.ndarray) and not target.flags.writeable:
+            raise OptionError("out is read-only")
+        return target
+
+    def core(self, *inputs):
+        """The memory for C++, which must not overlap any of `inputs`."""
+        target = self._target
+        if isinstance(target, DeviceArray):
+            shared = any(isinstance(x, DeviceArray) and x._core.shares_memory(target._core) for x in inputs)
+            if shared or not target._core.contiguous:
+                self._room = target = empty_there(target._core.session, self._shape, target.dtype)
+            return (target.reshape(folded(self._shape)) if target.ndim > most_dimensions else target)._core
+        overlaps = any(isinstance(x, np.ndarray) and np.may_share_memory(x, target) for x in inputs)
+        if overlaps or not usable(target) or target.ndim > most_dimensions:
+            self._room = np.empty(self._shape, target.dtype.newbyteorder("="))
+            target = self._room
+        return target.reshape(folded(self._shape)) if target.ndim > most_dimensions else target
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failed, *_):
+        if self._room is not None and not failed:
+            put(self._target, self._room)
+
+
+def put(target, values):
+    """Writes an array into another of the same shape, on the host or on a GPU."""
+    if isinstance(target, DeviceArray):
+        copy_to(target, values if isinstance(values, DeviceArray) else uploaded(values, target._core.session))
+    else:
+        np.copyto(target, values.to_numpy() if isinstance(values, DeviceArray) else values)
+
+
+def folded(shape):
+    """An array with at most four dimensions: the first ones are merged."""
+    first = len(shape) - most_dimensions + 1
+    return (math.prod(shape[:first]), *shape[first:])
+
+
+def common_shape(what, arrays):
+    try:
+        return np.broadcast_shapes(*(x.shape for x in arrays))
+    except ValueError:
+        raise OptionError(f"{what}: shapes {[x.shape for x in arrays]} do not go together") from None
+
+
+def spread(array, shape):
+    """A view broadcast to the common shape; an array of one element is unchanged."""
+    if array.shape == shape or array.size == 1:
+        return array
+    return broadcast(array, shape) if isinstance(array, DeviceArray) else np.broadcast_to(array, shape)
+
+
+def flat(array, shape):
+    """With at most four dimensions; without any where there is one element."""
+    if array.size == 1:
+        return array.reshape(())
+    return array.reshape(folded(shape)) if len(shape) > most_dimensions else array
