@@ -1,8 +1,8 @@
 # What the list of PSF models, glint/psf_models.inc, makes without being asked: the header that includes all of them, and for
-# each a file of the fit on the CPU and one of GPU kernels.
+# each the files of its fits on the CPU and those of GPU kernels.
 
-# glint_psf_models(LIST FOLDER): writes psf/models.hpp, (fit|joint)_MODEL.isa.cpp and fit_MODEL.cu into FOLDER; their paths, in the
-# order of PsfModel, go to the variables fit_isa_sources and fit_kernels.
+# glint_psf_models(LIST FOLDER): writes psf/models.hpp, (fit|joint)_MODEL.isa.cpp and (fit|joint)_MODEL.cu into FOLDER; their
+# paths, in the order of PsfModel, go to the variables fit_isa_sources, fit_kernels and joint_kernels.
 function(glint_psf_models list folder)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
   file(STRINGS ${list} lines REGEX "^GLINT_PSF_MODEL\\(")
@@ -16,9 +16,13 @@ function(glint_psf_models list folder)
     file(CONFIGURE OUTPUT ${folder}/fit_${model}.cu CONTENT
       "#include \"fit/cuda/fit_kernel.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_FIT_KERNELS(${model})\n")
     list(APPEND isa_sources ${folder}/fit_${model}.isa.cpp ${folder}/joint_${model}.isa.cpp)
+    file(CONFIGURE OUTPUT ${folder}/joint_${model}.cu CONTENT
+      "#include \"fit/cuda/joint_kernel.hpp\"\n#include \"psf/${model}.hpp\"\n\nGLINT_JOINT_KERNEL(${model})\n")
     list(APPEND kernels ${folder}/fit_${model}.cu)
+    list(APPEND kernels_joint ${folder}/joint_${model}.cu)
   endforeach()
   file(CONFIGURE OUTPUT ${folder}/psf/models.hpp CONTENT "#pragma once\n\n${includes}")
   set(fit_isa_sources ${isa_sources} PARENT_SCOPE)
   set(fit_kernels ${kernels} PARENT_SCOPE)
+  set(joint_kernels ${kernels_joint} PARENT_SCOPE)
 endfunction()

@@ -8,7 +8,6 @@
 #include "fit/joint/roi_emitters.hpp"
 #include "glint/error.hpp"
 #include "pipeline/duplicates.hpp"
-#include "pipeline/groups.hpp"
 #include "pipeline/neighbors.hpp"
 #include "psf/in_double.hpp"
 
@@ -127,7 +126,7 @@ void give_up_if_stopped(const Job& job, const FoundSpots& found) {
         throw Cancelled("stopped within a block");
 }
 
-void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result) {
+void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result, const FindOnGpu& on_gpu) {
     if (found.scores.empty()) return;
     const auto fit_again = [&](const Rois& crowded) {
         give_up_if_stopped(job, found);
@@ -137,7 +136,7 @@ void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& re
     if (job.options.emitters == any_emitters) {
         give_up_if_stopped(job, found);
         found.group_sizes = fit_groups(found.rois, found.wide, job.options.psf, job.pixel_size_um, joint_options(job),
-                                       job.options.stop, found.fits);
+                                       job.options.stop, on_gpu, found.fits);
     } else {
         refit_with_neighbors(found.rois, job.options.psf, job.pixel_size_um, job.options.neighbor_rounds, fit_again,
                              found.fits);

@@ -9,6 +9,7 @@
 #include "glint/fits.hpp"
 #include "glint/rois.hpp"
 #include "pipeline/block_result.hpp"
+#include "pipeline/groups.hpp"
 #include "pipeline/job.hpp"
 
 namespace glint {
@@ -42,7 +43,8 @@ constexpr std::size_t spots_done_soon = 4096;
 void give_up_if_stopped(const Job& job, const FoundSpots& found);
 
 /// Fits overlapping spots again, with their neighbours known; then makes rows of all spots, counts the outcomes, and
-/// adds the rows that the job keeps to `result`. Throws Cancelled as give_up_if_stopped.
-void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result);
+/// adds the rows that the job keeps to `result`. Joint fits are done on the calling thread, or by `on_gpu`. Throws Cancelled
+/// as give_up_if_stopped.
+void add_rows(const Job& job, Fitter& fitter, FoundSpots& found, BlockResult& result, const FindOnGpu& on_gpu = {});
 
 }  // namespace glint

@@ -101,16 +101,16 @@ class GpuMovie : public gpu::test::GpuTest {
     int runs = 0;
 };
 
-/// A row's partner has the same frame and lies within a thousandth of its standard error. 1 in 10,000 has none, as it took
-/// one iteration more (docs/decisions.md): of the thousand rows of a test hardly ever more than 3.
-void expect_same(const Localizations& cpu, const Localizations& gpu) {
+/// A row's partner has the same frame and lies within that part of its standard error. 1 in 10,000 has none within a
+/// thousandth, as it took one iteration more (docs/decisions.md): of the thousand rows of a test hardly ever more than 3.
+void expect_same(const Localizations& cpu, const Localizations& gpu, float part) {
     std::size_t alone = std::max(cpu.size(), gpu.size()), begin = 0;
     for (std::size_t i = 0; i < cpu.size(); ++i) {
         while (begin < gpu.size() && gpu.frame[begin] < cpu.frame[i]) ++begin;
         for (std::size_t k = begin; k < gpu.size() && gpu.frame[k] == cpu.frame[i]; ++k) {
-            if (std::hypot(cpu.x_px[i] - gpu.x_px[k], cpu.y_px[i] - gpu.y_px[k]) > 1e-3f * cpu.lpx_px[i]) continue;
-            EXPECT_NEAR(cpu.photons[i], gpu.photons[k], 1e-3f * cpu.photons_unc[i]);
-            EXPECT_NEAR(cpu.bg[i], gpu.bg[k], 1e-3f * cpu.bg_unc[i]);
+            if (std::hypot(cpu.x_px[i] - gpu.x_px[k], cpu.y_px[i] - gpu.y_px[k]) > part * cpu.lpx_px[i]) continue;
+            EXPECT_NEAR(cpu.photons[i], gpu.photons[k], part * cpu.photons_unc[i]);
+            EXPECT_NEAR(cpu.bg[i], gpu.bg[k], part * cpu.bg_unc[i]);
             EXPECT_NEAR(cpu.lpx_px[i], gpu.lpx_px[k], 0.01f * cpu.lpx_px[i]);
             EXPECT_NEAR(cpu.detection_score[i], gpu.detection_score[k], 1e-3f * cpu.detection_score[i]);
             --alone;
@@ -121,22 +121,23 @@ void expect_same(const Localizations& cpu, const Localizations& gpu) {
     EXPECT_TRUE(std::is_sorted(gpu.frame.begin(), gpu.frame.end()));
 }
 
-void compare(const FrameBlock& block, const Camera& by, LocalizeOptions how, std::size_t least) {
+void compare(const FrameBlock& block, const Camera& by, LocalizeOptions how, std::size_t least, float part = 1e-3f) {
     const auto run = [&](Backend backend) {
         how.fit.backend = backend;
         return localize_frames(*memory_movie(block), by, how);
     };
     const Localizations cpu = run(Backend::cpu), gpu = run(Backend::gpu);
     EXPECT_GE(cpu.size(), least);
-    expect_same(cpu, gpu);
+    expect_same(cpu, gpu, part);
 }
 
 }  // namespace
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations) {
-    compare(simulated(camera()), camera(), options(Backend::gpu), 150);
-    compare(simulated(with_maps()), with_maps(), options(Backend::gpu), 150);
     LocalizeOptions how = options(Backend::gpu);
+    how.emitters = 1;
+    compare(simulated(camera()), camera(), how, 150);
+    compare(simulated(with_maps()), with_maps(), how, 150);
     how.psf = psf(PsfModel::GaussianXYNBS);
     how.roi_size = 8;
     compare(simulated(camera()), camera(), how, 100);
@@ -158,9 +159,14 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_crowded_frames) {
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_fitted_together) {
     LocalizeOptions how = options(Backend::gpu);
     how.emitters = any_emitters;
-    compare(simulated(camera(), 15), camera(), how, 300);
+    // Of a group's many parameters one is more often so close to the tolerance that rounding decides on another iteration,
+    // and those of close pairs converge by less than a factor of two each.
+    how.fit.tolerance = 1e-3f;
+    const float part = 1e-2f;
+    compare(simulated(camera(), 15), camera(), how, 300, part);
+    compare(simulated(camera(), 40), camera(), how, 500, part);
     const Camera uneven = with_maps();
-    compare(simulated(uneven, 15), uneven, how, 300);
+    compare(simulated(uneven, 15), uneven, how, 300, part);
 }
 
 TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_real_movies) {
@@ -177,8 +183,12 @@ TEST_F(GpuMovie, gives_the_cpu_s_localizations_of_real_movies) {
 }
 
 TEST_F(GpuMovie, says_what_was_done) {
+    LocalizeOptions how = options(Backend::gpu);
     LocalizeResult result;
-    bytes_of_run(options(Backend::gpu), &result);
+    bytes_of_run(how, &result);
+    EXPECT_GT(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);  // groups, too
+    how.emitters = 1;
+    bytes_of_run(how, &result);
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_EQ(result.fit.backend, "gpu");
@@ -233,6 +243,21 @@ TEST_F(GpuMovie, takes_little_memory_where_there_is_little) {
     for (std::uint64_t bytes : {2 * mib, 4 * mib, 32 * mib}) {
         how.fit.gpu_memory_bytes = bytes;
         EXPECT_EQ(bytes_of_run(how), undisturbed()) << bytes;
+    }
+}
+
+TEST_F(GpuMovie, crowds_of_any_width_are_fitted_in_little_memory) {
+    LocalizeOptions how = options(Backend::gpu);
+    how.psf = psf(PsfModel::GaussianXYNBS), how.roi_size = 5;
+    const FrameBlock crowded = simulated(camera(), 40, 12);
+    how.fit.gpu_memory_bytes = 64 * mib;
+    const std::size_t rows = localize_frames(*memory_movie(crowded), camera(), how).size();
+    EXPECT_GT(rows, 200u);
+    for (std::uint64_t bytes : {2 * mib, 8 * mib}) {
+        how.fit.gpu_memory_bytes = bytes;
+        const std::size_t with_little = localize_frames(*memory_movie(crowded), camera(), how).size();
+        // Groups that need more than there is are fitted on the CPU: a few molecules of one in some thousand differ.
+        EXPECT_NEAR(double(with_little), double(rows), 0.02 * double(rows)) << bytes;
     }
 }
 
@@ -316,7 +341,7 @@ TEST_F(GpuMovie, is_the_same_on_several_gpus) {
     ASSERT_EQ(result.fit.gpus.size(), 2u);
     EXPECT_EQ(result.frames, long_movie);
     EXPECT_EQ(result.fit.gpus[0].fits + result.fit.gpus[1].fits, result.spots);
-    EXPECT_EQ(result.fit.bytes_up, std::int64_t(long_movie) * small_frame * small_frame * 2);
+    EXPECT_GE(result.fit.bytes_up, std::int64_t(long_movie) * small_frame * small_frame * 2);
     EXPECT_EQ(result.fit.device.rfind("2x ", 0), 0u) << result.fit.device;
 }
 
@@ -341,8 +366,9 @@ TEST_F(GpuMovie, DISABLED_in_a_child_falls_back) {
     EXPECT_TRUE(result.complete);
     EXPECT_EQ(result.frames, frames);
     EXPECT_FALSE(result.fit.note.empty());
-    expect_same(localize_frames(*movie(), camera(), options(Backend::cpu)),
-                [&] { return localize_frames(*movie(), camera(), how); }());
+    expect_same(
+        localize_frames(*movie(), camera(), options(Backend::cpu)),
+        [&] { return localize_frames(*movie(), camera(), how); }(), 1e-3f);
 }
 
 TEST_F(GpuMovie, survives_every_fault) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "fit/cuda/stream_work.hpp"
+
 namespace glint {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr std::int64_t rois_at_once = 1 << 16;  // bounds memory when the thresh
 
 template <class T>
 void bring(const gpu::Stream& stream, gpu::Pinned<T>& to, const gpu::Buffer<T>& from, std::size_t n) {
-    if (to.size() < n) to = {}, to = gpu::Pinned<T>(stream.context(), n + n / 4);
+    grow(to, n, stream.context());
     gpu::download(stream, to.span().first(n), from);
 }
 
@@ -32,7 +34,8 @@ void append_map(std::span<const float> map, int width, std::size_t first, const 
 std::size_t gpu_bytes_of_frame(const MovieInfo& movie, const Job& job) {
     // Counts; photoelectrons, score and narrow filter; maxima, at most a quarter of the pixels. Plus room for spots.
     const std::size_t pixels = std::size_t(movie.width) * std::size_t(movie.height);
-    const std::size_t roi = std::size_t(job.options.roi_size) * std::size_t(job.options.roi_size);
+    const std::size_t size = std::size_t(job.options.roi_size), wide = FoundSpots(job).wide.size;
+    const std::size_t roi = size * size + wide * wide;
     constexpr std::size_t of_pixel = 3 * sizeof(float) + 2, of_roi = 128, pixels_of_a_spot = 1024, samples = 16 << 10;
     return pixels * (std::size_t(bytes_of(movie.type)) + of_pixel) + samples +
            pixels / pixels_of_a_spot * (roi * sizeof(float) + of_roi);
@@ -45,15 +48,7 @@ GpuWorker::GpuWorker(const gpu::Context& context, const gpu::Module& detect, Fit
     frames_ = std::min(frames_, detector_->most_frames());
 }
 
-GpuWorker::~GpuWorker() { settle(); }
-
-/// Waits, so that no copy of a failed call still reads the caller's memory.
-void GpuWorker::settle() noexcept {
-    try {
-        stream_.synchronize();
-    } catch (...) {  // the error that led here is being reported
-    }
-}
+GpuWorker::~GpuWorker() { settle(stream_); }
 
 /// Frees the memory of the old detector and fit before it allocates new ones.
 void GpuWorker::make_anew() {
@@ -78,12 +73,12 @@ void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t f
             for (unsigned bad : detector_->bad_pixels()) result.counts.bad_pixels += bad;
             done += n;
         } catch (const gpu::OutOfMemory&) {
-            settle();
+            settle(stream_);
             if (frames_ == 1) throw;
             frames_ /= 2;
             make_anew();
         } catch (...) {
-            settle();
+            settle(stream_);
             throw;
         }
 }

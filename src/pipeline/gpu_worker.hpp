@@ -39,7 +39,6 @@ class GpuWorker {
     void bring_wide(std::int64_t first, std::int64_t n, const Rois& wide);
     void take(std::int64_t count, std::int64_t first_frame, FoundSpots& found);
     void make_anew();
-    void settle() noexcept;
 
     const gpu::Context context_;
     const gpu::Module detect_;

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "fit/joint/joint_fit.hpp"
@@ -27,12 +29,16 @@ double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
 /// Has molecules looked for in these windows.
 void search_in(const Rois& rois, const std::vector<std::size_t>& windows, JointPixels& pixels);
 
+/// Fits all tasks as JointFitter::find does, at once.
+using FindOnGpu = std::function<void(std::span<const JointTask>)>;
+
 /// Replaces the fits of windows that share pixels, and of lone ones that one molecule does not explain, by joint fits of
 /// all molecules found there (docs/theory.md, section 10). `rois`: the windows of the fits, ordered by frame, with corners;
 /// `wide`: larger ones of the same spots, whose pixels are fitted, the same where they overlap. Rows stay ordered by
-/// window; a molecule belongs to the window whose centre is nearest. Returns the number of molecules in each row's
-/// group; 0: its fit is as it was. Throws Cancelled a second after `stop`, or null.
+/// window; a molecule belongs to the window whose centre is nearest. On the calling thread, or by `on_gpu`. Returns the
+/// number of molecules in each row's group; 0: its fit is as it was. Throws Cancelled a second after `stop`, or null.
 std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const Psf& psf, double pixel_size_um,
-                                      const JointOptions& options, const StopFlag* stop, Fits& fits);
+                                      const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
+                                      Fits& fits);
 
 }  // namespace glint

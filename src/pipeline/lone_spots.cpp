@@ -63,11 +63,11 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
     std::vector<float> photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     FrameBlock block;
     // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
-    const std::int64_t pixels = std::int64_t(job.camera.width()) * job.camera.height();
-    const std::int64_t frames =
-        std::min({most_frames, std::max<std::int64_t>(most_pixels / pixels, 4), job.frames.end - job.frames.begin});
-    for (std::int64_t k = 0; k < frames && lone.size() < enough_spots; ++k) {
-        const std::int64_t frame = frame_of(job.frames, k, frames);
+    const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();
+    const std::int64_t frames = std::min(
+        {most_frames, std::max<std::int64_t>(most_pixels / frame_pixels, 4), job.frames.end - job.frames.begin});
+    for (std::int64_t n = 0; n < frames && lone.size() < enough_spots; ++n) {
+        const std::int64_t frame = frame_of(job.frames, n, frames);
         try {
             movie.read(frame, 1, block);
         } catch (const InputError&) {

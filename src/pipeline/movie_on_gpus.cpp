@@ -1,7 +1,7 @@
 // Localizes the frames of a job on GPUs that may join and leave.
 //
 // A thread takes a block from file to rows: it reads the block into pinned memory, has one of a few GpuWorkers do the
-// GPU's part, and refits and selects. With more threads than workers, and several workers, reading, uploads, kernels
+// GPU's part, has a JointOnGpu fit groups, and selects. With more threads than workers, and several workers, reading, uploads, kernels
 // and the CPU's part of different blocks overlap. If no thread runs this pipeline, that of a new GPU does. A GPU that
 // fails is withdrawn with all its workers; the block that failed goes to another worker.
 // SPDX-License-Identifier: MIT
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "fit/cuda/joint_on_gpu.hpp"
 #include "glint/error.hpp"
 #include "pipeline/block_plan.hpp"
 #include "pipeline/gpu_worker.hpp"
@@ -24,7 +25,9 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t most_workers = 4;      // streams: one each uploads, computes, downloads, starts
+constexpr std::size_t most_workers = 4;  // streams: one each uploads, computes, downloads, starts
+// Joint fits wait for the last group of a launch: many launches at once fill the GPU.
+constexpr std::size_t most_finders = 8, bytes_of_finder = std::size_t(4) << 20;
 constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
 constexpr std::int64_t most_gpus = 1 << 10;  // per process
 
@@ -60,9 +63,14 @@ class LeaseKeeper {
     std::chrono::steady_clock::time_point looked_{};
 };
 
+/// Of the memory limit, what frames may take. Joint fits take the other half.
+std::size_t bytes_for_frames(const GpuFitter& gpu, const Job& job) {
+    return gpu.context().statistics().limit_bytes / (job.options.emitters == any_emitters ? 2 : 1);
+}
+
 std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
                                                    int block_frames) {
-    const std::size_t limit = gpu.context().statistics().limit_bytes, frame = gpu_bytes_of_frame(movie, job);
+    const std::size_t limit = bytes_for_frames(gpu, job), frame = gpu_bytes_of_frame(movie, job);
     const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, most_workers);
     const std::size_t frames = std::clamp<std::size_t>(limit / count / frame, 1, std::size_t(block_frames));
     const gpu::Module detect = detect_module(gpu.context());
@@ -70,6 +78,19 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
     for (std::size_t k = 0; k < count; ++k)
         workers.push_back(std::make_unique<GpuWorker>(gpu.context(), detect, gpu.kernels(), job, int(frames)));
     return workers;
+}
+
+/// As many as threads that may ask for one.
+std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
+    std::vector<std::unique_ptr<JointOnGpu>> finders;
+    if (job.options.emitters != any_emitters) return finders;
+    const std::size_t limit = bytes_for_frames(gpu, job);
+    const std::size_t most = std::min(most_finders, std::size_t(job.threads));
+    const std::size_t count = std::clamp<std::size_t>(limit / bytes_of_finder, 1, most);
+    for (std::size_t k = 0; k < count; ++k)
+        finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,
+                                                       joint_options(job), limit / count));
+    return finders;
 }
 
 }  // namespace
@@ -81,16 +102,20 @@ struct MovieOnGpus::GpuInUse {
         : fitter(of),
           gives_way(gives_way_now),
           workers(workers_of(of, movie, job, block_frames)),
+          finders(finders_of(of, job)),
           keeper(of, workers.size()) {}
 
     GpuFitter& fitter;
     const std::function<bool()>& gives_way;
     std::vector<std::unique_ptr<GpuWorker>> workers;
+    std::vector<std::unique_ptr<JointOnGpu>> finders;
     LeaseKeeper keeper;
-    std::size_t busy = 0;        // workers that a thread has borrowed; State::mutex_ guards it and the next two
-    std::int64_t fits = 0;       // of the blocks that succeeded
-    std::exception_ptr failure;  // if set, its workers are not lent any more
-    bool gave_way = false;       // and that is the failure
+    std::size_t busy = 0;            // of these that a thread has borrowed; State::mutex_ guards it and the rest
+    std::size_t done = 0;            // how often one was put back
+    std::size_t without_memory = 0;  // of the borrowed ones, who waits for others
+    std::int64_t fits = 0;           // of the blocks that succeeded
+    std::exception_ptr failure;      // if set, its workers are not lent any more
+    bool gave_way = false;           // and that is the failure
 };
 
 /// Ends the pipeline where the last GPU gave way.
@@ -113,13 +138,18 @@ struct MovieOnGpus::State final : offload::Workload {
     const BlockPlan plan;
     const int useful_gpus;
 
+    template <class Worker>
     struct Borrowed {
         GpuInUse* gpu;
-        GpuWorker* worker;
+        Worker* worker;
     };
+    /// First in, first out, so that all GPUs are used equally.
+    template <class Worker>
+    using Idle = std::deque<Borrowed<Worker>>;
     using Workload::changed_, Workload::mutex_;  // for run_on()
     // Guarded by mutex_:
-    std::deque<Borrowed> idle;  // first in, first out, so that all GPUs are used equally
+    Idle<GpuWorker> idle;
+    Idle<JointOnGpu> idle_finders;
     std::vector<GpuInUse*> gpus;
     std::exception_ptr last_failure;
     bool ended = false;
@@ -129,14 +159,17 @@ struct MovieOnGpus::State final : offload::Workload {
     bool some_to_do() const override { return true; }  // more GPUs may join until the end
     void add(GpuInUse& gpu);
     void withdraw(GpuInUse& gpu);  // with mutex_ held
-    Borrowed borrow();
+    template <class Worker>
+    Borrowed<Worker> borrow(Idle<Worker>& from);
     bool runner_leaves() const { return runner && runner->gave_way; }
-    void put_back(const Borrowed& borrowed);  // with mutex_ held
-    void succeeded(const Borrowed& borrowed, std::int64_t fits);
-    void failed(const Borrowed& borrowed, std::exception_ptr failure);
-    void fail(GpuInUse& gpu, std::exception_ptr failure);  // with mutex_ held
+    template <class Worker>
+    void put_back(const Borrowed<Worker>& borrowed, Idle<Worker>& to);  // with mutex_ held
+    void succeeded(GpuInUse& gpu, std::int64_t fits);                   // with mutex_ held
+    void fail(GpuInUse& gpu, std::exception_ptr failure);               // with mutex_ held
     void run_with(GpuInUse& gpu, std::unique_lock<std::mutex>& lock);
     void run(const gpu::Context& context);
+    template <class Worker, class Work>
+    void on_one_of(Idle<Worker>& workers, const Work& work);
     void localize(PinnedBlock& block, FoundSpots& found);
 };
 
@@ -144,49 +177,44 @@ void MovieOnGpus::State::add(GpuInUse& gpu) {
     const std::lock_guard lock(mutex_);
     gpus.push_back(&gpu);
     for (const auto& worker : gpu.workers) idle.push_back({&gpu, worker.get()});
+    for (const auto& finder : gpu.finders) idle_finders.push_back({&gpu, finder.get()});
     changed_.notify_all();
 }
 
 void MovieOnGpus::State::withdraw(GpuInUse& gpu) {
     std::erase(gpus, &gpu);
-    std::erase_if(idle, [&](const Borrowed& worker) { return worker.gpu == &gpu; });
+    const auto is_of = [&](const auto& worker) { return worker.gpu == &gpu; };
+    std::erase_if(idle, is_of), std::erase_if(idle_finders, is_of);
     changed_.notify_all();
 }
 
 /// Waits for an idle worker; where no GPU is left, rethrows the failure of the last one. Where the GPU of the pipeline
 /// leaves, the pipeline ends, so that it can, and another one goes on.
-MovieOnGpus::State::Borrowed MovieOnGpus::State::borrow() {
+template <class Worker>
+MovieOnGpus::State::Borrowed<Worker> MovieOnGpus::State::borrow(Idle<Worker>& from) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !idle.empty() || gpus.empty() || runner_leaves(); });
+    changed_.wait(lock, [&] { return !from.empty() || gpus.empty() || runner_leaves(); });
     if (runner_leaves()) throw GaveWay();
-    if (idle.empty()) std::rethrow_exception(last_failure);
-    const Borrowed borrowed = idle.front();
-    idle.pop_front();
+    if (from.empty()) std::rethrow_exception(last_failure);
+    const Borrowed<Worker> borrowed = from.front();
+    from.pop_front();
     ++borrowed.gpu->busy;
     return borrowed;
 }
 
-void MovieOnGpus::State::put_back(const Borrowed& borrowed) {
-    --borrowed.gpu->busy;
-    if (!borrowed.gpu->failure) idle.push_back(borrowed);
+template <class Worker>
+void MovieOnGpus::State::put_back(const Borrowed<Worker>& borrowed, Idle<Worker>& to) {
+    --borrowed.gpu->busy, ++borrowed.gpu->done;
+    if (!borrowed.gpu->failure) to.push_back(borrowed);
     changed_.notify_all();
 }
 
-void MovieOnGpus::State::succeeded(const Borrowed& borrowed, std::int64_t fits) {
-    const std::lock_guard lock(mutex_);
-    borrowed.gpu->fits += fits;
+void MovieOnGpus::State::succeeded(GpuInUse& gpu, std::int64_t fits) {
+    gpu.fits += fits;
     progressed_ = std::chrono::steady_clock::now();
-    if (!borrowed.gpu->failure && borrowed.gpu->gives_way()) {
-        borrowed.gpu->gave_way = true;
-        fail(*borrowed.gpu, std::make_exception_ptr(GaveWay()));
-    }
-    put_back(borrowed);
-}
-
-void MovieOnGpus::State::failed(const Borrowed& borrowed, std::exception_ptr failure) {
-    const std::lock_guard lock(mutex_);
-    fail(*borrowed.gpu, failure);
-    put_back(borrowed);
+    if (gpu.failure || !gpu.gives_way()) return;
+    gpu.gave_way = true;
+    fail(gpu, std::make_exception_ptr(GaveWay()));
 }
 
 void MovieOnGpus::State::fail(GpuInUse& gpu, std::exception_ptr failure) {
@@ -195,25 +223,56 @@ void MovieOnGpus::State::fail(GpuInUse& gpu, std::exception_ptr failure) {
     withdraw(gpu);
 }
 
-/// The GPU's part of a block. After a GPU error another worker repeats it; borrow() throws when no GPU is left.
-void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
-    for (bool done = false; !done;) {
-        const Borrowed borrowed = borrow();
-        block.result = {};
-        block.result.first_frame = block.first;
+/// Has one of them do work(worker), which returns the number of fits. After a GPU error another repeats it; borrow() throws
+/// when no GPU is left. Without memory it is tried again when another has done its part, and where all others wait for
+/// memory, once more after the finders have freed theirs.
+template <class Worker, class Work>
+void MovieOnGpus::State::on_one_of(Idle<Worker>& workers, const Work& work) {
+    for (bool done = false, freed = false; !done;) {
+        const Borrowed<Worker> borrowed = borrow(workers);
         try {
-            borrowed.worker->localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
+            const std::int64_t fits = work(*borrowed.worker);
             borrowed.gpu->keeper.look();
-            succeeded(borrowed, std::int64_t(found.fits.count()));
+            const std::lock_guard lock(mutex_);
+            succeeded(*borrowed.gpu, fits);
+            put_back(borrowed, workers);
             done = true;
+        } catch (const gpu::OutOfMemory&) {
+            std::unique_lock lock(mutex_);
+            GpuInUse& gpu = *borrowed.gpu;
+            if (gpu.busy > gpu.without_memory + 1) {
+                const std::size_t so_far = gpu.done;
+                ++gpu.without_memory;
+                changed_.wait(lock, [&] { return gpu.done != so_far || gpu.failure || runner_leaves(); });
+                --gpu.without_memory;
+            } else if (!freed) {
+                for (const Borrowed<JointOnGpu>& finder : idle_finders)
+                    if (finder.gpu == &gpu) finder.worker->free();
+                freed = true;
+            } else {
+                fail(gpu, std::current_exception());
+            }
+            put_back(borrowed, workers);
         } catch (const gpu::GpuError&) {
-            failed(borrowed, std::current_exception());
+            const std::lock_guard lock(mutex_);
+            fail(*borrowed.gpu, std::current_exception());
+            put_back(borrowed, workers);
         } catch (...) {
             const std::lock_guard lock(mutex_);
-            put_back(borrowed);
+            put_back(borrowed, workers);
             throw;
         }
     }
+}
+
+/// The GPU's part of a block, up to the fits of single molecules.
+void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
+    on_one_of(idle, [&](GpuWorker& worker) {
+        block.result = {};
+        block.result.first_frame = block.first;
+        worker.localize(block.counts.data(), movie.type, block.first, block.count, found, block.result);
+        return std::int64_t(found.fits.count());
+    });
 }
 
 void MovieOnGpus::State::run(const gpu::Context& context) {
@@ -223,13 +282,19 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
         items.back().counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
     }
     tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
+    const auto find_groups = [&](std::span<const JointTask> tasks) {
+        on_one_of(idle_finders, [&](JointOnGpu& finder) {
+            finder.find(tasks);
+            return std::int64_t(0);  // the spots are counted
+        });
+    };
     blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
         ThreadState& mine = threads.local();
         blocks.read(block, block.counts.data());
         if (block.count == 0) return;
         localize(block, mine.found);
         try {
-            add_rows(job, mine.fitter, mine.found, block.result);
+            add_rows(job, mine.fitter, mine.found, block.result, find_groups);
         } catch (const Cancelled&) {
             block.give_up();
         }
@@ -278,6 +343,10 @@ void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful, const s
             const GpuTimes& times = worker->times();
             part.bytes_up += times.bytes_up, part.bytes_down += times.bytes_down;
             part.transfer_seconds += times.upload, part.kernel_seconds += times.detect + times.fit;
+        }
+        for (const auto& finder : gpu.finders) {
+            part.bytes_up += finder->bytes_up(), part.bytes_down += finder->bytes_down();
+            part.kernel_seconds += finder->seconds();
         }
         part.fits = gpu.fits, useful = gpu.fits > 0;
     };

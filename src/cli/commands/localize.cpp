@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr const char* help_footer = R"(
 Examples:
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
-  glint localize movie.tif -o spots.png --preview 0 --sigma 1.3px --offset 100 --gain 0.5
+  glint localize movie.tif -o spots.png --preview 0 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
   glint localize day1/*.tif -o results --sigma 130nm --camera camera.toml --resume
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
 

@@ -56,6 +56,14 @@ FitVariant FitKernels::of(PsfModel model, int size, PixelPlanes planes) {
     return {known->second, shape.threads, shape.shared_bytes};
 }
 
+gpu::Kernel FitKernels::joint(PsfModel model) {
+    const std::string name = fmt::format("joint_{}", name_of(model));
+    auto known = kernels_.find(name);
+    if (known == kernels_.end())
+        known = kernels_.emplace(name, gpu::Module(context_, joint_fatbin(int(model))).kernel(name)).first;
+    return known->second;
+}
+
 void launch_fit(const gpu::Stream& stream, const FitVariant& variant, FitLaunch launch, FitAddresses to) {
     void* arguments[] = {&launch,      &to.pixels, &to.camera,  &to.corners, &to.variance,
                          &to.additive, &to.start,  &to.columns, &to.bytes};

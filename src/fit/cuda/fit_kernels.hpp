@@ -29,6 +29,7 @@ class FitKernels {
   public:
     explicit FitKernels(const gpu::Context& context) : context_(context) {}
     FitVariant of(PsfModel model, int size, PixelPlanes planes);
+    gpu::Kernel joint(PsfModel model);  ///< of joint fits
 
   private:
     gpu::Context context_;

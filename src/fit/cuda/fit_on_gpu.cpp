@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "fit/cuda/stream_work.hpp"
 #include "fit/fit_setup.hpp"
 
 namespace glint {
@@ -34,10 +35,6 @@ KernelOptions options_of(const CameraView& camera, int size, const FitOptions& o
     return kernel_options(rois, options);
 }
 
-/// Over-allocation, so that a slightly larger stack needs no reallocation: the number of spots differs from call to
-/// call.
-std::size_t grown(std::size_t size) { return size + size / 4; }
-
 }  // namespace
 
 FitOnGpu::FitOnGpu(const gpu::Stream& stream, FitKernels& kernels, const CameraView& camera, int size, const Psf& psf,
@@ -63,15 +60,14 @@ double FitOnGpu::seconds() const { return after_.milliseconds_since(before_) / 1
 
 std::int64_t FitOnGpu::bytes_down() const { return std::int64_t(launch_.count * (columns() * sizeof(float) + 2)); }
 
-// Frees old memory before it allocates new, so that both never exist at once. read_on() orders the kernel after the
+// read_on() orders the kernel after the
 // kernels that wrote the ROIs, also if those ran on another stream.
 void FitOnGpu::run(const RoisOnGpu& rois) {
     // Also for none: append_to() and bytes_down() ask it.
     launch_.count = unsigned(rois.count);
     if (rois.count == 0) return;
     const std::size_t bytes = std::size_t(bytes_down()), n = launch_.count;
-    if (results_.size() < bytes) results_ = {}, results_ = gpu::Buffer<std::byte>(stream_, grown(bytes));
-    if (here_.size() < bytes) here_ = {}, here_ = gpu::Pinned<std::byte>(stream_.context(), grown(bytes));
+    grow(results_, bytes, stream_), grow(here_, bytes, stream_.context());
     const std::uint64_t to = results_.write_on(stream_);
     before_.record(stream_);
     launch_fit(stream_, kernel_, launch_,

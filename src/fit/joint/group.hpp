@@ -22,34 +22,44 @@ struct JointState {
     GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
 };
 
-/// The memory that a joint fit works in. Borrowed; nothing in it outlives the fit.
+/// The memory that a joint fit works in, the team's own. Borrowed; nothing in it outlives the fit.
+template <class Psf>
 struct JointSpace {
-    static constexpr int margin = 16;  // floats before and after what is read in whole rows
+    using Image = EmitterImage<Psf>;
+    static constexpr int margin = 16;                                    // floats around what is read in whole rows
+    static constexpr int most_reach = 16, stencil = 2 * most_reach + 1;  // px
+    static constexpr size_t floats_of_image = sizeof(Image) / sizeof(float);
     JointState states[3];
     float *residual, *weight, *fixed, *score, *photons, *start_shape;  // of each pixel
     float* profiles[2];
-    float *fisher, *factor, *inverse;
+    Image* images[2];                                               // of each molecule that moves
+    int* which;                                                     // these, in increasing order
+    float* last_step;                                               // of these, in standard errors
+    float *fisher, *factor;                                         // fisher is lost where the inverse is computed
     float *gradient, *scale, *solution, *diagonal, *inverse_pivot;  // of each parameter
+    float *along, *down;                                            // the image of a molecule that is looked for
 
-    /// Lays all out from `at` on; returns the number of floats, also for a null pointer.
-    template <class Psf>
+    /// Lays all out from `at` on, which is aligned to 8 bytes; returns the number of floats, also for a null pointer.
     GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
-        using Image = EmitterImage<Psf>;
         const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(1 + molecules * Image::each));
+        const size_t count = size_t(molecules);
         size_t used = 0;
         const auto take = [&](size_t n) {
             float* begin = at ? at + used + margin : nullptr;
-            used += n + 2 * margin;
+            used += (n + 1) / 2 * 2 + 2 * margin;
             return begin;
         };
         for (JointState& state : states) {
-            state.theta = take(size_t(molecules) * most_parameters);
+            state.theta = take(count * most_parameters);
             state.mu = take(pixels);
         }
         float** planes[] = {&residual, &weight, &fixed, &score, &photons, &start_shape};
         for (float** plane : planes) *plane = take(pixels);
-        for (float*& bank : profiles) bank = take(size_t(molecules) * size_t(Image::space(pitch, height)));
-        float** matrices[] = {&fisher, &factor, &inverse};
+        for (float*& bank : profiles) bank = take(count * size_t(Image::space(pitch, height)));
+        for (Image*& bank : images) bank = reinterpret_cast<Image*>(take(count * floats_of_image));
+        which = reinterpret_cast<int*>(take(count)), last_step = take(count);
+        along = take(stencil), down = take(stencil);
+        float** matrices[] = {&fisher, &factor};
         for (float** matrix : matrices) *matrix = take(order * order);
         float** vectors[] = {&gradient, &scale, &solution, &diagonal, &inverse_pivot};
         for (float** vector : vectors) *vector = take(order);
@@ -64,11 +74,12 @@ class JointGroup {
     static constexpr int shapes = Image::shapes, each = Image::each, P = Image::P;
     static_assert(each <= most_parameters - 1);
 
-    GLINT_INLINE JointGroup(const JointImage& image, const Psf& psf, const JointNumbers& numbers, JointSpace& space)
+    GLINT_INLINE JointGroup(const JointImage& image, const Psf& psf, const JointNumbers& numbers,
+                            JointSpace<Psf>& space)
         : image_(image), psf_(psf), numbers_(numbers), space_(space) {
         // What lies between the rows, before the first and after the last counts as unused.
-        clear(space.residual - JointSpace::margin, pixels() + 2 * JointSpace::margin);
-        clear(space.weight - JointSpace::margin, pixels() + 2 * JointSpace::margin);
+        constexpr int margin = JointSpace<Psf>::margin;
+        clear(space.residual - margin, pixels() + 2 * margin), clear(space.weight - margin, pixels() + 2 * margin);
         Team::sync();
     }
 
@@ -83,10 +94,11 @@ class JointGroup {
     /// The molecules that the next fit moves; the others stay.
     GLINT_INLINE void move_all(const JointState& state) {
         moving_ = state.count;
-        for (int e = 0; e < moving_; ++e) which_[e] = (unsigned char)e;
+        for (int e = Team::rank(); e < moving_; e += Team::size) space_.which[e] = e;
+        Team::sync();
     }
     GLINT_INLINE void move_none() { moving_ = 0; }
-    GLINT_INLINE void move_also(int e) { which_[moving_++] = (unsigned char)e; }
+    GLINT_INLINE void move_also(int e) { space_.which[moving_++] = e; }
 
     GLINT_INLINE float widest(const float* theta) const {
         Lane t[P];
@@ -98,7 +110,7 @@ class JointGroup {
     /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
     /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
     /// `least_gain` ends the fit, as one that is shorter than the tolerance, and as `most_iterations`.
-    GLINT_NOINLINE float fit(JointState& state, const float* before, float least_gain, int most_iterations) {
+    GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations) {
         state.bg = most_of(state.bg, image_.least_bg);
         sum_fixed(state);
         float gained = evaluate(state, 0, before);
@@ -106,7 +118,7 @@ class JointGroup {
         JointState next = space_.states[2];
         int bank = 0;
         converged_ = false;
-        for (int m = 0; m < moving_; ++m) last_step_[m] = 1e30f;
+        for (int m = Team::rank(); m < moving_; m += Team::size) space_.last_step[m] = 1e30f;
         for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
             differentiate(state, bank);
             bool rose = false;
@@ -141,13 +153,13 @@ class JointGroup {
     GLINT_INLINE int iterations() const { return iterations_; }
 
     /// Precision, goodness and bounds of the state, whose model is set, and the state itself, to `out`.
-    GLINT_NOINLINE void finish(JointState& state, JointResult& out) {
+    GLINT_JOINT_CALL void finish(JointState& state, JointResult& out) {
         move_all(state);
         sum_fixed(state);
         evaluate(state, 0, nullptr);
         differentiate(state, 0);
         out.singular = !decompose(fisher(), space_.scale, 0, factor(), space_.inverse_pivot);
-        if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, inverse(), space_.diagonal);
+        if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
         const auto crlb = [&](int k) { return out.singular ? 0.0f : root_of(space_.diagonal[k]) * space_.scale[k]; };
         out.count = state.count, out.bg = state.bg, out.bg_crlb = crlb(0);
         for (int e = 0; e < state.count; ++e) {
@@ -163,7 +175,7 @@ class JointGroup {
         }
         out.iterations = iterations_, out.converged = converged_;
         for (int e = 0; e < state.count; ++e)
-            out.settled[e] = converged_ || last_step_[e] < numbers_.tolerance;  // the last fit moved all
+            out.settled[e] = converged_ || space_.last_step[e] < numbers_.tolerance;  // the last fit moved all
         switch (image_.noise) {
             case JointNoise::ideal: sum_goodness<PixelNoise::ideal>(state, out); break;
             case JointNoise::poisson: sum_goodness<PixelNoise::poisson>(state, out); break;
@@ -183,7 +195,7 @@ class JointGroup {
         Team::sync();
     }
 
-    GLINT_INLINE JointSpace& space() { return space_; }
+    GLINT_INLINE JointSpace<Psf>& space() { return space_; }
     GLINT_INLINE const JointImage& image() const { return image_; }
     GLINT_INLINE const JointNumbers& numbers() const { return numbers_; }
     GLINT_INLINE const Psf& psf() const { return psf_; }
@@ -213,7 +225,6 @@ class JointGroup {
     }
     GLINT_INLINE SquareMatrix fisher() const { return matrix(space_.fisher); }
     GLINT_INLINE SquareMatrix factor() const { return matrix(space_.factor); }
-    GLINT_INLINE SquareMatrix inverse() const { return matrix(space_.inverse); }
 
     GLINT_INLINE float* profiles(int bank, int m) const {
         return space_.profiles[bank] + ptrdiff_t(m) * Image::space(image_.pitch, image_.height);
@@ -238,9 +249,9 @@ class JointGroup {
     GLINT_INLINE void sum_fixed(const JointState& state) {
         for_pixels([&](int p) { store(space_.fixed + p, load(image_.known + p)); });
         Team::sync();
-        int next = 0;  // `which_` is in increasing order
+        int next = 0;
         for (int e = 0; e < state.count; ++e) {
-            if (next < moving_ && which_[next] == e) {
+            if (next < moving_ && space_.which[next] == e) {
                 ++next;
                 continue;
             }
@@ -251,9 +262,10 @@ class JointGroup {
     /// The image of the m-th molecule that moves.
     GLINT_INLINE const Image& place(const float* theta, int bank, int m) {
         Team::sync();
-        images_[bank][m].place(psf_, theta, image_.width, image_.height, profiles(bank, m));
+        Image& image = space_.images[bank][m];
+        image.place(psf_, theta, image_.width, image_.height, profiles(bank, m));
         Team::sync();
-        return images_[bank][m];
+        return image;
     }
 
     /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
@@ -261,7 +273,10 @@ class JointGroup {
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
         for_pixels(
             [&](int p) { store(state.mu + p, load(space_.fixed + p) + state.bg * load(image_.per_photon + p)); });
-        for (int m = 0; m < moving_; ++m) add(place(state.of(which_[m]), bank, m), state.of(which_[m])[2], state.mu);
+        for (int m = 0; m < moving_; ++m) {
+            const float* theta = state.of(space_.which[m]);
+            add(place(theta, bank, m), theta[2], state.mu);
+        }
         Lane gain = Lane{};
         for_pixels([&](int p) {
             const Lane m = max(load(state.mu + p), splat(model_floor));
@@ -283,12 +298,13 @@ class JointGroup {
         for_pixels([&](int p) { residual += load(space_.residual + p), weight += load(space_.weight + p); });
         Team::sync();
         space_.gradient[0] = Team::sum(residual), to.row(0)[0] = Team::sum(weight);
+        const Image* images = space_.images[bank];
         for (int m = 0; m < moving_; ++m) {
-            add_own(images_[bank][m], m);
-            for (int o = 0; o < m; ++o) add_pair(images_[bank][m], m, images_[bank][o], o);
+            add_own(images[m], m);
+            for (int o = 0; o < m; ++o) add_pair(images[m], m, images[o], o);
         }
         Team::sync();
-        for (int m = 0; m < moving_; ++m) hold_bounded(state.of(which_[m]), m);
+        for (int m = 0; m < moving_; ++m) hold_bounded(state.of(space_.which[m]), m);
         for (int k = Team::rank(); k < to.order; k += Team::size)
             space_.scale[k] = 1 / root_of(most_of(to.row(k)[k], 1e-12f));
         Team::sync();
@@ -392,7 +408,7 @@ class JointGroup {
         const float* step = space_.solution;
         next.bg = most_of(state.bg + step[0], image_.least_bg);
         for (int m = Team::rank(); m < moving_; m += Team::size) {
-            float* t = next.of(which_[m]);
+            float* t = next.of(space_.which[m]);
             const float* by = step + index(m, 0);
             Lane shape[P];
             for (int k = 0; k < P; ++k) shape[k] = splat(t[k]);
@@ -413,16 +429,17 @@ class JointGroup {
     /// The greatest |step_k| sqrt(I_kk), as in the kernel; what a bound has kept from moving does not count.
     GLINT_INLINE float longest_step(const JointState& state, const JointState& next) {
         float longest = (next.bg > state.bg ? next.bg - state.bg : state.bg - next.bg) / space_.scale[0];
-        for (int m = 0; m < moving_; ++m) {
+        for (int m = Team::rank(); m < moving_; m += Team::size) {
+            const int e = space_.which[m];
             float own = 0;
             for (int k = 0; k < each; ++k) {
-                const float moved = next.of(which_[m])[parameter(k)] - state.of(which_[m])[parameter(k)];
+                const float moved = next.of(e)[parameter(k)] - state.of(e)[parameter(k)];
                 own = most_of(own, (moved < 0 ? -moved : moved) / space_.scale[index(m, k)]);
             }
-            last_step_[m] = own;
+            space_.last_step[m] = own;
             longest = most_of(longest, own);
         }
-        return longest;
+        return Team::greatest_of_members(longest);
     }
 
     template <PixelNoise noise>
@@ -447,13 +464,10 @@ class JointGroup {
     const JointImage& image_;
     const Psf& psf_;
     const JointNumbers& numbers_;
-    JointSpace& space_;
+    JointSpace<Psf>& space_;
     int moving_ = 0;
-    unsigned char which_[most_joint_emitters];  // in increasing order
-    Image images_[2][most_joint_emitters];
     bool converged_ = false;
     int iterations_ = 0;
-    float last_step_[most_joint_emitters];  // of each that moves, in standard errors
 };
 
 }  // namespace glint::GLINT_ISA

@@ -14,6 +14,8 @@ constexpr int joint_columns = 16;  // rows of pixels are filled up to multiples 
 /// million; the pixel's own half width comes to that.
 constexpr float light_reach_widths = 4.5f, light_reach_more_px = 1;
 constexpr int most_joint_emitters = 64;  // of a group, or of a block of a large one
+/// So many molecules are looked for where these are known.
+constexpr int joint_room(int known) { return known < most_joint_emitters / 4 ? 8 + 2 * known : most_joint_emitters; }
 
 /// As JointOptions (fit/joint/joint_fit.hpp).
 struct JointNumbers {

@@ -15,7 +15,6 @@ namespace glint {
 namespace {
 
 constexpr float least_model = 0.01f;  // as in the kernel: mu' > 0
-constexpr int room = 8;               // molecules that memory is made for at least
 
 }  // namespace
 
@@ -45,6 +44,10 @@ void JointPixels::add(const JointWindow& window) {
     if (window.excess_noise > 1) noise = JointNoise::multiplied;
 }
 
+void JointPixels::clear_known() {
+    for (std::size_t p = 0; p < known.size(); ++p) known[p] = per_photon[p] > 0 ? variance[p] : 1.0f;
+}
+
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
     const auto& crlb = fit.emitters[emitter].crlb;
     if (fit.singular || !(std::max(crlb[0], crlb[1]) < roi_size)) return FitStatus::singular;
@@ -52,26 +55,15 @@ FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
     return fit.at_bound[emitter] ? FitStatus::at_bound : FitStatus::converged;
 }
 
-JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options)
-    : model_(psf.model),
-      psf_(numbers_of(psf, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
-      numbers_{options.max_iterations,   float(options.tolerance),
-               float(options.margin_px), float(options.least_gain),
-               float(options.misfit),    std::min(options.most_emitters, most_joint_emitters)},
-      parameters_(parameter_count(psf.model)) {}
+JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& options)
+    : model(of.model),
+      psf(numbers_of(of, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
+      numbers{options.max_iterations,   float(options.tolerance),
+              float(options.margin_px), float(options.least_gain),
+              float(options.misfit),    std::min(options.most_emitters, most_joint_emitters)},
+      parameters(parameter_count(of.model)) {}
 
-void JointFitter::fit(const JointPixels& pixels, JointFit& fit) { run(pixels, false, fit); }
-
-int JointFitter::find(const JointPixels& pixels, JointFit& fit) {
-    const std::size_t before = fit.emitters.size();
-    run(pixels, true, fit);
-    return int(fit.emitters.size()) - int(before);
-}
-
-void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
-    const int before = int(fit.emitters.size());
-    if (before > most_joint_emitters)
-        throw OptionError(fmt::format("{} molecules in a joint fit, which takes {}", before, most_joint_emitters));
+JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
     JointImage image{pixels.width,
                      pixels.height,
                      pixels.pitch,
@@ -85,31 +77,69 @@ void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
     for (std::size_t p = 0; p < pixels.data.size(); ++p)
         if (pixels.per_photon[p] > 0)
             image.least_bg = std::max(image.least_bg, (least_model - pixels.known[p]) / pixels.per_photon[p]);
-    const int molecules = search ? most_joint_emitters : std::max(before, room);
-    memory_.resize(
-        std::max(memory_.size(), fit_joint(int(model_), psf_, numbers_, image, molecules, nullptr, nullptr)));
-    result_.count = before, result_.bg = float(fit.bg);
-    for (int e = 0; e < before; ++e) {
-        const auto& theta = fit.emitters[std::size_t(e)].theta;
-        for (int k = 0; k < parameters_; ++k) result_.theta[e][k] = float(theta[std::size_t(k)]);
-        result_.theta[e][0] = float(theta[0] - pixels.left), result_.theta[e][1] = float(theta[1] - pixels.top);
+    return image;
+}
+
+void JointSetup::begin(const JointTask& task, JointResult& result) const {
+    const std::vector<Emitter>& emitters = task.fit->emitters;
+    if (emitters.size() > std::size_t(most_joint_emitters))
+        throw OptionError(
+            fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), most_joint_emitters));
+    result.count = int(emitters.size()), result.bg = float(task.fit->bg);
+    for (std::size_t e = 0; e < emitters.size(); ++e) {
+        const auto& theta = emitters[e].theta;
+        for (int k = 0; k < parameters; ++k) result.theta[e][k] = float(theta[std::size_t(k)]);
+        result.theta[e][0] = float(theta[0] - task.pixels->left);
+        result.theta[e][1] = float(theta[1] - task.pixels->top);
     }
-    fit_joint(int(model_), psf_, numbers_, image, molecules, memory_.data(), &result_);
-    fit.emitters.assign(std::size_t(result_.count), {});
-    fit.at_bound.assign(std::size_t(result_.count), 0), fit.settled = fit.at_bound;
-    for (int e = 0; e < result_.count; ++e) {
+}
+
+void JointSetup::take(const JointResult& result, const JointTask& task) const {
+    JointFit& fit = *task.fit;
+    fit.emitters.assign(std::size_t(result.count), {});
+    fit.at_bound.assign(std::size_t(result.count), 0), fit.settled = fit.at_bound;
+    for (int e = 0; e < result.count; ++e) {
         Emitter& emitter = fit.emitters[std::size_t(e)];
-        for (int k = 0; k < parameters_; ++k) {
-            emitter.theta[std::size_t(k)] = double(result_.theta[e][k]);
-            emitter.crlb[std::size_t(k)] = double(result_.crlb[e][k]);
+        for (int k = 0; k < parameters; ++k) {
+            emitter.theta[std::size_t(k)] = double(result.theta[e][k]);
+            emitter.crlb[std::size_t(k)] = double(result.crlb[e][k]);
         }
-        emitter.theta[0] += pixels.left, emitter.theta[1] += pixels.top;
-        emitter.theta[3] = 0, emitter.crlb[3] = double(result_.bg_crlb);
-        fit.at_bound[std::size_t(e)] = result_.at_bound[e], fit.settled[std::size_t(e)] = result_.settled[e];
+        emitter.theta[0] += task.pixels->left, emitter.theta[1] += task.pixels->top;
+        emitter.theta[3] = 0, emitter.crlb[3] = double(result.bg_crlb);
+        fit.at_bound[std::size_t(e)] = result.at_bound[e], fit.settled[std::size_t(e)] = result.settled[e];
     }
-    fit.bg = double(result_.bg), fit.half_deviance = double(result_.half_deviance);
-    fit.p_value = double(result_.p_value), fit.iterations = result_.iterations;
-    fit.converged = result_.converged, fit.singular = result_.singular;
+    fit.bg = double(result.bg), fit.half_deviance = double(result.half_deviance);
+    fit.p_value = double(result.p_value), fit.iterations = result.iterations;
+    fit.converged = result.converged, fit.singular = result.singular;
+}
+
+std::size_t JointSetup::space(int pitch, int height, int molecules) const {
+    JointImage image{};
+    image.pitch = pitch, image.height = height;
+    return fit_joint(int(model), psf, numbers, image, molecules, nullptr, nullptr);
+}
+
+JointFitter::JointFitter(const Psf& psf, double pixel_size_um, const JointOptions& options)
+    : setup_(psf, pixel_size_um, options) {}
+
+void JointFitter::fit(const JointPixels& pixels, JointFit& fit) { run(pixels, false, fit); }
+
+int JointFitter::find(const JointPixels& pixels, JointFit& fit) {
+    const std::size_t before = fit.emitters.size();
+    run(pixels, true, fit);
+    return int(fit.emitters.size()) - int(before);
+}
+
+void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {
+    const JointTask task{&pixels, &fit};
+    setup_.begin(task, result_);
+    const int molecules = search ? joint_room(result_.count) : std::max(result_.count, 1);
+    memory_.resize(std::max(memory_.size(), setup_.space(pixels.pitch, pixels.height, molecules)));
+    JointNumbers numbers = setup_.numbers;
+    numbers.most_emitters = std::min(numbers.most_emitters, molecules);
+    fit_joint(int(setup_.model), setup_.psf, numbers, setup_.image_of(pixels, search), molecules, memory_.data(),
+              &result_);
+    setup_.take(result_, task);
 }
 
 }  // namespace glint

@@ -43,6 +43,8 @@ struct JointPixels {
     std::vector<float> variance;    ///< v / f^2, for the p value
     std::vector<float> searched;    ///< 1 where molecules are looked for, else 0
 
+    /// Leaves the read noise alone in `known`.
+    void clear_known();
     /// Index of a pixel of the frame.
     std::size_t at(int x, int y) const { return std::size_t(y - top) * std::size_t(pitch) + std::size_t(x - left); }
 };
@@ -74,6 +76,30 @@ struct JointFit {
     std::vector<std::uint8_t> at_bound, settled;  ///< of each emitter; settled: its last step was below the tolerance
 };
 
+/// A group to be fitted, borrowed.
+struct JointTask {
+    const JointPixels* pixels;
+    JointFit* fit;
+};
+
+/// The kernel's numbers of a job.
+struct JointSetup {
+    JointSetup(const Psf& psf, double pixel_size_um, const JointOptions& options);
+    PsfModel model;
+    KernelPsf psf;
+    JointNumbers numbers;
+    int parameters;
+
+    /// Borrows the planes.
+    JointImage image_of(const JointPixels& pixels, bool search) const;
+    /// What the kernel begins with. Throws OptionError for too many molecules.
+    void begin(const JointTask& task, JointResult& result) const;
+    /// And what it has made of it.
+    void take(const JointResult& result, const JointTask& task) const;
+    /// The memory of a fit of that size, floats.
+    std::size_t space(int pitch, int height, int molecules) const;
+};
+
 /// Of one molecule. Singular: it has no position in windows of that size.
 FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size);
 
@@ -93,10 +119,7 @@ class JointFitter {
   private:
     void run(const JointPixels& pixels, bool search, JointFit& fit);
 
-    PsfModel model_;
-    KernelPsf psf_;
-    JointNumbers numbers_;
-    int parameters_;
+    JointSetup setup_;
     std::vector<float> memory_;
     JointResult result_;
 };

@@ -11,22 +11,10 @@ namespace {
 template <class Psf>
 size_t fit_joint(const KernelPsf& numbers, const JointNumbers& options, const JointImage& image, int molecules,
                  float* memory, JointResult* result) {
-    JointSpace space;
-    const size_t needed = space.lay_out<Psf>(memory, image.pitch, image.height, molecules);
+    JointSpace<Psf> space;
+    const size_t needed = space.lay_out(memory, image.pitch, image.height, molecules);
     if (!memory) return needed;
-    const Psf psf{numbers};
-    JointGroup<Psf> group(image, psf, options, space);
-    JointState state = space.states[0];
-    state.count = result->count, state.bg = result->bg;
-    for (int e = 0; e < state.count; ++e)
-        for (int k = 0; k < JointGroup<Psf>::P; ++k) state.of(e)[k] = result->theta[e][k];
-    JointSearch<Psf> search(group);
-    if (image.searched) {
-        search.run(state, *result);
-    } else {
-        search.fit_all(state, 0);
-        group.finish(state, *result);
-    }
+    search_together(Psf{numbers}, options, image, space, *result);
     return needed;
 }
 

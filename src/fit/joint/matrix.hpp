@@ -22,7 +22,7 @@ GLINT_INLINE void clear(float* values, int n) {
 }
 
 /// The first element of a row that counts: what is before it in the same step of a team may be overwritten.
-GLINT_INLINE int from_column(int c) { return c / Team::columns_at_once * Team::columns_at_once + Team::begin(); }
+GLINT_INLINE int from_column(int c) { return rounded_down(c) + Team::begin(); }
 
 /// U of the matrix A whose upper triangle is `a`, scaled by `scale[r] scale[c]`, with 1 + damping on the diagonal, and the
 /// inverses of U's diagonal. False where a pivot is below 1e-6.
@@ -45,9 +45,9 @@ GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float dam
         }
         inverse_pivot[c] = inverse;
         Team::sync();
-        for (int r = c + 1; r < n; ++r) {
+        for (int r = c + 1 + Team::row(); r < n; r += Team::row_step) {
             const float factor = row[r];
-            for (int k = from_column(r); k < u.pitch; k += Team::step)
+            for (int k = rounded_down(r) + Team::column(); k < u.pitch; k += Team::column_step)
                 store(u.row(r) + k, load(u.row(r) + k) - factor * load(row + k));
         }
         Team::sync();

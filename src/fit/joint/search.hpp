@@ -17,9 +17,7 @@ class JointSearch {
     /// Finds all molecules from those of `state`. Leaves the number, the parameters and their precision in `out`.
     GLINT_INLINE void run(JointState& state, JointResult& out) {
         fit_all(state, 0);
-        bool added = false;
-        while (state.count < group_.numbers().most_emitters && add_one(state)) added = true;
-        if (added) fit_all(state, 0);
+        while (add(state)) fit_all(state, 0);
         group_.finish(state, out);
         bool removed = false;
         while (state.count > 0 && remove_one(state, out)) removed = true;
@@ -40,8 +38,7 @@ class JointSearch {
     static constexpr float least_score = 3;                   // standard errors; the likelihood decides
     static constexpr int most_tries = 4, most_of_a_try = 25;  // places, iterations
     static constexpr float split = 0.4f;
-    static constexpr float doubtful = 8;   // standard errors of N
-    static constexpr int most_reach = 16;  // px, of the images that the residual is compared with
+    static constexpr float doubtful = 8;  // standard errors of N
 
     static GLINT_INLINE float distance(const float* a, const float* b) {
         const float x = a[0] - b[0], y = a[1] - b[1];
@@ -59,13 +56,13 @@ class JointSearch {
     /// What 2 delta log L must exceed there (eq. 10.4).
     GLINT_INLINE float threshold(const JointState& state, const float* at, int but) const {
         float photons = 0;
-        for (int e = 0; e < state.count; ++e) {
+        for (int e = Team::rank(); e < state.count; e += Team::size) {
             if (e == but) continue;
             const float r = distance(state.of(e), at) / group_.widest(state.of(e));
             photons += state.of(e)[2] * first_of(exp2_negative(splat(r * r * (-0.125f * 1.442695041f))));
         }
         const JointNumbers& numbers = group_.numbers();
-        return numbers.least_gain + 4 * numbers.misfit * numbers.misfit * photons;
+        return numbers.least_gain + 4 * numbers.misfit * numbers.misfit * Team::sum_of_members(photons);
     }
 
     /// The k-th start shape of a molecule at the origin.
@@ -79,32 +76,21 @@ class JointSearch {
 
     /// The score of one more molecule at each pixel (eq. 10.3), the photons that it would have, and its start shape; 0
     /// where none is looked for.
-    GLINT_NOINLINE void score(JointState& state) {
+    GLINT_JOINT_CALL void score(JointState& state) {
         group_.set_residual(state);
-        JointSpace& space = group_.space();
+        JointSpace<Psf>& space = group_.space();
         const JointImage& image = group_.image();
         clear(space.photons, group_.pixels()), clear(space.start_shape, group_.pixels());
         for (int p = Team::begin(); p < group_.pixels(); p += Team::step) store(space.score + p, splat(least_score));
+        Team::sync();
         for (int k = 0; k < Psf::start_candidates; ++k) {
             float theta[P];
             start(k, theta);
-            const int reach = least_of(int(3 * group_.widest(theta)) + 1, most_reach), size = 2 * reach + 1;
-            float values[Psf::separable ? 2 * (2 * most_reach + 1 + 16) : 1];
-            // The image of a molecule at the centre of a pixel.
+            const int reach = least_of(int(3 * group_.widest(theta)) + 1, JointSpace<Psf>::most_reach);
             if constexpr (Psf::separable) {
-                Lane t[P];
-                for (int q = 0; q < P; ++q) t[q] = splat(theta[q]);
-                const Widths w = group_.psf().widths(t + 4);
-                for (int axis = 0; axis < 2; ++axis)
-                    for (int i = 0; i < size; i += lane_width) {
-                        const Lane at = Team::offsets() + float(i - reach);
-                        Lane value, unused;
-                        AxisProfile<false>(Lane{}, axis == 0 ? w.x : w.y, at).next_at(at, value, unused, unused);
-                        store(values + axis * (2 * most_reach + 1 + 16) + i, value);
-                    }
-                sum_along(space.residual, space.weight, values, reach, state_plane(1), state_plane(2));
+                set_stencil(theta, reach);
+                sum_along(reach, state_plane(1), state_plane(2));
             }
-            const float* down = values + (Psf::separable ? 2 * most_reach + 1 + 16 : 0);
             for (int y = Team::row(); y < image.height; y += Team::row_step)
                 for (int x = Team::column(); x < image.width; x += Team::column_step) {
                     Lane residual = Lane{}, information = Lane{};
@@ -112,7 +98,7 @@ class JointSearch {
                     for (int j = first; j <= last; ++j) {
                         const int p = (y + j) * image.pitch + x;
                         if constexpr (Psf::separable) {
-                            const float h = down[j + reach];
+                            const float h = space.down[j + reach];
                             residual += h * load(state_plane(1) + p), information += h * h * load(state_plane(2) + p);
                         } else {
                             add_row(theta, j, reach, p, residual, information);
@@ -137,17 +123,33 @@ class JointSearch {
         Team::sync();
     }
 
+    /// The image of a molecule at the centre of a pixel, along x and along y.
+    GLINT_INLINE void set_stencil(const float* theta, int reach) const {
+        Lane t[P];
+        for (int q = 0; q < P; ++q) t[q] = splat(theta[q]);
+        const Widths w = group_.psf().widths(t + 4);
+        for (int i = Team::begin(); i < 2 * reach + 1; i += Team::step) {
+            const Lane at = Team::offsets() + float(i - reach);
+            Lane value, unused;
+            AxisProfile<false>(Lane{}, w.x, at).next_at(at, value, unused, unused);
+            store(group_.space().along + i, value);
+            AxisProfile<false>(Lane{}, w.y, at).next_at(at, value, unused, unused);
+            store(group_.space().down + i, value);
+        }
+        Team::sync();
+    }
+
     /// A model's plane that is free while the score is computed.
     GLINT_INLINE float* state_plane(int k) const { return group_.space().states[k].mu; }
 
     /// Sums along x of residual h and weight h^2. Beyond the width the next row begins after pixels that are not used.
-    GLINT_INLINE void sum_along(const float* residual, const float* weight, const float* h, int reach,
-                                float* to_residual, float* to_information) const {
+    GLINT_INLINE void sum_along(int reach, float* to_residual, float* to_information) const {
+        const JointSpace<Psf>& space = group_.space();
         group_.for_pixels([&](int p) {
             Lane r = Lane{}, w = Lane{};
             for (int i = -reach; i <= reach; ++i) {
-                const float a = h[i + reach];
-                r += a * load(residual + p + i), w += a * a * load(weight + p + i);
+                const float a = space.along[i + reach];
+                r += a * load(space.residual + p + i), w += a * a * load(space.weight + p + i);
             }
             store(to_residual + p, r), store(to_information + p, w);
         });
@@ -169,7 +171,7 @@ class JointSearch {
 
     /// The best pixel of the score, which is taken out with those around it; false where none is left.
     GLINT_INLINE bool next_candidate(int& x, int& y) {
-        JointSpace& space = group_.space();
+        JointSpace<Psf>& space = group_.space();
         const JointImage& image = group_.image();
         Lane best = Lane{};
         for (int p = Team::begin(); p < group_.pixels(); p += Team::step) best = max(best, load(space.score + p));
@@ -192,9 +194,16 @@ class JointSearch {
         return true;
     }
 
-    GLINT_NOINLINE bool add_one(JointState& state) {
+    /// Adds molecules, one by one, where the score is highest. Whether any has earned its place.
+    GLINT_JOINT_CALL bool add(JointState& state) {
+        bool added = false;
+        while (state.count < group_.numbers().most_emitters && add_one(state)) added = true;
+        return added;
+    }
+
+    GLINT_INLINE bool add_one(JointState& state) {
         score(state);
-        JointSpace& space = group_.space();
+        JointSpace<Psf>& space = group_.space();
         int x, y;
         for (int tries = 0; tries < most_tries && next_candidate(x, y); ++tries) {
             const int p = y * group_.image().pitch + x;
@@ -205,9 +214,7 @@ class JointSearch {
             added[0] = float(x), added[1] = float(y), added[2] = most_of(space.photons[p], 50.0f);
             const float limit = threshold(state, added, -1);
             // From a neighbour within two widths it takes two fifths of the photons: they were one to the fit so far.
-            int nearest = -1;
-            for (int e = 0; e < state.count; ++e)
-                if (nearest < 0 || distance(state.of(e), added) < distance(state.of(nearest), added)) nearest = e;
+            const int nearest = nearest_to(state, added, -1);
             move_around(state, state.count, added);
             if (nearest >= 0 && distance(state.of(nearest), added) < 2.3f * group_.widest(state.of(nearest))) {
                 const float photons = state.of(nearest)[2];
@@ -228,16 +235,24 @@ class JointSearch {
         return false;
     }
 
+    /// Of the molecules but one; -1 where there is none.
+    static GLINT_INLINE int nearest_to(const JointState& state, const float* at, int but) {
+        int nearest = -1;
+        float least = 0;
+        for (int e = 0; e < state.count; ++e) {
+            const float x = state.of(e)[0] - at[0], y = state.of(e)[1] - at[1], d = x * x + y * y;
+            if (e != but && (nearest < 0 || d < least)) nearest = e, least = d;
+        }
+        return nearest;
+    }
+
     /// Removes a molecule that is missed less than its threshold; false where there is none. Only who is close to another,
     /// or dim, is in doubt: to try each would cost as much as to find it.
-    GLINT_NOINLINE bool remove_one(JointState& state, JointResult& found) {
-        JointSpace& space = group_.space();
+    GLINT_JOINT_CALL bool remove_one(JointState& state, JointResult& found) {
+        JointSpace<Psf>& space = group_.space();
         for (int e = 0; e < state.count; ++e) {
             const float* one = state.of(e);
-            int nearest = -1;
-            for (int o = 0; o < state.count; ++o)
-                if (o != e && (nearest < 0 || distance(state.of(o), one) < distance(state.of(nearest), one)))
-                    nearest = o;
+            const int nearest = nearest_to(state, one, e);
             const bool close = nearest >= 0 && distance(state.of(nearest), one) < 1.5f * group_.widest(one);
             const bool dim = one[2] < doubtful * found.crlb[e][2];
             if (!close && !dim) continue;
@@ -254,21 +269,36 @@ class JointSearch {
             space.states[1] = next;
             if (2 * loss > threshold(state, one, e)) continue;
             JointGroup<Psf>::swap(state, space.states[1]);
-            remember(found, e);
+            forget(found, e, state.count);
             return true;
         }
         return false;
     }
 
-    /// The precision of those that stay moves up.
-    static GLINT_INLINE void remember(JointResult& found, int e) {
-        for (int o = e; o + 1 < found.count; ++o)
-            for (int k = 0; k < P; ++k) found.crlb[o][k] = found.crlb[o + 1][k];
-        --found.count;
+    /// The precision of the `left` that stay moves up.
+    static GLINT_INLINE void forget(JointResult& found, int e, int left) {
+        for (int k = Team::rank(); k < P; k += Team::size)
+            for (int o = e; o < left; ++o) found.crlb[o][k] = found.crlb[o + 1][k];
         Team::sync();
     }
 
     JointGroup<Psf>& group_;
 };
+
+/// Fits the group in `result`; with image.searched, finds the molecules that are missing.
+template <class Psf>
+GLINT_INLINE void search_together(const Psf& psf, const JointNumbers& numbers, const JointImage& image,
+                                  JointSpace<Psf>& space, JointResult& result) {
+    JointGroup<Psf> group(image, psf, numbers, space);
+    JointState state = space.states[0];
+    state.count = result.count, state.bg = result.bg;
+    for (int e = Team::rank(); e < state.count; e += Team::size)
+        for (int k = 0; k < JointGroup<Psf>::P; ++k) state.of(e)[k] = result.theta[e][k];
+    Team::sync();
+    JointSearch<Psf> search(group);
+    if (image.searched) return search.run(state, result);
+    search.fit_all(state, 0);
+    group.finish(state, result);
+}
 
 }  // namespace glint::GLINT_ISA

@@ -20,6 +20,13 @@ GLINT_INLINE float first_of(Lane a) {
 #endif
 }
 
+// On a GPU these are called, since each is used in several places and large.
+#if defined(__CUDACC__)
+#define GLINT_JOINT_CALL __device__ __noinline__
+#else
+#define GLINT_JOINT_CALL GLINT_NOINLINE
+#endif
+
 struct Team {
     static constexpr int columns_at_once = joint_columns;
 #if defined(__CUDACC__)
@@ -64,6 +71,9 @@ struct Team {
     }
 #endif
 #endif
+    /// Of what each member has.
+    static GLINT_INLINE float sum_of_members(float a) { return size == 1 ? a : sum(splat(a)); }
+    static GLINT_INLINE float greatest_of_members(float a) { return size == 1 ? a : greatest(splat(a)); }
     /// The sums of `n` Lanes, to `to`.
     template <int n>
     static GLINT_INLINE void sums(const Lane* a, float* to) {
@@ -90,6 +100,26 @@ struct Team {
             for (int k = 0; k < 16; ++k)
                 if (first + k < n) to[first + k] = all[(k & 5) << 1 | (k >> 1 & 5)];
         }
+#elif defined(__CUDACC__)
+        // Sixteen at once: each stage adds the halves of two numbers, so that the last has a sum in every other member.
+        for (int first = 0; first < n; first += 16) {
+            float v[16];
+            GLINT_UNROLL
+            for (int k = 0; k < 16; ++k) v[k] = first + k < n ? a[first + k] : 0.0f;
+            GLINT_UNROLL
+            for (int distance = 16, half = 8; half > 0; distance /= 2, half /= 2) {
+                const bool upper = rank() & distance;
+                GLINT_UNROLL
+                for (int k = 0; k < half; ++k) {
+                    const float kept = upper ? v[k + half] : v[k], given = upper ? v[k] : v[k + half];
+                    v[k] = kept + __shfl_xor_sync(~0u, given, distance);
+                }
+            }
+            v[0] += __shfl_xor_sync(~0u, v[0], 1);
+            GLINT_UNROLL
+            for (int k = 0; k < 16; ++k)
+                if (first + k < n) to[first + k] = __shfl_sync(~0u, v[0], 2 * k);
+        }
 #else
         GLINT_UNROLL
         for (int k = 0; k < n; ++k) to[k] = sum(a[k]);
@@ -113,6 +143,7 @@ struct Team {
 GLINT_INLINE int rounded_up(int n) {
     return (n + Team::columns_at_once - 1) / Team::columns_at_once * Team::columns_at_once;
 }
+GLINT_INLINE int rounded_down(int n) { return n / Team::columns_at_once * Team::columns_at_once; }
 GLINT_INLINE int floor_of(float a) {
     const int whole = int(a);
     return whole - (float(whole) > a);

@@ -1,0 +1,52 @@
+// Joint fits of many groups at once on a GPU.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fit/cuda/fit_kernels.hpp"
+#include "fit/cuda/joint_launch.hpp"
+#include "fit/joint/joint_fit.hpp"
+
+namespace glint {
+
+/// Fits groups on a stream of its own, with the results of JointFitter::find but for rounding. Owns its memory, which it
+/// makes for the first call. Not thread-safe.
+class JointOnGpu {
+  public:
+    /// `bytes`: the device memory that it may take. Groups that need more of it alone are fitted on the CPU.
+    JointOnGpu(const gpu::Context& context, FitKernels& kernels, const Psf& psf, double pixel_size_um,
+               const JointOptions& options, std::size_t bytes);
+    ~JointOnGpu();  ///< waits for work in progress
+
+    /// Returns when all are fitted. Where GPU memory does not suffice, fits fewer at once; throws gpu::OutOfMemory where
+    /// there is none for one, and other gpu::GpuError. A task is whole or as it was.
+    void find(std::span<const JointTask> tasks);
+    void free();                                             ///< its device memory, until the next call
+    double seconds() const { return seconds_; }              ///< of all its kernels so far
+    std::int64_t bytes_up() const { return bytes_up_; }      ///< so far
+    std::int64_t bytes_down() const { return bytes_down_; }  ///< so far
+
+  private:
+    std::size_t bytes_of(const JointTask& task) const;
+    std::size_t as_many_as_fit(std::span<const JointTask> tasks, std::size_t bytes) const;
+    void find_at_once(std::span<const JointTask> tasks, std::size_t bytes);
+
+    gpu::Stream stream_;
+    gpu::Kernel kernel_;
+    JointSetup setup_;
+    JointFitter cpu_;
+    const std::size_t bytes_;
+    gpu::Pinned<JointPlace> places_here_;
+    gpu::Pinned<float> planes_here_;
+    gpu::Pinned<JointResult> results_here_;
+    gpu::Buffer<JointPlace> places_;
+    gpu::Buffer<float> planes_, space_;
+    gpu::Buffer<JointResult> results_;
+    gpu::Event before_, after_;
+    double seconds_ = 0;
+    std::int64_t bytes_up_ = 0, bytes_down_ = 0;
+};
+
+}  // namespace glint

@@ -1,0 +1,29 @@
+// What work on a stream needs, whatever it is: memory that grows with it, and an end after errors.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+
+#include "glint/gpu/stream.hpp"
+
+namespace glint {
+
+/// More than is needed now: the number of spots differs from call to call, and a little more then needs no new allocation.
+constexpr std::size_t grown(std::size_t size) { return size + size / 4; }
+
+/// Makes room for n elements in a gpu::Buffer or gpu::Pinned of that owner. Frees the old memory before it allocates new, so
+/// that both never exist at once.
+template <class Memory, class Owner>
+void grow(Memory& memory, std::size_t n, const Owner& owner) {
+    if (memory.size() < n) memory = {}, memory = Memory(owner, grown(n));
+}
+
+/// Waits, so that no copy of a failed call still uses its memory.
+inline void settle(const gpu::Stream& stream) noexcept {
+    try {
+        stream.synchronize();
+    } catch (...) {  // the error that led here is being reported
+    }
+}
+
+}  // namespace glint

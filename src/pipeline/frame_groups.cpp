@@ -1,0 +1,286 @@
+// Blocks and their turns, the light that they see of each other, and their rows.
+// SPDX-License-Identifier: MIT
+#include "pipeline/frame_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "pipeline/groups.hpp"
+
+namespace glint {
+namespace {
+
+// With more, neither the localizations of crowded movies nor the time of a fit change; a GPU's teams need more memory.
+constexpr std::size_t windows_of_a_block = 12;
+
+using Windows = std::vector<std::size_t>;
+
+/// Bisects along the longer side until each block is small enough.
+void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
+    if (windows.size() <= windows_of_a_block) return blocks.push_back(std::move(windows));
+    const auto extent = [&](const std::vector<std::int32_t>& corner) {
+        const auto [low, high] = std::minmax_element(
+            windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return corner[a] < corner[b]; });
+        return corner[*high] - corner[*low];
+    };
+    const auto& along = extent(rois.x_corner) >= extent(rois.y_corner) ? rois.x_corner : rois.y_corner;
+    std::stable_sort(windows.begin(), windows.end(), [&](std::size_t a, std::size_t b) { return along[a] < along[b]; });
+    const auto half = windows.begin() + std::ptrdiff_t(windows.size() / 2);
+    divide(rois, {windows.begin(), half}, blocks);
+    divide(rois, {half, windows.end()}, blocks);
+}
+
+bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
+
+/// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
+/// sum of squares of the changes, in standard deviations of the pixels, bounds that of all parameters.
+bool matters(const JointPixels& pixels, const std::vector<float>& before) {
+    float sum = 0;
+    for (std::size_t p = 0; p < before.size(); ++p) {
+        const float change = pixels.known[p] - before[p];
+        sum += change * change / std::max(pixels.data[p], 1.0f);
+    }
+    return sum > 0.1f * 0.1f;
+}
+
+}  // namespace
+
+FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end)
+    : input_(input), begin_(begin), end_(end), found_(end - begin) {
+    for (Windows& group : groups_of(input.rois, begin, end)) {
+        const bool stays = is_explained(group);
+        std::vector<Windows> divided;
+        divide(input.rois, std::move(group), divided);
+        const std::size_t first = blocks_.size();
+        for (Windows& windows : divided) blocks_.push_back(block_of(std::move(windows)));
+        if (stays) continue;
+        for (std::size_t b = first; b < blocks_.size(); ++b) {
+            if (has_bad_pixels(blocks_[b].windows)) continue;  // its rows say so
+            blocks_[b].group = molecules_.size();
+            blocks_[b].pixels = joint_pixels(input.wide, blocks_[b].windows);
+            // Beyond the windows of the fits, the others of the frame are not settled.
+            search_in(input.rois, blocks_[b].windows, blocks_[b].pixels);
+        }
+        molecules_.push_back(0);
+    }
+    if (molecules_.empty()) return;
+    clear_cells();
+    for (std::size_t b = 0; b < blocks_.size(); ++b) note_light(b);
+    take_turns();
+}
+
+/// Each block has the first turn that none of those has with whom it shares pixels: two that look for molecules in the same
+/// place would both find one.
+void FrameGroups::take_turns() {
+    const auto share = [&](const Block& a, const Block& b) {
+        const JointPixels &p = a.pixels, &q = b.pixels;
+        if (p.left >= q.left + q.width || q.left >= p.left + p.width || p.top >= q.top + q.height ||
+            q.top >= p.top + p.height)
+            return false;
+        const Rois& rois = input_.wide;
+        for (const std::size_t k : a.windows)
+            for (const std::size_t o : b.windows)
+                if (std::abs(rois.x_corner[k] - rois.x_corner[o]) < rois.size &&
+                    std::abs(rois.y_corner[k] - rois.y_corner[o]) < rois.size)
+                    return true;
+        return false;
+    };
+    std::vector<char> taken;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        Block& block = blocks_[b];
+        if (block.group == SIZE_MAX) continue;
+        taken.assign(std::size_t(turns_) + 1, 0);
+        for (std::size_t o = 0; o < b; ++o)
+            if (blocks_[o].group != SIZE_MAX && share(block, blocks_[o])) taken[std::size_t(blocks_[o].turn)] = 1;
+        block.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
+        turns_ = std::max(turns_, block.turn + 1);
+    }
+}
+
+void FrameGroups::collect(int pass, int turn, std::vector<JointTask>& tasks) {
+    at_work_.clear(), alone_.clear();
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        Block& block = blocks_[b];
+        if (block.group == SIZE_MAX || block.turn != turn) continue;
+        if (pass == 0) {
+            block.again = add_known(b);
+        } else {
+            if (!block.again) continue;
+            const std::vector<float> before = block.pixels.known;
+            add_known(b);
+            if (!matters(block.pixels, before)) continue;
+        }
+        at_work_.push_back(b), alone_.push_back(block.fit);
+        tasks.push_back({&block.pixels, &block.fit});
+    }
+}
+
+void FrameGroups::settle(int pass) {
+    for (std::size_t k = 0; k < at_work_.size(); ++k) {
+        Block& block = blocks_[at_work_[k]];
+        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1)
+            block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
+        measure(block), note_light(at_work_[k]);
+    }
+}
+
+void FrameGroups::write(Fits& out, std::vector<std::uint32_t>& group_sizes) {
+    for (const Block& block : blocks_)
+        if (block.group != SIZE_MAX) molecules_[block.group] += std::uint32_t(block.fit.emitters.size());
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+        if (blocks_[b].group != SIZE_MAX) keep(b);
+    for (std::size_t k = begin_; k < end_; ++k) write(k, out, group_sizes);
+}
+
+/// Whether the group is a window with one molecule, whose fit converged.
+bool FrameGroups::is_alone(const Windows& group) const {
+    if (group.size() > 1) return false;
+    const auto& rows = input_.rows_of[group.front()];
+    return rows.size() == 1 && input_.fits.status[rows.front()] == FitStatus::converged;
+}
+
+bool FrameGroups::is_explained(const Windows& group) const {
+    return is_alone(group) && input_.fits.p_value[input_.rows_of[group.front()].front()] >= good_p_value;
+}
+
+bool FrameGroups::has_bad_pixels(const Windows& group) const {
+    return std::any_of(group.begin(), group.end(), [&](std::size_t k) {
+        const auto& rows = input_.rows_of[k];
+        return std::any_of(rows.begin(), rows.end(),
+                           [&](std::size_t row) { return input_.fits.status[row] == FitStatus::bad_input; });
+    });
+}
+
+/// With the molecules as they were fitted alone.
+FrameGroups::Block FrameGroups::block_of(Windows windows) const {
+    const Fits& fits = input_.fits;
+    Block block;
+    double bg = 0;
+    for (const std::size_t k : windows)
+        for (const std::size_t row : input_.rows_of[k]) {
+            if (!usable(fits.status[row])) continue;
+            Emitter emitter;
+            for (int p = 0; p < 4 + input_.shapes; ++p) emitter.theta[std::size_t(p)] = fits.theta[std::size_t(p)][row];
+            emitter.theta[0] += input_.rois.x_corner[k], emitter.theta[1] += input_.rois.y_corner[k];
+            emitter.theta[2] = std::max(emitter.theta[2], least_start_photons);
+            block.fit.emitters.push_back(emitter);
+            bg += fits.theta[3][row];
+        }
+    if (!block.fit.emitters.empty()) block.fit.bg = bg / double(block.fit.emitters.size());
+    block.windows = std::move(windows);
+    measure(block);
+    return block;
+}
+
+void FrameGroups::measure(Block& block) const {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    block.left = block.top = none, block.right = block.bottom = -none;
+    for (const Emitter& emitter : block.fit.emitters) {
+        const double reach = light_reach_px(input_.psf, emitter);
+        block.left = std::min(block.left, emitter.theta[0] - reach);
+        block.right = std::max(block.right, emitter.theta[0] + reach);
+        block.top = std::min(block.top, emitter.theta[1] - reach);
+        block.bottom = std::max(block.bottom, emitter.theta[1] + reach);
+    }
+}
+
+/// Makes empty cells, which cover the frame's windows.
+void FrameGroups::clear_cells() {
+    const auto most = [&](const std::vector<std::int32_t>& corner) {
+        return *std::max_element(corner.begin() + std::ptrdiff_t(begin_), corner.begin() + std::ptrdiff_t(end_));
+    };
+    columns_ = most(input_.rois.x_corner) / cell_px + 1, rows_ = most(input_.rois.y_corner) / cell_px + 1;
+    cells_.assign(std::size_t(columns_) * std::size_t(rows_), {});
+}
+
+/// Calls act(cell) for those that a box touches. What lies beyond all cells counts to the nearest.
+template <class Act>
+void FrameGroups::for_cells(double left, double right, double top, double bottom, const Act& act) {
+    const auto of = [](double px, int count) { return std::clamp(int(px) / cell_px, 0, count - 1); };
+    for (int row = of(top, rows_); row <= of(bottom, rows_); ++row)
+        for (int column = of(left, columns_); column <= of(right, columns_); ++column)
+            act(cells_[std::size_t(row) * std::size_t(columns_) + std::size_t(column)]);
+}
+
+void FrameGroups::note_light(std::size_t b) {
+    const Block& block = blocks_[b];
+    if (block.fit.emitters.empty()) return;
+    for_cells(block.left, block.right, block.top, block.bottom,
+              [&](std::vector<std::uint32_t>& cell) { cell.push_back(std::uint32_t(b)); });
+}
+
+/// Those whose light may reach that box, in increasing order.
+const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double right, double top, double bottom) {
+    near_.clear();
+    for_cells(left, right, top, bottom,
+              [&](const std::vector<std::uint32_t>& cell) { near_.insert(near_.end(), cell.begin(), cell.end()); });
+    std::sort(near_.begin(), near_.end());
+    near_.erase(std::unique(near_.begin(), near_.end()), near_.end());
+    return near_;
+}
+
+/// Sets the known signal of a block: the read noise, and the light of all other molecules of the frame. Whether some of
+/// these are of other blocks.
+bool FrameGroups::add_known(std::size_t b) {
+    JointPixels& to = blocks_[b].pixels;
+    to.clear_known();
+    const double left = to.left, right = to.left + to.width, top = to.top, bottom = to.top + to.height;
+    bool others = false;
+    for (const std::size_t other : blocks_near(left, right, top, bottom)) {
+        const Block& from = blocks_[other];
+        if (other == b || from.right < left || from.left > right || from.bottom < top || from.top > bottom) continue;
+        others |= from.group != SIZE_MAX;
+        for (const Emitter& emitter : from.fit.emitters) add_light(input_.psf, emitter, to);
+    }
+    return others;
+}
+
+/// A molecule belongs to the window whose centre is nearest.
+void FrameGroups::keep(std::size_t b) {
+    const Block& block = blocks_[b];
+    const Rois& rois = input_.rois;
+    for (const std::size_t k : block.windows) found_[k - begin_].by_group = true;
+    for (std::size_t e = 0; e < block.fit.emitters.size(); ++e) {
+        Emitter emitter = block.fit.emitters[e];
+        const auto apart = [&](std::size_t k) {
+            const double half = (rois.size - 1) / 2.0;
+            return std::hypot(rois.x_corner[k] + half - emitter.theta[0], rois.y_corner[k] + half - emitter.theta[1]);
+        };
+        const std::size_t window = *std::min_element(block.windows.begin(), block.windows.end(),
+                                                     [&](std::size_t a, std::size_t c) { return apart(a) < apart(c); });
+        emitter.theta[0] -= rois.x_corner[window], emitter.theta[1] -= rois.y_corner[window];
+        found_[window - begin_].rows.push_back({emitter, b, e});
+    }
+}
+
+void FrameGroups::write(std::size_t window, Fits& out, std::vector<std::uint32_t>& group_sizes) const {
+    const Fits& fits = input_.fits;
+    const Found& found = found_[window - begin_];
+    const auto add = [&](const auto& theta, const auto& crlb, double llr, double p, int iterations, FitStatus status,
+                         std::uint32_t group) {
+        for (int k = 0; k < 4 + input_.shapes; ++k) {
+            out.theta[std::size_t(k)].push_back(float(theta(k)));
+            out.crlb[std::size_t(k)].push_back(float(crlb(k)));
+        }
+        out.log_likelihood_ratio.push_back(float(llr)), out.p_value.push_back(float(p));
+        out.iterations.push_back(std::uint8_t(std::min(iterations, 255))), out.status.push_back(status);
+        out.window.push_back(std::uint32_t(window)), group_sizes.push_back(group);
+    };
+    if (!found.by_group)
+        for (const std::size_t row : input_.rows_of[window])
+            add([&](int k) { return fits.theta[std::size_t(k)][row]; },
+                [&](int k) { return fits.crlb[std::size_t(k)][row]; }, fits.log_likelihood_ratio[row],
+                fits.p_value[row], fits.iterations[row], fits.status[row], 0);
+    for (const auto& [emitter, b, e] : found.rows) {
+        const JointFit& of = blocks_[b].fit;
+        const FitStatus status = status_of(of, e, input_.rois.size);
+        const bool lost = status == FitStatus::singular;
+        add([&](int k) { return k == 3 ? of.bg : emitter.theta[std::size_t(k)]; },
+            [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value,
+            of.iterations, status, molecules_[blocks_[b].group]);
+    }
+}
+
+}  // namespace glint

@@ -1,0 +1,96 @@
+// The groups of one frame: who shares pixels, the pixels of each, and large groups in blocks.
+//
+// A group with more windows than a block holds is bisected until its blocks do. Blocks are fitted with all other
+// molecules as a known signal, and those beside other blocks a second time: all are found by then. Blocks that share no
+// pixels may have a turn in common, and are fitted at once.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fit/joint/joint_fit.hpp"
+#include "glint/fits.hpp"
+#include "glint/rois.hpp"
+#include "psf/in_double.hpp"
+
+namespace glint {
+
+/// What all frames share. Borrowed.
+struct GroupInput {
+    const Rois& rois;  // the windows of the fits
+    const Rois& wide;  // larger ones of the same spots
+    const PsfInDouble& psf;
+    int shapes;  // parameters beyond the first four
+    const Fits& fits;
+    std::vector<std::vector<std::size_t>> rows_of;  // by window
+};
+
+class FrameGroups {
+  public:
+    /// Of windows [begin, end), all of one frame.
+    FrameGroups(const GroupInput& input, std::size_t begin, std::size_t end);
+
+    /// Blocks are fitted in passes, a pass in turns.
+    static constexpr int passes = 2;
+    int turns() const { return turns_; }
+    /// Adds the blocks of that turn to `tasks`, with the light of the others as known by now. Valid until settle().
+    void collect(int pass, int turn, std::vector<JointTask>& tasks);
+    /// After collect(), when all its tasks are done.
+    void settle(int pass);
+    /// After the last pass: appends the rows of all windows to `out`, and for each the number of molecules in its group, 0
+    /// where the fit is as it was.
+    void write(Fits& out, std::vector<std::uint32_t>& group_sizes);
+
+  private:
+    using Windows = std::vector<std::size_t>;
+    /// A block of a group, and what was found there; or a lone molecule, which stays as it is.
+    struct Block {
+        Windows windows;
+        std::size_t group = SIZE_MAX;  // none: it stays
+        int turn = 0;
+        bool again = false;  // other blocks of the frame see its light
+        JointPixels pixels;
+        JointFit fit;
+        double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
+    };
+    struct Found {
+        bool by_group = false;
+        struct Row {
+            Emitter emitter;
+            std::size_t block, number;  // of its fit, and in it
+        };
+        std::vector<Row> rows;
+    };
+
+    bool is_alone(const Windows& group) const;
+    bool is_explained(const Windows& group) const;
+    bool has_bad_pixels(const Windows& group) const;
+    Block block_of(Windows windows) const;
+    void take_turns();
+    void measure(Block& block) const;
+    void clear_cells();
+    template <class Act>
+    void for_cells(double left, double right, double top, double bottom, const Act& act);
+    void note_light(std::size_t b);
+    const std::vector<std::uint32_t>& blocks_near(double left, double right, double top, double bottom);
+    bool add_known(std::size_t b);
+    void keep(std::size_t b);
+    void write(std::size_t window, Fits& out, std::vector<std::uint32_t>& group_sizes) const;
+
+    const GroupInput& input_;
+    const std::size_t begin_, end_;
+    int turns_ = 0;
+    std::vector<Block> blocks_;
+    std::vector<Found> found_;              // by window
+    std::vector<std::uint32_t> molecules_;  // by group
+    std::vector<std::size_t> at_work_;      // blocks between collect() and settle()
+    std::vector<JointFit> alone_;           // of these, before
+    static constexpr int cell_px = 32;
+    int columns_ = 1, rows_ = 1;
+    std::vector<std::vector<std::uint32_t>> cells_;  // the blocks whose light reaches into each
+    std::vector<std::uint32_t> near_;
+};
+
+}  // namespace glint
