@@ -49,8 +49,10 @@ struct LocalizeOptions {
 struct LoneSpots {
     int count = 0;          ///< 0: too few, or none was asked
     double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
-    double width_um = 0;    ///< median of a free width's fits, where the model's is given; else 0
+    double width_um = 0;    ///< median, of a free width's fits where the model's is given; 0 for models with neither
     double width_error_um = 0;
+    /// Of free widths: their bounds where molecules overlap, between which those of lone spots lie; 0: there is none.
+    double least_width_um = 0, most_width_um = 0;
 };
 
 struct LocalizeResult {
@@ -63,7 +65,8 @@ struct LocalizeResult {
     std::int64_t wandered = 0;    ///< fits that left the spot they began at, dropped
     std::int64_t duplicates = 0;  ///< fits that ended on a molecule that a better fit has, dropped
     std::int64_t at_bound =
-        0;  ///< of the rows, those whose z ended at the bound of the calibrated range (FitStatus::at_bound)
+        0;  ///< of the rows, those whose z ended at the bound of the calibrated range, or whose free width, in a
+            ///< group, at that of lone spots (FitStatus::at_bound)
     std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)
     std::int64_t bad_pixels = 0;   ///< not a number or infinite; taken as 0 photoelectrons
     bool complete = false;         ///< false after a stop
@@ -91,7 +94,8 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
 /// plus the stated precision of its pixel) and are no duplicates: of two in a frame that end within half a PSF
 /// width of each other, the one with the higher detection score stays. A fit whose z ended at the bound of the calibrated
 /// range counts as converged, and its row has FitStatus::at_bound: x and y are right, z is that far from the focus or
-/// farther, and lpz means nothing. `keep_failed` keeps all others too.
+/// farther, and lpz means nothing. So does one of overlapping molecules whose free width ended at the bound of what lone
+/// spots have. `keep_failed` keeps all others too.
 ///
 /// The result is byte-identical for any number of threads, memory and interruptions.
 ///

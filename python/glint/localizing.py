@@ -28,13 +28,14 @@ class LocalizeInfo:
     not_converged: int  #: fits, dropped unless keep_failed
     wandered: int  #: fits that moved away from their spot, dropped
     duplicates: int  #: fits of a molecule with a better fit, dropped
-    at_bound: int  #: of the localizations: z ended at the bound of the calibrated range (`status` 2): it is that far off, or farther
+    at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
     hidden_rows: int  #: rows of the file that Picasso drops on reading: x or y below 0 or beyond the movie
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
     lone_spots: int  #: of which the misfit was learnt; 0: none
-    lone_spot_width_um: float  #: median of their widths, where the model's is given, else 0: compare it with `sigma_um`
+    lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
+    width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 

@@ -33,6 +33,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;
+    dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);
     dict["fit"] = dict_of(result.fit);
     return dict;
 }

@@ -44,24 +44,33 @@ bool in_group(const FoundSpots& found, std::size_t row) {
     return !found.group_sizes.empty() && found.group_sizes[row] > 0;
 }
 
-/// Whether a fit ended with z, and nothing else, at the bound of the calibrated range: x and y are right, z is at least
-/// that far from the focus.
-bool ends_at_z_bound(const Job& job, const Fits& fits, std::size_t row) {
-    if (fits.status[row] != FitStatus::at_bound || !describe(fits.model).calibrated) return false;
+/// Whether a fit ended with z at the bound of the calibrated range, or in a group with a width at that of lone spots, and nothing
+/// else at a bound: x and y are right.
+bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t row) {
+    const Fits& fits = found.fits;
+    if (fits.status[row] != FitStatus::at_bound || !(fits.theta[2][row] > least_photons)) return false;
+    float low, high;
+    if (describe(fits.model).calibrated) {
+        low = float(job.options.psf.curve.z_min_um), high = float(job.options.psf.curve.z_max_um);
+    } else if (job.lone.most_width_um > 0 && in_group(found, row)) {
+        const JointOptions limits = joint_options(job);
+        low = float(limits.min_sigma_px), high = float(limits.max_sigma_px);
+    } else {
+        return false;
+    }
     const std::span<const ShapeParameter> shape = shape_parameters_of(fits.model);
-    const auto is_z = [](const ShapeParameter& one) { return one.column == PsfColumn::z; };
-    const auto z = std::find_if(shape.begin(), shape.end(), is_z);
-    if (z == shape.end()) return false;
-    const float z_um = fits.theta[4 + std::size_t(z - shape.begin())][row];
-    const AstigmaticCurve& curve = job.options.psf.curve;
-    return (z_um <= float(curve.z_min_um) || z_um >= float(curve.z_max_um)) && fits.theta[2][row] > least_photons;
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+        const float at = fits.theta[4 + k][row];
+        if (shape[k].column != PsfColumn::own && (at <= low || at >= high)) return true;
+    }
+    return false;
 }
 
 Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
     counts.spots += std::int64_t(found.group_sizes.empty() ? all.size() : found.scores.size());
     for (std::size_t row = 0; row < all.size(); ++row)
-        if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_z_bound(job, found.fits, row))
+        if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_known_bound(job, found, row))
             ++counts.not_converged;
         else if (!in_group(found, row) && wandered(job, found, all, row))
             ++counts.wandered;
@@ -109,6 +118,11 @@ void FoundSpots::append(const FoundSpots& more) {
 JointOptions joint_options(const Job& job) {
     JointOptions joint = joint_options(job.options.fit, job.options.roi_size, job.camera.excess_noise());
     joint.misfit = job.options.psf_misfit;
+    // A width that is free to take the light of all around it leaves none for a second molecule.
+    if (job.lone.most_width_um > 0) {
+        joint.min_sigma_px = std::max(joint.min_sigma_px, job.lone.least_width_um / job.pixel_size_um);
+        joint.max_sigma_px = std::min(joint.max_sigma_px, job.lone.most_width_um / job.pixel_size_um);
+    }
     return joint;
 }
 

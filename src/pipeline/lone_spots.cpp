@@ -30,6 +30,17 @@ double quantile(std::vector<double> values, double part) {
 }
 double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
+/// What a model says of a lone spot's width.
+enum class WidthKind { given, free, other };
+WidthKind kind_of(PsfModel model) {
+    const auto shape = shape_parameters_of(model);
+    if (shape.empty()) return WidthKind::given;
+    const auto is_width = [](const ShapeParameter& one) {
+        return one.column == PsfColumn::width || one.column == PsfColumn::width_x || one.column == PsfColumn::width_y;
+    };
+    return std::all_of(shape.begin(), shape.end(), is_width) ? WidthKind::free : WidthKind::other;
+}
+
 /// A spot whose window shares no pixel with another's, and its fit.
 struct LoneSpot {
     Emitter emitter;
@@ -140,10 +151,10 @@ std::vector<double> free_widths(const Job& job, const FoundSpots& found, const s
 /// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
 struct Peak {
     double low, high;
-    bool has(double value) const {  // also its slopes: of a Gaussian, this quarter is 0.64 standard deviations wide
-        const double middle = (low + high) / 2, reach = 3 * (high - low);
-        return std::abs(value - middle) <= reach;
-    }
+    // With its slopes: of a Gaussian, this quarter is 0.64 standard deviations wide.
+    double reach() const { return 3 * (high - low); }
+    double middle() const { return (low + high) / 2; }
+    bool has(double value) const { return std::abs(value - middle()) <= reach(); }
 };
 Peak peak_of(std::vector<double> values) {
     std::sort(values.begin(), values.end());
@@ -154,9 +165,18 @@ Peak peak_of(std::vector<double> values) {
     return {values[best], values[best + quarter]};
 }
 
-/// For a model whose width is given: sets the width, and leaves only the spots that have it.
-void keep_singles(const Job& job, const FoundSpots& found, std::vector<LoneSpot>& lone, LoneSpots& to) {
-    const std::vector<double> widths = free_widths(job, found, lone);
+/// The greater of a spot's widths, px, of a model whose widths are free.
+std::vector<double> fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
+    std::vector<double> widths;
+    for (const LoneSpot& spot : lone) {
+        const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
+        widths.push_back(std::max(w.x_px, w.y_px));
+    }
+    return widths;
+}
+
+/// Sets the width of single molecules, and leaves only the spots that have it.
+void keep_singles(const Job& job, const std::vector<double>& widths, std::vector<LoneSpot>& lone, LoneSpots& to) {
     std::vector<double> known;
     for (const double width : widths)
         if (!std::isnan(width)) known.push_back(width);
@@ -170,6 +190,10 @@ void keep_singles(const Job& job, const FoundSpots& found, std::vector<LoneSpot>
     const double middle = median(of_singles);
     for (const double width : of_singles) apart.push_back(std::abs(width - middle));
     to.width_um = middle * job.pixel_size_um;
+    if (kind_of(job.options.psf.model) == WidthKind::free) {
+        to.least_width_um = std::max(peak.middle() - peak.reach(), 0.0) * job.pixel_size_um;
+        to.most_width_um = (peak.middle() + peak.reach()) * job.pixel_size_um;
+    }
     // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
     // median's price.
     to.width_error_um = 1.2533 * 1.4826 * median(apart) / std::sqrt(double(of_singles.size())) * job.pixel_size_um;
@@ -182,12 +206,16 @@ LoneSpots learn(Movie& movie, const Job& job) {
     FoundSpots all(job);
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
     if (lone.size() < least_spots) return to;
-    const bool has_width = job.options.psf.model == PsfModel::GaussianXYNB;
-    if (has_width) keep_singles(job, all, lone, to);
+    const WidthKind width = kind_of(job.options.psf.model);
+    if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), lone, to);
+    if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone), lone, to);
+    const bool has_width = width != WidthKind::other;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
-    JointOptions usual = joint_options(job);
+    Job limited = job;
+    limited.lone = to;
+    JointOptions usual = joint_options(limited);
     usual.misfit = 0;
     JointFitter fitter(job.options.psf, job.pixel_size_um, usual);
     JointOptions any_gain = usual;
@@ -201,7 +229,7 @@ LoneSpots learn(Movie& movie, const Job& job) {
     // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no width tells the pairs
     // among them, a lower quantile is not theirs.
     const double square = has_width ? 2 * median(squares) : 4 * quantile(squares, 0.25);
-    const double wider = to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
+    const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double misfit = std::clamp(std::max(std::sqrt(square), wider), least_misfit, most_misfit);
     to.psf_misfit = std::round(1000 * misfit) / 1000;
     return to;
@@ -210,11 +238,14 @@ LoneSpots learn(Movie& movie, const Job& job) {
 }  // namespace
 
 Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& options) {
-    const bool learns = options.emitters == any_emitters && options.psf_misfit == learn_misfit;
+    const bool learns_misfit = options.psf_misfit == learn_misfit;
+    const bool learns =
+        options.emitters == any_emitters && (learns_misfit || kind_of(options.psf.model) == WidthKind::free);
     Job job = make_job(movie.info(), camera, options);
     // The end of a movie that is still being written would say which frames are looked at.
     if (!learns || job.frames.end == unknown_end) return job;
-    const LoneSpots lone = learn(movie, job);
+    LoneSpots lone = learn(movie, job);
+    if (!learns_misfit) lone.psf_misfit = options.psf_misfit;
     LocalizeOptions with = options;
     with.psf_misfit = lone.psf_misfit, with.warn = {};  // it has warned
     job = make_job(movie.info(), camera, with);
@@ -226,7 +257,7 @@ Job prepare_job(Movie& movie, const Camera& camera, const LocalizeOptions& optio
 std::string width_advice(const LoneSpots& lone, const Psf& psf) {
     constexpr double matters = 0.05, errors = 4;
     const double more = lone.width_um / psf.sigma_um - 1;
-    if (lone.width_um <= 0 || std::abs(more) < matters ||
+    if (kind_of(psf.model) != WidthKind::given || lone.width_um <= 0 || std::abs(more) < matters ||
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
         return "";
     return fmt::format(

@@ -79,6 +79,26 @@ TEST(LoneSpots, that_are_wider_say_by_how_much) {
     EXPECT_GT(double(localize_frames(*movie, camera(), blind).size()), 1.2 * 16 * frames);
 }
 
+TEST(LoneSpots, bound_free_widths_where_molecules_overlap) {
+    const auto movie = grid_movie(0.13);
+    for (const PsfModel model : {PsfModel::GaussianXYNBS, PsfModel::GaussianXYNBSXSY}) {
+        LocalizeOptions free = options();
+        free.psf.model = model;
+        const LoneSpots lone = prepare_job(*movie, camera(), free).lone;
+        EXPECT_GE(lone.count, 140);
+        // A width of 1,000 photons and more is known to 1 / sqrt(2 * 1,000) and better, if it is that of one axis.
+        EXPECT_NEAR(lone.width_um, 0.13, 0.13 * 0.0224);
+        EXPECT_LT(lone.least_width_um, 0.13);
+        EXPECT_GT(lone.most_width_um, 0.13);
+        EXPECT_LT(lone.most_width_um, 0.13 * (1 + 6 * 0.0224));
+        free.psf_misfit = 0.07;
+        const LoneSpots given = prepare_job(*movie, camera(), free).lone;
+        EXPECT_EQ(given.psf_misfit, 0.07);
+        EXPECT_EQ(given.most_width_um, lone.most_width_um) << "also where the misfit is not learnt";
+    }
+    EXPECT_EQ(prepare_job(*movie, camera(), options()).lone.most_width_um, 0) << "a given width is not free";
+}
+
 // The run that goes on after a stop must learn the same.
 TEST(LoneSpots, say_the_same_after_a_stop) {
     const auto movie = grid_movie(0.138);

@@ -109,6 +109,11 @@ nlohmann::ordered_json optional_number(bool known, double value) {
     return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
 }
 
+nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
+    if (lone.most_width_um <= 0) return {};
+    return {lone.least_width_um * 1000, lone.most_width_um * 1000};
+}
+
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const double computed = double(result.frames - result.resumed_frames);
     return {{"movies", task.movies},
@@ -128,6 +133,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
             {"psf_misfit", optional_number(options.emitters == any_emitters, result.lone.psf_misfit)},
             {"lone_spots", result.lone.count},
             {"lone_spot_width_nm", optional_number(result.lone.width_um > 0, result.lone.width_um * 1000)},
+            {"width_bounds_nm", width_bounds_nm(result.lone)},
             {"seconds", result.seconds},
             {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
             {"pixel_size_nm", options.pixel_size_nm},
@@ -153,13 +159,19 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.add("localizations", with_commas(result.localizations));
     if (describe(options.psf.model).calibrated)
         summary.add("of these, z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
+    if (result.lone.most_width_um > 0)
+        summary.add(
+            "of these, width at bound",
+            fmt::format("{} (column status is 2; overlapping molecules are as wide as lone ones, {:.0f} to {:.0f} nm)",
+                        with_commas(result.at_bound), result.lone.least_width_um * 1000,
+                        result.lone.most_width_um * 1000));
     summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
     if (options.emitters == any_emitters)
         summary.add("PSF misfit",
                     fmt::format("{} ({})", result.lone.psf_misfit,
-                                result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
-                                : options.psf_misfit == learn_misfit ? "usual: too few lone spots"
-                                                                     : "as given"));
+                                options.psf_misfit != learn_misfit ? "as given"
+                                : result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
+                                                        : "usual: too few lone spots"));
     if (const std::string advice = width_advice(result.lone, options.psf); !advice.empty())
         summary.add("PSF width", advice);
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,

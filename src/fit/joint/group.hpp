@@ -112,6 +112,8 @@ class JointGroup {
     /// `least_gain` ends the fit, as one that is shorter than the tolerance, and as `most_iterations`.
     GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations) {
         state.bg = most_of(state.bg, image_.least_bg);
+        for (int m = Team::rank(); m < moving_; m += Team::size) keep_within_bounds(state.of(space_.which[m]));
+        Team::sync();
         sum_fixed(state);
         float gained = evaluate(state, 0, before);
         float damping = 1e-3f;
@@ -402,6 +404,14 @@ class JointGroup {
         return true;
     }
 
+    /// The shape, which may come from a fit with other bounds.
+    GLINT_INLINE void keep_within_bounds(float* theta) const {
+        for (int k = 0; k < shapes; ++k) {
+            const Interval limit = psf_.bounds(k);
+            theta[4 + k] = within(theta[4 + k], first_of(limit.low), first_of(limit.high));
+        }
+    }
+
     /// `next` is `state` after the step, within its limits.
     GLINT_INLINE void take_step(const JointState& state, JointState& next) const {
         copy(state, next);
@@ -419,9 +429,9 @@ class JointGroup {
             t[2] = most_of(t[2] + within(by[2], -longest, longest), photons_floor);
             for (int k = 0; k < shapes; ++k) {
                 const float most = first_of(psf_.step_limit(k, shape + 4));
-                const Interval limit = psf_.bounds(k);
-                t[4 + k] = within(t[4 + k] + within(by[3 + k], -most, most), first_of(limit.low), first_of(limit.high));
+                t[4 + k] += within(by[3 + k], -most, most);
             }
+            keep_within_bounds(t);
         }
         Team::sync();
     }

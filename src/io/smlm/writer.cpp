@@ -96,8 +96,8 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
         present("sigma_psf_sigma_y", &L::sy_unc_px, um);
     }
     present("pvalue", &L::p_value, 1);
-    if (kind.in_3d &&
-        !like.status.empty())  // tells rows whose z is at the bound of the calibrated range from the others
+    if ((kind.in_3d || !like.sx_unc_px.empty()) &&
+        !like.status.empty())  // tells rows whose z or free width is at a bound from the others
         columns.push_back({"status", true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     return columns;
 }
