@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above."""
+"""Reads names of changed files and prints a regular expression for ctest: the quick tests of their layers, and of those above.
+With --slow also those that take long, and the whole program's: all that a change can break."""
 import pathlib
 import re
 import sys
@@ -34,21 +35,26 @@ def suites(file):
     return set(SUITE.findall(file.read_text()))
 
 
-def chosen(names):
+def chosen(names, slow=False):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
     files = [f for layer in affected for f in (ROOT / ("." if layer == "bench" else "src") / layer).rglob("*_test.cpp")]
-    if changed & {"cli", "program"}:
-        files += (ROOT / "tests").glob("*_test.cpp")
-    names_of_suites = ALWAYS | set().union(*map(suites, files)) - SLOW
+    if slow or changed & {"cli", "program"}:
+        files += [*(ROOT / "tests").glob("*_test.cpp"), *(ROOT / "tests/io_faults").glob("*_test.cpp")]
+    names_of_suites = ALWAYS | set().union(*map(suites, files)) - (set() if slow else SLOW)
     edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not
     names_of_suites |= set().union(*(suites(f) for f in edited if f.exists()))
     tests = [rf"(^|/)({'|'.join(sorted(names_of_suites))})(\.|/)"]
-    if changed & {"gpu", "offload", "arrays"}:
-        tests.append(r"^simgpu\.arrays_tests\.1")
-    if changed & {"gpu", "detect", "fit"}:
-        tests.append(r"^simgpu\.glint_tests\.1")
-    if any(name.startswith("tests/simgpu/") for name in names):
+    simulated = any(name.startswith("tests/simgpu/") for name in names)
+    if simulated or changed & {"base", "gpu", "offload", "arrays"}:
+        tests.append(r"^simgpu\.arrays_tests" if slow else r"^simgpu\.arrays_tests\.1")
+    if simulated or changed & {"base", "gpu", "detect", "fit"}:
+        tests.append(r"^simgpu\.glint_tests" if slow else r"^simgpu\.glint_tests\.1")
+    if slow and affected & {"fit"}:
+        tests.append(r"^(simgpu\.)?more_models")
+    if slow and affected & {"pipeline", "run"}:
+        tests.append(r"^simgpu\.movies")
+    if simulated:
         tests.append(r"^simgpu\.[A-Z]")
     for name in names:
         if found := re.fullmatch(r"(python/tests|tests/judge)/test_(\w+)\.py", name):
@@ -59,4 +65,4 @@ def chosen(names):
 
 
 if __name__ == "__main__":
-    print(chosen(sys.stdin.read().split()))
+    print(chosen(sys.stdin.read().split(), slow="--slow" in sys.argv))
