@@ -21,6 +21,32 @@ int grid_count(int length, int step) {
     return length <= 2 * noise_margin_px ? 0 : (length - 2 * noise_margin_px - 1) / step + 1;
 }
 
+/// The spread with the reciprocal of the camera's gain, by which a movie's photoelectrons scale and its shot noise does not;
+/// 0 where it is not known.
+double spread_with_reciprocal_gain(double spread, const Camera& camera, double background_e) {
+    if (camera.has_maps()) return 0;
+    const double gain = camera.gain_e_per_adu.scalar, scale = 1 / (gain * gain);
+    const CameraView view(camera, 1, 1);
+    const double shot = view.shot_noise() * background_e, read = view.variance_scalar();
+    if (read == 0) return spread / gain;
+    if (!(background_e > 0)) return 0;
+    return spread * scale * std::sqrt((shot + read) / (shot * scale + read));
+}
+
+/// That the gain was given upside down, where this explains the noise; else empty.
+std::string inverted_gain(double spread, const Camera& camera, double background_e) {
+    const double right = spread_with_reciprocal_gain(spread, camera, background_e);
+    if (right < least_spread || right > most_spread) return "";
+    const double gain = camera.gain_e_per_adu.scalar;
+    return fmt::format(
+        "the noise on empty regions is {:.2f} times what the camera model says, and a gain of {:.3g} would give "
+        "{:.2f}: is "
+        "{:.3g} in ADU per photoelectron? The gain is in photoelectrons per ADU. Photon numbers and uncertainties will "
+        "be "
+        "wrong",
+        spread, 1 / gain, right, gain);
+}
+
 }  // namespace
 
 NoiseGrid noise_grid(int width, int height, int spot_radius_px) {
@@ -92,7 +118,8 @@ double EmptyNoise::spread() {
     return noise_spread(observed, expected, double(sorted_.size()));
 }
 
-std::string camera_contradiction(std::span<const double> empty_score_spreads) {
+std::string camera_contradiction(std::span<const double> empty_score_spreads, const Camera* camera,
+                                 double background_e) {
     std::vector<double> known;
     for (double spread : empty_score_spreads)
         if (spread > 0) known.push_back(spread);
@@ -100,10 +127,15 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads) {
     const auto middle = known.begin() + std::ptrdiff_t(known.size() / 2);
     std::nth_element(known.begin(), middle, known.end());
     const double chance = 1 / std::sqrt(double(known.size()));
+    const bool too_large = *middle > most_spread + chance_up * chance;
+    const bool too_small = *middle < least_spread - chance_down * chance;
+    if (!too_large && !too_small) return "";
+    if (camera)
+        if (std::string words = inverted_gain(*middle, *camera, background_e); !words.empty()) return words;
     if (*middle > far_too_large)
         return "the noise on empty regions is more than 10 times what the camera model says, as with a negative "
                "background: is the offset too high? Photon numbers and uncertainties will be wrong";
-    if (*middle > most_spread + chance_up * chance)
+    if (too_large)
         return fmt::format(
             "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "
             "times), the "
@@ -111,14 +143,13 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads) {
             "wrong by "
             "about this factor",
             *middle);
-    if (*middle < least_spread - chance_down * chance)
-        return fmt::format(
-            "the noise on empty regions is only {:.2f} times what the camera model says: is the gain "
-            "(e-/ADU) too "
-            "small, the offset too low or the read noise too large, or was the movie filtered or resampled? "
-            "Uncertainties will be wrong by about this factor",
-            *middle);
-    return "";
+    return fmt::format(
+        "the noise on empty regions is only {:.2f} times what the camera model says: is the gain (e-/ADU) too small, "
+        "the "
+        "offset too low or the read noise too large, or was the movie filtered or resampled? Uncertainties will be "
+        "wrong "
+        "by about this factor",
+        *middle);
 }
 
 }  // namespace glint

@@ -1,6 +1,7 @@
 // The noise check on movies whose camera is known: 1 where it is given rightly, loud where it is not, and not fooled by
 // what is saturated.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -157,6 +158,23 @@ TEST(NoiseCheck, is_not_fooled_by_noise_that_is_cut_off) {
     const Checked found = checked(block, c.camera);
     EXPECT_NEAR(found.spread, 1, 0.1);
     EXPECT_EQ(found.warning, "");
+}
+
+// Noise in proportion to the square root of the gain; read noise, which is given in photoelectrons, stays.
+TEST(NoiseCheck, notices_a_gain_that_was_given_upside_down) {
+    for (Camera right : {ideal(), scmos(), emccd()}) {
+        if (right.kind == CameraKind::Ideal) right.gain_e_per_adu.scalar = 1.67f;
+        const FrameBlock block = simulated({right, 50, 5, 20});
+        Camera wrong = right;
+        const float gain = right.gain_e_per_adu.scalar;
+        wrong.gain_e_per_adu.scalar = 1 / gain;
+        const Checked found = checked(block, wrong);
+        EXPECT_NE(found.warning.find(fmt::format("a gain of {:.3g} would give 1.0", gain)), std::string::npos)
+            << found.warning << found.spread;
+        EXPECT_NE(found.warning.find(fmt::format("is {:.3g} in ADU per photoelectron?", 1 / gain)), std::string::npos);
+        wrong.gain_e_per_adu.scalar = gain * 3;
+        EXPECT_EQ(checked(block, wrong).warning.find("in ADU per"), std::string::npos) << "wrong, but not inverted";
+    }
 }
 
 TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -18,11 +19,24 @@ namespace fs = std::filesystem;
 namespace {
 
 double median(std::vector<double> values) {
-    std::erase(values, 0.0);  // frames that hold no information
     if (values.empty()) return 0;
     const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
+}
+
+/// The background of a frame from the middle of the movie, photoelectrons per pixel; 0 where it cannot be read.
+double background_of(Movie& movie, const Camera& camera) {
+    const MovieInfo& info = movie.info();
+    FrameBlock block;
+    try {
+        movie.read(std::max<std::int64_t>(info.frames, 0) / 2, 1, block);
+    } catch (const InputError&) {
+        return 0;
+    }
+    std::vector<float> photoelectrons(std::size_t(info.width) * std::size_t(info.height));
+    CameraView(camera, info.width, info.height).to_photoelectrons(block.frame(0), block.type, photoelectrons);
+    return median({photoelectrons.begin(), photoelectrons.end()});
 }
 
 }  // namespace
@@ -36,7 +50,9 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.duplicates = totals.counts.duplicates;
     result.at_bound = totals.counts.at_bound;
     result.bad_pixels = totals.counts.bad_pixels;
-    result.empty_score_spread = median(totals.spreads);
+    std::vector<double> known = totals.spreads;
+    std::erase(known, 0.0);  // frames that hold no information
+    result.empty_score_spread = median(std::move(known));
 }
 
 void check_output(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {
@@ -71,12 +87,12 @@ void remove_or_warn(const fs::path& path, const Warn& warn) {
                          failed.message()));
 }
 
-void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn) {
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Warn& warn) {
     if (!warn) return;
-    const std::string contradiction = camera_contradiction(totals.spreads);
-    if (!contradiction.empty()) warn(contradiction);
+    if (!camera_contradiction(totals.spreads).empty())
+        warn(camera_contradiction(totals.spreads, &camera, background_of(movie, camera)));
     if (totals.counts.bad_pixels > 0)
-        warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.name,
+        warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.info().name,
                          totals.counts.bad_pixels));
 }
 

@@ -48,6 +48,6 @@ void remove_or_warn(const std::filesystem::path& path, const Warn& warn);
 
 /// Warnings about movie and camera before the work, and about the noise after it.
 void warn_before(const MovieInfo& movie, const Camera& camera, const Warn& warn);
-void warn_about(const Totals& totals, const MovieInfo& movie, const Warn& warn);
+void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Warn& warn);
 
 }  // namespace glint

@@ -196,7 +196,7 @@ LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_
     } catch (const Error&) {
         rethrow_with(error ? error : std::current_exception(), kept());
     }
-    warn_about(totals_, movie_.info(), job_.options.warn);
+    warn_about(totals_, movie_, camera_, job_.options.warn);
     if (result.complete)
         remove_records();
     else if (error)
