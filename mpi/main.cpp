@@ -1,10 +1,10 @@
 // glint-mpi: `glint localize` on several nodes. Rank 0 parses the flags, prints and coordinates; the others compute
 // only.
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include "cli/command.hpp"
+#include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
@@ -43,7 +43,7 @@ int lead(const World& world, CLI::App& program, const cli::LocalizeFlags& flags,
     } catch (const CLI::Success& success) {  // --help, --version
         return cli::print_help(program, success);
     } catch (const CLI::ParseError& error) {
-        const std::string message = fmt::format("{} (glint-mpi localize --help explains)", error.what());
+        const std::string message = cli::explain(error, program);
         return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
     }
     return lead_localize(world, flags, interrupted);

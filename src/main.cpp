@@ -8,6 +8,7 @@
 
 #include "bench/bench.hpp"
 #include "cli/command.hpp"
+#include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "glint/version.hpp"
@@ -24,16 +25,21 @@ constexpr const char* help_footer = R"(Results go to stdout; notices, warnings a
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
             5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
             130 interrupted (Ctrl-C, SIGTERM, or the terminal was closed), what was finished is kept.
-`glint COMMAND --help` explains a command and its flags, with examples.)";
+`glint COMMAND --help`, or `glint help COMMAND`, explains a command and its flags, with examples.)";
 
-/// What is wrong with the command line, and where help is.
-std::string explain(const CLI::ParseError& error, const CLI::App& program) {
-    if (!program.get_subcommands().empty())
-        return fmt::format("{} (glint {} --help explains)", error.what(),
-                           program.get_subcommands().front()->get_name());
-    std::string names;
-    for (const CLI::App* command : program.get_subcommands({})) names += " " + command->get_name();
-    return fmt::format("{}; commands are:{} (glint --help explains)", error.what(), names);
+/// `glint help COMMAND ...` is `glint COMMAND ... --help`; `words` begins with the program's name.
+void take_help_as_flag(std::vector<char*>& words) {
+    static char flag[] = "--help";
+    if (words.size() < 2 || std::strcmp(words[1], "help") != 0) return;
+    words.erase(words.begin() + 1);
+    words.push_back(flag);
+}
+
+/// Whether the first word should be a command and is none.
+bool is_no_command(const CLI::App& program, const char* word) {
+    const auto commands = program.get_subcommands([](const CLI::App*) { return true; });
+    return word[0] != '-' && std::none_of(commands.begin(), commands.end(),
+                                          [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
 /// Takes another program's command line away from ours; how many words are left.
@@ -51,7 +57,11 @@ int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv)
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
     for (const auto add : all_commands) commands.push_back(add(program));
-    argc = split_at_dashes(commands, argc, argv);
+    std::vector<char*> words(argv, argv + argc);
+    take_help_as_flag(words);
+    argc = split_at_dashes(commands, int(words.size()), words.data()), argv = words.data();
+    if (argc > 1 && is_no_command(program, argv[1]))
+        return report(explain_no_command(argv[1], program).c_str(), "options", exit_options, wants_json(argc, argv));
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& success) {  // --help, --version

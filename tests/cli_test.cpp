@@ -93,10 +93,45 @@ TEST_F(CommandLine, what_must_be_known_is_asked_for_with_an_example) {
     EXPECT_EQ(end.exit_code, 2);
     EXPECT_NE(end.err.find("glint localize m.tif -o o.hdf5 --sigma 130nm"), std::string::npos) << end.err;
     EXPECT_NE(end.err.find("--offset 100"), std::string::npos);
-    EXPECT_EQ(end.err.find("gain not known"), std::string::npos) << "it was given";
+    EXPECT_NE(end.err.find("still needed: pixel size, offset. "), std::string::npos) << "the gain was given\n"
+                                                                                     << end.err;
     expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --gain 1 --offset 100", 2, "--sigma 130nm");
     expect_fails("localize m.tif -o o.hdf5" + camera, 2, "--sigma 130nm");
     EXPECT_FALSE(exists("o.hdf5.journal"));
+}
+
+TEST_F(CommandLine, all_that_is_missing_is_told_at_once) {
+    make_movie("m.tif");
+    const std::string all = " --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5\n";
+    expect_fails("localize m.tif", 2, "  glint localize m.tif -o locs.hdf5" + all);
+    expect_fails("localize", 2, "a movie, output (-o), sigma, pixel size, offset, gain");
+    expect_fails("localize m.tif --preview 3", 2, "  glint localize m.tif --preview 3" + all);
+    expect_fails("localize m.tif --calibration c.toml --offset 90 --gain 1", 2,
+                 "still needed: output (-o), pixel size.");
+    expect_fails("fit", 2, "  glint fit rois.npy -o locs.hdf5" + all);
+    expect_fails("fit --camera c.toml -o o.csv", 3, "c.toml");
+    expect_fails("calibrate astigmatism m.tif", 2, "still needed: -o,--output; --z-step");
+    expect_fails("render", 2, "still needed: localizations; -o,--output");
+}
+
+TEST_F(CommandLine, what_is_misspelt_is_guessed) {
+    expect_fails("localize m.tif --simga 130nm", 2, "glint localize has no option --simga: did you mean --sigma?");
+    expect_fails("localize m.tif --out=o.hdf5", 2, "--out=o.hdf5: did you mean --output?");
+    expect_fails("calibrate astigmatism b.tif -o c.toml --z-step 1nm --pixelsize 9nm", 2, "did you mean --pixel-size?");
+    expect_fails("localize m.tif --colour red", 2, "has no option --colour (glint localize --help explains)");
+    expect_fails("localise m.tif", 2, "did you mean glint localize?");
+    expect_fails("preview --help", 2, "did you mean glint localize MOVIE --preview FRAME?");
+    expect_fails("help dance", 2, "there is no command dance. Commands are: localize fit");
+}
+
+TEST_F(CommandLine, help_is_a_command_too) {
+    EXPECT_EQ(glint("help").out, glint("--help").out);
+    for (const std::string command : {"localize", "calibrate astigmatism", "bench fit"}) {
+        const Ended help = glint("help " + command);
+        EXPECT_EQ(help.exit_code, 0);
+        EXPECT_EQ(help.out, glint(command + " --help").out);
+        EXPECT_NE(help.out.find("Usage: glint " + command), std::string::npos) << help.out;
+    }
 }
 
 TEST_F(CommandLine, wrong_options_exit_with_2) {

@@ -106,7 +106,9 @@ int run(const CalibrateFlags& flags) {
     const std::unique_ptr<Movie> stack = open_movie(flags.beads);
     const std::string example = fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", flags.beads,
                                             flags.out, flags.z_step, as_given(flags.camera));
-    const CameraFacts facts = camera_facts(flags.camera, stack->info(), example);
+    MissingOptions missing;
+    const CameraFacts facts = camera_facts(flags.camera, stack->info(), missing);
+    missing.require(stack->info().name, example);
     Paths inputs = stack->info().files, outputs{flags.out};
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
     if (!flags.plot.empty()) outputs.push_back(flags.plot);

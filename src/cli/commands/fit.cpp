@@ -56,7 +56,8 @@ struct FitFlags {
 };
 
 std::string example_of(const FitFlags& flags) {
-    return fmt::format("glint fit {} -o {}{}{}", flags.rois, flags.out, as_given(flags.psf), as_given(flags.camera));
+    return fmt::format("glint fit {} -o {}{}{}", flags.rois.empty() ? "rois.npy" : flags.rois,
+                       flags.out.empty() ? "locs.hdf5" : flags.out, as_given(flags.psf), as_given(flags.camera));
 }
 
 void describe(const Rois& rois, const FitFlags& flags, const Psf& psf, Localizations& to) {
@@ -103,11 +104,16 @@ void print_result(const FitFlags& flags, const FitInfo& info, std::size_t writte
 }
 
 int run(FitFlags& flags) {
-    localization_format(flags.out);
     flags.options.emitters = emitters_of(flags.emitters);
     MovieInfo stack;
     stack.name = flags.rois;
-    const CameraFacts facts = camera_facts(flags.camera, stack, example_of(flags));
+    MissingOptions missing;
+    if (flags.rois.empty()) missing.add("ROIs", "", "");
+    if (flags.out.empty()) missing.add("output (-o)", "", "");
+    note_missing(flags.psf, missing);
+    const CameraFacts facts = camera_facts(flags.camera, stack, missing);
+    missing.require(stack.name.empty() ? "glint fit" : stack.name, example_of(flags));
+    localization_format(flags.out);
     const Psf psf = psf_of(flags.psf, facts.pixel_size_nm);
     Paths inputs = facts.files;
     inputs.push_back(flags.rois);
@@ -140,8 +146,8 @@ int run(FitFlags& flags) {
 Command add_fit(CLI::App& program) {
     const auto flags = std::make_shared<FitFlags>();
     CLI::App* app = program.add_subcommand("fit", "A stack of cut-outs (ROIs) to localizations");
-    app->add_option("rois", flags->rois, "Stack of ROIs: .npy, .h5 or .tif")->required();
-    app->add_option("-o,--output", flags->out, "Localizations: .hdf5, .csv, .smlm.h5")->required();
+    app->add_option("rois", flags->rois, "Stack of ROIs: .npy, .h5 or .tif");
+    app->add_option("-o,--output", flags->out, "Localizations: .hdf5, .csv, .smlm.h5");
     add_psf_flags(*app, flags->psf);
     add_camera_flags(*app, flags->camera);
     add_fit_flags(*app, flags->options);

@@ -38,7 +38,8 @@ ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial
 --resume continues to the same bytes as a run that was never stopped.
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is
 right in no other. In crowded frames a smaller one, such as 5, finds more; lone spots with free widths want 11 and more.
-Exit codes: 0 done, 2 wrong options, 3 bad input, 4 output failed, 130 interrupted.)";
+Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output failed, 5 no usable GPU (with --backend gpu),
+130 interrupted.)";
 
 bool names_a_file(const fs::path& out) {
     const std::string extension = out.extension();
@@ -72,8 +73,6 @@ std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
 }
 
 std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
-    if (flags.out.empty())
-        throw OptionError("-o says where the localizations go: -o locs.hdf5, or a folder for several movies");
     std::error_code ignored;
     const bool folder = fs::is_directory(flags.out, ignored) || flags.out.ends_with('/');
     const bool several = flags.movies.size() > 1 && !flags.concat;
@@ -277,7 +276,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
     OpenedTask opened{open_movies(task.movies), {}, flags.options};
     const MovieInfo& info = opened.movie->info();
-    opened.facts = camera_facts(flags.camera, info, example_of(flags));
+    opened.facts = complete_facts(flags, info);
     Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     for (const fs::path& out : {task.out, partial_path(task.out)})
@@ -292,9 +291,23 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
     return opened;
 }
 
+CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
+    MissingOptions missing;
+    const bool preview = flags.preview_frame.has_value();
+    if (flags.movies.empty()) missing.add("a movie", "", "");
+    if (flags.out.empty() && !preview) missing.add("output (-o)", "", "");
+    note_missing(flags.psf, missing);
+    // The preview is in pixels, and with such a sigma needs no nanometres.
+    CameraFacts facts = camera_facts(flags.camera, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
+    missing.require(movie.name.empty() ? "glint localize" : movie.name, example_of(flags));
+    return facts;
+}
+
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
     stop_on_signals();  // from here on, also while movies are opened
-    if (flags.preview_frame) return preview(flags);
+    if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
+    if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing
+        complete_facts(flags, flags.movies.empty() ? MovieInfo() : open_movies({flags.movies.front()})->info());
     const std::vector<LocalizeTask> tasks = plan(flags);
     check_outputs_of(tasks, flags);
     Console console(flags.console);
@@ -328,14 +341,16 @@ std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {
 std::string example_of(const LocalizeFlags& flags) {
     std::string text = "glint localize";
     for (const std::string& movie : flags.movies) text += " " + movie;
-    text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
+    if (flags.movies.empty()) text += " movie.tif";
+    if (!flags.out.empty() || !flags.preview_frame) text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
+    if (flags.preview_frame) text += fmt::format(" --preview {}", *flags.preview_frame);
     if (flags.concat) text += " --concat";
     return text + as_given(flags.psf) + as_given(flags.camera);
 }
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
-    app->add_option("movies", flags.movies, "Movies")->required();
+    app->add_option("movies", flags.movies, "Movies, at least one");
     app->add_option("-o,--output", flags.out, "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies");
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_psf_flags(*app, flags.psf);

@@ -52,6 +52,8 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags);
 /// Runs all tasks of the command line, one after the other. Returns the exit code.
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task);
 
+/// The camera of a movie. Throws OptionError that names all options that are missing, not the camera's alone.
+CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
 /// The movies as one, and a command line that localizes them (completed in error messages).
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths);
 std::string example_of(const LocalizeFlags& flags);

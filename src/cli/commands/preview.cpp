@@ -75,8 +75,7 @@ int preview(const LocalizeFlags& flags) {
     const std::int64_t frame = *flags.preview_frame;
     if (frame < 0 || frame >= info.frames)
         throw OptionError(fmt::format("--preview {}: {} has frames 0 to {}", frame, info.name, info.frames - 1));
-    const bool sigma_in_px = flags.psf.sigma.ends_with("px");
-    const CameraFacts facts = camera_facts(flags.camera, info, example_of(flags), !sigma_in_px);
+    const CameraFacts facts = complete_facts(flags, info);
     Paths inputs = info.files;
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);

@@ -128,7 +128,10 @@ int run(SimulateFlags& flags) {
     SimulateOptions& options = flags.options;
     MovieInfo movie;
     movie.name = flags.out;
-    const CameraFacts facts = camera_facts(flags.camera, movie, "glint simulate -o " + flags.out);
+    MissingOptions missing;  // take_defaults leaves nothing out but what a calibration alone can give
+    const CameraFacts facts = camera_facts(flags.camera, movie, missing);
+    note_missing(flags.psf, missing);
+    missing.require(flags.out, "glint simulate -o " + flags.out + as_given(flags.psf) + as_given(flags.camera));
     Paths inputs = facts.files;
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);

@@ -16,16 +16,13 @@ namespace {
 constexpr const char* from_command = "command line";
 constexpr const char* from_metadata = "movie's metadata";
 
-/// Collects "gain 0.6 e-/ADU (command line)" and the flags of what is missing.
+/// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
 struct Report {
-    std::string sources, missing, example_flags;
+    MissingOptions& missing;
+    std::string sources;
 
     void found(const std::string& what, const std::string& who) {
         sources += fmt::format("{}{} ({})", sources.empty() ? "" : ", ", what, who);
-    }
-    void lacks(const char* what, const char* flag) {
-        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
-        example_flags += fmt::format(" {}", flag);
     }
 };
 
@@ -58,7 +55,7 @@ void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFi
     else if (!file.has_offset && movie.offset_adu)
         camera.offset_adu = {float(*movie.offset_adu), {}}, who = from_metadata;
     else if (!file.has_offset)
-        return report.lacks("offset", "--offset 100");
+        return report.missing.add("offset", "--offset 100", "counts (ADU) of a dark pixel");
     report.found("offset " + text_of(camera.offset_adu, " ADU"), who);
 }
 
@@ -70,7 +67,8 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
     else if (!file.has_gain && movie.gain_e_per_adu)
         camera.gain_e_per_adu = {float(*movie.gain_e_per_adu), {}}, who = from_metadata;
     else if (!file.has_gain)
-        return report.lacks("gain", "--gain 0.5");
+        return report.missing.add("gain", "--gain 0.5",
+                                  "photoelectrons per ADU: like the offset, from the camera's data sheet or software");
     report.found("gain " + text_of(camera.gain_e_per_adu, " e-/ADU"), who);
 }
 
@@ -110,17 +108,8 @@ double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const C
     if (nm > 0)
         report.found(fmt::format("pixel size {:g} nm", nm), who);
     else if (needed)
-        report.lacks("pixel size", "--pixel-size 100nm");
+        report.missing.add("pixel size", "--pixel-size 100nm", "edge of a camera pixel in the sample");
     return nm;
-}
-
-[[noreturn]] void throw_missing(const Report& report, const MovieInfo& movie, const std::string& example) {
-    throw OptionError(fmt::format(
-        "{}: {} not known: neither the command line, nor a --camera file, nor the movie's metadata say. Give what is "
-        "true of your camera, for example:\n  {}{}\n(--pixel-size: edge of a pixel in the sample; --offset: ADU of a "
-        "dark pixel; --gain: photoelectrons per ADU. The camera's data sheet or software tells, and they can be "
-        "kept in a file for --camera.)",
-        movie.name, report.missing, example, report.example_flags));
 }
 
 }  // namespace
@@ -159,12 +148,12 @@ std::string as_given(const CameraFlags& flags) {
     return text;
 }
 
-CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
+CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed) {
     const CameraFile file =
         flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
     CameraFacts facts{file.camera, 0, file.files, {}};
-    Report report;
+    Report report{missing, {}};
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);
     set_gain(flags, movie, file, facts.camera, report);
@@ -173,7 +162,6 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const
     if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
         report.found("relative QE " + text_of(qe, ""), flags.camera_file);
     if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
-    if (!report.missing.empty()) throw_missing(report, movie, example);
     facts.sources = report.sources;
     return facts;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/flags/missing.hpp"
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
 
@@ -31,10 +32,10 @@ struct CameraFacts {
     std::string sources;                       ///< a line of text: every value and its source
 };
 
-/// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when
-/// offset, gain or (unless `pixel_size_needed` is false) the pixel size is not given, throws OptionError
-/// that completes `example`, a command line, with what is missing.
-CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, const std::string& example,
+/// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when offset, gain or
+/// (unless `pixel_size_needed` is false) the pixel size is not given, it is added to `missing`, and what is returned is of no
+/// use.
+CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed = true);
 
 /// --pixel-size alone, for subcommands that need nothing else of the camera; 0 when it was not given.

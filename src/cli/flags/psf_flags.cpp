@@ -118,6 +118,18 @@ std::string as_given(const PsfFlags& flags) {
     return text;
 }
 
+void note_missing(const PsfFlags& flags, MissingOptions& missing) {
+    const PsfModel model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);
+    const bool calibrated = describe(model).calibrated;
+    if (calibrated && flags.calibration.empty())
+        missing.add("calibration", "--calibration CAL.toml",
+                    "widths over z: `glint calibrate astigmatism BEADS.tif -o CAL.toml` measures them");
+    if (!calibrated && flags.sigma.empty())
+        missing.add("sigma", "--sigma 130nm",
+                    fmt::format("{}, a standard deviation: about 0.21 wavelength / NA; --sigma 1.3px works too",
+                                parameter_count(model) == 4 ? "the PSF's width" : "the width to start from"));
+}
+
 Psf psf_of(const PsfFlags& flags, double pixel_size_nm) {
     Psf psf;
     psf.model = flags.model.empty() ? usual_model(flags) : parse_psf_model(flags.model);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "cli/flags/missing.hpp"
 #include "glint/fit.hpp"
 #include "glint/psf.hpp"
 
@@ -21,6 +22,9 @@ void add_psf_flags(CLI::App& app, PsfFlags& flags);
 /// The flags as they were given, for a command to go on with: " --psf GaussianXYNBS --sigma 130nm"; without a --psf that
 /// is the default.
 std::string as_given(const PsfFlags& flags);
+
+/// Adds the sigma or calibration that the model needs and that was not given.
+void note_missing(const PsfFlags& flags, MissingOptions& missing);
 
 /// Throws OptionError when the model lacks its sigma or calibration, showing how to give it. `pixel_size_nm` may be 0
 /// where the sigma does not need it.

@@ -1,0 +1,21 @@
+// What is wrong with a command line, in words that help: all that is missing at once, and what was perhaps meant.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace glint::cli {
+
+/// The name that `word` was perhaps meant to be: the one that it begins, or that a few letters make of it. Empty: none is
+/// near.
+std::string nearest_name(const std::string& word, const std::vector<std::string>& names);
+
+/// What the parser found, and where help is. `program` has parsed as far as it came.
+std::string explain(const CLI::ParseError& error, const CLI::App& program);
+
+/// That there is no such command, with the one that was perhaps meant.
+std::string explain_no_command(const std::string& word, const CLI::App& program);
+
+}  // namespace glint::cli
