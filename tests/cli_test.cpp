@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "glint/localization_io.hpp"
@@ -374,4 +375,46 @@ TEST_F(CommandLine, preview_marks_molecules_that_joint_fits_find) {
     EXPECT_GE(result["molecules"], result["spots"]);
     EXPECT_LE(result["fitted_together"], result["molecules"]);
     EXPECT_NE(read_bytes(folder_ / "all.png"), read_bytes(folder_ / "spots.png"));
+}
+
+TEST_F(CommandLine, preview_shows_what_the_run_writes_for_that_frame) {
+    make_movie("m.tif", 60);
+    for (const std::string flags : {"", " --emitters 1", " --keep-failed --psf-misfit 0"}) {
+        const Ended run = glint("localize m.tif -o o.hdf5 --overwrite --json" + given + flags);
+        const Ended shown = glint("localize m.tif -o p.png --overwrite --preview 7 --json" + given + flags);
+        ASSERT_EQ(shown.exit_code, 0) << shown.err;
+        const auto of_run = nlohmann::json::parse(run.out), of_frame = nlohmann::json::parse(shown.out);
+        EXPECT_EQ(of_frame["psf_misfit"], of_run["psf_misfit"]) << "learnt from the whole movie";
+        const Localizations rows = read_localizations(folder_ / "o.hdf5");
+        EXPECT_EQ(of_frame["localizations"], std::count(rows.frame.begin(), rows.frame.end(), 7u));
+    }
+    const Ended words = glint("localize m.tif -o p.png --overwrite --preview 7" + given);
+    for (const char* word : {"noise check", "PSF misfit", "from ", "circle: spot found", "left out"})
+        EXPECT_NE(words.out.find(word), std::string::npos) << word << "\n" << words.out;
+}
+
+/// The number in the summary's line that begins so; -1: there is none.
+static long count_in(const std::string& summary, const std::string& line) {
+    const std::size_t at = ('\n' + summary).find('\n' + line + "  ");
+    return at == std::string::npos ? -1 : std::stol(summary.substr(summary.find_first_not_of(' ', at + line.size())));
+}
+
+TEST_F(CommandLine, the_summary_adds_up) {
+    make_movie("m.tif", 40, 32);  // crowded
+    for (const std::string flags : {"", " --emitters 1"}) {
+        const Ended end = glint("localize m.tif -o o.hdf5 --overwrite" + given + flags);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        const long duplicates = count_in(end.out, "  duplicates");
+        EXPECT_EQ(duplicates < 0, flags.empty()) << end.out;
+        EXPECT_EQ(count_in(end.out, "localizations"),
+                  count_in(end.out, "molecules fitted") - count_in(end.out, "  not converged") -
+                      count_in(end.out, "  left their spot") - std::max(duplicates, 0l))
+            << end.out;
+        const auto json =
+            nlohmann::json::parse(glint("localize m.tif -o o.hdf5 --overwrite --json" + given + flags).out);
+        EXPECT_EQ(json["molecules"],
+                  json["spots"].get<long>() + json["added"].get<long>() - json["merged"].get<long>());
+        EXPECT_EQ(json["molecules"], count_in(end.out, "molecules fitted"));
+        EXPECT_EQ(json["added"] > 0, flags.empty()) << "joint fits find more";
+    }
 }

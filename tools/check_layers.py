@@ -21,7 +21,7 @@ BELOW = {
     "render": ["base", "data"],
     "pipeline": ["base", "psf", "data", "detect", "fit", "offload"],
     "run": ["base", "data", "io", "gpu", "pipeline"],
-    "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline",
+    "cli": ["base", "psf", "data", "io", "detect", "fit", "analysis", "render", "simulate", "pipeline", "run",
             "gpu", "offload", "arrays"],
     "bench": ["base", "psf", "data", "io", "fit", "simulate", "pipeline", "run", "gpu", "offload", "arrays",
               "cli"],  # the folder bench/

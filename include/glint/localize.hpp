@@ -60,10 +60,14 @@ struct LocalizeResult {
     std::int64_t resumed_frames = 0;  ///< taken over from the journal
     std::int64_t localizations = 0;   ///< rows of the output
     std::int64_t spots = 0;           ///< found by the detection
-    std::int64_t not_converged =
-        0;                        ///< fits that did not converge, or with another bound; dropped unless `keep_failed`
-    std::int64_t wandered = 0;    ///< fits that left the spot they began at, dropped
-    std::int64_t duplicates = 0;  ///< fits that ended on a molecule that a better fit has, dropped
+    std::int64_t added = 0;           ///< molecules that joint fits found beside the one of a spot
+    std::int64_t merged = 0;          ///< spots to which joint fits left no molecule of their own
+    /// Fitted: spots + added - merged. Of these the following three are dropped (unless `keep_failed`); the others are
+    /// the localizations.
+    std::int64_t molecules = 0;
+    std::int64_t not_converged = 0;  ///< did not converge, or with another bound
+    std::int64_t wandered = 0;       ///< left the spot they began at
+    std::int64_t duplicates = 0;     ///< ended on a molecule that a better fit has
     std::int64_t at_bound =
         0;  ///< of the rows, those whose z ended at the bound of the calibrated range, or whose free width, in a
             ///< group, at that of lone spots (FitStatus::at_bound)

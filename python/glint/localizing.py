@@ -19,15 +19,19 @@ from .table import Table
 
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """Statistics of a run of `localize()`."""
+    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `wandered` and
+    `duplicates`, which keep_failed keeps, they are the `localizations`."""
 
     frames: int  #: finished frames, including resumed ones
     resumed_frames: int  #: read from the journal
     localizations: int
     spots: int  #: found by the detection
-    not_converged: int  #: fits, dropped unless keep_failed
-    wandered: int  #: fits that moved away from their spot, dropped
-    duplicates: int  #: fits of a molecule with a better fit, dropped
+    added: int  #: molecules that were found beside the one of a spot
+    merged: int  #: spots without a molecule of their own: their light belongs to a neighbour
+    molecules: int  #: fitted
+    not_converged: int  #: of these
+    wandered: int  #: of these, moved away from their spot
+    duplicates: int  #: of these, the molecule has a better fit; with emitters=1
     at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
     hidden_rows: int  #: rows of the file that Picasso drops on reading: x or y below 0 or beyond the movie

@@ -27,6 +27,7 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     nb::dict dict;
     dict["frames"] = result.frames, dict["resumed_frames"] = result.resumed_frames;
     dict["localizations"] = result.localizations, dict["spots"] = result.spots;
+    dict["added"] = result.added, dict["merged"] = result.merged, dict["molecules"] = result.molecules;
     dict["not_converged"] = result.not_converged, dict["wandered"] = result.wandered;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;

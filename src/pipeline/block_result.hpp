@@ -9,12 +9,16 @@
 
 namespace glint {
 
-/// Counts that add up over blocks.
+/// Counts that add up over blocks. Each spot has a molecule, those of joint fits none or several: spots + added - merged
+/// were fitted, and all of these are rows but the failed ones.
 struct BlockCounts {
-    std::int64_t spots = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0, bad_pixels = 0;
+    std::int64_t spots = 0, added = 0, merged = 0, not_converged = 0, wandered = 0, duplicates = 0, at_bound = 0,
+                 bad_pixels = 0;
 
     void add(const BlockCounts& more) {
         spots += more.spots;
+        added += more.added;
+        merged += more.merged;
         not_converged += more.not_converged;
         wandered += more.wandered;
         duplicates += more.duplicates;

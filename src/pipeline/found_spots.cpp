@@ -66,9 +66,17 @@ bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t ro
     return false;
 }
 
+/// Counts the molecules that joint fits added to a spot's one, and the spots that have none of their own now.
+void count_molecules(const FoundSpots& found, BlockCounts& counts) {
+    std::vector<std::uint32_t> molecules(found.scores.size(), 0);
+    for (std::size_t row = 0; row < found.fits.count(); ++row) ++molecules[found.fits.window_of(row)];
+    counts.spots += std::int64_t(molecules.size());
+    for (const std::uint32_t n : molecules) n == 0 ? ++counts.merged : counts.added += n - 1;
+}
+
 Localizations select_rows(const Job& job, const FoundSpots& found, Localizations all, BlockCounts& counts) {
     std::vector<std::size_t> keep;
-    counts.spots += std::int64_t(found.group_sizes.empty() ? all.size() : found.scores.size());
+    count_molecules(found, counts);
     for (std::size_t row = 0; row < all.size(); ++row)
         if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_known_bound(job, found, row))
             ++counts.not_converged;

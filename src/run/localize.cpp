@@ -72,7 +72,13 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const fs::path& out,
 Localizations localize_frames(Movie& movie, const Camera& camera, const LocalizeOptions& options,
                               LocalizeResult* result) {
     const auto start = std::chrono::steady_clock::now();
-    const Job job = prepare_job(movie, camera, options);
+    Localizations rows = localize_frames(movie, camera, prepare_job(movie, camera, options), result);
+    if (result) result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return rows;
+}
+
+Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job, LocalizeResult* result) {
+    const LocalizeOptions& options = job.options;
     warn_before(movie.info(), camera, options.warn);
     Localizations rows;
     Totals totals;
@@ -92,7 +98,6 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Localize
     if (result) {
         fill_result(*result, totals);
         result->lone = job.lone, result->fit = done.fit, result->complete = true;
-        result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
     return rows;
 }

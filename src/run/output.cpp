@@ -45,6 +45,9 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.frames = totals.frames;
     result.localizations = totals.rows;
     result.spots = totals.counts.spots;
+    result.added = totals.counts.added;
+    result.merged = totals.counts.merged;
+    result.molecules = result.spots + result.added - result.merged;
     result.not_converged = totals.counts.not_converged;
     result.wandered = totals.counts.wandered;
     result.duplicates = totals.counts.duplicates;

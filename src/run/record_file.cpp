@@ -24,7 +24,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the journal is little-endian");
 static_assert(sizeof(float) == 4);
 
-constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '3'};
+constexpr char magic[8] = {'G', 'L', 'I', 'N', 'T', 'J', '0', '4'};
 constexpr std::uint32_t record_tag = 0x314b4c42;  // "BLK1"
 constexpr std::uint64_t longest_header = 1 << 20;
 
@@ -40,7 +40,7 @@ struct RecordHead {
     std::uint64_t rows;
     BlockCounts counts;
 };
-static_assert(sizeof(RecordHead) == 72);
+static_assert(sizeof(RecordHead) == 88);
 
 }  // namespace
 

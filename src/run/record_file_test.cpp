@@ -30,7 +30,7 @@ BlockResult block(int k) {
     BlockResult block;
     block.first_frame = 3 * k;
     block.empty_score_spreads = {1.0f, float(k), 0.5f};
-    block.counts = {k, 1, 2, 3, 4, 5};
+    block.counts = {k, 1, 2, 3, 4, 5, 6, 7};
     for (int row = 0; row < k; ++row) {
         block.rows.frame.push_back(std::uint32_t(3 * k + row % 3));
         block.rows.x_px.push_back(float(row) + 0.25f);
@@ -47,6 +47,7 @@ void expect_same(const BlockResult& got, const BlockResult& want) {
     EXPECT_EQ(got.first_frame, want.first_frame);
     EXPECT_EQ(got.empty_score_spreads, want.empty_score_spreads);
     EXPECT_EQ(got.counts.spots, want.counts.spots);
+    EXPECT_EQ(got.counts.merged, want.counts.merged);
     EXPECT_EQ(got.counts.bad_pixels, want.counts.bad_pixels);
     EXPECT_EQ(got.rows.frame, want.rows.frame);
     EXPECT_EQ(got.rows.x_px, want.rows.x_px);

@@ -30,6 +30,9 @@ struct PartDone {
 PartDone run_part(Movie& movie, const Job& job, std::int64_t frames, const NextFrames& next,
                   const std::function<void(BlockResult)>& sink);
 
+/// `localize_frames` of a job that was prepared before, perhaps for more of the movie than its frames now.
+Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job, LocalizeResult* result);
+
 /// A new file for the records of one process. Throws OutputError, also where it exists.
 std::unique_ptr<RecordFile> new_part(const std::filesystem::path& path, const Fingerprint& fingerprint,
                                      const TableLayout& layout);

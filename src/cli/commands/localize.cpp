@@ -19,7 +19,6 @@
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "io/continuation.hpp"
-#include "pipeline/lone_spots.hpp"
 
 namespace glint::cli {
 namespace {
@@ -104,46 +103,26 @@ void tell_of_continuations(const LocalizeFlags& flags, const std::vector<Localiz
             console.notice(fmt::format("{} continues another of the movies, and is localized with it", movie));
 }
 
-nlohmann::ordered_json optional_number(bool known, double value) {
-    return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
-}
-
-nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
-    if (lone.most_width_um <= 0) return {};
-    return {lone.least_width_um * 1000, lone.most_width_um * 1000};
-}
-
 nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const double computed = double(result.frames - result.resumed_frames);
-    return {{"movies", task.movies},
-            {"output", result.written.string()},
-            {"complete", result.complete},
-            {"frames", result.frames},
-            {"resumed_frames", result.resumed_frames},
-            {"localizations", result.localizations},
-            {"spots", result.spots},
-            {"not_converged", result.not_converged},
-            {"wandered", result.wandered},
-            {"duplicates", result.duplicates},
-            {"at_bound", result.at_bound},
-            {"bad_pixels", result.bad_pixels},
-            {"hidden_rows", result.hidden_rows},
-            {"empty_score_spread", result.empty_score_spread},
-            {"psf_misfit", optional_number(options.emitters == any_emitters, result.lone.psf_misfit)},
-            {"lone_spots", result.lone.count},
-            {"lone_spot_width_nm", optional_number(result.lone.width_um > 0, result.lone.width_um * 1000)},
-            {"width_bounds_nm", width_bounds_nm(result.lone)},
-            {"seconds", result.seconds},
-            {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
-            {"pixel_size_nm", options.pixel_size_nm},
-            {"psf", std::string(name_of(options.psf.model))},
-            {"roi_size", options.roi_size},
-            {"fit", fit_json(result.fit)}};
+    nlohmann::ordered_json json{{"movies", task.movies},
+                                {"output", result.written.string()},
+                                {"complete", result.complete},
+                                {"frames", result.frames},
+                                {"resumed_frames", result.resumed_frames}};
+    json.update(counts_json(result, options));
+    json.update({{"hidden_rows", result.hidden_rows},
+                 {"seconds", result.seconds},
+                 {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
+                 {"pixel_size_nm", options.pixel_size_nm},
+                 {"psf", std::string(name_of(options.psf.model))},
+                 {"roi_size", options.roi_size},
+                 {"fit", fit_json(result.fit)}});
+    return json;
 }
 
 void print_summary(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
     const std::int64_t computed = result.frames - result.resumed_frames;
-    const char* fate = options.keep_failed ? "kept" : "left out";
     Summary summary;
     summary.add("movie", task.movies.front() +
                              (task.movies.size() > 1 ? fmt::format(" and {} more", task.movies.size() - 1) : ""));
@@ -151,28 +130,9 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                               (result.resumed_frames > 0
                                    ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
                                    : ""));
-    summary.add("spots", with_commas(result.spots));
-    summary.add("not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
-    summary.add("wandered off", fmt::format("{} ({})", with_commas(result.wandered), fate));
-    summary.add("duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
-    summary.add("localizations", with_commas(result.localizations));
-    if (describe(options.psf.model).calibrated)
-        summary.add("of these, z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
-    if (result.lone.most_width_um > 0)
-        summary.add(
-            "of these, width at bound",
-            fmt::format("{} (column status is 2; overlapping molecules are as wide as lone ones, {:.0f} to {:.0f} nm)",
-                        with_commas(result.at_bound), result.lone.least_width_um * 1000,
-                        result.lone.most_width_um * 1000));
+    add_counts(summary, result, options);
     summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
-    if (options.emitters == any_emitters)
-        summary.add("PSF misfit",
-                    fmt::format("{} ({})", result.lone.psf_misfit,
-                                options.psf_misfit != learn_misfit ? "as given"
-                                : result.lone.count > 0 ? fmt::format("from {} lone spots", result.lone.count)
-                                                        : "usual: too few lone spots"));
-    if (const std::string advice = width_advice(result.lone, options.psf); !advice.empty())
-        summary.add("PSF width", advice);
+    add_lone_spots(summary, result.lone, options);
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
                                     result.fit.threads, result.fit.device));

@@ -58,8 +58,14 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths);
 std::string example_of(const LocalizeFlags& flags);
 
-/// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled; with --emitters auto, a cross at
-/// each molecule.
+/// What was found, fitted, left out and kept, and what the noise says: for --json, and as lines of a summary.
+nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options);
+void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options);
+/// Adds what lone spots say about the PSF, with --emitters auto. `options`: as asked for, before anything was learnt.
+void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options);
+
+/// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled, and a cross at each row that
+/// localizing the movie would write for it.
 int preview(const LocalizeFlags& flags);
 
 }  // namespace glint::cli

@@ -1,4 +1,4 @@
-// `glint localize --preview FRAME`: a picture of the detected spots and, with --emitters auto, of the molecules.
+// `glint localize --preview FRAME`: a picture of the detected spots and of the molecules that the run would write.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
@@ -14,13 +14,16 @@
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
+#include "pipeline/lone_spots.hpp"
+#include "run/run.hpp"
 
 namespace glint::cli {
 namespace {
 
 constexpr double dark_share = 0.01, bright_share = 0.998;  // shown as black and as white
 constexpr int wanted_edge_px = 1000;
-constexpr std::uint8_t spot_rgb[3] = {255, 200, 0}, group_rgb[3] = {0, 220, 255};
+constexpr std::uint8_t spot_rgb[3] = {255, 200, 0}, group_rgb[3] = {0, 220, 255}, text_rgb[3] = {255, 255, 255};
+constexpr int line_px = 12;  // of the legend, before it is scaled
 
 float quantile(std::vector<float> values, double share) {
     const auto at = values.begin() + std::ptrdiff_t(share * double(values.size() - 1));
@@ -50,11 +53,57 @@ void circle_spots(const Spots& spots, double radius_px, int scale, RgbPicture& p
         draw_circle(picture, drawn_at(spots.x[k], scale), drawn_at(spots.y[k], scale), radius_px * scale, spot_rgb);
 }
 
+bool is_of_group(const Localizations& found, std::size_t row) {
+    return !found.emitters.empty() && found.emitters[row] > 0;
+}
+
 /// A cross at each molecule; those that were fitted together in another colour.
 void cross_molecules(const Localizations& found, int scale, RgbPicture& picture) {
     for (std::size_t k = 0; k < found.size(); ++k)
         draw_cross(picture, drawn_at(found.x_px[k], scale), drawn_at(found.y_px[k], scale), 0.5 * scale,
-                   found.emitters[k] > 0 ? group_rgb : spot_rgb);
+                   is_of_group(found, k) ? group_rgb : spot_rgb);
+}
+
+/// Below the frame, a line for each kind of mark.
+void add_legend(std::size_t spots, std::size_t alone, std::size_t together, RgbPicture& picture) {
+    const int scale = picture.width < 600 ? 1 : 2, line = line_px * scale, below = picture.height;
+    picture.height += 3 * line;
+    picture.rgb.resize(std::size_t(picture.width) * picture.height * 3, 0);
+    const auto middle = [&](int row) { return below + row * line + line / 2; };
+    const auto write = [&](int row, const std::string& text) {
+        draw_text(picture, 2 * line, middle(row) - 7 * scale / 2, text, scale, text_rgb);
+    };
+    draw_circle(picture, line, middle(0), 0.4 * line, spot_rgb);
+    write(0, fmt::format("spot found ({})", spots));
+    draw_cross(picture, line, middle(1), 0.4 * line, spot_rgb);
+    write(1, fmt::format("molecule, fitted alone ({})", alone));
+    draw_cross(picture, line, middle(2), 0.4 * line, group_rgb);
+    write(2, fmt::format("molecule, fitted with its neighbours ({})", together));
+}
+
+std::size_t count_of_groups(const Localizations& found) {
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < found.size(); ++k) count += is_of_group(found, k);
+    return count;
+}
+
+/// The job's one frame, with what was found in it.
+RgbPicture draw(Movie& movie, const Job& job, const Localizations& found) {
+    const int width = job.camera.width(), height = job.camera.height();
+    FrameBlock block;
+    movie.read(job.frames.begin, 1, block);
+    std::vector<float> photoelectrons(std::size_t(width) * height);
+    job.camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+    Spots spots;
+    const DetectOptions detect = detect_options(job);
+    Detector(job.camera, detect).find(photoelectrons, spots);
+    const int scale = std::clamp(wanted_edge_px / std::max(width, height), 1, 16);
+    RgbPicture picture = gray_picture(photoelectrons, width, height, scale);
+    circle_spots(spots, std::max(2.5 * detect.sigma_px, 2.0), scale, picture);
+    cross_molecules(found, scale, picture);
+    const std::size_t together = count_of_groups(found);
+    add_legend(spots.count(), found.size() - together, together, picture);
+    return picture;
 }
 
 std::filesystem::path picture_path(const LocalizeFlags& flags) {
@@ -70,6 +119,7 @@ std::filesystem::path picture_path(const LocalizeFlags& flags) {
 
 int preview(const LocalizeFlags& flags) {
     const std::filesystem::path out = picture_path(flags);
+    Console console(flags.console);
     const std::unique_ptr<Movie> movie = open_movies(flags.movies);
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
@@ -80,43 +130,38 @@ int preview(const LocalizeFlags& flags) {
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     check_outputs({out}, if_exists(flags.options.overwrite), inputs);
+    LocalizeOptions options = flags.options;
     // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.
-    const double pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
-    const Psf psf = psf_of(flags.psf, pixel_size_nm);
-    const double sigma_px = psf.detection_sigma_um() * 1000 / pixel_size_nm;
+    options.pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
+    options.psf = psf_of(flags.psf, options.pixel_size_nm);
+    options.frames = parse_frame_range(flags.frames, info.frames);
+    options.warn = console.warner(), options.stop = &stop_on_signals();
+    use_backend(flags.backend, options.fit, console);
 
-    FrameBlock block;
-    movie->read(frame, 1, block);
-    const CameraView camera(facts.camera, info.width, info.height);
-    std::vector<float> photoelectrons(std::size_t(info.width) * info.height);
-    camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
-    Spots spots;
-    Detector(camera, {.sigma_px = sigma_px, .threshold = flags.options.threshold}).find(photoelectrons, spots);
+    // As the run does it, which learns from all its frames.
+    Job job = prepare_job(*movie, facts.camera, options);
+    job.frames = {frame, frame + 1};
+    LocalizeResult result;
+    const Localizations found = localize_frames(*movie, facts.camera, job, &result);
 
-    const int scale = std::clamp(wanted_edge_px / std::max(info.width, info.height), 1, 16);
-    RgbPicture picture = gray_picture(photoelectrons, info.width, info.height, scale);
-    circle_spots(spots, std::max(2.5 * sigma_px, 2.0), scale, picture);
-    nlohmann::ordered_json json{{"output", out.string()}, {"frame", frame}, {"spots", spots.count()}};
-    Summary summary;
-    summary.add("spots", with_commas(std::int64_t(spots.count())));
-    if (flags.options.emitters == any_emitters) {
-        LocalizeOptions options = flags.options;
-        options.psf = psf, options.pixel_size_nm = pixel_size_nm, options.frames = {frame, frame + 1};
-        if (options.psf_misfit == learn_misfit) options.psf_misfit = usual_misfit;  // one frame says too little
-        options.stop = &stop_on_signals();
-        const Localizations found = localize_frames(*movie, facts.camera, options);
-        const auto together =
-            std::count_if(found.emitters.begin(), found.emitters.end(), [](float n) { return n > 0; });
-        cross_molecules(found, scale, picture);
-        json["molecules"] = found.size(), json["fitted_together"] = together;
-        summary.add("molecules", fmt::format("{} ({} fitted together)", with_commas(std::int64_t(found.size())),
-                                             with_commas(together)));
-    }
-    write_png(out, picture, if_exists(flags.options.overwrite));
-    if (flags.console.json)
+    const std::size_t together = count_of_groups(found);
+    write_png(out, draw(*movie, job, found), if_exists(flags.options.overwrite));
+    if (flags.console.json) {
+        nlohmann::ordered_json json{{"output", out.string()}, {"frame", frame}};
+        json.update(counts_json(result, options));
+        json["fitted_together"] = together;
         print_json(json);
-    else
-        summary.add("written", out.string()).print();
+        return exit_ok;
+    }
+    Summary summary;
+    summary.add("frame", fmt::format("{} of {}", frame, info.name));
+    add_counts(summary, result, options);
+    summary.add("  fitted together", with_commas(std::int64_t(together)));
+    summary.add("noise check",
+                fmt::format("{:.2f} in this frame (1 when the camera's values are right)", result.empty_score_spread));
+    add_lone_spots(summary, job.lone, options);
+    summary.add("marks", "circle: spot found; cross: molecule, yellow where fitted alone, cyan with its neighbours");
+    summary.add("written", out.string()).print();
     return exit_ok;
 }
 

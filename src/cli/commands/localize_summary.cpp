@@ -1,0 +1,75 @@
+// What a summary of `glint localize` and of its preview says about spots, molecules and the PSF.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "cli/commands/localize.hpp"
+#include "pipeline/lone_spots.hpp"
+
+namespace glint::cli {
+namespace {
+
+/// "4,862, one at each spot", or by how many they differ from the spots.
+std::string molecules_text(const LocalizeResult& result) {
+    std::string text = with_commas(result.molecules);
+    if (result.added == 0 && result.merged == 0) return text + ", one at each spot";
+    return text + fmt::format(" ({} added beside those of spots, {} spots merged with others)",
+                              with_commas(result.added), with_commas(result.merged));
+}
+
+nlohmann::ordered_json width_bounds_nm(const LoneSpots& lone) {
+    if (lone.most_width_um <= 0) return {};
+    return {lone.least_width_um * 1000, lone.most_width_um * 1000};
+}
+
+}  // namespace
+
+nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options) {
+    const auto number_if = [](bool known, double value) {
+        return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    };
+    return {{"localizations", result.localizations},
+            {"spots", result.spots},
+            {"added", result.added},
+            {"merged", result.merged},
+            {"molecules", result.molecules},
+            {"not_converged", result.not_converged},
+            {"wandered", result.wandered},
+            {"duplicates", result.duplicates},
+            {"at_bound", result.at_bound},
+            {"bad_pixels", result.bad_pixels},
+            {"empty_score_spread", result.empty_score_spread},
+            {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
+            {"lone_spots", result.lone.count},
+            {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
+            {"width_bounds_nm", width_bounds_nm(result.lone)}};
+}
+
+void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
+    const char* fate = options.keep_failed ? "kept" : "left out";
+    summary.add("spots", with_commas(result.spots));
+    summary.add("molecules fitted", molecules_text(result));
+    summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
+    summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.wandered), fate));
+    if (options.emitters == 1)  // joint fits have none
+        summary.add("  duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
+    summary.add("localizations", with_commas(result.localizations));
+    if (describe(options.psf.model).calibrated)
+        summary.add("  z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
+    if (result.lone.most_width_um > 0)
+        summary.add(
+            "  width at bound",
+            fmt::format("{} (column status is 2; overlapping molecules are as wide as lone ones, {:.0f} to {:.0f} nm)",
+                        with_commas(result.at_bound), result.lone.least_width_um * 1000,
+                        result.lone.most_width_um * 1000));
+}
+
+void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
+    if (options.emitters != any_emitters) return;
+    summary.add("PSF misfit", fmt::format("{} ({})", lone.psf_misfit,
+                                          options.psf_misfit != learn_misfit ? "as given"
+                                          : lone.count > 0 ? fmt::format("from {} lone spots", lone.count)
+                                                           : "usual: too few lone spots"));
+    if (const std::string advice = width_advice(lone, options.psf); !advice.empty()) summary.add("PSF width", advice);
+}
+
+}  // namespace glint::cli
