@@ -21,6 +21,8 @@ using gpu::doctor::Health;
 
 Finding check_kernels() {
     if (has_gpu_kernels()) return {Health::ok, "kernels", "", "built in; the CUDA toolkit is not needed", ""};
+    if (!gpu::doctor::machine_has_gpu())
+        return {Health::ok, "kernels", "", "this glint was built without CUDA, which nothing here needs", ""};
     return {Health::problem, "kernels", "", "this glint was built without CUDA: it fits on the CPU only",
             "build it where nvcc is found (./dev setup gpu)"};
 }

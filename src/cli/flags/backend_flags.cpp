@@ -12,6 +12,7 @@
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/limit.hpp"
 #include "glint/units.hpp"
+#include "gpu/doctor/doctor.hpp"
 
 namespace glint::cli {
 
@@ -93,6 +94,9 @@ void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& conso
     console.end_progress();
     if (info.note.empty() || (flags.explain && info.note == info.decision)) return;
     const bool tried = info.waited_seconds > 0.1 || info.retries > 0 || info.bytes_up > 0;
+    // Where there is no GPU, that is no news, unless it was asked about.
+    const bool asked = flags.explain || flags.gpu_log || flags.always_gpu;
+    if (!tried && !asked && !gpu::doctor::machine_has_gpu()) return;
     tried ? console.warn(info.note) : console.notice(info.note);
 }
 

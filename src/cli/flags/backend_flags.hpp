@@ -33,7 +33,8 @@ Backend backend_of(const BackendFlags& flags);
 int gpu_count(const BackendFlags& flags);
 /// The request of a program that fits on a GPU or not at all.
 gpu::LeaseRequest lease_request(const BackendFlags& flags);
-/// Reports why the GPU was not used, or not to the end: as a warning where one exists.
+/// Reports why the GPU was not used, or not to the end: as a warning where one exists; where the machine has none, only if
+/// the flags ask about it.
 void tell_backend(const BackendFlags& flags, const FitInfo& info, Console& console);
 /// Adds a line for each GPU, where several were used, or one and the CPU.
 void add_gpu_lines(Summary& summary, const FitInfo& info);

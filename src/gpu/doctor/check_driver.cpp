@@ -11,6 +11,7 @@
 #include "gpu/driver.hpp"
 #include "gpu/lease/descriptor.hpp"
 #include "gpu/nvml.hpp"
+#include "gpu/process.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::doctor {
@@ -59,9 +60,24 @@ std::vector<std::filesystem::path> device_files(const std::string& folder) {
 
 }  // namespace
 
-Findings check_driver(const std::string& dev_folder) {
+bool nvidia_on_bus(const std::string& pci_folder) {
+    std::error_code ignored;
+    for (const auto& device : std::filesystem::directory_iterator(pci_folder, ignored))
+        if (content_of(device.path() / "vendor").starts_with("0x10de")) return true;
+    return false;
+}
+
+bool machine_has_gpu(const std::string& dev_folder, const std::string& pci_folder) {
+    std::error_code ignored;
+    return driver().version > 0 || nvidia_on_bus(pci_folder) || !device_files(dev_folder).empty() ||
+           std::filesystem::exists(dev_folder + "/dxg", ignored);  // WSL2's
+}
+
+Findings check_driver(const std::string& dev_folder, const std::string& pci_folder) {
     if (!why_disabled().empty())
         return {{Health::warning, "driver", "", why_disabled(), "unset it, and glint looks for GPUs again"}};
+    if (!machine_has_gpu(dev_folder, pci_folder))
+        return {{Health::ok, "driver", "", "no NVIDIA GPU in this machine: glint computes on the CPU", ""}};
     Findings findings{driver_finding(), nvml_finding()};
     const auto files = device_files(dev_folder);
     const std::string where = dev_folder + "/nvidia*";

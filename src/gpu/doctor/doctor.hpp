@@ -29,8 +29,11 @@ using Findings = std::vector<Finding>;
 /// Runs all checks below. `other_variables`: names with the prefix GLINT_ that other layers read.
 Findings examine(const std::vector<std::string>& other_variables);
 
-/// The driver, NVML, and the device files in `dev_folder`.
-Findings check_driver(const std::string& dev_folder = "/dev");
+/// Whether anything tells of an NVIDIA GPU in this machine, be it usable or not: the PCI bus, device files, the driver.
+bool machine_has_gpu(const std::string& dev_folder = "/dev", const std::string& pci_folder = "/sys/bus/pci/devices");
+
+/// The driver, NVML, and the device files in `dev_folder`. On a machine without a GPU nothing is wrong with them.
+Findings check_driver(const std::string& dev_folder = "/dev", const std::string& pci_folder = "/sys/bus/pci/devices");
 /// Each GPU: whether it can be used, its modes and its health.
 Findings check_gpus(const Inventory& inventory);
 /// Memory held by processes that do not run: zombies, stopped ones, and ones that NVML does not list.
@@ -41,6 +44,9 @@ Findings check_directory(const std::string& path);
 Findings check_leases(const LeaseSnapshot& leases);
 /// The variables GLINT_* and CUDA's.
 Findings check_variables(const Inventory& inventory, const std::vector<std::string>& other_variables);
+
+/// Whether there is an NVIDIA device on the PCI bus.
+bool nvidia_on_bus(const std::string& pci_folder);
 
 /// Whether this process runs in a container: by marker files below `root`, the pid namespace, the variable `container`.
 bool in_container(const std::string& root = "");

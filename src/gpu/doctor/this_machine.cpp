@@ -34,13 +34,6 @@ bool is_wsl(const std::string& root) {
     return version.find("microsoft") != version.npos;
 }
 
-bool is_nvidia_on_bus(const std::string& root) {
-    std::error_code ignored;
-    for (const auto& device : fs::directory_iterator(root + "/sys/bus/pci/devices", ignored))
-        if (content_of(device.path() / "vendor").starts_with("0x10de")) return true;
-    return false;
-}
-
 bool is_in_path(const std::string& program) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(std::string(path ? path : "") + ":/usr/local/cuda/bin");
@@ -66,7 +59,7 @@ Machine this_machine(bool kernels, const std::string& root) {
     machine.processor = processor();
     machine.wsl = is_wsl(root);
     machine.container = in_container(root);
-    machine.nvidia_on_bus = is_nvidia_on_bus(root);
+    machine.nvidia_on_bus = nvidia_on_bus(root + "/sys/bus/pci/devices");
     machine.switched_off = why_disabled();
     machine.driver_fits = driver().version >= oldest_cuda;
     machine.why_no_driver = driver().why;
