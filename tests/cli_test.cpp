@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/simulate.hpp"
+#include "gpu/doctor/doctor.hpp"
 #include "tests/hold.hpp"
 
 using namespace glint;
@@ -364,6 +366,45 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     expect_fails("fit rois.tif -o g.hdf5 --emitters 65" + given, 2, "--emitters 65: give 1 to 64, or auto");
     expect_fails("fit rois.tif -o g.hdf5 --emitters two" + given, 2, "--emitters two");
     expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
+}
+
+TEST_F(CommandLine, rows_beyond_the_edge_are_told) {
+    MovieInfo info;
+    info.width = info.height = 9, info.frames = 3, info.type = PixelType::uint16;
+    TiffMovieWriter writer(folder_ / "rois.tif", info);
+    FrameBlock block;
+    block.count = 3, block.width = block.height = 9, block.type = PixelType::uint16;
+    for (int p = 0; p < 3 * 81; ++p) {  // molecules at x = -0.5
+        const double x = p % 9 + 0.5, y = p / 9 % 9 - 4;
+        const auto count = std::uint16_t(110 + 300 * std::exp(-(x * x + y * y) / (2 * 1.3 * 1.3)));
+        block.bytes.push_back(std::byte(count & 255)), block.bytes.push_back(std::byte(count >> 8));
+    }
+    writer.append(block);
+    writer.close();
+    const Ended end = glint("fit rois.tif -o f.hdf5" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("beyond the edge  3 rows have x or y below 0"), std::string::npos) << end.out;
+    EXPECT_NE(end.out.find("they are in the file, and Picasso leaves them out"), std::string::npos) << end.out;
+}
+
+TEST_F(CommandLine, a_machine_without_a_gpu_is_no_news) {
+    if (gpu::doctor::machine_has_gpu()) GTEST_SKIP() << "this one has a GPU";
+    make_movie("m.tif", 10);
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).err.find("GPU"), std::string::npos);
+    EXPECT_NE(glint("localize m.tif -o p.hdf5 --explain" + given).err.find("GPU"), std::string::npos);
+    EXPECT_NE(glint("localize m.tif -o q.hdf5 --always-gpu" + given).err.find("fitted on the CPU: "),
+              std::string::npos);
+}
+
+TEST_F(CommandLine, explain_tells_the_time_of_joint_fits) {
+    make_movie("m.tif", 20);
+    const auto explained = [&](const std::string& flags) {
+        return glint("localize m.tif -o o.hdf5 --overwrite --explain" + given + flags).err;
+    };
+    const std::string words = explained("");
+    EXPECT_NE(words.find("with them the CPU takes about "), std::string::npos) << words;
+    EXPECT_NE(words.find(" s, by 8 frames of this movie"), std::string::npos) << words;
+    EXPECT_EQ(explained(" --emitters 1").find("with them the CPU"), std::string::npos);
 }
 
 TEST_F(CommandLine, preview_marks_molecules_that_joint_fits_find) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/flags/output_flags.hpp"
 
+#include <fmt/format.h>
+
 namespace glint::cli {
 
 void add_overwrite_flag(CLI::App& app, bool& overwrite) {
@@ -9,7 +11,12 @@ void add_overwrite_flag(CLI::App& app, bool& overwrite) {
 }
 
 void add_hidden_rows(Summary& summary, std::int64_t hidden) {
-    if (hidden > 0) summary.add("not in Picasso", with_commas(hidden) + " rows below x or y = 0 or beyond the movie");
+    if (hidden == 0) return;
+    summary.add(
+        "beyond the edge",
+        fmt::format("{} rows have x or y below 0 (the first pixel's centre) or beyond the last pixel: they are in the "
+                    "file, and Picasso leaves them out when it opens it",
+                    with_commas(hidden)));
 }
 
 }  // namespace glint::cli
