@@ -81,6 +81,9 @@ TEST_F(CommandLine, from_simulation_to_picture) {
     EXPECT_NE(flat.err.find("--axial-radius has no effect: locs.hdf5 has no z"), std::string::npos) << flat.err;
     EXPECT_NE(flat.out.find("% (pairs within 250 nm)"), std::string::npos) << flat.out;
     EXPECT_NE(flat.out.find("neighbour, px"), std::string::npos) << flat.out;
+    EXPECT_EQ(flat.err.find("swapped"), std::string::npos) << flat.err;
+    EXPECT_NE(glint("score m_truth.csv locs.hdf5 --pixel-size 100nm").err.find("are the two swapped?"),
+              std::string::npos);
     expect_fails("score locs.hdf5 m_truth.csv --radius 1e306um", 2, "matching radius of inf nm");
     EXPECT_EQ(glint("render locs.hdf5 -o p.png --zoom 4").exit_code, 0);
     EXPECT_EQ(read_png(folder_ / "p.png").width, 256);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <string>
 
 #include "glint/localizations.hpp"
 
@@ -72,5 +73,9 @@ struct Score {
 /// of sorting the rows and of the pairs within the radius. Throws OptionError unless both tables have a pixel size,
 /// columns as long as the table, and the radii are finite. Thread-safe.
 Score score(const Localizations& localizations, const Localizations& truth, const ScoreOptions& options = {});
+
+/// For a person: that the two tables seem to be swapped, since the truth has stated precisions and the localizations have
+/// none. Else empty.
+std::string order_warning(const Localizations& localizations, const Localizations& truth);
 
 }  // namespace glint

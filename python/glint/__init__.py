@@ -26,3 +26,14 @@ from .table import Table
 globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()
+
+__all__ = ["Calibration", "EMCCDCamera", "Error", "FitInfo", "FitStatus", "Fits", "Fitter", "GpuError", "IdealCamera", "InputError",
+           "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "OptionError", "OutputError", "RoiTruth", "Rois", "SCMOSCamera",
+           "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa", "arrays", "available_isas",
+           "calibrate_astigmatism", "cut_rois", "detect", "fit", "gpu", "has_gpu_kernels", "load", "load_calibration", "load_camera",
+           "load_localizations", "load_picture", "load_rois", "load_truth", "localize", "offload", "open_movie", "render", "save",
+           "save_calibration", "save_movie", "save_picture", "save_truth", "score", "simulate", "simulate_rois", "version", *_models]
+
+
+def __dir__():
+    return [*__all__, "__version__"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
-from .errors import OptionError
+from .errors import OptionError, warn
 from .localizations import Localizations
 from .movies import open_movie
 from .psf import AstigmaticXYZNB
@@ -78,6 +78,11 @@ def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0
     >>> score.recall > 0.8 and score.precision > 0.8
     True
     """
+    for name, table in (("locs", locs), ("truth", truth)):
+        if not isinstance(table, Localizations):
+            raise OptionError(f"{name} is of type {type(table).__name__}: give Localizations, as from glint.load() and glint.load_truth()")
+    if warning := _core.order_warning(locs._core(), truth._core()):
+        warn(f"{warning}: glint.score(locs, truth)")
     figures = _core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0)
     bins = [NeighborBin(**bin) for bin in figures.pop("recall_by_neighbor")]
     return Score(**figures, recall_by_neighbor=bins)

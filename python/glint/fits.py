@@ -149,12 +149,12 @@ class Fitter:
         """Releases the GPU. The next `fit()` leases one again."""
         self._fitter = _core.Fitter()
 
-    def fit(self, rois, psf: Psf, camera: Camera | None = None, **options) -> Fits:
+    def fit(self, rois, psf: Psf | None = None, camera: Camera | None = None, **options) -> Fits:
         """As `glint.fit()`."""
         return fit(rois, psf, camera, fitter=self, **options)
 
 
-def fit(rois, psf: Psf, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
+def fit(rois, psf: Psf | None = None, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
         weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,

@@ -30,6 +30,19 @@ __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", 
            "why_none"]
 
 
+def __dir__():
+    return __all__
+
+
+def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from . import offload
+
+    where = f": it is glint.offload.{name}" if name in offload.__all__ else f"; it has {', '.join(__all__)}"
+    raise AttributeError(f"glint.gpu has no {name}{where}")
+
+
 def _copied(cls, core, **more):
     """A dataclass with the values of a C++ struct."""
     return cls(**{f.name: getattr(core, f.name) for f in dataclasses.fields(cls) if f.name not in more}, **more)

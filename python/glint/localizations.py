@@ -108,19 +108,29 @@ def _column(name, values):
 
 
 
-def load_localizations(path, *, pixel_size_nm: float = 0.0) -> Localizations:
+def load_localizations(path, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
 
-    pixel_size_nm: used if the file does not contain it; required for ThunderSTORM files, which are in nanometres. Rows with
-    NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
+    pixel_size_nm, or pixel_size_um as cameras have it: used if the file does not contain it; required for ThunderSTORM files,
+    which are in nanometres. Rows with NaN or infinity are dropped, with a warning. Raises InputError, OptionError.
     """
-    return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, False, warn))
+    return _read(path, pixel_size_nm, pixel_size_um, False)
 
 
-def load_truth(path, *, pixel_size_nm: float = 0.0) -> Localizations:
+def load_truth(path, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
     """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
-    any localization file."""
-    return Localizations._of_core(_core.read_localizations(os.fspath(path), pixel_size_nm, True, warn))
+    any localization file. Pixel size as in `load_localizations()`."""
+    return _read(path, pixel_size_nm, pixel_size_um, True)
+
+
+def _read(path, pixel_size_nm, pixel_size_um, is_truth):
+    if pixel_size_nm and pixel_size_um:
+        raise OptionError("give pixel_size_nm or pixel_size_um, not both")
+    try:
+        core = _core.read_localizations(os.fspath(path), pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
+    except OptionError as error:  # which cannot know that tables have their pixel size in nm
+        raise OptionError(str(error).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
+    return Localizations._of_core(core)
 
 
 def save_truth(path, truth: Localizations, *, overwrite: bool = False):

@@ -12,7 +12,7 @@ from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count, warn_of_gpu
 from .localizations import Localizations, load_localizations
-from .movies import open_movie
+from .movies import camera_for, open_movie
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -44,7 +44,7 @@ class LocalizeInfo:
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
 
-def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
+def localize(movie, psf: Psf | None = None, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
@@ -54,7 +54,7 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
     movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
-    psf: the model, e.g. GaussianXYNB(sigma_um=0.13).
+    psf: the model, e.g. GaussianXYNB(sigma_um=0.13); it must be given.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
         Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
@@ -83,7 +83,7 @@ def localize(movie, psf: Psf, camera: Camera | None = None, out=None, *, roi_siz
     20
     """
     movie = open_movie(movie)
-    camera = movie.camera() if camera is None else camera
+    camera = camera_for("localize(movie", psf, camera, movie)
     core = core_camera(camera)
     options = _core.LocalizeOptions()
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
@@ -151,7 +151,7 @@ class Spots(Table):
         return f"<Spots: {len(self):,}>"
 
 
-def detect(movie, psf: Psf, camera: Camera | None = None, *, threshold: float | None = None,
+def detect(movie, psf: Psf | None = None, camera: Camera | None = None, *, threshold: float | None = None,
            progress: Progress | None = None) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
 
@@ -163,7 +163,7 @@ def detect(movie, psf: Psf, camera: Camera | None = None, *, threshold: float | 
     dict_keys(['frame', 'x_px', 'y_px', 'score'])
     """
     movie = open_movie(movie)
-    camera = movie.camera() if camera is None else camera
+    camera = camera_for("detect(movie", psf, camera, movie)
     core = core_camera(camera)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
     return Spots(_core.detect(movie._movie, core, sigma_px, threshold or 0, progress))

@@ -37,11 +37,13 @@ class Movie:
         k = range(len(self))[key]  # IndexError, and from the end
         return self._movie.read(k, 1)[0]
 
+    def _missing(self):
+        return [name for name in ("pixel_size_um", "offset", "gain") if getattr(self, name) is None]
+
     def camera(self):
         """The camera described by the metadata; OptionError names missing values."""
         facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
-        missing = [name for name, value in facts.items() if value is None]
-        if missing:
+        if missing := self._missing():
             raise OptionError(f"{self.name}: {', '.join(missing)} not known: the movie's metadata do not say. Give what is "
                               "true of your camera, as in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
         if self.em_gain and self.em_gain != 1:
@@ -51,6 +53,17 @@ class Movie:
     def __repr__(self):
         frames, height, width = self.shape
         return f"<Movie {self.name}: {frames:,} frames of {width}x{height} px, {self.dtype}>"
+
+
+def camera_for(call, psf, camera, movie):
+    """The camera given, else the movie's; without a PSF raises OptionError that names all that `call` still needs."""
+    if psf is None:
+        missing = movie._missing() if camera is None else []
+        needs = "a psf" + (f" and a camera ({', '.join(missing)} not in the metadata of {movie.name})" if missing else "")
+        given = f"glint.{call}, glint.GaussianXYNB(sigma_um=0.13)"
+        given += ", glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5))" if missing else ", camera)" if camera else ")"
+        raise OptionError(f"{call.partition('(')[0]}() needs {needs}. With what is true of your microscope: {given}")
+    return movie.camera() if camera is None else camera
 
 
 def open_movie(movie) -> Movie:

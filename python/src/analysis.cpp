@@ -87,6 +87,7 @@ nb::dict read_camera_file(const std::filesystem::path& path) {
 }  // namespace
 
 void bind_analysis(nb::module_& m) {
+    m.def("order_warning", &order_warning, "found"_a, "truth"_a);
     m.def("score", &score_tables, "found"_a, "truth"_a, "radius_nm"_a, "axial_radius_nm"_a);
     nb::class_<CalibrateOptions>(m, "CalibrateOptions")
         .def(nb::init<>())

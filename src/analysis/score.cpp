@@ -155,4 +155,11 @@ Score score(const Localizations& localizations, const Localizations& truth, cons
     return Scorer(localizations, truth, options).run(truth);
 }
 
+std::string order_warning(const Localizations& localizations, const Localizations& truth) {
+    if (truth.lpx_px.empty() || !localizations.lpx_px.empty()) return "";
+    return "the truth has stated precisions, as localizations do, and the localizations have none: are the two "
+           "swapped? The "
+           "localizations come first, the truth second";
+}
+
 }  // namespace glint

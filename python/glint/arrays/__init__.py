@@ -7,7 +7,10 @@
 
 Names, arguments and results are the standard's; types of results and special cases are NumPy's. Which functions compute on the
 GPU, and which copy to the host and let NumPy compute, is in docs/python_gpu.md, and `where_computed(name)` says it.
-Arrays are created on the GPU of the default session, or of the session that is given as `device`.
+Arrays lie on the GPU of a session: the default one (`glint.offload.default_session()`), which leases a GPU when the first array is
+made and keeps it until `glint.offload.close()`, or the one that is given as `device`. Without a GPU that can be used, making an
+array raises `glint.gpu.NoGpu`, which says why; `glint.gpu.is_available()` tells beforehand, and the functions of `glint.offload`
+take NumPy arrays and compute on the CPU then.
 """
 # SPDX-License-Identifier: MIT
 from . import fft, linalg
@@ -38,3 +41,7 @@ __all__ = ["__array_api_version__", "__array_namespace_info__", "all", "any", "a
            "roll", "searchsorted", "sort", "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "tril", "triu",
            "uint16", "uint32", "uint64", "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack",
            "var", "vecdot", "where", "where_computed", "zeros", "zeros_like", *_elementwise]
+
+
+def __dir__():
+    return __all__

@@ -30,3 +30,7 @@ __all__ = ["Accelerated", "Backend", "DeviceArray", "Expression", "Session", "Se
            "fft", "fft2", "fma", "ifft", "ifft2", "input", "irfft", "irfft2", "map", "matmul", "maximum", "mean", "minimum",
            "on_device", "oom_safe", "oom_safe_enabled", "random", "reduce", "prod", "qr", "reset_statistics", "rfft", "rfft2",
            "self_test", "set_oom_safe", "should_offload", "solve", "statistics", "std", "sum", "svd", "var", "where"]
+
+
+def __dir__():
+    return __all__

@@ -118,6 +118,7 @@ int run(const ScoreFlags& flags) {
     Localizations locs = read_localizations(flags.locs, console.warner(), given_nm);
     if (given_nm > 0) locs.pixel_size_nm = given_nm;
     const Localizations truth = read_truth(flags.truth, locs.pixel_size_nm, console.warner());
+    if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;
     options.radius_nm = to_nm(parse_length(flags.radius, "--radius"), locs.pixel_size_nm);
     if (!flags.axial_radius.empty())
