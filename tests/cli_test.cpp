@@ -364,6 +364,7 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     const Localizations rows = read_localizations(folder_ / "f.hdf5");
     EXPECT_EQ(result["rois"], 30);
     EXPECT_EQ(result["localizations"], rows.size());
+    EXPECT_EQ(result["molecules"], rows.size() + result["not_converged"].get<std::size_t>());
     EXPECT_GE(std::count(rows.emitters.begin(), rows.emitters.end(), 2.0f), 58);
     EXPECT_EQ(rows.frame.back(), 29u);
     expect_fails("fit rois.tif -o g.hdf5 --emitters 65" + given, 2, "--emitters 65: give 1 to 64, or auto");

@@ -80,20 +80,23 @@ Localizations keep_converged(const Localizations& all) {
     return select(all, keep);
 }
 
-void print_result(const FitFlags& flags, const FitInfo& info, std::size_t written, std::int64_t not_converged,
-                  std::int64_t hidden) {
+void print_result(const FitFlags& flags, const FitInfo& info, std::int64_t molecules, std::size_t written,
+                  std::int64_t not_converged, std::int64_t hidden) {
     const double rate = info.seconds > 0 ? double(info.fits) / info.seconds : 0;
     if (flags.console.json) {
         nlohmann::ordered_json result{{"output", flags.out},      {"rois", info.fits},
-                                      {"localizations", written}, {"not_converged", not_converged},
-                                      {"hidden_rows", hidden},    {"fits_per_s", rate}};
+                                      {"molecules", molecules},   {"not_converged", not_converged},
+                                      {"localizations", written}, {"hidden_rows", hidden},
+                                      {"fits_per_s", rate}};
         result.update(info_json(info, InfoGroup::fit));
         result.update(info_json(info, InfoGroup::gpu));
         return print_json(result);
     }
     Summary summary;
-    summary.add(flags.options.emitters == 1 ? "fits" : "ROIs", with_commas(info.fits))
-        .add("not converged",
+    summary.add(flags.options.emitters == 1 ? "fits" : "ROIs", with_commas(info.fits));
+    if (flags.options.emitters != 1) summary.add("molecules fitted", with_commas(molecules));
+    summary
+        .add("  not converged",
              fmt::format("{} ({})", with_commas(not_converged), flags.keep_failed ? "kept" : "left out"))
         .add("localizations", with_commas(std::int64_t(written)))
         .add("time", fmt::format("{:.3f} s, {} fits/s, {}{}", info.seconds, with_commas(std::int64_t(rate)),
@@ -137,7 +140,7 @@ int run(FitFlags& flags) {
     describe(rois, flags, psf, all);
     const Localizations kept = flags.keep_failed ? std::move(all) : keep_converged(all);
     const std::size_t hidden = write_localizations(flags.out, kept, console.warner(), if_exists(flags.overwrite));
-    print_result(flags, info, kept.size(), not_converged, std::int64_t(hidden));
+    print_result(flags, info, std::int64_t(fits.count()), kept.size(), not_converged, std::int64_t(hidden));
     return exit_ok;
 }
 
