@@ -12,6 +12,7 @@ import random
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "build/release/bin/glint"
@@ -21,6 +22,15 @@ from glint import gpu
 leases = [gpu.lease("16MiB", timeout=60) for _ in range(int(sys.argv[1]))]
 print("has them", flush=True)
 sys.stdin.read()
+"""
+WORKER = """
+import sys
+import numpy as np
+from glint import gpu, offload
+with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=600) as session:
+    held = gpu.to_device(np.ones(1000, dtype=np.float32), session=session)  # else it would give its GPU back
+    print("has it", flush=True)
+    sys.stdin.read()
 """
 SESSION = """
 import sys
@@ -39,8 +49,8 @@ def python(program, *arguments):
                             text=True)
 
 
-def lease(memory, *command):
-    return [PROGRAM, "lease", "--memory", memory, "-q", "--timeout", "600s", "--", *command]
+def lease(memory, *command, timeout="600s"):
+    return [PROGRAM, "lease", "--memory", memory, "-q", "--timeout", timeout, "--", *command]
 
 
 def seconds_of(command):
@@ -78,9 +88,21 @@ def percent_of_a_core(processes, seconds):
     return round(100 * (sum(map(cpu_s, processes)) - before) / (time.monotonic() - began), 3)
 
 
-def heartbeats(processes, leases, memory, seconds):
-    """Of so many processes with so many leases each, without a request that waits and with one."""
-    holders = [python(HOLDER, leases) for _ in range(processes)]
+def come_and_go(memory, until):
+    """Two requests at a time that wait for 1.5 s and give up, at different moments."""
+    waiting = []
+    while time.monotonic() < until:
+        for _ in range(2):
+            waiting.append(subprocess.Popen(lease(memory, "true", timeout="1.5s"), stderr=subprocess.DEVNULL))
+            time.sleep(0.5)
+        waiting = [one for one in waiting if one.poll() is None]
+    for one in waiting:
+        one.wait()
+
+
+def heartbeats(program, processes, leases, memory, seconds):
+    """Of so many processes with so many leases or sessions each: while others come and wait, while one waits, while none does."""
+    holders = [python(program, leases) for _ in range(processes)]
     for holder in holders:
         holder.stdout.readline()
     other = subprocess.Popen(lease(memory, "true"), stderr=subprocess.DEVNULL)
@@ -88,6 +110,10 @@ def heartbeats(processes, leases, memory, seconds):
     wanted = percent_of_a_core(holders, 20)  # after 60 s leases that nobody uses would give way
     if other.poll() is not None:
         sys.exit("sharing_costs: there was room for the request that should wait")
+    guests = threading.Thread(target=come_and_go, args=(memory, time.monotonic() + 20))
+    guests.start()
+    visited = percent_of_a_core(holders, 20)
+    guests.join()
     other.terminate()
     other.wait()
     time.sleep(10)  # for 6 s they look whether it still waits
@@ -95,7 +121,8 @@ def heartbeats(processes, leases, memory, seconds):
     for holder in holders:
         holder.stdin.close()
         holder.wait()
-    return {"processes": processes, "leases_each": leases, "percent": alone, "percent_while_another_waits": wanted}
+    return {"processes": processes, "leases_each": leases, "sessions": program == WORKER, "percent": alone,
+            "percent_while_another_waits": wanted, "percent_while_others_come_and_go": visited}
 
 
 def main():
@@ -108,7 +135,8 @@ def main():
     most = f"{int(0.9 * gpu['total_bytes']) >> 20}MiB"
     print(json.dumps({"gpu": gpu["name"], "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
                       "idle_session": waits(options.waits, most),
-                      "heartbeats": [heartbeats(1, 100, most, options.seconds), heartbeats(100, 1, most, options.seconds)]}))
+                      "heartbeats": [heartbeats(HOLDER, 1, 100, most, options.seconds), heartbeats(HOLDER, 100, 1, most, options.seconds),
+                                     heartbeats(WORKER, 100, 1, most, options.seconds)]}))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ class Lease {
     /// Reduces the lease permanently to `bytes` on each device, not counting the context. No effect if it has less.
     void shrink(std::uint64_t bytes);
     /// Whether another request waits that could use one of these devices: a good time to trim pools and to shrink().
-    /// Reads the directory (0.2 ms) at most ten times a second, and returns the cached answer in between.
+    /// Looks at most ten times a second (10 us), for all leases of the process, and returns the cached answer in between.
     bool others_wait() const;
     /// Sets what is to be called while another request waits that could use one of these devices, once a second, by the
     /// thread of the heartbeat, after unused memory of the contexts of create_context() was given back. A good place to

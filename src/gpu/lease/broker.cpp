@@ -254,6 +254,7 @@ class QueuedRequest {
         if (!directory_->is_current()) {
             watch_.reset();
             directory_ = std::make_shared<StateDir>(directory_->path());
+            waiting_file_ = WaitingFile(*directory_);
         }
         // Who removed this slot has perhaps removed others: their holders' heartbeats come first.
         no_claim_before_ns_ = now() + std::uint64_t(2 * Heartbeat::interval_s * 1e9);
@@ -459,8 +460,8 @@ class QueuedRequest {
     /// Three things end the sleep: an event, the poll interval, the request's timeout or stop flag. After a timeout the
     /// request makes one more complete look, with NVML, before it gives up.
     bool wait_for_change() {
-        if (slot_ && !watch_) {           // created lazily, since closing a watch takes 15 ms; then evaluate again once
-            directory_->touch_waiting();  // before the watch, which would hear of it
+        if (slot_ && !watch_) {          // created lazily, since closing a watch takes 15 ms; then evaluate again once
+            waiting_file_.show(*slot_);  // before the watch, which would hear of it
             watch_.emplace(directory_->path());
             return true;
         }
@@ -496,7 +497,7 @@ class QueuedRequest {
             }
             if (slot_ && since(slot_->record.beat_ns) >= heartbeat_interval_s) {
                 heartbeat();
-                directory_->touch_waiting();
+                waiting_file_.show(*slot_);
             }
             report_progress();
         }
@@ -543,6 +544,7 @@ class QueuedRequest {
     std::optional<Slot> slot_;
     bool without_directory_ = false;
     int slot_replacements_ = 0;
+    WaitingFile waiting_file_{*directory_};
     std::optional<Watch> watch_;
     Observation observation_;
     StateDir::Scan scan_;
@@ -569,6 +571,7 @@ Dependencies machine_dependencies() {
     deps.probe = std::make_shared<NvmlProbe>();
     // The clock is static: the pointer must not delete it.
     deps.clock = std::shared_ptr<Clock>(&machine_clock(), [](Clock*) {});
+    deps.waiters = waiters_of_this_process();
     deps.rules.max_shares_per_user = environment::leases_per_user();
     deps.inherited = environment::inherited_lease();
     return deps;

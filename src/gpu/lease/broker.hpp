@@ -13,6 +13,7 @@
 #include "gpu/lease/policy.hpp"
 #include "gpu/lease/slot.hpp"
 #include "gpu/lease/state_dir.hpp"
+#include "gpu/lease/waiters.hpp"
 #include "gpu/lease/watch.hpp"
 
 namespace glint::gpu::lease {
@@ -22,6 +23,7 @@ struct Dependencies {
     std::shared_ptr<const StateDir> directory;
     std::shared_ptr<GpuProbe> probe;
     std::shared_ptr<Clock> clock;
+    std::shared_ptr<Waiters> waiters = std::make_shared<Waiters>();
     Rules rules;
     std::string inherited;  ///< GLINT_LEASE: name of the lease that this process runs under; empty: none
     /// Called at each named point of the protocol. Tests stop or kill the process there.

@@ -31,8 +31,10 @@ struct LeaseHeartbeat : LeaseTest {
     void remove_all() const {
         for (const std::string& name : folder.names()) std::filesystem::remove_all(folder / name);
     }
-    static bool calls(LeaseState& state) {
+    /// The next beat.
+    bool calls(LeaseState& state) {
         bool called = false;
+        clock->advance(1);
         {
             const std::lock_guard lock(state.mutex);
             state.on_wanted = [&called](double) { called = true; };
@@ -123,9 +125,11 @@ TEST_F(LeaseHeartbeat, calls_for_its_own_gpus_only) {
     const auto lease = state(60);
     const std::size_t other = lease->devices[0].ordinal == 0 ? 1 : 0;
     const Slot waiter = participant(State::waiting, 70, 0, other);
-    deps.directory->touch_waiting();
+    WaitingFile file(*deps.directory);
+    file.show(waiter);
     EXPECT_FALSE(calls(*lease));
     const Slot another = participant(State::waiting, 70, 0, 1 - other);
+    file.show(another);
     EXPECT_TRUE(calls(*lease));
 }
 
@@ -133,7 +137,7 @@ TEST_F(LeaseHeartbeat, makes_no_room_for_a_waiter_that_is_stopped) {
     const auto lease = state(60);
     const Slot stopped = participant(State::waiting, 70);
     EXPECT_TRUE(calls(*lease));
-    clock->advance(31);  // it looks now and then, whatever it hears
+    clock->advance(121);  // it looks now and then, whatever it hears
     EXPECT_FALSE(calls(*lease));
 }
 
@@ -142,7 +146,7 @@ TEST_F(LeaseHeartbeat, says_how_short_the_shortest_of_those_is_that_wait) {
     double shortest_s = 0;
     const auto beat = [&] {
         lease->on_wanted = [&](double s) { shortest_s = s; };
-        clock->advance(31);
+        clock->advance(121);
         if (const auto call = lease->beat()) call();
         return shortest_s;
     };
@@ -151,7 +155,7 @@ TEST_F(LeaseHeartbeat, says_how_short_the_shortest_of_those_is_that_wait) {
         waiting.push_back(participant(State::waiting, 70));
         for (Slot& slot : waiting) {
             if (&slot == &waiting.back()) slot.record.expected_ms = expected_ms;
-            slot.record.beat_ns = clock->now_ns() + 31'000'000'000;
+            slot.record.beat_ns = clock->now_ns() + 121'000'000'000;
             slot.publish();
         }
         return beat();
@@ -183,7 +187,7 @@ TEST_F(LeaseHeartbeat, looks_now_and_then_although_nobody_says_so) {
     Slot waiter = participant(State::waiting, 70);  // somebody keeps its process from touching the file
     clock->advance(1);
     EXPECT_FALSE(calls(*lease));
-    clock->advance(30);
+    clock->advance(120);
     waiter.record.beat_ns = clock->now_ns(), waiter.publish();
     EXPECT_TRUE(calls(*lease));
 }

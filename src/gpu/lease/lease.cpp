@@ -4,7 +4,8 @@
 // the directory that all users share (state_dir.cpp; record.cpp is the content of a slot), publishes a ticket, and observes. gpu_probe.cpp
 // is what NVML shows, queue.cpp joins it with the slots, and policy.cpp, which knows no clock and no files, decides. A process that has
 // to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.
-// heartbeat.cpp keeps true what others see of a lease that is held, and leased_context.cpp what its contexts have allocated.
+// heartbeat.cpp keeps true what others see of a lease that is held, and leased_context.cpp what its contexts have allocated. Who waits
+// says so in one file (waiting_file.cpp), by which holders know it without reading all slots (waiters.cpp).
 // inherited_lease.cpp passes a lease on to a child process, and child_use.cpp finds out what that one takes (`glint lease`). No daemon
 // and no root; docs/decisions.md says why it holds when processes are killed or stopped.
 // SPDX-License-Identifier: MIT
@@ -97,9 +98,7 @@ void Lease::shrink(std::uint64_t bytes) {
 
 bool Lease::others_wait() const {
     const std::lock_guard lock(state_->mutex);
-    if (!state_->slot) return false;
-    const std::uint64_t now_ns = state_->clock->now_ns();
-    return state_->was_scanned_lately(now_ns) ? state_->others_wait : state_->scan_for_waiters(now_ns);
+    return state_->shortest_wait_s().has_value();
 }
 
 void Lease::on_wanted(std::function<void(double)> callback) {

@@ -149,7 +149,7 @@ class PartRequest {
 
     void wait() {
         if (!watch_) {
-            deps_.directory->touch_waiting();  // idle sessions of the same program give back what they have
+            waiting_file_.show(*slot_);  // idle sessions of the same program give back what they have
             watch_.emplace(deps_.directory->path());
             return;
         }
@@ -157,7 +157,7 @@ class PartRequest {
         deps_.clock->wait(watch_->descriptor(), std::clamp(left_s, 0.0, poll_s));
         if (double(deps_.clock->now_ns() - slot_->record.beat_ns) / 1e9 >= heartbeat_interval_s) {
             publish(State::part_waiting);
-            deps_.directory->touch_waiting();
+            waiting_file_.show(*slot_);
         }
         if (!request_.on_wait) return;
         std::uint64_t most = 0;
@@ -189,6 +189,7 @@ class PartRequest {
     const std::uint64_t started_ns_;
     std::optional<Slot> slot_;
     std::optional<Watch> watch_;
+    WaitingFile waiting_file_{*deps_.directory};
     StateDir::Scan scan_;
     std::vector<PartGpu> best_;
 };

@@ -3,7 +3,6 @@
 #include "gpu/lease/lease_state.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "gpu/lease/child_use.hpp"
@@ -123,15 +122,10 @@ void LeaseState::drop(const LeasedContext& context) noexcept {
     publish_held(context.device);
 }
 
-bool LeaseState::scan_for_waiters(std::uint64_t now_ns) {
-    waiters_checked_ns = now_ns;
-    others_wait = false, shortest_wait_s = std::numeric_limits<double>::infinity();
-    for (const ScannedSlot& other : directory->scan().slots) {
-        if (!other.alive || !is_awake(other.record, now_ns) || !is_wanted_by(other.record)) continue;
-        others_wait = true;
-        if (other.record.expected_ms) shortest_wait_s = std::min(shortest_wait_s, other.record.expected_ms / 1e3);
-    }
-    return others_wait;
+std::optional<double> LeaseState::shortest_wait_s() const {
+    if (!slot) return {};
+    return waiters->shortest_s(directory, since_ns, clock->now_ns(),
+                               [&](const Record& other) { return is_wanted_by(other); });
 }
 
 bool LeaseState::is_wanted_by(const Record& other) const {
@@ -144,30 +138,19 @@ bool LeaseState::is_wanted_by(const Record& other) const {
            });
 }
 
-// A scan takes 2 ms beside a hundred leases: too much for each of them once a second. So it is made only while waiting
-// processes touch their file, or where that says nothing, and now and then in case somebody keeps it from being touched.
-bool LeaseState::may_be_wanted(std::uint64_t now_ns) {
-    constexpr std::uint64_t ns = 1'000'000'000, scan_interval_ns = 30 * ns;
-    const std::optional<std::uint64_t> touched = directory->waiting_touched();
-    if (touched && *touched != waiting_touched) waiting_touched = *touched, touch_seen_ns = now_ns;
-    const bool lately = touch_seen_ns && now_ns - touch_seen_ns < std::uint64_t(heartbeat_timeout_s * double(ns));
-    return !touched || lately || !waiters_checked_ns || now_ns - waiters_checked_ns > scan_interval_ns;
-}
-
 std::function<void()> LeaseState::beat() noexcept try {
     const auto open = open_contexts();
     for (const auto& context : open) context->publish();
     std::function<void()> call;
-    bool wanted = false;
+    std::optional<double> shortest_s;
     {
         const std::lock_guard lock(mutex);
         if (!slot) return {};
-        if (!slot->is_linked() || !directory->is_current()) appear_again();
-        const std::uint64_t now_ns = clock->now_ns();
-        wanted = may_be_wanted(now_ns) && scan_for_waiters(now_ns);
-        if (wanted && on_wanted) call = [call = on_wanted, s = shortest_wait_s] { call(s); };
+        if (!slot->is_visible()) appear_again();
+        shortest_s = shortest_wait_s();
+        if (shortest_s && on_wanted) call = [call = on_wanted, s = *shortest_s] { call(s); };
     }
-    for (const auto& context : open) context->reclaim(wanted);
+    for (const auto& context : open) context->reclaim(shortest_s.has_value());
     return call;
 } catch (...) {
     // A GPU that was lost, or no memory: whoever uses the lease will see it.
@@ -251,6 +234,8 @@ std::unique_ptr<LeaseState> acquire_state(const Dependencies& deps, const LeaseR
     if (!state->directory) state->directory = deps.directory;
     state->clock = deps.clock;
     state->probe = deps.probe;
+    state->waiters = deps.waiters;
+    state->since_ns = deps.clock->now_ns();
     state->told_bytes.resize(state->devices.size());
     return state;
 }

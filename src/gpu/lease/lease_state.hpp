@@ -13,16 +13,19 @@
 #include "gpu/lease/broker.hpp"
 #include "gpu/lease/heartbeat.hpp"
 #include "gpu/lease/leased_context.hpp"
+#include "gpu/lease/waiters.hpp"
 
 namespace glint::gpu::lease {
 
 struct LeaseState {
     std::shared_ptr<Clock> clock;
     std::shared_ptr<GpuProbe> probe;
+    std::shared_ptr<Waiters> waiters;
     std::vector<LeasedDevice> devices;
     std::vector<GpuId> ids;    ///< of devices
     std::uint32_t driver = 0;  ///< Observation::driver
     double waited_s = 0;
+    std::uint64_t since_ns = 0;  ///< when it was acquired
     pid_t owner = ::getpid();
     std::string inherited_name;        ///< of the lease that this process runs under, where this is a part of it; the
                                        ///< slot is the part's
@@ -38,10 +41,6 @@ struct LeaseState {
     /// Of the first GPU, for the context that is about to be created (LeaseRequest::for_context).
     std::optional<Lease::CreationLock> creation_lock;
     std::vector<std::optional<std::uint64_t>> told_bytes;
-    std::uint64_t waiters_checked_ns = 0;  ///< when others_wait was last computed
-    bool others_wait = false;
-    double shortest_wait_s = 0;                            ///< as on_wanted() is told
-    std::uint64_t waiting_touched = 0, touch_seen_ns = 0;  ///< StateDir::waiting_touched(), and when it changed last
     std::function<void(double)> on_wanted;
     std::vector<std::uint64_t> unexplained_before;  ///< bytes on each device just before the child program was started
 
@@ -61,16 +60,8 @@ struct LeaseState {
     /// Publishes what is held on a device: by the contexts, by what was told, and for the context itself.
     void publish_held(std::size_t device);
     bool shows_context(std::size_t device) const { return slot && slot->record.shares[device].held_bytes > 0; }
-    /// Lease::others_wait(); reads the directory.
-    bool scan_for_waiters(std::uint64_t now_ns);
-    /// The same, but reads only what is likely to have changed.
-    bool is_wanted(std::uint64_t now_ns) {
-        return slot && may_be_wanted(now_ns) && (was_scanned_lately(now_ns) ? others_wait : scan_for_waiters(now_ns));
-    }
-    bool was_scanned_lately(std::uint64_t now_ns) const {
-        constexpr std::uint64_t every_ns = 100'000'000;
-        return waiters_checked_ns && now_ns - waiters_checked_ns < every_ns;
-    }
+    /// Of the others that wait for what this lease has, as on_wanted() is told; nothing: none waits.
+    std::optional<double> shortest_wait_s() const;
     /// The inheritable descriptor for a program that is about to be started; -1: none.
     int keep_for_child();
     /// Publishes the memory that the child program and its descendants use.
@@ -93,7 +84,6 @@ struct LeaseState {
     void appear_again();
     /// Whether `other` waits for what this lease has.
     bool is_wanted_by(const Record& other) const;
-    bool may_be_wanted(std::uint64_t now_ns);
 };
 
 /// acquire() with injected dependencies, without a heartbeat; acquire_state() also without LeaseRequest::for_context.

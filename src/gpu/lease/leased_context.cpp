@@ -29,7 +29,7 @@ bool LeasedContext::is_wanted() {
     const std::lock_guard lock(mutex_);
     if (!lease_) return false;
     const std::lock_guard lease_lock(lease_->mutex);
-    return lease_->is_wanted(lease_->clock->now_ns());
+    return lease_->shortest_wait_s().has_value();
 }
 
 void LeasedContext::end_lease() {

@@ -71,7 +71,10 @@ std::optional<Record> previous_record(int file) {
 }  // namespace
 
 Slot::Slot(const StateDir& directory, SlotName name, Descriptor file)
-    : directory_(&directory), name_(name), file_(std::move(file)), owner_(::getpid()) {}
+    : directory_(&directory), name_(name), file_(std::move(file)), owner_(::getpid()) {
+    struct stat status {};
+    if (::fstat(file_.get(), &status) == 0) device_ = status.st_dev, inode_ = status.st_ino;
+}
 
 // The order matters at each step: byte 0 is locked before the record is read, so no other owner can come between; the
 // byte of the new occupancy before the first publish(), so the new record is alive from the moment it appears. Until
@@ -157,6 +160,12 @@ bool Slot::publish() {
 bool Slot::is_linked() const {
     struct stat status {};
     return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 1;
+}
+
+bool Slot::is_visible() const {
+    struct stat status {};
+    return ::lstat((directory_->path() + '/' + name_.text()).c_str(), &status) == 0 && status.st_dev == device_ &&
+           status.st_ino == inode_ && status.st_nlink == 1;
 }
 
 // The closing of a second descriptor raises the event; the slot's own stays open, and keeps its locks.

@@ -36,6 +36,8 @@ class Slot {
     bool publish();
     /// Whether the file still has its name in the directory.
     bool is_linked() const;
+    /// Whether others find the file: it has its name, and the directory its path. One call of the kernel.
+    bool is_visible() const;
     /// Wakes the watchers of this slot and of the directory, by an IN_CLOSE_WRITE event.
     void notify_watchers() const;
     /// Publishes the state `absent` and closes the file; the slot cannot be used afterwards.
@@ -51,6 +53,8 @@ class Slot {
     SlotName name_;
     Descriptor file_;
     pid_t owner_;
+    dev_t device_ = 0;  // with inode_: which file it is
+    ino_t inode_ = 0;
     bool kept_for_child_ = false;
 };
 

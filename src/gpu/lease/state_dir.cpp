@@ -18,7 +18,7 @@ namespace glint::gpu::lease {
 namespace {
 
 constexpr int max_entries = 16384;
-constexpr const char *prefix = "slot.", *waiting_file = "waiting";
+constexpr const char* prefix = "slot.";
 
 std::string because(const char* what) { return text(what, ": ", std::strerror(errno)); }
 
@@ -87,36 +87,14 @@ StateDir::StateDir(const std::string& path) : path_(path) {
              why_not_.empty() && ::faccessat(directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
         why_not_ = because("no file can be made in it");
     if (why_not_.empty())
-        directory_ = std::move(directory);
+        directory_ = std::move(directory), device_ = status.st_dev, inode_ = status.st_ino;
     else
         why_not_ = text("the directory of leases ", path, " (GLINT_LEASE_DIR) cannot be used: ", why_not_);
 }
 
 bool StateDir::is_current() const {
     struct stat now {};
-    struct stat opened {};
-    return directory_ && ::lstat(path_.c_str(), &now) == 0 && ::fstat(directory_.get(), &opened) == 0 &&
-           now.st_dev == opened.st_dev && now.st_ino == opened.st_ino;
-}
-
-// utimensat() to the present time needs write access, not ownership. Without O_CREAT at first: in a sticky directory the
-// kernel refuses it on another user's file (fs.protected_regular).
-void StateDir::touch_waiting() const {
-    const auto touch = [&] { return ::utimensat(directory_.get(), waiting_file, nullptr, AT_SYMLINK_NOFOLLOW) == 0; };
-    if (!directory_ || touch() || errno != ENOENT) return;
-    const Descriptor made(
-        ::openat(directory_.get(), waiting_file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    made ? void(::fchmod(made.get(), 0666)) : void(touch());  // open() applies the umask; another process was faster
-}
-
-std::optional<std::uint64_t> StateDir::waiting_touched() const {
-    struct stat status {};
-    if (!directory_) return {};
-    if (::fstatat(directory_.get(), waiting_file, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? std::optional<std::uint64_t>(0) : std::nullopt;
-    constexpr mode_t by_all = 0666;
-    if (!S_ISREG(status.st_mode) || (status.st_mode & by_all) != by_all) return {};
-    return std::uint64_t(status.st_mtim.tv_sec) * 1'000'000'000u + std::uint64_t(status.st_mtim.tv_nsec);
+    return directory_ && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
 }
 
 StateDir::Scan StateDir::scan() const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -44,11 +45,8 @@ class StateDir {
     /// Whether path() still is this directory. False after somebody has removed it, or put another one there.
     bool is_current() const;
 
-    /// Waiting processes touch a file of the directory with every heartbeat, so that holders of leases see that somebody
-    /// waits without reading all slots. The time of the last touch in ns, for comparison with an earlier one only; nothing
-    /// where the file is not one that every user can touch, and so says nothing.
-    void touch_waiting() const;
-    std::optional<std::uint64_t> waiting_touched() const;
+    /// Whether both are the same directory.
+    bool is_same(const StateDir& other) const { return device_ == other.device_ && inode_ == other.inode_; }
 
     /// All valid slots, ordered by name. Where the directory holds too many entries, no slots and `complete` false: a
     /// partial view could overcommit a GPU. Opens files read-only and takes no lock.
@@ -63,6 +61,8 @@ class StateDir {
   private:
     std::string path_, why_not_;
     Descriptor directory_;
+    dev_t device_ = 0;  // with inode_: which directory it is, as long as it is open
+    ino_t inode_ = 0;
 };
 
 /// The lock that shows that the owner of a slot is alive: an open file description lock (F_OFD_SETLK), which the kernel

@@ -1,0 +1,129 @@
+// The implementation of Waiters.
+//
+// To read all slots takes 0.5 ms beside a hundred, which each of a hundred processes would do once a second: 5 % of a core. So all
+// are read only now and then. In between, the file `waiting` says who came, and of those that are known only the first is read
+// again, by which it is known that somebody waits and how long the shortest will take.
+// SPDX-License-Identifier: MIT
+#include "gpu/lease/waiters.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "gpu/lease/queue.hpp"
+
+namespace glint::gpu::lease {
+namespace {
+
+constexpr std::uint64_t ns = 1'000'000'000, look_interval_ns = ns / 10, read_all_interval_ns = 120 * ns;
+
+bool is_waiting(State state) { return state == State::waiting || state == State::part_waiting; }
+/// A claim comes to an end within seconds: its ticket then holds a lease, or waits again.
+bool is_claiming(State state) { return state == State::claiming || state == State::part_claiming; }
+
+double expected_s(const Record& record) {
+    return record.expected_ms ? record.expected_ms / 1e3 : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+std::optional<double> Waiters::shortest_s(const std::shared_ptr<const StateDir>& directory, std::uint64_t since_ns,
+                                          std::uint64_t now_ns, const std::function<bool(const Record&)>& wanted) {
+    const std::lock_guard lock(mutex_);
+    if (!directory_ || !directory_->is_same(*directory)) directory_ = directory, looked_ns_ = read_all_ns_ = 0;
+    if (looked_ns_ <= since_ns || now_ns >= looked_ns_ + look_interval_ns) look(now_ns);
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+        const Record& record = waiter->slot.record;
+        if (!wanted(record) && !is_claiming(record.state))
+            ++waiter;
+        else if (!is_there(*waiter))
+            waiter = waiters_.erase(waiter);
+        else if (wanted(record) && is_awake(record, now_ns))
+            return expected_s(record);
+        else
+            ++waiter;
+    }
+    return {};
+}
+
+void Waiters::look(std::uint64_t now_ns) {
+    looked_ns_ = now_ns;
+    const std::optional<std::uint64_t> touched = waiting_touched(*directory_);
+    const bool new_touch = touched && *touched != touched_;
+    if (new_touch) touched_ = *touched, touch_seen_ns_ = now_ns;
+    if (!touched || !read_all_ns_ || now_ns > read_all_ns_ + read_all_interval_ns) return read_all(now_ns);
+    // For a while after each touch, since the time of a file has ticks of milliseconds: a second touch may not change it.
+    if (!touch_seen_ns_ || now_ns > touch_seen_ns_ + std::uint64_t(heartbeat_timeout_s * double(ns))) return;
+    const WaitingMarks marks = waiting_marks(*directory_);
+    bool new_mark = false;
+    for (std::size_t k = 0; k < marks.size(); ++k) {
+        if (marks[k] == marks_[k]) continue;
+        new_mark = true;
+        if (marks[k].present && marks[k].number < slots_per_user)
+            if (const auto slot = directory_->find({marks[k].uid, marks[k].number})) add(*slot);
+    }
+    marks_ = marks;
+    // Touched by somebody unknown, who could not leave a mark. Who has just ceased to wait has touched it too: so only where
+    // nobody waited at the last look either.
+    const bool awake = any_is_awake();
+    if (new_touch && !new_mark && !awake && !somebody_waited_) read_all(now_ns);
+    somebody_waited_ = awake;
+}
+
+void Waiters::read_all(std::uint64_t now_ns) {
+    read_all_ns_ = now_ns;
+    marks_ = waiting_marks(*directory_);  // before the slots: who comes meanwhile is seen by the mark at the next look
+    waiters_.clear();
+    for (const ScannedSlot& slot : directory_->scan().slots) add(slot);
+    somebody_waited_ = !waiters_.empty();
+}
+
+void Waiters::add(const ScannedSlot& slot) {
+    std::erase_if(waiters_, [&](const Waiter& known) { return known.slot.name == slot.name; });
+    if (!slot.alive || (!is_waiting(slot.record.state) && !is_claiming(slot.record.state))) return;
+    const auto place =
+        std::upper_bound(waiters_.begin(), waiters_.end(), expected_s(slot.record),
+                         [](double s, const Waiter& known) { return s < expected_s(known.slot.record); });
+    waiters_.insert(place, {slot, looked_ns_});
+}
+
+bool Waiters::is_there(Waiter& waiter) {
+    if (waiter.read_ns == looked_ns_) return true;
+    waiter.read_ns = looked_ns_;
+    const auto now = directory_->find(waiter.slot.name);
+    const bool same = now && now->alive && now->record.occupancy == waiter.slot.record.occupancy;
+    if (same) waiter.slot = *now;
+    return same && (is_waiting(now->record.state) || is_claiming(now->record.state));
+}
+
+bool Waiters::any_is_awake() {
+    for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+        if (!is_there(*waiter))
+            waiter = waiters_.erase(waiter);
+        else if (is_awake(waiter->slot.record, looked_ns_))
+            return true;
+        else
+            ++waiter;
+    }
+    return false;
+}
+
+// Not destroyed, since a lease may live in a static object. A forked child has its own: a thread that it does not have may
+// have held the mutex of its parent's.
+std::shared_ptr<Waiters> waiters_of_this_process() {
+    struct Own {
+        const pid_t process = ::getpid();
+        const std::shared_ptr<Waiters> waiters = std::make_shared<Waiters>();
+    };
+    static std::atomic<Own*> current{nullptr};
+    Own* own = current;
+    while (!own || own->process != ::getpid()) {
+        auto fresh = std::make_unique<Own>();
+        if (current.compare_exchange_strong(own, fresh.get())) return fresh.release()->waiters;
+    }
+    return own->waiters;
+}
+
+}  // namespace glint::gpu::lease
