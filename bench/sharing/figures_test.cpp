@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "bench/sharing/fairness.hpp"
 #include "bench/sharing/makespan_bound.hpp"
 #include "tests/sharing_fixture.hpp"
@@ -124,4 +126,17 @@ TEST(SharingFigures, targets) {
         // In the burst the last job of any policy waits for nearly all of the others' work.
         EXPECT_LE(ours.p99_wait_s, polling.p99_wait_s / (w == &day ? 2 : 1)) << w->name;
     }
+}
+
+// Both share the computing time, although a large one has most of its GPU's memory. The middle of five draws, since one may have a busy hour.
+TEST(SharingFigures, large_jobs_and_small_ones_are_slowed_down_alike) {
+    std::vector<double> fairness;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const Workload w = draw_workload("large", seed);
+        const Figures found = figures(w, PolicyKind::leases, seed, simulate(w, PolicyKind::leases, seed));
+        EXPECT_LE(found.makespan_over_bound(), 1.06) << seed;
+        fairness.push_back(found.jain_index);
+    }
+    std::sort(fairness.begin(), fairness.end());
+    EXPECT_GT(fairness[2], 0.95);
 }

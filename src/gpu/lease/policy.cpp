@@ -1,4 +1,4 @@
-// First come, first served, with bounded backfill; a request gets the GPU with the most free memory per sharer.
+// First come, first served, with bounded backfill; a request gets the GPU with the fewest sharers, and of those with the most free memory.
 //
 // As in batch schedulers, a later request may backfill while an earlier one does not fit. After Rules::max_passes such
 // overtakes the earlier ticket gets a reservation: GPUs on which later tickets may use only the memory that it will
@@ -185,14 +185,15 @@ class Scheduler {
         return chosen;
     }
 
-    /// The most free memory per sharer after admission. A busy foreign process counts as half a sharer.
+    /// The fewest sharers, since all get the same part of the computing time; of equal ones the most free memory, which leaves
+    /// room for large requests. A busy foreign process counts as half a sharer: the numbers are doubled to stay integers.
     ///
-    /// Free memory alone would fill one large GPU before an idle small one is used; the number of sharers alone would
-    /// ignore that a small remainder is soon too small. All terms are doubled to stay in integers.
+    /// The most free memory per sharer would leave a large lease's GPU to that lease alone, although there is room
+    /// beside it, and crowd the small ones (docs/sharing-policies.md).
     GpuSet best(const Ticket& ticket) const {
         const auto score = [](const Capacity& capacity) {
             const int busy = capacity.has_foreign_processes && capacity.gpu->utilization_percent > 50;
-            return capacity.free / std::uint64_t(2 + 2 * (capacity.holders + capacity.coming) + busy);
+            return std::pair(-(2 * (capacity.holders + capacity.coming) + busy), capacity.free);
         };
         return choose(
             ticket, [&](int g) { return obstacle(ticket, g) == Obstacle::none; }, score);

@@ -62,6 +62,14 @@ TEST(LeasePolicy, the_best_gpu_and_not_the_first) {
     EXPECT_EQ(all, 7u) << "each gets one of its own";
 }
 
+TEST(LeasePolicy, a_gpu_with_few_sharers_and_not_one_with_more_room) {
+    Snapshot s = server(2);
+    lease_on(s, 0, 60 * gib, true);
+    for (int k = 0; k < 2; ++k) lease_on(s, 1, 5 * gib, true);
+    EXPECT_EQ(only(s, wants(8)).gpus, 1u) << "the others there would have a third of the computing time each";
+    EXPECT_EQ(only(s, wants(30)).gpus, 2u) << "where it fits";
+}
+
 TEST(LeasePolicy, several_gpus_in_one_request_all_or_none) {
     Snapshot s = server(4);
     lease_on(s, 1, 70 * gib, true);
