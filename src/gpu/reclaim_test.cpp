@@ -159,6 +159,24 @@ TEST_F(GpuReclaim, a_request_that_waits_is_heard_at_a_synchronization) {
     EXPECT_EQ(context.statistics().early_reclaims, 1u);
 }
 
+TEST_F(GpuReclaim, a_heartbeat_asks_for_the_devices_memory_only_where_the_pool_could_give_some_back) {
+    const Context context(0, {.limit_bytes = 512 * mib});
+    lease::LeaseState lease;
+    lease::LeasedContext account(lease, 0, context.state());
+    const Stream stream(context);
+    const auto asks = [&] {
+        context.state().looked_outside = {};
+        account.reclaim(false);
+        return context.state().looked_outside != std::chrono::steady_clock::time_point();
+    };
+    const Buffer<char> held(stream, mib);
+    stream.synchronize();
+    EXPECT_FALSE(asks());
+    buffers(stream, 2, 40 * mib);
+    stream.synchronize();
+    EXPECT_TRUE(asks());
+}
+
 TEST_F(GpuReclaim, the_caller_is_asked_early_once_memory_is_short) {
     for (const bool early : {true, false}) {
         const Context context(0, {.limit_bytes = 512 * mib, .early_reclaim = early});

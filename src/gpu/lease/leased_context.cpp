@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "gpu/lease/leased_context.hpp"
 
+#include <utility>
+
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/pool.hpp"
 
@@ -22,7 +24,10 @@ void LeasedContext::publish() {
 
 void LeasedContext::reclaim(bool wanted) {
     const std::lock_guard lock(mutex_);
-    if (context_) detail::reclaim_under_pressure(*context_, wanted);
+    if (!context_) return;
+    // How full the device is costs a query of it: only where the answer changes something.
+    const bool was_wanted = std::exchange(was_wanted_, wanted);
+    if (wanted || was_wanted || detail::could_give_back(*context_)) detail::reclaim_under_pressure(*context_, wanted);
 }
 
 bool LeasedContext::is_wanted() {

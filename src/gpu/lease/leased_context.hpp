@@ -23,7 +23,7 @@ class LeasedContext final : public detail::MemoryAccount {
 
     /// Publishes what the pool holds now. Late is safe: until then others count new memory twice, as used and as reserved.
     void publish();
-    /// detail::reclaim_under_pressure().
+    /// detail::reclaim_under_pressure(), unless there is nothing to give back.
     void reclaim(bool wanted);
     /// The lease ends; the context may live on.
     void end_lease();
@@ -38,6 +38,7 @@ class LeasedContext final : public detail::MemoryAccount {
     std::recursive_mutex mutex_;  // recursive: reclaim() comes back as give_back()
     LeaseState* lease_;           // null after its end
     detail::ContextState* context_;
+    bool was_wanted_ = false;  // at the last reclaim()
 };
 
 }  // namespace glint::gpu::lease
