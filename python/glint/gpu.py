@@ -283,7 +283,7 @@ class Lease:
 def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.inf, avoid: tuple[str, ...] = (),
           on_wait: Callable[[float, int, int], object] | None = None,
           log: Callable[[str], object] | None = None) -> Lease:
-    """Waits in the queue for the machine's GPUs, and leases those with the most free memory.
+    """Waits in the queue for the machine's GPUs, and takes those with the fewest leases.
 
     bytes: on each GPU, beyond the context: 2**32, "4GiB".
     gpus: number of different GPUs, leased together.

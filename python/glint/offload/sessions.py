@@ -41,7 +41,7 @@ class Session:
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
         ends the wait.
     least_bytes: smaller operations run on the CPU; 0: decided by measured speeds.
-    device: CUDA's number of the GPU to use; None: the one with the most free memory.
+    device: CUDA's number of the GPU to use; None: the one with the fewest leases.
     unified: arrays made on the GPU, results too, are of unified memory, which the host reads and writes in place
         (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on.
     oom_safe: use the CPU when the GPU runs out of memory. That, and in "auto" any other failure of the GPU, is told once for
