@@ -23,7 +23,7 @@ namespace glint::offload {
 struct SessionOptions {
     Backend choice = Backend::automatic;  ///< automatic: GLINT_BACKEND if set, else decided per operation
     std::uint64_t gpu_memory_bytes = 0;   ///< to lease, not counting the context; 0: 1 GiB, or more if needed first
-    /// The GPU to use, by CUDA's number in this process; -1: the one with the most free memory. Where there is none of that
+    /// The GPU to use, by CUDA's number in this process; -1: the one with the fewest leases. Where there is none of that
     /// number, opening it throws gpu::NoGpu, and Backend::automatic takes the CPU.
     int device = -1;
     bool unified =

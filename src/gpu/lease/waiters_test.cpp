@@ -90,7 +90,7 @@ TEST_F(LeaseWaiters, one_that_claims_in_vain_waits_on) {
     EXPECT_EQ(next(), std::nullopt);
     Slot slot = waiter(3);
     slot.record.state = State::claiming, slot.publish();
-    EXPECT_EQ(next(), std::nullopt);
+    for (int look = 0; look < 2; ++look) EXPECT_EQ(next(), std::nullopt);
     slot.record.state = State::waiting, slot.publish();
     EXPECT_EQ(next(), 3);
 }
