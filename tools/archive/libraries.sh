@@ -1,0 +1,58 @@
+#!/bin/sh
+# Builds, as static libraries into a folder, what glint links and Debian has only shared, or with parts under the GPL or LGPL, or with
+# much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, yaml-cpp. From Debian's sources, with its patches.
+# Usage: tools/archive/libraries.sh FOLDER
+# SPDX-License-Identifier: MIT
+set -eu
+mkdir -p "$1"
+cd "$1"
+here=$PWD
+[ -f complete ] && exit 0
+packages="fmtlib hdf5 onetbb tiff yaml-cpp"
+
+# Lists of our own, so that nothing of the system changes.
+mkdir -p sources lists/partial
+[ ! -f /etc/apt/sources.list ] || sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >sources/lines.list
+for file in /etc/apt/sources.list.d/debian*.sources; do
+    [ ! -f "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" >"sources/$(basename "$file")"
+done
+apt() {
+    apt-get -qq -o Acquire::Retries=5 -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/sources" \
+        -o Dir::State::Lists="$here/lists" -o APT::Sandbox::User=root "$@" </dev/null
+}
+apt update
+mkdir -p unpacked
+# shellcheck disable=SC2086  # a list
+(cd unpacked && apt source $packages >/dev/null)
+
+install() { # from the folder that it builds in: HDF5's checks write there
+    name=$1
+    shift
+    source=$(echo "$here"/unpacked/"$name"-[0-9]*)
+    mkdir -p "build/$name"
+    (
+        cd "build/$name"
+        cmake -G Ninja -S "$source" -B . -DCMAKE_INSTALL_PREFIX="$here" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release \
+            -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_C_COMPILER_LAUNCHER="$(command -v ccache || true)" \
+            -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" -Wno-dev "$@" && cmake --build . --target install
+    ) >"build/$name.log" 2>&1 || {
+        tail -n 20 "build/$name.log" >&2
+        exit 1
+    }
+}
+mkdir -p build
+install fmtlib -DFMT_TEST=OFF -DFMT_DOC=OFF
+install onetbb -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON
+install hdf5 -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF \
+    -DBUILD_TESTING=OFF -DHDF5_ENABLE_Z_LIB_SUPPORT=ON -DHDF5_ENABLE_SZIP_SUPPORT=ON -DHDF5_ENABLE_SZIP_ENCODING=ON \
+    -DHDF5_ENABLE_ROS3_VFD=OFF -DHDF5_ENABLE_HDFS=OFF -DHDF5_ENABLE_THREADSAFE=OFF
+install tiff -Djbig=OFF -Dlerc=OFF -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-contrib=OFF -Dtiff-docs=OFF
+install yaml-cpp -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
+
+# toml++ as headers alone.
+mkdir -p lib/cmake/tomlplusplus
+cat >lib/cmake/tomlplusplus/tomlplusplusConfig.cmake <<'END'
+add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED)
+set_target_properties(tomlplusplus::tomlplusplus PROPERTIES INTERFACE_COMPILE_DEFINITIONS TOML_HEADER_ONLY=1)
+END
+touch complete
