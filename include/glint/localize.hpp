@@ -51,7 +51,7 @@ struct LoneSpots {
     double psf_misfit = 0;  ///< as LocalizeOptions has it: learnt, or given
     double width_um = 0;    ///< median, of a free width's fits where the model's is given; 0 for models with neither
     double width_error_um = 0;
-    /// Of free widths: their bounds where molecules overlap, between which those of lone spots lie; 0: there is none.
+    /// Of free widths: their bounds where molecules overlap. No lone spot is wider, and none much narrower; 0: there are none.
     double least_width_um = 0, most_width_um = 0;
 };
 
@@ -66,8 +66,10 @@ struct LocalizeResult {
     /// the localizations.
     std::int64_t molecules = 0;
     std::int64_t not_converged = 0;  ///< did not converge, or with another bound
-    std::int64_t wandered = 0;       ///< left the spot they began at
-    std::int64_t duplicates = 0;     ///< ended on a molecule that a better fit has
+    /// Fits that left the spot they began at, dropped; of a group, molecules with fewer photons than their uncertainty, or at
+    /// the limit of positions beyond the frame.
+    std::int64_t wandered = 0;
+    std::int64_t duplicates = 0;  ///< ended on a molecule that a better fit has
     std::int64_t at_bound =
         0;  ///< of the rows, those whose z ended at the bound of the calibrated range, or whose free width, in a
             ///< group, at that of lone spots (FitStatus::at_bound)

@@ -66,6 +66,14 @@ bool ends_at_known_bound(const Job& job, const FoundSpots& found, std::size_t ro
     return false;
 }
 
+/// Whether a molecule of a group went where no pixel holds it: its photons are less than their uncertainty, or it ended at
+/// the limit of positions beyond the frame.
+bool strayed(const Job& job, const FoundSpots& found, const Localizations& all, std::size_t row) {
+    const float limit = job.options.fit.position_margin_px - 1e-3f, x = all.x_px[row], y = all.y_px[row];
+    return !(found.fits.crlb[2][row] < found.fits.theta[2][row]) || std::min(x, y) <= -limit ||
+           x >= float(job.camera.width() - 1) + limit || y >= float(job.camera.height() - 1) + limit;
+}
+
 /// Counts the molecules that joint fits added to a spot's one, and the spots that have none of their own now.
 void count_molecules(const FoundSpots& found, BlockCounts& counts) {
     std::vector<std::uint32_t> molecules(found.scores.size(), 0);
@@ -80,7 +88,7 @@ Localizations select_rows(const Job& job, const FoundSpots& found, Localizations
     for (std::size_t row = 0; row < all.size(); ++row)
         if (FitStatus(all.status[row]) != FitStatus::converged && !ends_at_known_bound(job, found, row))
             ++counts.not_converged;
-        else if (!in_group(found, row) && wandered(job, found, all, row))
+        else if (in_group(found, row) ? strayed(job, found, all, row) : wandered(job, found, all, row))
             ++counts.wandered;
         else
             keep.push_back(row);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "fit/joint/joint_fit.hpp"
 #include "glint/detect.hpp"
@@ -108,9 +109,22 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
     return lone;
 }
 
-/// The misfit at which one more molecule would just not be believed, squared (docs/theory.md, eq. 10.4).
-double squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder, const PsfInDouble& psf,
-                      double least_gain) {
+/// Whether these are two molecules, and not one with the ring that a misfit leaves: apart, and both bright.
+bool are_pair(const Emitter& a, const Emitter& b, const PsfInDouble& psf) {
+    constexpr double apart_widths = 2.3, least_part = 0.15;
+    const auto width = [&](const Emitter& one) {
+        const PsfWidths w = psf.widths(one.theta.data() + 4);
+        return std::max(w.x_px, w.y_px);
+    };
+    const double r = std::hypot(a.theta[0] - b.theta[0], a.theta[1] - b.theta[1]);
+    return r > apart_widths * std::max(width(a), width(b)) &&
+           std::min(a.theta[2], b.theta[2]) > least_part * (a.theta[2] + b.theta[2]);
+}
+
+/// The misfit at which one more molecule would just not be believed, squared (docs/theory.md, eq. 10.4). Nothing for a pair,
+/// where no given width has left these out.
+std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& finder,
+                                     const PsfInDouble& psf, double least_gain, bool psf_has_given_width) {
     JointFit alone;
     alone.emitters = {spot.emitter};
     alone.bg = spot.emitter.theta[3];
@@ -119,6 +133,7 @@ double squared_misfit(const LoneSpot& spot, JointFitter& fitter, JointFitter& fi
     finder.find(spot.pixels, two);
     const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
     if (two.emitters.size() < 2 || !(gain > 0)) return 0;
+    if (!psf_has_given_width && are_pair(two.emitters[0], two.emitters[1], psf)) return {};
     const auto &a = two.emitters[0].theta, &b = two.emitters[1].theta;
     const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
     const double r = std::hypot(a[0] - b[0], a[1] - b[1]) / std::max(w.x_px, w.y_px);
@@ -191,7 +206,8 @@ void keep_singles(const Job& job, const std::vector<double>& widths, std::vector
     for (const double width : of_singles) apart.push_back(std::abs(width - middle));
     to.width_um = middle * job.pixel_size_um;
     if (kind_of(job.options.psf.model) == WidthKind::free) {
-        to.least_width_um = std::max(peak.middle() - peak.reach(), 0.0) * job.pixel_size_um;
+        // The lone ones may be beads, which are larger: so molecules may well be narrower.
+        to.least_width_um = std::min(peak.middle() - peak.reach(), 0.75 * peak.middle()) * job.pixel_size_um;
         to.most_width_um = (peak.middle() + peak.reach()) * job.pixel_size_um;
     }
     // Of a median, by the median absolute deviation: 1.4826 MAD is a Gaussian's standard deviation, sqrt(pi / 2) the
@@ -209,7 +225,6 @@ LoneSpots learn(Movie& movie, const Job& job) {
     const WidthKind width = kind_of(job.options.psf.model);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), lone, to);
     if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone), lone, to);
-    const bool has_width = width != WidthKind::other;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
@@ -224,11 +239,14 @@ LoneSpots learn(Movie& movie, const Job& job) {
     std::vector<double> squares;
     for (const LoneSpot& spot : lone)
         if (spot.emitter.theta[2] >= bright)
-            squares.push_back(squared_misfit(spot, fitter, finder, psf, usual.least_gain));
+            if (const auto square =
+                    squared_misfit(spot, fitter, finder, psf, usual.least_gain, width == WidthKind::given))
+                squares.push_back(*square);
+    if (squares.empty()) return to;
     to.count = int(lone.size());
-    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no width tells the pairs
-    // among them, a lower quantile is not theirs.
-    const double square = has_width ? 2 * median(squares) : 4 * quantile(squares, 0.25);
+    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no given width tells the
+    // pairs among them, a lower quantile is not theirs.
+    const double square = width == WidthKind::given ? 2 * median(squares) : 4 * quantile(squares, 0.25);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double misfit = std::clamp(std::max(std::sqrt(square), wider), least_misfit, most_misfit);
     to.psf_misfit = std::round(1000 * misfit) / 1000;

@@ -131,7 +131,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                    ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
                                    : ""));
     add_counts(summary, result, options);
-    summary.add("noise check", fmt::format("{:.2f} (1 when the camera's values are right)", result.empty_score_spread));
+    summary.add("noise check", noise_check_text(result.empty_score_spread));
     add_lone_spots(summary, result.lone, options);
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),

@@ -37,11 +37,16 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"duplicates", result.duplicates},
             {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
-            {"empty_score_spread", result.empty_score_spread},
+            {"empty_score_spread", number_if(result.empty_score_spread > 0, result.empty_score_spread)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
             {"lone_spots", result.lone.count},
             {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
             {"width_bounds_nm", width_bounds_nm(result.lone)}};
+}
+
+std::string noise_check_text(double spread, std::string_view where) {
+    if (!(spread > 0)) return fmt::format("not measured{}: there are no empty regions", where);
+    return fmt::format("{:.2f}{} (1 when the camera's values are right)", spread, where);
 }
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
@@ -56,11 +61,10 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     if (describe(options.psf.model).calibrated)
         summary.add("  z at bound", fmt::format("{} (column status is 2)", with_commas(result.at_bound)));
     if (result.lone.most_width_um > 0)
-        summary.add(
-            "  width at bound",
-            fmt::format("{} (column status is 2; overlapping molecules are as wide as lone ones, {:.0f} to {:.0f} nm)",
-                        with_commas(result.at_bound), result.lone.least_width_um * 1000,
-                        result.lone.most_width_um * 1000));
+        summary.add("  width at bound", fmt::format("{} (column status is 2; where molecules overlap, widths stay near "
+                                                    "those of lone spots, {:.0f} to {:.0f} nm)",
+                                                    with_commas(result.at_bound), result.lone.least_width_um * 1000,
+                                                    result.lone.most_width_um * 1000));
 }
 
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options) {
