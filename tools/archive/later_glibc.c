@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -75,7 +76,8 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
 // Since 2.36: a random number, of the system's; what std::random_device takes.
 uint32_t arc4random(void) {
     uint32_t number;
-    while (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number) continue;
+    while (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        if (errno != EINTR) abort();  // as glibc's own: there is no number to go on with
     return number;
 }
 
