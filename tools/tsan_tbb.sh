@@ -3,22 +3,12 @@
 # hands from thread to thread through its own atomics would look like a race. Usage: tools/tsan_tbb.sh FOLDER
 # SPDX-License-Identifier: MIT
 set -eu
+tools=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-here=$PWD
 [ -f libtbb.so.12 ] && exit 0
 
-# The system's package sources, asked for source code; lists of our own, so that nothing of the system changes.
-mkdir -p sources lists/partial
-[ ! -f /etc/apt/sources.list ] || sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >sources/lines.list
-for file in /etc/apt/sources.list.d/debian*.sources; do
-    [ ! -f "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" >"sources/$(basename "$file")"
-done
-apt() {
-    apt-get -qq -o Acquire::Retries=5 -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/sources" \
-        -o Dir::State::Lists="$here/lists" -o APT::Sandbox::User=root "$@" </dev/null
-}
-apt update
+. "$tools/debian_sources.sh"
 apt source --download-only onetbb
 
 mkdir -p source

@@ -4,23 +4,13 @@
 # Usage: tools/archive/libraries.sh FOLDER
 # SPDX-License-Identifier: MIT
 set -eu
+tools=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 cd "$1"
-here=$PWD
 [ -f complete ] && exit 0
 packages="fmtlib hdf5 onetbb tiff yaml-cpp"
 
-# Lists of our own, so that nothing of the system changes.
-mkdir -p sources lists/partial
-[ ! -f /etc/apt/sources.list ] || sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >sources/lines.list
-for file in /etc/apt/sources.list.d/debian*.sources; do
-    [ ! -f "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" >"sources/$(basename "$file")"
-done
-apt() {
-    apt-get -qq -o Acquire::Retries=5 -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/sources" \
-        -o Dir::State::Lists="$here/lists" -o APT::Sandbox::User=root "$@" </dev/null
-}
-apt update
+. "$tools/debian_sources.sh"
 mkdir -p unpacked
 # shellcheck disable=SC2086  # a list
 (cd unpacked && apt source $packages >/dev/null)
