@@ -52,6 +52,18 @@ def test_layouts(dump, tmp_path, dtype, order, big, compression, layout):
         np.testing.assert_array_equal(found, frames)
 
 
+@pytest.mark.parametrize("dtype,order,big", list(itertools.product(["uint8", "uint16", "float32"], "<>", [False, True])))
+def test_packbits_with_a_predictor_is_refused(program, tmp_path, dtype, order, big):
+    """tifffile adds the differences up, and libtiff does not: neither can be what glint takes silently."""
+    path = tmp_path / "movie.tif"
+    tifffile.imwrite(path, movie(dtype), byteorder=order, bigtiff=big, compression="packbits", predictor=True,
+                     photometric="minisblack", metadata=None)
+    done = subprocess.run([pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", path, tmp_path / "frames", "3"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "movie.tif: page 1 has a predictor" in done.stderr and "PackBits" in done.stderr
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_imagej(dump, tmp_path, dtype):
     frames = movie(dtype)

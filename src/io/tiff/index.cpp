@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
@@ -24,8 +26,9 @@ struct Walk {
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
     TiffPage broken;          ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
-    std::string complaint;          ///< libtiff's, where the chain of directories broke
-    std::uint64_t index_bytes = 0;  ///< of all directories and their lists of strips
+    std::string complaint;             ///< libtiff's, where the chain of directories broke
+    std::uint64_t index_bytes = 0;     ///< of all directories and their lists of strips
+    std::vector<std::byte> directory;  ///< of the current page, where its bytes are looked at
 };
 
 std::string page_name(const Walk& walk, std::int64_t page) {
@@ -75,12 +78,44 @@ void count_index(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
                                      page_name(walk, walk.pages)));
 }
 
+/// The value of the predictor tag of the handle's current directory, 1 where it has none. libtiff drops the tag where the
+/// compression is none that it uses a predictor with, so it is looked up here.
+int predictor_of(const TiffHandle& tiff, const InputFile& file, std::uint64_t directory,
+                 std::vector<std::byte>& bytes) {
+    const bool swapped = bool(TIFFIsBigEndian(tiff.get())) == host_is_little_endian, big = TIFFIsBigTIFF(tiff.get());
+    const std::size_t entry_bytes = big ? 20 : 12, count_bytes = big ? 8 : 2, value_at = big ? 12 : 8;
+    bytes.resize(directory_bytes(tiff, file, directory));
+    bytes.resize(file.read_at(directory + count_bytes, bytes.data(), bytes.size()));
+    const auto number = [&](std::size_t at) {
+        std::uint16_t value = 0;
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        return swapped ? std::uint16_t(value << 8 | value >> 8) : value;
+    };
+    for (std::size_t at = 0; at + entry_bytes <= bytes.size(); at += entry_bytes)
+        if (number(at) == TIFFTAG_PREDICTOR && number(at + 2) == TIFF_SHORT) return number(at + value_at);
+    return PREDICTOR_NONE;
+}
+
+/// libtiff would decode such a page and leave the differences as they are; other programs add them up.
+void refuse_unused_predictor(const TiffHandle& tiff, const TiffPage& page, Walk& walk) {
+    for (const int with_predictor : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE, COMPRESSION_ZSTD,
+                                     COMPRESSION_LZMA, COMPRESSION_PIXARLOG})
+        if (page.compression == with_predictor) return;
+    const int predictor = predictor_of(tiff, walk.file, page.directory_offset, walk.directory);
+    if (predictor == PREDICTOR_NONE) return;
+    throw InputError(
+        fmt::format("{} has a predictor ({}), and its compression is {}, which has none: programs differ in what its "
+                    "pixels are. Save it without compression, or with Deflate or LZW",
+                    page_name(walk, walk.pages), predictor, compression_name(page.compression)));
+}
+
 void walk_directories(TiffHandle& tiff, Walk& walk) {
     do {
         const TiffPage page = read_page_facts(tiff, walk.file.size());
         ++walk.pages;
         count_index(tiff, page, walk);
         (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains below
+        if (!page.reduced) refuse_unused_predictor(tiff, page, walk);
         if (!page.reduced) take_frame(walk, page);
     } while (TIFFReadDirectory(tiff.get()));
     walk.complaint = tiff.take_complaint();
@@ -149,7 +184,7 @@ TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
 }
 
 TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
-    Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}};
+    Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}, .directory = {}};
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());

@@ -201,6 +201,34 @@ TEST(TiffMovie, refuses_what_is_no_movie) {
     refused({{.subfile_type = FILETYPE_REDUCEDIMAGE}}, {"no frames", "thumbnails"});
 }
 
+TEST(TiffMovie, compression_that_is_not_read_is_named) {
+    const test::TemporaryFolder folder;
+    for (const auto& [scheme, name] :
+         {std::pair{34712u, "compressed by JPEG 2000"}, {50002u, "JPEG XL"}, {4711u, "number 4711"}}) {
+        const auto path = write_tiff(folder / "movie.tif", 1);
+        test::set_tag(path, TIFFTAG_COMPRESSION, scheme);
+        expect_error<InputError>([&] { open_movie(path); }, {"movie.tif: page 1 is", name, "Deflate or LZW"});
+    }
+}
+
+// libtiff ignores the tag there, so the differences would be taken for pixels.
+TEST(TiffMovie, predictor_of_a_compression_that_has_none_is_refused) {
+    const test::TemporaryFolder folder;
+    const std::string planar("\x1c\x01\x03\x00\x01\x00\x00\x00\x01\x00", 10),
+        predictor("\x3d\x01\x03\x00\x01\x00\x00\x00", 8);
+    for (const auto& [scheme, name] : {std::pair{COMPRESSION_PACKBITS, "PackBits"}, {COMPRESSION_NONE, "none"}}) {
+        const auto with_predictor = [&, scheme = scheme](char value) {
+            const auto path = write_tiff(folder / "movie.tif", 1, {.compression = std::uint16_t(scheme)});
+            std::string bytes = test::read_bytes(path);
+            bytes.replace(bytes.rfind(planar), planar.size(), predictor + value + '\0');
+            return folder.write("movie.tif", bytes);
+        };
+        expect_pattern(*open_movie(with_predictor(PREDICTOR_NONE)), 1);
+        expect_error<InputError>([&] { open_movie(with_predictor(PREDICTOR_HORIZONTAL)); },
+                                 {"movie.tif: page 1 has a predictor (2)", name, "Deflate or LZW"});
+    }
+}
+
 // 20,000 pages with one list of 65,535 strips took two minutes.
 TEST(TiffMovie, pages_that_share_a_long_list_of_strips) {
     const test::TemporaryFolder folder;

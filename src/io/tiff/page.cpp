@@ -79,6 +79,11 @@ PixelType check_page(const TiffPage& page, const std::string& where) {
             fmt::format("{} has {} values a pixel: a colour image is no camera frame; save one channel "
                         "as a grey movie",
                         where, page.samples));
+    if (!TIFFIsCODECConfigured(page.compression))
+        throw InputError(
+            fmt::format("{} is compressed by {}, which is not read here: save it without compression, or with "
+                        "Deflate or LZW",
+                        where, compression_name(page.compression)));
     if (page.width < 1 || page.height < 1 || page.width > largest_edge_px || page.height > largest_edge_px)
         throw InputError(
             fmt::format("{} is {}x{} pixels, outside 1 to {}", where, page.width, page.height, largest_edge_px));
@@ -97,6 +102,31 @@ PixelType check_page(const TiffPage& page, const std::string& where) {
         fmt::format("{} has {}-bit {} pixels; movies of 8 or 16-bit unsigned or 32-bit floating-point "
                     "pixels are read: convert it to one of these",
                     where, page.bits, kind));
+}
+
+std::string compression_name(int compression) {
+    struct Name {
+        int number;
+        const char* text;
+    };
+    // Those that libtiff has no name for, or another than people know.
+    constexpr Name names[] = {{COMPRESSION_NONE, "none"},
+                              {COMPRESSION_OJPEG, "old JPEG"},
+                              {33003, "JPEG 2000"},
+                              {33005, "JPEG 2000"},
+                              {33007, "JPEG"},
+                              {34712, "JPEG 2000"},
+                              {34892, "lossy JPEG"},
+                              {34933, "PNG"},
+                              {34934, "JPEG XR"},
+                              {22610, "JPEG XR"},
+                              {48124, "JPEG XR"},
+                              {50002, "JPEG XL"},
+                              {52546, "JPEG XL"}};
+    for (const Name& name : names)
+        if (name.number == compression) return name.text;
+    const TIFFCodec* codec = TIFFFindCODEC(std::uint16_t(compression));
+    return codec ? codec->name : fmt::format("number {}", compression);
 }
 
 }  // namespace glint

@@ -30,7 +30,11 @@ struct TiffPage {
 TiffPage read_page_facts(const TiffHandle& tiff, std::uint64_t file_bytes);
 
 /// The page's pixel type. Throws InputError for pages that are no camera frame (`where` begins the message):
-/// colour, signed or packed pixels, a size that no camera has or that the file cannot hold.
+/// colour, signed or packed pixels, a compression that libtiff here cannot decode, a size that no camera has or that the
+/// file cannot hold.
 PixelType check_page(const TiffPage& page, const std::string& where);
+
+/// For a person: "PackBits", "JPEG 2000", "number 4711".
+std::string compression_name(int compression);
 
 }  // namespace glint
