@@ -372,6 +372,22 @@ TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
     expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
 }
 
+TEST_F(CommandLine, failed_rows_are_told_in_every_format) {
+    make_movie("m.tif", 40, 32);
+    std::vector<std::uint8_t> status;
+    for (const std::string name : {"o.hdf5", "o.csv", "o.smlm.h5"}) {
+        const Ended end =
+            glint("localize m.tif --keep-failed --emitters 1 --max-iterations 3 --json -q -o " + name + given);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        const Localizations rows = read_localizations(folder_ / name, {}, 100);
+        if (status.empty()) status = rows.status;
+        EXPECT_EQ(rows.status, status) << name;
+        EXPECT_EQ(nlohmann::json::parse(end.out)["not_converged"],
+                  std::count_if(status.begin(), status.end(), [](std::uint8_t one) { return one != 0; }));
+    }
+    EXPECT_NE(std::count(status.begin(), status.end(), std::uint8_t(FitStatus::iteration_limit)), 0);
+}
+
 TEST_F(CommandLine, rows_beyond_the_edge_are_told) {
     MovieInfo info;
     info.width = info.height = 9, info.frames = 3, info.type = PixelType::uint16;

@@ -34,6 +34,18 @@ TEST(LocalizationIo, the_same_input_gives_the_same_bytes_however_it_is_cut) {
     EXPECT_EQ(read_bytes(folder / "whole.yaml"), read_bytes(folder / "pieces.yaml"));
 }
 
+// Without it, rows of fits that failed could not be told from the others.
+TEST(LocalizationIo, status_is_in_every_format_also_with_a_given_width) {
+    TemporaryFolder folder;
+    Localizations in;
+    in.frame = {0, 1, 2}, in.x_px = in.y_px = {1, 2, 3}, in.sx_px = in.sy_px = {1.3f, 1.3f, 1.3f};
+    in.lpx_px = in.lpy_px = {0.1f, 0.1f, 0.1f}, in.status = {0, 3, 1}, in.pixel_size_nm = 100;
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        write_localizations(folder / name, in);
+        EXPECT_EQ(read_localizations(folder / name, {}, 100).status, in.status) << name;
+    }
+}
+
 TEST(LocalizationIo, smlm_reads_back_what_it_holds) {
     TemporaryFolder folder;
     const Localizations in = full_table(500);

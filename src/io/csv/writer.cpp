@@ -54,9 +54,8 @@ std::vector<TextColumn> columns_of(const L& like) {
     add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
         [pixel](const L& t, std::size_t k) { return float((double(t.lpx_px[k]) + t.lpy_px[k]) / 2 * pixel); });
     add(!like.lpz_nm.empty(), "uncertainty_z [nm]", [](const L& t, std::size_t k) { return t.lpz_nm[k]; });
-    // Tells rows whose z or free width is at a bound from the others.
-    add((in_3d || !like.sx_unc_px.empty()) && !like.status.empty(), "status",
-        [](const L& t, std::size_t k) { return float(t.status[k]); });
+    // Tells rows that failed, or whose z or free width is at a bound, from the others.
+    add(!like.status.empty(), "status", [](const L& t, std::size_t k) { return float(t.status[k]); });
     add(widths && !in_3d && like.sx_px != like.sy_px, "sigma1 [nm]", sigma1);
     add(widths && !in_3d && like.sx_px != like.sy_px, "sigma2 [nm]", sigma2);
     return columns;

@@ -96,8 +96,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
         present("sigma_psf_sigma_y", &L::sy_unc_px, um);
     }
     present("pvalue", &L::p_value, 1);
-    if ((kind.in_3d || !like.sx_unc_px.empty()) &&
-        !like.status.empty())  // tells rows whose z or free width is at a bound from the others
+    if (!like.status.empty())  // tells rows that failed, or whose z or free width is at a bound, from the others
         columns.push_back({"status", true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
     return columns;
 }
