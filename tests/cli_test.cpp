@@ -1,5 +1,6 @@
 // The program itself: exit codes, messages that help, and nothing lost however it ends.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -193,6 +194,26 @@ TEST_F(CommandLine, output_that_cannot_be_written_exits_with_4) {
     expect_fails("localize m.tif -o file/o.hdf5 -q" + given, 4, "file");
     expect_fails("localize m.tif -o /proc/o.hdf5 -q" + given, 4, "/proc");
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{".err", ".out", "file", "m.tif"}));
+}
+
+// Whichever file it is that cannot be opened: nothing is wrong with the input.
+TEST_F(CommandLine, too_few_descriptors_exit_with_4) {
+    make_movie("m.tif");
+    ASSERT_EQ(run(folder_, "exec glint localize m.tif -o locs.hdf5 -q" + given).exit_code, 0);
+    const std::string threads = " --threads 2 -q";
+    int enough = 0;
+    for (int limit = 4; limit < 24; ++limit) {
+        const std::string with = fmt::format("ulimit -n {}; exec glint ", limit);
+        const Ended end = run(folder_, with + "localize m.tif -o o.hdf5 --overwrite" + given + threads);
+        if (end.err.find("shared libraries") != end.err.npos) continue;  // the loader's
+        EXPECT_TRUE(end.exit_code == 0 || end.exit_code == 4) << limit << ": " << end.exit_code << " " << end.err;
+        EXPECT_EQ(end.exit_code == 4, end.err.find("raise the limit of open files (ulimit -n)") != end.err.npos) << end.err;
+        enough += end.exit_code == 0;
+        const Ended drawn = run(folder_, with + "render locs.hdf5 -o p.png --overwrite -q");
+        EXPECT_TRUE(drawn.exit_code == 0 || drawn.exit_code == 4) << limit << ": " << drawn.exit_code << " " << drawn.err;
+    }
+    EXPECT_GT(enough, 0);
+    EXPECT_LT(enough, 20);
 }
 
 TEST_F(CommandLine, existing_output_is_kept_unless_asked) {

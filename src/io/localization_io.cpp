@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -12,6 +13,7 @@
 
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/localization_formats.hpp"
 
@@ -179,7 +181,9 @@ std::vector<std::string> read_history(const fs::path& path) {
     const hdf5::Quiet quiet;
     if (H5Fis_hdf5(path.c_str()) <= 0) {
         std::string header;
-        std::getline(std::ifstream(path), header);
+        std::ifstream in(path);
+        if (!in) throw_cannot_open(path.string(), errno);
+        std::getline(in, header);
         if (localization_format(path) != LocalizationFormat::thunderstorm_csv || header.find("frame") == header.npos)
             throw InputError(
                 fmt::format("{} holds no localizations: move it away, or replace it with --overwrite", path.string()));

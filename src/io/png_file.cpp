@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -11,6 +12,7 @@
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
 #include "io/files/write_into.hpp"
 
 namespace glint {
@@ -81,7 +83,7 @@ void require_rgb(const fs::path& path, const RgbPicture& picture) {
 class Reader {
   public:
     explicit Reader(const fs::path& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
-        if (!file_) throw InputError(fmt::format("{} cannot be opened: does it exist?", path.string()));
+        if (!file_) throw_cannot_open(path.string(), errno);
         png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &failure_, on_error, on_warning);
         info_ = png_create_info_struct(png_);
     }

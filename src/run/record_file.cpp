@@ -16,6 +16,7 @@
 #include "glint/error.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/file_lock.hpp"
+#include "io/files/input_file.hpp"
 #include "run/hash.hpp"
 
 namespace glint {
@@ -56,7 +57,7 @@ void RecordFile::open(int flags) {
     }
     if (descriptor_ >= 0) return;
     if (flags & O_CREAT) throw_output_error(path_, errno);
-    throw InputError(fmt::format("{}: cannot be opened: {}", path_.string(), std::strerror(errno)));
+    throw_cannot_open(path_.string(), errno);
 }
 
 void RecordFile::open_locked() {

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 
 namespace glint {
 namespace {
@@ -70,7 +72,7 @@ toml::table parse_toml(const fs::path& path) {
         throw InputError(
             fmt::format("{} has {} bytes: this is no such file (limit {})", path.string(), bytes, largest_file_bytes));
     std::ifstream in(path, std::ios::binary);
-    if (!in) throw InputError(fmt::format("{} cannot be opened: may you read it?", path.string()));
+    if (!in) throw_cannot_open(path.string(), errno);
     return parse_toml(std::string(std::istreambuf_iterator<char>(in), {}), path);
 }
 

@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <limits>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 
 namespace glint {
 namespace {
@@ -39,7 +41,7 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
 }  // namespace
 
 CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
-    if (!file_) throw InputError(fmt::format("{} cannot be opened: {}", name_, std::strerror(errno)));
+    if (!file_) throw_cannot_open(name_, errno);
 }
 
 bool CsvLines::refill() {

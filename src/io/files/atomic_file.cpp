@@ -34,6 +34,8 @@ std::string cause_and_way_out(const fs::path& target, int error) {
         case ENOSPC:
         case EDQUOT: return fmt::format("the disk or quota is full: free some space in {} or write elsewhere", folder);
         case EFBIG: return "the file would exceed the size limit: raise it (ulimit -f) or write elsewhere";
+        case EMFILE:
+        case ENFILE: return fmt::format("{}: {}", std::strerror(error), more_descriptors);
         case ENOENT: return fmt::format("the folder {0} does not exist: create it with mkdir -p {0}", folder);
         case ENOTDIR: return fmt::format("{} is not a folder: choose another place", folder);
         case EROFS: return fmt::format("{} is on a read-only file system: write elsewhere", folder);

@@ -68,6 +68,9 @@ class AtomicFile {
 /// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
+/// What helps where a process or the system has as many files open as it may.
+inline constexpr const char* more_descriptors = "raise the limit of open files (ulimit -n), or work on fewer at once";
+
 /// Throws the OutputError for a failed write to `target`: names the file, the cause (`error`, an errno; 0
 /// when the library that failed does not tell) and the way out.
 [[noreturn]] void throw_output_error(const std::filesystem::path& target, int error);

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "glint/error.hpp"
+#include "io/files/atomic_file.hpp"
 
 namespace glint {
 namespace {
@@ -19,8 +20,7 @@ namespace {
 // Checked before open(): opening a pipe would wait for its writer.
 struct stat regular_file_facts(const std::string& name) {
     struct stat facts {};
-    if (::stat(name.c_str(), &facts) != 0)
-        throw InputError(fmt::format("{}: cannot be opened ({})", name, std::strerror(errno)));
+    if (::stat(name.c_str(), &facts) != 0) throw_cannot_open(name, errno);
     if (S_ISDIR(facts.st_mode)) throw InputError(fmt::format("{}: is a folder; give the file in it", name));
     if (!S_ISREG(facts.st_mode))
         throw InputError(fmt::format("{}: is not a regular file; copy the data to a file first", name));
@@ -30,10 +30,20 @@ struct stat regular_file_facts(const std::string& name) {
 
 }  // namespace
 
+void require_descriptors(const std::string& name, int error) {
+    if (error != EMFILE && error != ENFILE) return;
+    throw OutputError(fmt::format("{}: cannot be opened ({}): {}", name, std::strerror(error), more_descriptors));
+}
+
+void throw_cannot_open(const std::string& name, int error) {
+    require_descriptors(name, error);
+    throw InputError(fmt::format("{}: cannot be opened ({})", name, std::strerror(error)));
+}
+
 InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
     size_ = std::uint64_t(regular_file_facts(name_).st_size);
     descriptor_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor_ < 0) throw InputError(fmt::format("{}: cannot be opened ({})", name_, std::strerror(errno)));
+    if (descriptor_ < 0) throw_cannot_open(name_, errno);
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }

@@ -10,6 +10,12 @@
 
 namespace glint {
 
+/// Throws for an input that the system does not open (`error`, an errno): InputError, or OutputError where no descriptor is
+/// left, since nothing is wrong with the file then.
+[[noreturn]] void throw_cannot_open(const std::string& name, int error);
+/// Only the latter: for files that may be missing.
+void require_descriptors(const std::string& name, int error);
+
 /// A regular file, open until destroyed. `read_at` may be called from several threads.
 class InputFile {
   public:

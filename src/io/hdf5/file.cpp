@@ -9,6 +9,7 @@
 #include <new>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 #include "io/hdf5/chunks.hpp"
 #include "io/hdf5/claims.hpp"
 #include "io/hdf5/reading.hpp"
@@ -181,6 +182,7 @@ bool Handle::close() {
 Handle open_file(const fs::path& path) {
     const Quiet quiet;
     const htri_t known = H5Fis_hdf5(path.c_str());
+    if (known < 0) InputFile{path};  // throws what the system says of it
     if (known < 0) refuse(path, "cannot be opened: does it exist, and may you read it?");
     if (known == 0) refuse(path, "is not an HDF5 file");
     Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, reading_access()));

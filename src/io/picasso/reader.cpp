@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
@@ -85,6 +87,7 @@ Steps steps_beside(const fs::path& path, const Warn& warn) {
     std::error_code failed;
     if (!fs::is_regular_file(yaml, failed)) return {};
     std::ifstream in(yaml, std::ios::binary);
+    if (!in) require_descriptors(yaml.string(), errno);
     const std::uintmax_t bytes = fs::file_size(yaml, failed);
     std::string text(failed ? 0 : std::size_t(std::min<std::uintmax_t>(bytes, largest_metadata_bytes + 1)), '\0');
     in.read(text.data(), std::streamsize(text.size()));

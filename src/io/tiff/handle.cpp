@@ -5,11 +5,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <memory>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 
 namespace glint {
 namespace {
@@ -40,7 +42,9 @@ TiffHandle::TiffHandle(const std::filesystem::path& path) {
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), largest_allocation_bytes);
     // m: no memory map, so a file that shrinks under us is an error and no bus error.
     // c: do not chop one large strip into many small ones.
+    errno = 0;
     tiff_ = TIFFOpenExt(path.c_str(), "rmc", options.get());
+    if (!tiff_) require_descriptors(path.string(), errno);
     if (!tiff_) throw InputError(fmt::format("{}: is no readable TIFF ({})", path.string(), take_complaint()));
     // Indexing jumps from directory to directory: reading ahead would fetch pixels that are not needed yet.
     (void)::posix_fadvise(TIFFFileno(tiff_), 0, 0, POSIX_FADV_RANDOM);

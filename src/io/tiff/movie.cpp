@@ -113,6 +113,8 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
         try {
             const auto place = index_.place(first + k);
             decoders_.local()->decode(place.directory_offset, index_.info, out + std::size_t(k) * frame_bytes);
+        } catch (const OutputError&) {
+            throw;  // no descriptor for this thread's decoder: the frame is as good as any
         } catch (const std::runtime_error& error) {
             const std::lock_guard lock(mutex);
             if (k < failed) failed = k, reason = error.what();
