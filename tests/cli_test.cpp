@@ -481,6 +481,16 @@ static long count_in(const std::string& summary, const std::string& line) {
     return at == std::string::npos ? -1 : std::stol(summary.substr(summary.find_first_not_of(' ', at + line.size())));
 }
 
+// An offset above the background made figures like 22241806.00.
+TEST_F(CommandLine, noise_check_of_a_background_below_0_says_what_to_do) {
+    make_movie("m.tif");
+    const Ended end =
+        glint("localize m.tif -o o.hdf5 --pixel-size 100nm --offset 150 --gain 1 --sigma 130nm --emitters 1");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("over 10 (1 when the camera's values are right): see the warning"), end.out.npos) << end.out;
+    EXPECT_NE(end.err.find("the offset of 150 ADU is too high: the movie's median count is 1"), end.err.npos) << end.err;
+}
+
 TEST_F(CommandLine, the_summary_adds_up) {
     make_movie("m.tif", 40, 32);  // crowded
     for (const std::string flags : {"", " --emitters 1"}) {

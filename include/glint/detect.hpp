@@ -60,7 +60,8 @@ void cut_rois(std::span<const float> photoelectrons, const CameraView& camera, c
 
 /// A sentence for the user if the median of the frames' empty_score_spread() deviates from 1 by more than the
 /// tolerance: which camera parameter may be wrong, and in which direction. Empty otherwise. Where `camera` is given and the
-/// reciprocal of its gain would explain the noise, the sentence says that instead; `background_e`: the movie's typical
+/// reciprocal of its gain would explain the noise, or its offset lies above the background, the sentence says that instead;
+/// `background_e`: the movie's typical
 /// background, photoelectrons per pixel, which a camera with read noise needs for it (0: not known).
 std::string camera_contradiction(std::span<const double> empty_score_spreads, const Camera* camera = nullptr,
                                  double background_e = 0);

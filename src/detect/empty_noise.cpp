@@ -47,6 +47,19 @@ std::string inverted_gain(double spread, const Camera& camera, double background
         spread, 1 / gain, right, gain);
 }
 
+/// That the background lies below 0, which only an offset that is too high makes it do; else empty.
+std::string offset_above_background(double spread, const Camera& camera, double background_e) {
+    if (camera.has_maps()) return "";
+    const double below_adu = -background_e / CameraView(camera, 1, 1).pixel(0).factor_e_per_adu;
+    if (!(below_adu > 1)) return "";  // a median of whole counts may be one off
+    const double offset = camera.offset_adu.scalar;
+    return fmt::format(
+        "the offset of {:g} ADU is too high: the movie's median count is {:.0f}, so its background would be below 0. "
+        "Give the mean count of frames without light. The noise on empty regions is {} times what the camera model "
+        "says; photon numbers and uncertainties will be wrong",
+        offset, offset - below_adu, spread > far_too_large ? "more than 10" : fmt::format("{:.2f}", spread));
+}
+
 }  // namespace
 
 NoiseGrid noise_grid(int width, int height, int spot_radius_px) {
@@ -131,10 +144,12 @@ std::string camera_contradiction(std::span<const double> empty_score_spreads, co
     const bool too_small = *middle < least_spread - chance_down * chance;
     if (!too_large && !too_small) return "";
     if (camera)
-        if (std::string words = inverted_gain(*middle, *camera, background_e); !words.empty()) return words;
+        for (const auto& told : {offset_above_background, inverted_gain})
+            if (std::string words = told(*middle, *camera, background_e); !words.empty()) return words;
     if (*middle > far_too_large)
-        return "the noise on empty regions is more than 10 times what the camera model says, as with a negative "
-               "background: is the offset too high? Photon numbers and uncertainties will be wrong";
+        return "the noise on empty regions is more than 10 times what the camera model says: is the offset too high, "
+               "so that the background is below 0, or the gain (e-/ADU) far too large? Photon numbers and "
+               "uncertainties will be wrong";
     if (too_large)
         return fmt::format(
             "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "

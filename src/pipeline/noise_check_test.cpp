@@ -187,8 +187,10 @@ TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {
             const double read_e = right.readnoise_e.scalar / right.em_gain;
             wrong.offset_adu.scalar += float((2 * background + 2 * read_e) * adu_per_e);
             const Checked found = checked(block, wrong);
-            EXPECT_NE(found.warning.find("offset too high"), std::string::npos)
-                << found.spread << ": background " << background << ", read noise " << right.readnoise_e.scalar;
+            const std::string told = fmt::format("the offset of {:g} ADU is too high", wrong.offset_adu.scalar);
+            EXPECT_NE(found.warning.find(told), std::string::npos)
+                << found.warning << found.spread << ": background " << background << ", read noise "
+                << right.readnoise_e.scalar;
         }
 }
 

@@ -46,6 +46,9 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
 
 std::string noise_check_text(double spread, std::string_view where) {
     if (!(spread > 0)) return fmt::format("not measured{}: there are no empty regions", where);
+    constexpr double no_measure = 10;  // beyond, the figure says nothing but that the camera's values are wrong
+    if (spread > no_measure)
+        return fmt::format("over {:g}{} (1 when the camera's values are right): see the warning", no_measure, where);
     return fmt::format("{:.2f}{} (1 when the camera's values are right)", spread, where);
 }
 
