@@ -481,6 +481,21 @@ static long count_in(const std::string& summary, const std::string& line) {
     return at == std::string::npos ? -1 : std::stol(summary.substr(summary.find_first_not_of(' ', at + line.size())));
 }
 
+TEST_F(CommandLine, a_movie_without_spots_has_a_sensible_summary_and_score) {
+    make_movie("m.tif", 4);
+    const Ended end = glint("localize m.tif -o o.hdf5 --threshold 900" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(count_in(end.out, "spots"), 0) << end.out;
+    EXPECT_EQ(count_in(end.out, "molecules fitted"), 0) << end.out;
+    EXPECT_EQ(end.out.find("one at each spot"), end.out.npos) << end.out;
+    EXPECT_EQ(end.out.find(", \n"), end.out.npos) << end.out;
+    const Ended scored = glint("score o.hdf5 o.hdf5");
+    ASSERT_EQ(scored.exit_code, 0) << scored.err;
+    for (const std::string figure : {"recall", "precision", "jaccard"})
+        EXPECT_NE(scored.out.find(fmt::format("{:<18}-\n", figure)), scored.out.npos) << scored.out;
+    EXPECT_EQ(nlohmann::json::parse(glint("score o.hdf5 o.hdf5 --json").out)["recall"], nullptr);
+}
+
 // An offset above the background made figures like 22241806.00.
 TEST_F(CommandLine, noise_check_of_a_background_below_0_says_what_to_do) {
     make_movie("m.tif");

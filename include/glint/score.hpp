@@ -26,7 +26,7 @@ struct NeighborBin {
 };
 
 /// The result of matching. Lengths in nm, biases are localization minus truth over the matched pairs. A figure of which
-/// there is no instance (an error without pairs, a pull without stated precisions) is NaN.
+/// there is no instance (a recall without truths, an error without pairs, a pull without stated precisions) is NaN.
 struct Score {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -34,8 +34,8 @@ struct Score {
     bool has_z = false;                         ///< both tables have z
 
     std::size_t truths = 0, localizations = 0, matched = 0;
-    double recall = 0, precision = 0, jaccard = 0;  ///< eq. 8.2, from 0 to 1
-    double rmse_nm = unknown;                       ///< lateral, sqrt(mean(dx^2 + dy^2)) over pairs (eq. 8.3)
+    double recall = unknown, precision = unknown, jaccard = unknown;  ///< eq. 8.2, from 0 to 1
+    double rmse_nm = unknown;  ///< lateral, sqrt(mean(dx^2 + dy^2)) over pairs (eq. 8.3)
     double rmse_x_nm = unknown, rmse_y_nm = unknown, rmse_z_nm = unknown;
     double bias_x_nm = unknown, bias_y_nm = unknown, bias_z_nm = unknown;
 

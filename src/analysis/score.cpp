@@ -22,7 +22,7 @@ namespace {
 // What a nanometre costs, in per cent (Sage et al., 2019).
 constexpr double lateral_alpha = 1, axial_alpha = 0.5;
 
-double share(std::size_t part, std::size_t of) { return of ? double(part) / double(of) : 0; }
+double share(std::size_t part, std::size_t of) { return of ? double(part) / double(of) : Score::unknown; }
 
 double efficiency(double jaccard, double rmse_nm, double alpha) {
     return 100 - std::hypot(100 * (1 - jaccard), alpha * rmse_nm);

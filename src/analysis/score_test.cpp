@@ -233,8 +233,11 @@ TEST(Score, empty_and_broken_tables) {
     for (const Score& s : {score(none, none), score(none, one), score(one, none)}) {
         for (const double unknown : {s.rmse_nm, s.bias_x_nm, s.rmsmd_nm, s.rmsmd_map_nm, s.efficiency_lateral})
             EXPECT_TRUE(std::isnan(unknown)) << unknown;
-        EXPECT_EQ(s.recall, 0);
     }
+    EXPECT_TRUE(std::isnan(score(one, none).recall) && std::isnan(score(none, none).recall)) << "of no truths";
+    EXPECT_TRUE(std::isnan(score(none, one).precision) && std::isnan(score(none, none).precision));
+    EXPECT_TRUE(std::isnan(score(none, none).jaccard));
+    EXPECT_EQ(score(one, none).precision, 0);
     EXPECT_EQ(score(none, one).recall_by_neighbor[6].truths, 1u);
     EXPECT_EQ(score(none, one).emitters, 1u);
     Localizations nan = table({{0, NAN, 0}, {0, 1e30, -1e30}, {0, 5, 0}});

@@ -133,9 +133,10 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     add_counts(summary, result, options);
     summary.add("noise check", noise_check_text(result.empty_score_spread));
     add_lone_spots(summary, result.lone, options);
-    summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads, {}", result.seconds,
+    const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
+    summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads{}", result.seconds,
                                     with_commas(std::int64_t(double(computed) / std::max(result.seconds, 1e-9))),
-                                    result.fit.threads, result.fit.device));
+                                    result.fit.threads, device));
     add_gpu_lines(summary, result.fit);
     add_hidden_rows(summary, result.hidden_rows);
     summary.add(result.complete ? "written" : "partial", result.written.string());

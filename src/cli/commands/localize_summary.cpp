@@ -11,6 +11,7 @@ namespace {
 /// "4,862, one at each spot", or by how many they differ from the spots.
 std::string molecules_text(const LocalizeResult& result) {
     std::string text = with_commas(result.molecules);
+    if (result.spots == 0) return text;
     if (result.added == 0 && result.merged == 0) return text + ", one at each spot";
     return text + fmt::format(" ({} added beside those of spots, {} spots merged with others)",
                               with_commas(result.added), with_commas(result.merged));
