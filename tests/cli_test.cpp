@@ -207,10 +207,12 @@ TEST_F(CommandLine, too_few_descriptors_exit_with_4) {
         const Ended end = run(folder_, with + "localize m.tif -o o.hdf5 --overwrite" + given + threads);
         if (end.err.find("shared libraries") != end.err.npos) continue;  // the loader's
         EXPECT_TRUE(end.exit_code == 0 || end.exit_code == 4) << limit << ": " << end.exit_code << " " << end.err;
-        EXPECT_EQ(end.exit_code == 4, end.err.find("raise the limit of open files (ulimit -n)") != end.err.npos) << end.err;
+        EXPECT_EQ(end.exit_code == 4, end.err.find("raise the limit of open files (ulimit -n)") != end.err.npos)
+            << end.err;
         enough += end.exit_code == 0;
         const Ended drawn = run(folder_, with + "render locs.hdf5 -o p.png --overwrite -q");
-        EXPECT_TRUE(drawn.exit_code == 0 || drawn.exit_code == 4) << limit << ": " << drawn.exit_code << " " << drawn.err;
+        EXPECT_TRUE(drawn.exit_code == 0 || drawn.exit_code == 4)
+            << limit << ": " << drawn.exit_code << " " << drawn.err;
     }
     EXPECT_GT(enough, 0);
     EXPECT_LT(enough, 20);
@@ -475,6 +477,22 @@ TEST_F(CommandLine, preview_shows_what_the_run_writes_for_that_frame) {
         EXPECT_NE(words.out.find(word), std::string::npos) << word << "\n" << words.out;
 }
 
+TEST_F(CommandLine, preview_is_of_the_first_movie_and_of_the_frames_asked_for) {
+    make_movie("m.tif", 60);
+    make_movie("n.tif", 40, 64);  // of another size: no movie with the first
+    const auto one = nlohmann::json::parse(glint("localize m.tif -o p.png --preview 7 --json" + given).out);
+    const Ended several = glint("localize m.tif n.tif -o q.png --preview 7 --json" + given);
+    ASSERT_EQ(several.exit_code, 0) << several.err;
+    auto of_first = nlohmann::json::parse(several.out);
+    EXPECT_NE(several.err.find("--preview shows m.tif, the first of 2 movies"), several.err.npos) << several.err;
+    of_first["output"] = one["output"];
+    EXPECT_EQ(of_first, one) << "with what the first alone teaches";
+    expect_fails("localize m.tif n.tif -o r.png --preview 60" + given, 2, "--preview 60: m.tif has frames 0 to 59");
+    expect_fails("localize m.tif -o r.png --preview 7 --frames 10:20" + given, 2,
+                 "--preview 7: --frames 10:20 are the frames 10 to 19 of m.tif");
+    EXPECT_EQ(glint("localize m.tif -o r.png --preview 10 --frames 10:20 -q" + given).exit_code, 0);
+}
+
 /// The number in the summary's line that begins so; -1: there is none.
 static long count_in(const std::string& summary, const std::string& line) {
     const std::size_t at = ('\n' + summary).find('\n' + line + "  ");
@@ -503,7 +521,8 @@ TEST_F(CommandLine, noise_check_of_a_background_below_0_says_what_to_do) {
         glint("localize m.tif -o o.hdf5 --pixel-size 100nm --offset 150 --gain 1 --sigma 130nm --emitters 1");
     ASSERT_EQ(end.exit_code, 0) << end.err;
     EXPECT_NE(end.out.find("over 10 (1 when the camera's values are right): see the warning"), end.out.npos) << end.out;
-    EXPECT_NE(end.err.find("the offset of 150 ADU is too high: the movie's median count is 1"), end.err.npos) << end.err;
+    EXPECT_NE(end.err.find("the offset of 150 ADU is too high: the movie's median count is 1"), end.err.npos)
+        << end.err;
 }
 
 TEST_F(CommandLine, the_summary_adds_up) {

@@ -123,6 +123,7 @@ def test_scores_against_the_truth(simulated, psf, camera, tmp_path):
     assert score.recall == pytest.approx(score.matched / len(truth))
     assert score.recall > 0.8 and score.precision > 0.9 and score.rmse_z_nm is None
     assert glint.score(truth, truth).rmse_nm == 0
+    assert np.isnan(glint.score(found, truth[:0]).recall) and np.isnan(glint.score(found[:0], truth).precision)
     glint.save_truth(tmp_path / "truth.csv", truth)
     again = glint.load_truth(tmp_path / "truth.csv", pixel_size_nm=100)
     np.testing.assert_allclose(again.sx_px, truth.sx_px, rtol=1e-6)

@@ -14,6 +14,7 @@
 #include "glint/error.hpp"
 #include "glint/picture_io.hpp"
 #include "glint/render.hpp"
+#include "io/continuation.hpp"
 #include "pipeline/lone_spots.hpp"
 #include "run/run.hpp"
 
@@ -115,16 +116,34 @@ std::filesystem::path picture_path(const LocalizeFlags& flags) {
     return flags.out;
 }
 
+/// Several movies are localized one by one, each with what its own frames teach: the first is shown.
+std::vector<std::string> movies_of(const LocalizeFlags& flags, Console& console) {
+    if (flags.concat || flags.movies.size() == 1) return flags.movies;
+    const std::vector<std::filesystem::path> movies = without_continuations({flags.movies.begin(), flags.movies.end()});
+    if (movies.size() > 1)
+        console.notice(
+            fmt::format("--preview shows {}, the first of {} movies", movies.front().string(), movies.size()));
+    return {movies.front().string()};
+}
+
+void require_frame(std::int64_t frame, const LocalizeFlags& flags, const FrameRange& range, const std::string& movie) {
+    if (frame >= range.begin && frame < range.end) return;
+    throw OptionError(flags.frames.empty()
+                          ? fmt::format("--preview {}: {} has frames 0 to {}", frame, movie, range.end - 1)
+                          : fmt::format("--preview {}: --frames {} are the frames {} to {} of {}", frame, flags.frames,
+                                        range.begin, range.end - 1, movie));
+}
+
 }  // namespace
 
 int preview(const LocalizeFlags& flags) {
     const std::filesystem::path out = picture_path(flags);
     Console console(flags.console);
-    const std::unique_ptr<Movie> movie = open_movies(flags.movies);
+    const std::unique_ptr<Movie> movie = open_movies(movies_of(flags, console));
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
-    if (frame < 0 || frame >= info.frames)
-        throw OptionError(fmt::format("--preview {}: {} has frames 0 to {}", frame, info.name, info.frames - 1));
+    const FrameRange range = parse_frame_range(flags.frames, info.frames);
+    require_frame(frame, flags, range, info.name);
     const CameraFacts facts = complete_facts(flags, info);
     Paths inputs = info.files;
     inputs.insert(inputs.end(), facts.files.begin(), facts.files.end());
@@ -134,7 +153,7 @@ int preview(const LocalizeFlags& flags) {
     // A sigma in pixels does not depend on the pixel size: any value will do for the conversion.
     options.pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : 100;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
-    options.frames = parse_frame_range(flags.frames, info.frames);
+    options.frames = range;
     options.warn = console.warner(), options.stop = &stop_on_signals();
     use_backend(flags.backend, options.fit, console);
 
