@@ -221,6 +221,7 @@ LoneSpots learn(Movie& movie, const Job& job) {
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
     FoundSpots all(job);
     std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
+    to.found = int(lone.size());
     if (lone.size() < least_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
     if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), lone, to);
@@ -279,7 +280,8 @@ std::string width_advice(const LoneSpots& lone, const Psf& psf) {
         std::abs(lone.width_um - psf.sigma_um) < errors * lone.width_error_um)
         return "";
     return fmt::format(
-        "lone spots are {:.0f} nm wide (standard deviation; median of {}), {:.0f} % {} than the {:.0f} nm given: "
+        "lone spots are {:.0f} nm wide (standard deviation; median of the {} single molecules), {:.0f} % {} than the "
+        "{:.0f} nm given: "
         "--sigma {:.0f}nm would suit them",
         lone.width_um * 1000, lone.count, 100 * std::abs(more), more > 0 ? "more" : "less", psf.sigma_um * 1000,
         lone.width_um * 1000);

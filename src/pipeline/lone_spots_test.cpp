@@ -57,6 +57,7 @@ TEST(LoneSpots, of_the_given_width_say_nothing) {
     const auto movie = grid_movie(0.13);
     const Job job = prepare_job(*movie, camera(), options());
     EXPECT_GE(job.lone.count, 140) << "200, and few of them beyond the peak";
+    EXPECT_GE(job.lone.found, 200);
     EXPECT_EQ(job.options.psf_misfit, 0.02) << "the least";
     EXPECT_NEAR(job.lone.width_um, 0.13, 5 * job.lone.width_error_um);
     EXPECT_LT(job.lone.width_error_um, 0.002)
@@ -117,6 +118,7 @@ TEST(LoneSpots, that_are_too_few_leave_the_usual_misfit) {
     one.frames = {0, 1};
     const Job job = prepare_job(*movie, camera(), one);
     EXPECT_EQ(job.lone.count, 0);
+    EXPECT_EQ(job.lone.found, 16);
     EXPECT_EQ(job.options.psf_misfit, usual_misfit);
     LocalizeOptions given = options();
     given.psf_misfit = 0.07;
