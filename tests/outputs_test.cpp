@@ -222,7 +222,9 @@ TEST_F(Outputs, a_finished_one_knows_its_settings) {
                        "camera offset (100 then, 101 now)");
     }
     ASSERT_EQ(glint("localize m.tif -o o.csv" + given).exit_code, 0);
-    EXPECT_EQ(glint("localize m.tif --resume --threshold 7 -o o.csv" + given).exit_code, 0) << "a .csv does not tell";
+    const Ended csv = glint("localize m.tif --resume --threshold 7 -o o.csv" + given);
+    EXPECT_EQ(csv.exit_code, 0) << csv.err;
+    EXPECT_NE(csv.err.find("a .csv has no place for them: they were not compared"), csv.err.npos) << csv.err;
 }
 
 // A run of one process holds the lock of OUT.journal; one of several looks at it too, with --overwrite as well.

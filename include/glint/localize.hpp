@@ -116,7 +116,8 @@ LocalizeResult localize(Movie& movie, const Camera& camera, const std::filesyste
                         const LocalizeOptions& options);
 
 /// Whether a run with `options.resume` has nothing to do: the output is there, and no journal. Throws OptionError where the
-/// file tells that it was made from something else, or with other settings, and says which (a .csv tells nothing).
+/// file tells that it was made from something else, or with other settings, and says which. A .csv tells nothing: that it
+/// was not compared is a warning.
 bool finished_before(Movie& movie, const Camera& camera, const std::filesystem::path& out,
                      const LocalizeOptions& options);
 

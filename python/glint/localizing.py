@@ -59,7 +59,8 @@ def localize(movie, psf: Psf | None = None, camera: Camera | None = None, out=No
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
         Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
         OUT.journal (also after a crash) and in a valid NAME.partial.EXT; `resume=True` continues, to the same bytes.
-        With `resume=True` a finished output is read back (`info` is None); OptionError if it was made with other settings.
+        With `resume=True` a finished output is read back (`info` is None); OptionError if it was made with other settings, which a
+        `.csv` cannot tell: there is a warning then.
         `overwrite=True` replaces an existing file or journal; no other existing file is ever overwritten.
     roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
         noise; None: 5, or 6 for an EMCCD.
@@ -111,7 +112,7 @@ def localize(movie, psf: Psf | None = None, camera: Camera | None = None, out=No
         warn_of_gpu(info.fit, set())
         return Localizations._of_core(rows, info)
     out = os.fspath(out)
-    if resume and _core.finished_before(movie._movie, core, out, options, fits):
+    if resume and _core.finished_before(movie._movie, core, out, options, fits, callbacks):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
         info = _core.localize(movie._movie, core, out, options, fits, callbacks)

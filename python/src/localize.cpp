@@ -171,16 +171,15 @@ void bind_localize(nb::module_& m) {
     m.def(
         "finished_before",
         [](SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
-           const FitOptions& fit) {
-            LocalizeOptions options = wanted;
-            options.fit = fit;
+           const FitOptions& fit, const Callbacks& callbacks) {
             Running running;
+            const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
             return running.run([&] {
                 const std::lock_guard lock(shared.mutex);
                 return finished_before(*shared.movie, camera, out, options);
             });
         },
-        "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a);
+        "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);
     m.def("localize_frames", &in_memory, "movie"_a, "camera"_a, "options"_a, "fit"_a, "callbacks"_a);
     m.def(
         "detect",

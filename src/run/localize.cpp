@@ -34,6 +34,11 @@ bool finished_before(Movie& movie, const Camera& camera, const fs::path& path, c
     const std::optional<Fingerprint> then = settings_of(out);
     for (const fs::path& file : files_of_localizations(out))
         if (!fs::exists(file, none)) return false;
+    if (!then && options.warn)
+        options.warn(fmt::format(
+            "{} is finished, and does not tell with which settings{}: they were not compared", out.string(),
+            localization_format(out) == LocalizationFormat::thunderstorm_csv ? ", since a .csv has no place for them"
+                                                                             : ""));
     if (!then) return true;
     LocalizeOptions quiet = options;
     quiet.warn = {};
