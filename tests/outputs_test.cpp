@@ -210,7 +210,45 @@ TEST_F(Outputs, a_bad_movie_does_not_stop_the_others) {
     EXPECT_EQ(results[1]["movies"][0], "bad.tif");
     EXPECT_EQ(results[2]["complete"], true);
     EXPECT_TRUE(exists("out/m.hdf5") && exists("out/n.hdf5"));
-    EXPECT_NE(end.err.find("1 of 3 movies failed"), end.err.npos) << end.err;
+    const std::size_t list = end.err.find("1 of 3 movies failed:\n  bad.tif: ");
+    EXPECT_NE(list, end.err.npos) << end.err;
+    EXPECT_LT(end.err.find("glint: bad.tif"), list) << "told at once, too";
+}
+
+TEST_F(Outputs, a_batch_has_a_table) {
+    folder_.write("bad, \"it\".tif", "no movie");
+    const std::string movies = "localize m.tif 'bad, \"it\".tif' -o out --summary table.csv";
+    EXPECT_EQ(glint(movies + given).exit_code, 3);
+    const std::string table = read_bytes(folder_ / "table.csv");
+    const Localizations rows = read_localizations(folder_ / "out/m.hdf5");
+    EXPECT_EQ(table.find("movie,frames,spots,localizations,noise_check,status,error,output\n\"m.tif\",12,"), 0u)
+        << table;
+    EXPECT_NE(table.find("," + std::to_string(rows.size()) + ","), table.npos) << table;
+    EXPECT_NE(table.find(",complete,,\"out/m.hdf5\"\n\"bad, \"\"it\"\".tif\",,,,,failed,\"bad, \"\"it\"\".tif"),
+              table.npos)
+        << table;
+    expect_refused(movies + given, "exist");
+    expect_refused("localize m.tif -o p.hdf5 --summary table.csv" + given, "table.csv exists");
+    expect_refused("localize m.tif -o p.csv --summary p.csv" + given, "one file");
+    expect_refused("localize m.tif -o p.csv --summary p.txt" + given, "should end in .csv");
+    EXPECT_FALSE(exists("p.hdf5") || exists("p.csv"));
+    EXPECT_EQ(glint(movies + " --resume" + given).exit_code, 3);
+    EXPECT_NE(read_bytes(folder_ / "table.csv").find("\"m.tif\",,,,,finished before,,"), table.npos);
+    folder_.write("table.csv", "somebody's\n");
+    expect_refused(movies + " --resume" + given, "table.csv exists");
+    EXPECT_EQ(glint("localize 'bad, \"it\".tif' -o bad.hdf5 --summary one.csv" + given).exit_code, 3);
+    EXPECT_NE(read_bytes(folder_ / "one.csv").find("failed"), table.npos) << "also of one movie";
+}
+
+TEST_F(Outputs, a_folder_takes_one_movie_too) {
+    for (const std::string flags : {"", " --concat"}) {
+        const std::string name = flags.empty() ? "one" : "joined";
+        EXPECT_EQ(glint("localize m.tif -o " + name + "/" + flags + given).exit_code, 0);
+        EXPECT_TRUE(exists(name + "/m.hdf5"));
+    }
+    fs::create_directory(folder_ / "there");
+    EXPECT_EQ(glint("localize m.tif -o there" + given).exit_code, 0);
+    EXPECT_TRUE(exists("there/m.hdf5"));
 }
 
 TEST_F(Outputs, a_finished_one_knows_its_settings) {

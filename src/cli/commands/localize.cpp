@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/commands/localize_table.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/info_json.hpp"
 #include "cli/print.hpp"
@@ -51,6 +52,14 @@ fs::path output_in(const fs::path& folder, const std::string& movie) {
     return folder / (stem + ".hdf5");
 }
 
+void make_folder(const fs::path& folder) {
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    if (failed)
+        throw OutputError(
+            fmt::format("cannot make the folder {}: {}; choose another with -o", folder.string(), failed.message()));
+}
+
 std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
     std::map<fs::path, std::string> taken;
     std::vector<LocalizeTask> tasks;
@@ -63,11 +72,7 @@ std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
                                           entry->second, movie, out.string()));
         tasks.push_back({{movie}, out});
     }
-    std::error_code failed;
-    fs::create_directories(flags.out, failed);
-    if (failed)
-        throw OutputError(
-            fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
+    make_folder(flags.out);
     return tasks;
 }
 
@@ -81,6 +86,7 @@ std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
                         "them one movie",
                         flags.movies.size(), flags.out));
     if (several || (folder && !flags.concat)) return tasks_in_folder(flags);
+    if (folder) make_folder(flags.out);
     return {{flags.movies, folder ? output_in(flags.out, flags.movies.front()) : fs::path(flags.out)}};
 }
 
@@ -93,6 +99,7 @@ void check_outputs_of(const std::vector<LocalizeTask>& tasks, const LocalizeFlag
         check_localizations_output(task.out, if_exists(may_exist), movies);
         check_localizations_output(partial_path(task.out), IfExists::replace, movies);
     }
+    check_summary_table(flags, tasks);
 }
 
 void tell_of_continuations(const LocalizeFlags& flags, const std::vector<LocalizeTask>& tasks, Console& console) {
@@ -170,16 +177,27 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     return json;
 }
 
-/// Reports the failure of one task of several; the others are run all the same.
-nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure, Console& console) {
-    console.say("glint: " + failure.message);
+/// The fields of a task that failed; others are run all the same.
+nlohmann::ordered_json failed_task(const LocalizeTask& task, const Failure& failure) {
     return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", false}, {"error", as_json(failure)}};
 }
 
-int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, std::size_t failed,
-           const LocalizeFlags& flags) {
+/// The errors were printed when they came, and may be far above by now.
+void tell_failures(const std::vector<nlohmann::ordered_json>& results) {
+    std::size_t failed = 0;
+    std::string list;
+    for (const nlohmann::ordered_json& result : results) {
+        if (!result.contains("error")) continue;
+        ++failed;
+        const std::string movie = result["movies"][0], message = result["error"]["message"];
+        list += fmt::format("  {}{}\n", message.starts_with(movie) ? "" : movie + ": ", message);
+    }
+    if (failed > 0) tell("glint: {} of {} movies failed:\n{}", failed, results.size(), list);
+}
+
+int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, const LocalizeFlags& flags) {
     if (flags.console.json) print_json(several ? nlohmann::ordered_json(results) : results.front());
-    if (failed > 0) tell("glint: {} of {} movies failed\n", failed, results.size());
+    tell_failures(results);
     if (code == exit_interrupted)
         tell("glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
     return code;
@@ -221,6 +239,10 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     app.add_option("--frames", flags.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
     app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096))
+        ->group("Run");
+    app.add_option(
+           "--summary", flags.summary,
+           "Also write a table (.csv) with a row for each movie: frames, spots, localizations, noise check, status")
         ->group("Run");
     app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");
     app.add_flag("--overwrite", options.overwrite, "Replace existing output; drop an unfinished run's journal")
@@ -274,25 +296,29 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
     Console console(flags.console);
     tell_of_continuations(flags, tasks, console);
     std::vector<nlohmann::ordered_json> results;
-    std::size_t failed = 0;
     int code = exit_ok;
     for (const LocalizeTask& task : tasks) {
         bool complete = true;
         try {
             results.push_back(run_task(task, flags, localize_task, console, complete));
         } catch (const Cancelled&) {
+            write_summary_table(flags, tasks, results);
             throw;
         } catch (const std::exception&) {
-            if (tasks.size() == 1) throw;
             const Failure failure = failure_of(std::current_exception());
-            results.push_back(failed_task(task, failure, console));
-            ++failed;
+            results.push_back(failed_task(task, failure));
+            if (tasks.size() == 1) {
+                write_summary_table(flags, tasks, results);
+                throw;
+            }
+            console.say("glint: " + failure.message);
             if (code == exit_ok) code = failure.exit_code;
         }
         if (!complete) code = exit_interrupted;
         if (!complete) break;
     }
-    return finish(results, tasks.size() > 1, code, failed, flags);
+    write_summary_table(flags, tasks, results);
+    return finish(results, tasks.size() > 1, code, flags);
 }
 
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {

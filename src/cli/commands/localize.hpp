@@ -19,7 +19,7 @@ namespace glint::cli {
 
 struct LocalizeFlags {
     std::vector<std::string> movies;
-    std::string out, frames;
+    std::string out, frames, summary;
     bool concat = false;
     std::optional<std::int64_t> preview_frame;
     CameraFlags camera;
