@@ -35,8 +35,13 @@ double spread_with_reciprocal_gain(double spread, const Camera& camera, double b
 
 /// That the gain was given upside down, where this explains the noise; else empty.
 std::string inverted_gain(double spread, const Camera& camera, double background_e) {
+    // Where it explains nearly all, the rest may be what detection misses in a movie whose noise it does not know: dim spots
+    // count as noise then, and with an EMCCD's skewed noise the background is no more than about right.
+    constexpr double rest_in_logarithm = 0.15;
     const double right = spread_with_reciprocal_gain(spread, camera, background_e);
-    if (right < least_spread || right > most_spread) return "";
+    if (!(right > 0)) return "";
+    const bool explains_nearly_all = std::abs(std::log(right)) < rest_in_logarithm * std::abs(std::log(spread));
+    if ((right < least_spread || right > most_spread) && !explains_nearly_all) return "";
     const double gain = camera.gain_e_per_adu.scalar;
     return fmt::format(
         "the noise on empty regions is {:.2f} times what the camera model says, and a gain of {:.3g} would give "

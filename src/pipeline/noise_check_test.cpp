@@ -177,6 +177,31 @@ TEST(NoiseCheck, notices_a_gain_that_was_given_upside_down) {
     }
 }
 
+// The median of few photons of an EMCCD is well below their mean, and read noise hides most of what is left of them.
+TEST(NoiseCheck, notices_a_gain_upside_down_also_where_an_emccd_has_little_light) {
+    for (double background : {1.0, 2.0, 5.0}) {
+        const FrameBlock block = simulated({emccd(), background, 5, 20});
+        Camera wrong = emccd();
+        wrong.gain_e_per_adu.scalar = 1 / wrong.gain_e_per_adu.scalar;
+        const Checked found = checked(block, wrong);
+        EXPECT_NE(found.warning.find("a gain of 15.6 would give 1."), std::string::npos)
+            << found.warning << ", background " << background;
+    }
+}
+
+TEST(NoiseCheck, asks_whether_a_background_was_subtracted) {
+    FrameBlock block = simulated({ideal(), 20, 5, 20});
+    const Camera right = ideal();
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; k < block.count * size * size; ++k) counts[k] = std::uint16_t(std::max(counts[k] - 310, 0));
+    Camera raw = right;
+    raw.offset_adu.scalar = 0;
+    EXPECT_NE(checked(block, raw).warning.find("was a background subtracted"), std::string::npos);
+    Camera wrong = right;
+    wrong.gain_e_per_adu.scalar *= 3;
+    EXPECT_EQ(checked(simulated({right, 20, 5, 20}), wrong).warning.find("subtracted"), std::string::npos);
+}
+
 TEST(NoiseCheck, notices_an_offset_that_is_far_too_high) {
     for (const Camera& right : {ideal(), scmos(), scmos(20), emccd()})
         for (double background : {1.0, 10.0, 100.0}) {

@@ -25,18 +25,25 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// The background of a frame from the middle of the movie, photoelectrons per pixel; 0 where it cannot be read.
-double background_of(Movie& movie, const Camera& camera) {
+/// The background of a frame from the middle of the movie, photoelectrons per pixel, and whether half of its pixels have the
+/// least value of all, as no camera's noise leaves them. 0 and false where the frame cannot be read.
+struct FrameLight {
+    double background_e = 0;
+    bool is_clipped = false;
+};
+FrameLight light_of(Movie& movie, const Camera& camera) {
     const MovieInfo& info = movie.info();
     FrameBlock block;
     try {
         movie.read(std::max<std::int64_t>(info.frames, 0) / 2, 1, block);
     } catch (const InputError&) {
-        return 0;
+        return {};
     }
     std::vector<float> photoelectrons(std::size_t(info.width) * std::size_t(info.height));
     CameraView(camera, info.width, info.height).to_photoelectrons(block.frame(0), block.type, photoelectrons);
-    return median({photoelectrons.begin(), photoelectrons.end()});
+    const double middle = median({photoelectrons.begin(), photoelectrons.end()});
+    const auto [least, most] = std::minmax_element(photoelectrons.begin(), photoelectrons.end());
+    return {middle, !camera.has_maps() && middle == *least && *least < *most};
 }
 
 }  // namespace
@@ -92,8 +99,14 @@ void remove_or_warn(const fs::path& path, const Warn& warn) {
 
 void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const Warn& warn) {
     if (!warn) return;
-    if (!camera_contradiction(totals.spreads).empty())
-        warn(camera_contradiction(totals.spreads, &camera, background_of(movie, camera)));
+    if (!camera_contradiction(totals.spreads).empty()) {
+        const FrameLight light = light_of(movie, camera);
+        warn(camera_contradiction(totals.spreads, &camera, light.background_e) +
+             (light.is_clipped
+                  ? ". Half of the pixels of a frame have its least count: was a background subtracted from "
+                    "the movie, and what is below it cut off? glint needs the camera's own counts"
+                  : ""));
+    }
     if (totals.counts.bad_pixels > 0)
         warn(fmt::format("{}: {} pixels were not a number or infinite; they were taken as no light", movie.info().name,
                          totals.counts.bad_pixels));
