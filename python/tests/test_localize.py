@@ -101,6 +101,26 @@ def test_writes_every_format(psf, camera, simulated, tmp_path, name):
     glint.localize(simulated.movie, psf, camera, tmp_path / name, overwrite=True)
 
 
+def test_a_finished_file_is_not_taken_for_one_of_other_settings(psf, camera, simulated, tmp_path):
+    for name in ("locs.hdf5", "locs.smlm.h5"):
+        done = glint.localize(simulated.movie, psf, camera, tmp_path / name)
+        same = glint.localize(simulated.movie, psf, camera, tmp_path / name, resume=True)
+        assert len(same) == len(done) and same.info is None
+        with pytest.raises(glint.OptionError, match=r"threshold \(0 then, 7 now\)"):
+            glint.localize(simulated.movie, psf, camera, tmp_path / name, resume=True, threshold=7)
+    glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv")
+    with pytest.warns(match="no place for them: they were not compared"):
+        glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv", resume=True, threshold=7)
+
+
+def test_failed_rows_are_told_in_every_format(psf, camera, simulated, tmp_path):
+    kept = glint.localize(simulated.movie, psf, camera, emitters=1, max_iterations=3, keep_failed=True)
+    assert np.any(kept.status == glint.FitStatus.ITERATION_LIMIT)
+    for name in ("locs.hdf5", "locs.csv", "locs.smlm.h5"):
+        kept.save(tmp_path / name)
+        np.testing.assert_array_equal(glint.load_localizations(tmp_path / name, pixel_size_nm=100).status, kept.status)
+
+
 def test_only_some_frames(psf, camera, simulated):
     expected = glint.localize(simulated.movie, psf, camera)
     for frames in [(10, 30), slice(10, 30)]:
