@@ -5,7 +5,7 @@
 namespace glint::cli {
 
 Command add_bench(CLI::App& program) {
-    CLI::App* app = program.add_subcommand("bench", "Measure speed and accuracy on this machine; simulate sharing");
+    CLI::App* app = program.add_subcommand("bench", "Speed and accuracy on this machine; GPU sharing, simulated");
     app->require_subcommand(1);
     const Command commands[] = {add_bench_fit(*app), add_bench_localize(*app), add_bench_sharing(*app),
                                 add_bench_offload(*app)};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "bench/bench.hpp"
@@ -16,10 +17,24 @@
 namespace glint::cli {
 namespace {
 
+struct Listed {
+    Command (*add)(CLI::App&);
+    const char* group;
+};
+
+constexpr const char* from_movies = "Movies to localizations";
+constexpr const char* of_results = "Localizations and pictures";
+constexpr const char* of_gpus = "GPUs";
+constexpr const char* others = "Other";
+
 /// Every subcommand, in the order of `glint --help`.
-constexpr Command (*all_commands[])(CLI::App&) = {add_localize, add_fit,       add_render,  add_simulate,
-                                                  add_score,    add_calibrate, add_devices, add_lease,
-                                                  add_top,      add_doctor,    add_bench};
+constexpr Listed listed[] = {
+    {add_localize, from_movies}, {add_fit, from_movies},  {add_calibrate, from_movies}, {add_simulate, from_movies},
+    {add_render, of_results},    {add_score, of_results}, {add_devices, of_gpus},       {add_lease, of_gpus},
+    {add_top, of_gpus},          {add_doctor, of_gpus},   {add_bench, others},
+};
+
+constexpr int name_width = 14;  // of a command in the list, so that each has one line
 
 constexpr const char* help_footer = R"(Results go to stdout; notices, warnings and progress to stderr.
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
@@ -56,7 +71,12 @@ int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv)
 
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
-    for (const auto add : all_commands) commands.push_back(add(program));
+    for (const auto& [add, group] : listed) {
+        commands.push_back(add(program));
+        commands.back().app->group(group);
+    }
+    program.formatter(std::make_shared<CLI::Formatter>());  // its own: the commands' lists of flags are wider
+    program.get_formatter()->column_width(name_width);
     std::vector<char*> words(argv, argv + argc);
     take_help_as_flag(words);
     argc = split_at_dashes(commands, int(words.size()), words.data()), argv = words.data();

@@ -343,6 +343,18 @@ TEST_F(CommandLine, a_movie_is_no_stack_of_rois) {
     expect_fails("fit m.tif -o o.hdf5" + given, 3, "glint localize");
 }
 
+TEST_F(CommandLine, commands_stand_in_groups_a_line_each) {
+    const std::string help = glint("--help").out;
+    std::size_t last = 0;
+    for (const std::string place : {"Movies to localizations:", "localize ", "simulate ", "Localizations and pictures:",
+                                    "render ", "GPUs:", "lease ", "Other:", "bench "}) {
+        const std::size_t at = help.find((place.back() == ':' ? "\n" : "\n  ") + place, last);
+        ASSERT_NE(at, help.npos) << place << help;
+        last = at;
+    }
+    EXPECT_EQ(help.find("\n      "), help.find("\n            5 no GPU")) << "no description goes on in another line";
+}
+
 TEST_F(CommandLine, every_help_has_an_example) {
     const Ended top = glint("--help");
     EXPECT_EQ(top.exit_code, 0);

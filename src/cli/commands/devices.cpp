@@ -135,7 +135,7 @@ int run(const ConsoleFlags& flags) {
 }  // namespace
 
 Command add_devices(CLI::App& program) {
-    CLI::App* app = program.add_subcommand("devices", "What GPUs there are, why one cannot be used, and the CPU.");
+    CLI::App* app = program.add_subcommand("devices", "The GPUs, why one cannot be used, and the CPU");
     const auto flags = std::make_shared<ConsoleFlags>();
     add_console_flags(*app, *flags);
     app->footer(help_footer);

@@ -80,7 +80,7 @@ int run(const DoctorFlags& flags) {
 
 Command add_doctor(CLI::App& program) {
     const auto flags = std::make_shared<DoctorFlags>();
-    CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and how to mend it");
+    CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and the remedy");
     app->add_flag(
         "--test", flags->checks.test,
         "Also use each GPU for a moment: a context, a copy, a few fits; compute on every backend and compare");
