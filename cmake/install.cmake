@@ -25,3 +25,12 @@ configure_package_config_file(cmake/glint-config.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/glint-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/glint-config.cmake ${PROJECT_BINARY_DIR}/glint-config-version.cmake
   DESTINATION ${config_folder})
+
+# Completion for shells and manual pages, which the program writes from its own help. Where it cannot be run here there are none.
+if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+  set(share ${PROJECT_BINARY_DIR}/share)
+  add_custom_command(OUTPUT ${share}/man/man1/glint.1 COMMAND glint_program completion --install ${share}
+    DEPENDS glint_program COMMENT "Writing completion scripts and manual pages" VERBATIM)
+  add_custom_target(glint_manual ALL DEPENDS ${share}/man/man1/glint.1)
+  install(DIRECTORY ${share}/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+endif()

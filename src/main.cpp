@@ -9,6 +9,7 @@
 
 #include "bench/bench.hpp"
 #include "cli/command.hpp"
+#include "cli/commands/completion.hpp"
 #include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
@@ -28,11 +29,11 @@ constexpr const char* of_gpus = "GPUs";
 constexpr const char* others = "Other";
 
 /// Every subcommand, in the order of `glint --help`.
-constexpr Listed listed[] = {
-    {add_localize, from_movies}, {add_fit, from_movies},  {add_calibrate, from_movies}, {add_simulate, from_movies},
-    {add_render, of_results},    {add_score, of_results}, {add_devices, of_gpus},       {add_lease, of_gpus},
-    {add_top, of_gpus},          {add_doctor, of_gpus},   {add_bench, others},
-};
+constexpr Listed listed[] = {{add_localize, from_movies}, {add_fit, from_movies},   {add_calibrate, from_movies},
+                             {add_simulate, from_movies}, {add_render, of_results}, {add_score, of_results},
+                             {add_devices, of_gpus},   {add_lease, of_gpus},
+                             {add_top, of_gpus},          {add_doctor, of_gpus},    {add_bench, others},
+                             {add_completion, others}};
 
 constexpr int name_width = 14;  // of a command in the list, so that each has one line
 
@@ -40,7 +41,8 @@ constexpr const char* help_footer = R"(Results go to stdout; notices, warnings a
 Exit codes: 0 done; 1 internal error; 2 wrong options; 3 bad input; 4 output could not be written;
             5 no GPU could be used, or none had room in time, or it failed; 6 glint doctor found a problem;
             130 interrupted (Ctrl-C, SIGTERM, or the terminal was closed), what was finished is kept.
-`glint COMMAND --help`, or `glint help COMMAND`, explains a command and its flags, with examples.)";
+`glint COMMAND --help`, or `glint help COMMAND`, explains a command and its flags, with examples;
+`glint help --man COMMAND | man -l -` shows the same as a manual page.)";
 
 /// `glint help COMMAND ...` is `glint COMMAND ... --help`; `words` begins with the program's name.
 void take_help_as_flag(std::vector<char*>& words) {
@@ -78,6 +80,8 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     program.formatter(std::make_shared<CLI::Formatter>());  // its own: the commands' lists of flags are wider
     program.get_formatter()->column_width(name_width);
     std::vector<char*> words(argv, argv + argc);
+    if (argc > 2 && std::strcmp(argv[1], "help") == 0 && std::strcmp(argv[2], "--man") == 0)
+        return print_manual_page(program, {argv + 3, argv + argc});
     take_help_as_flag(words);
     argc = split_at_dashes(commands, int(words.size()), words.data()), argv = words.data();
     if (argc > 1 && is_no_command(program, argv[1]))

@@ -29,6 +29,7 @@ Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);
 Command add_top(CLI::App& program);
 Command add_doctor(CLI::App& program);
+Command add_completion(CLI::App& program);
 
 /// docs/command_line.md, "Exit codes".
 enum ExitCode : int {

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -133,9 +134,9 @@ Command add_calibrate(CLI::App& program) {
     CLI::App* group = program.add_subcommand("calibrate", "Calibrations: astigmatism (3D)");
     group->require_subcommand(1);
     CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
-    app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required();
-    app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required();
-    app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG");
+    offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(), movie_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Calibration to write, .toml")->required(), toml_endings);
+    offer_files(app->add_option("--plot", flags->plot, "Also draw data and curve into this PNG"), {".png"});
     app->add_option("--z-step", flags->z_step, "Distance of two slices, with unit: 10nm")->required();
     app->add_flag("--descending", flags->descending, "z falls from slice to slice");
     app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");

@@ -13,6 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/backend_flags.hpp"
 #include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "cli/info_json.hpp"
@@ -149,8 +150,8 @@ int run(FitFlags& flags) {
 Command add_fit(CLI::App& program) {
     const auto flags = std::make_shared<FitFlags>();
     CLI::App* app = program.add_subcommand("fit", "A stack of cut-outs (ROIs) to localizations");
-    app->add_option("rois", flags->rois, "Stack of ROIs: .npy, .h5 or .tif");
-    app->add_option("-o,--output", flags->out, "Localizations: .hdf5, .csv, .smlm.h5");
+    offer_files(app->add_option("rois", flags->rois, "Stack of ROIs: .npy, .h5 or .tif"), roi_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Localizations: .hdf5, .csv, .smlm.h5"), table_endings);
     add_psf_flags(*app, flags->psf);
     add_camera_flags(*app, flags->camera);
     add_fit_flags(*app, flags->options);

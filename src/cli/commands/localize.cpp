@@ -11,6 +11,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/localize_table.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/info_json.hpp"
 #include "cli/print.hpp"
@@ -218,15 +219,16 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                    "known; 0: none")
         ->capture_default_str()
         ->group("Fit");
-    app.add_option(
-           "--emitters", options.emitters,
-           "auto: molecules that overlap are fitted together, and more are looked for between them; 1: one per window")
-        ->transform([](const std::string& text) {
-            if (text != "1" && text != "auto") throw CLI::ValidationError("give 1 or auto, not " + text);
-            return text == "1" ? text : std::to_string(any_emitters);
-        })
-        ->default_str("auto")
-        ->group("Fit");
+    offer_words(app.add_option("--emitters", options.emitters,
+                               "auto: molecules that overlap are fitted together, and more are looked for between "
+                               "them; 1: one per window")
+                    ->transform([](const std::string& text) {
+                        if (text != "1" && text != "auto") throw CLI::ValidationError("give 1 or auto, not " + text);
+                        return text == "1" ? text : std::to_string(any_emitters);
+                    })
+                    ->default_str("auto")
+                    ->group("Fit"),
+                {"auto", "1"});
     app.add_option(
            "--psf-misfit", options.psf_misfit,
            "With --emitters auto: by what part of its width the PSF may differ from the model, 0 to 1 (default: from "
@@ -337,8 +339,10 @@ std::string example_of(const LocalizeFlags& flags) {
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
-    app->add_option("movies", flags.movies, "Movies, at least one");
-    app->add_option("-o,--output", flags.out, "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies");
+    offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings);
+    offer_files(app->add_option("-o,--output", flags.out,
+                                "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies"),
+                table_endings);
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_psf_flags(*app, flags.psf);
     add_camera_flags(*app, flags.camera);

@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -99,8 +100,10 @@ Command add_render(CLI::App& program) {
     const auto flags = std::make_shared<RenderFlags>();
     RenderOptions& options = flags->options;
     CLI::App* app = program.add_subcommand("render", "Localizations to a super-resolved picture");
-    app->add_option("localizations", flags->locs, "Localizations")->required();
-    app->add_option("-o,--output", flags->out, "Picture: .png (colours) or .tif (32-bit float density)")->required();
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Picture: .png (colours) or .tif (32-bit float density)")
+                    ->required(),
+                {".png", ".tif", ".tiff"});
     app->add_option("--mode", flags->mode, "gaussian (each by its own precision) or histogram")
         ->check(CLI::IsMember({"gaussian", "histogram"}))
         ->capture_default_str();
@@ -110,8 +113,9 @@ Command add_render(CLI::App& program) {
     app->add_option("--min-blur", options.min_blur_px, "Smallest Gaussian, picture pixels (default: 0.5)");
     app->add_flag("--color-z", options.color_z, "z as colour, density as brightness");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)");
-    app->add_option("--colormap", options.colormap,
-                    "inferno (default), viridis, magma, cividis, gray, turbo (default of z)");
+    offer_words(app->add_option("--colormap", options.colormap,
+                                "inferno (default), viridis, magma, cividis, gray, turbo (default of z)"),
+                {"inferno", "viridis", "magma", "cividis", "gray", "turbo"});
     app->add_option("--saturate", options.saturate_percent, "Share of the brightest pixels shown white, percent")
         ->capture_default_str();
     app->add_option("--scale-bar", flags->scale_bar, "Length of the scale bar, with unit: 1um (default: chosen)");

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "cli/stop.hpp"
@@ -170,8 +171,10 @@ Command add_simulate(CLI::App& program) {
     const auto flags = std::make_shared<SimulateFlags>();
     SimulateOptions& options = flags->options;
     CLI::App* app = program.add_subcommand("simulate", "A movie with known truth");
-    app->add_option("-o,--output", flags->out, "Movie to write, .tif; the truth goes to NAME_truth.csv beside it")
-        ->required();
+    offer_files(
+        app->add_option("-o,--output", flags->out, "Movie to write, .tif; the truth goes to NAME_truth.csv beside it")
+            ->required(),
+        {".tif", ".tiff"});
     app->add_option("--structure", flags->structure, "microtubules, rings or random")
         ->check(CLI::IsMember({"microtubules", "rings", "random"}))
         ->capture_default_str();

@@ -6,6 +6,8 @@
 
 #include <charconv>
 
+#include "cli/flags/choices.hpp"
+#include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
@@ -124,8 +126,10 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
     app.add_option("--readnoise", flags.readnoise, "Read noise, photoelectrons rms")->group(group);
     app.add_option("--em-gain", flags.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise")
         ->group(group);
-    app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
-        ->group(group);
+    offer_files(
+        app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
+            ->group(group),
+        toml_endings);
     app.add_option("--sensor-roi", flags.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)")
         ->group(group);
 }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cli/flags/choices.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
@@ -96,13 +97,16 @@ void add_sigma(const PsfFlags& flags, double pixel_size_nm, Psf& psf) {
 
 void add_psf_flags(CLI::App& app, PsfFlags& flags) {
     const std::string group = "Spots";
-    app.add_option("--psf", flags.model, all_models())->group(group);
+    std::vector<std::string> models;
+    for (const PsfModel model : psf_models()) models.emplace_back(name_of(model));
+    offer_words(app.add_option("--psf", flags.model, all_models())->group(group), models);
     app.add_option("--sigma", flags.sigma,
                    "Standard deviation of the PSF, with unit: 130nm, 0.13um, 1.3px (free widths: where they start). No "
                    "default; about 0.21 wavelength / NA")
         ->group(group);
-    app.add_option("--calibration", flags.calibration, "Widths over z, from `glint calibrate astigmatism`")
-        ->group(group);
+    offer_files(app.add_option("--calibration", flags.calibration, "Widths over z, from `glint calibrate astigmatism`")
+                    ->group(group),
+                toml_endings);
     if (const std::string numbers = all_own_numbers(); !numbers.empty())
         app.add_option("--psf-number", flags.numbers,
                        "NAME=VALUE, a number of the PSF model's own; again for more" + numbers)
