@@ -1,0 +1,95 @@
+// `glint convert`: tables of localizations from one format to another, and several into one.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/merge.hpp"
+#include "io/files/check_outputs.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* help_footer = R"(
+Examples:
+  glint convert locs.hdf5 -o locs.csv
+  glint convert thunderstorm.csv -o locs.hdf5 --pixel-size 100nm
+  glint convert part1.hdf5 part2.hdf5 -o all.hdf5
+  glint convert day1.hdf5 day2.hdf5 -o both.hdf5 --consecutive
+
+Formats are recognised by content, and written by name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. What a
+format has no column for is left out (docs/formats.md). Of several tables, the columns that all have are written.)";
+
+struct ConvertFlags {
+    std::vector<std::string> tables;
+    std::string out, pixel_size;
+    bool consecutive = false, overwrite = false;
+    ConsoleFlags console;
+};
+
+int run(const ConvertFlags& flags) {
+    Paths inputs;
+    for (const std::string& table : flags.tables) {
+        inputs.emplace_back(table);
+        inputs.push_back(std::filesystem::path(table).replace_extension(".yaml"));
+    }
+    check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
+    if (flags.consecutive && flags.tables.size() < 2)
+        throw OptionError("--consecutive is for several tables: their movies follow one another");
+    Console console(flags.console);
+    const double given_nm = pixel_size_nm(flags.pixel_size);
+    std::vector<Localizations> tables;
+    for (const std::string& table : flags.tables) {
+        tables.push_back(read_localizations(table, console.warner(), given_nm));
+        if (given_nm > 0) tables.back().pixel_size_nm = given_nm;
+    }
+    const Localizations all =
+        tables.size() == 1
+            ? std::move(tables.front())
+            : merge(tables, flags.consecutive ? FramesOfMerged::consecutive : FramesOfMerged::as_they_are,
+                    console.warner());
+    const std::size_t hidden = write_localizations(flags.out, all, console.warner(), if_exists(flags.overwrite));
+    if (flags.console.json) {
+        print_json({{"output", flags.out},
+                    {"tables", flags.tables},
+                    {"localizations", all.size()},
+                    {"frames", all.frames},
+                    {"hidden_rows", hidden}});
+        return exit_ok;
+    }
+    Summary summary;
+    if (flags.tables.size() > 1) summary.add("tables", with_commas(std::int64_t(flags.tables.size())));
+    summary.add("localizations", with_commas(std::int64_t(all.size())));
+    add_hidden_rows(summary, std::int64_t(hidden));
+    summary.add("written", flags.out).print();
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_convert(CLI::App& program) {
+    const auto flags = std::make_shared<ConvertFlags>();
+    CLI::App* app = program.add_subcommand("convert", "Tables of localizations to another format, or several to one");
+    offer_files(app->add_option("localizations", flags->tables, "Tables, at least one")->required(), table_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Table to write: .hdf5, .csv, .smlm.h5")->required(),
+                table_endings);
+    app->add_flag("--consecutive", flags->consecutive,
+                  "The movies follow one another: frames of each table count on after those of the one before");
+    app->add_option("--pixel-size", flags->pixel_size,
+                    "Edge of a camera pixel, with unit, where the file does not say");
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(help_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli
