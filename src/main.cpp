@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "bench/bench.hpp"
@@ -59,14 +60,29 @@ bool is_no_command(const CLI::App& program, const char* word) {
                                           [&](const CLI::App* command) { return command->get_name() == word; });
 }
 
+/// Where another program's command line begins: behind `--`, or with the first word that is neither a flag nor a flag's value.
+char** program_in(const CLI::App& command, char** begin, char** end) {
+    for (char** word = begin; word != end; ++word) {
+        const std::string_view text = *word;
+        if (text == "--") return word;
+        if (!text.starts_with('-')) return word;
+        const CLI::Option* flag = command.get_option_no_throw(std::string(text));
+        if (flag && flag->get_type_size() != 0 && word + 1 != end) ++word;
+    }
+    return end;
+}
+
 /// Takes another program's command line away from ours; how many words are left.
 int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv) {
     for (const Command& command : commands) {
         if (!command.program || argc < 2 || command.app->get_name() != argv[1]) continue;
-        char** dashes = std::find_if(argv, argv + argc, [](const char* word) { return std::strcmp(word, "--") == 0; });
-        if (dashes == argv + argc) continue;
-        command.program->assign(dashes + 1, argv + argc);
-        return int(dashes - argv);
+        char** end = argv + argc;
+        char** dashes = std::find_if(argv, end, [](const char* word) { return std::strcmp(word, "--") == 0; });
+        char** first = program_in(*command.app, argv + 2, end);
+        if (dashes != end) first = std::min(first, dashes);
+        if (first == end) continue;
+        command.program->assign(first + (std::strcmp(*first, "--") == 0), end);
+        return int(first - argv);
     }
     return argc;
 }

@@ -128,6 +128,19 @@ TEST_F(LeaseCommand, hands_on_every_word_as_it_is) {
     EXPECT_NE(echo->output.find("-- [1,2] --json fit --help a b \n"), std::string::npos) << echo->output;
 }
 
+TEST_F(LeaseCommand, the_program_may_follow_the_flags_without_dashes) {
+    auto echo = start_program(
+        {"glint", "lease", "--memory", "1G", "--timeout", "60s", "-q", "echo", "a", "--", "--json", "-h"});
+    EXPECT_EQ(echo->finish(), 0);
+    EXPECT_NE(echo->output.find("a -- --json -h\n"), std::string::npos) << echo->output;
+}
+
+TEST_F(LeaseCommand, memory_without_a_unit_is_asked_for_again) {
+    auto few = start_program({"glint", "lease", "--memory", "6", "--", "true"});
+    EXPECT_EQ(few->finish(), 2);
+    EXPECT_NE(few->output.find("that is 6 bytes; give a unit, as in 6GiB"), std::string::npos) << few->output;
+}
+
 TEST_F(LeaseCommand, leases_a_mig_instance_that_it_cannot_see_itself) {
     set("SIMGPU_MIG", "0:2");
     auto first = lease_of_shell(3000, "echo $CUDA_VISIBLE_DEVICES; read x");

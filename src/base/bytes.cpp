@@ -18,10 +18,11 @@ double bytes_in(std::string_view unit) {
     if (unit == "MB") return kilo * kilo;
     if (unit == "GB") return kilo * kilo * kilo;
     if (unit == "TB") return kilo * kilo * kilo * kilo;
-    if (unit == "KiB") return kibi;
-    if (unit == "MiB") return kibi * kibi;
-    if (unit == "GiB") return kibi * kibi * kibi;
-    if (unit == "TiB") return kibi * kibi * kibi * kibi;
+    // K, M, G and T alone are 1024, as for Slurm, ulimit and containers.
+    if (unit == "KiB" || unit == "K") return kibi;
+    if (unit == "MiB" || unit == "M") return kibi * kibi;
+    if (unit == "GiB" || unit == "G") return kibi * kibi * kibi;
+    if (unit == "TiB" || unit == "T") return kibi * kibi * kibi * kibi;
     return 0;
 }
 

@@ -21,6 +21,7 @@ TEST(MemoryLimit, knows_bytes_units_and_percent) {
     EXPECT_EQ(parsed("64KiB"), 65536u);
     EXPECT_EQ(parsed("64MiB"), std::uint64_t(64) << 20);
     EXPECT_EQ(parsed("2TiB"), std::uint64_t(2) << 40);
+    EXPECT_EQ(parsed("6G"), std::uint64_t(6) << 30) << "as Slurm and ulimit mean it";
     EXPECT_EQ(parsed("3kB"), 3000u);
     EXPECT_EQ(parsed("500MB"), 500000000u);
     EXPECT_EQ(parsed("2GB"), 2000000000u);

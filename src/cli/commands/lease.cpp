@@ -24,6 +24,7 @@ namespace {
 constexpr const char* help_footer = R"(
 Examples:
   glint lease -- python train.py --epochs 10
+  glint lease python train.py
   glint lease --memory 20GiB --gpus 2 --timeout 10min -- ./fitter movie.tif
   glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm; done'
 
@@ -53,12 +54,17 @@ std::uint64_t bytes_of(const std::string& memory) {
     if (memory.empty()) return default_bytes();
     if (memory.find('%') != memory.npos)
         throw OptionError("--memory=" + memory + ": which GPU it will be is not known yet; give bytes, as in 8GiB");
-    return gpu::parse_limit(memory, 0, "--memory");
+    const std::uint64_t bytes = gpu::parse_limit(memory, 0, "--memory");
+    constexpr std::uint64_t least = 1 << 20;
+    if (bytes < least)
+        throw OptionError(fmt::format("--memory {}: that is {} bytes; give a unit, as in {}GiB", memory, bytes,
+                                      memory.substr(0, memory.find_first_not_of("0123456789."))));
+    return bytes;
 }
 
 void require_executable(const std::vector<std::string>& command) {
     if (command.empty())
-        throw OptionError("which program shall run? write it behind two dashes: glint lease -- python train.py");
+        throw OptionError("which program shall run? It follows the flags: glint lease --memory 8GiB python train.py");
 }
 
 std::string describe(const gpu::Lease& lease) {

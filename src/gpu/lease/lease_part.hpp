@@ -24,7 +24,7 @@ struct LeasePart {
 
 /// Blocks until the other parts of `lease` leave room for `request` on as many of `gpus` as are asked for, those with the
 /// most room first. The amount is what the lease reserves if the request is for more; each further process with a part on a
-/// GPU costs the lease the memory of another context. Throws LeaseTimeout and Cancelled.
+/// GPU takes the memory of another context from the lease. Throws LeaseTimeout and Cancelled.
 LeasePart admit_part(const Dependencies& deps, const LeaseRequest& request, const ScannedSlot& lease,
                      const std::vector<PartGpu>& gpus);
 

@@ -251,14 +251,19 @@ class Scheduler {
     }
     std::size_t index(const Capacity& capacity) const { return std::size_t(&capacity - capacities_.data()); }
 
-    /// For messages: the candidate with the most free memory, and why it cannot be used now.
+    /// For messages: the candidate with the most free memory, and why it cannot be used now. Of several GPUs that are asked for, those
+    /// that are ready explain nothing.
     void explain(const Ticket& ticket, Decision& decision) const {
         decision.obstacle = Obstacle::no_such_gpu;
         decision.required_bytes = ticket.need_bytes;
+        bool explained = false;
         for (int g = 0; g < count_; ++g) {
             const Obstacle here = obstacle(ticket, g);
-            if (here == Obstacle::no_such_gpu || (decision.gpu >= 0 && capacities_[g].free <= decision.available_bytes))
-                continue;
+            if (here == Obstacle::no_such_gpu) continue;
+            const bool explains = here != Obstacle::none;
+            if (decision.gpu >= 0 && (explained && !explains)) continue;
+            if (decision.gpu >= 0 && explained == explains && capacities_[g].free <= decision.available_bytes) continue;
+            explained = explains;
             decision.gpu = g;
             decision.available_bytes = capacities_[g].free;
             decision.required_bytes = required(ticket, capacities_[g]);

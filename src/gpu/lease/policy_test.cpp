@@ -83,6 +83,15 @@ TEST(LeasePolicy, several_gpus_in_one_request_all_or_none) {
     EXPECT_EQ(only(s, few).gpus, 0b1100u);
 }
 
+TEST(LeasePolicy, a_request_for_several_gpus_is_told_of_one_that_it_waits_for) {
+    Snapshot s = server(3);
+    lease_on(s, 1, 70 * gib, true);
+    const Decision d = only(s, wants(20, 3));
+    EXPECT_EQ(d.gpus, 0u);
+    EXPECT_EQ(d.gpu, 1) << "the others are free";
+    EXPECT_EQ(d.obstacle, Obstacle::memory);
+}
+
 TEST(LeasePolicy, a_user_may_be_bounded_and_holds_up_nobody_else) {
     Rules rules;
     rules.max_shares_per_user = 2;
