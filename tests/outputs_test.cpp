@@ -85,7 +85,8 @@ TEST_F(Outputs, what_is_read_is_not_written_over_under_any_name) {
     folder_.write("camera.toml", "offset = 100\ngain = 1\npixel_size = \"100nm\"\n");
     fs::create_hard_link(folder_ / "camera.toml", folder_ / "camera.csv");
     expect_refused("localize m.tif --overwrite -o camera.csv --camera camera.toml --sigma 130nm -q", "camera.toml");
-    expect_refused("simulate -o camera.csv --camera camera.toml --overwrite -q", "camera.toml");
+    fs::create_hard_link(folder_ / "camera.toml", folder_ / "camera.tif");
+    expect_refused("simulate -o camera.tif --camera camera.toml --overwrite -q", "camera.toml");
     EXPECT_EQ(read_bytes(folder_ / "m.tif"), movie);
 }
 
@@ -255,7 +256,7 @@ TEST_F(Outputs, a_finished_one_knows_its_settings) {
     for (const std::string name : {"o.hdf5", "o_smlm.h5"}) {
         ASSERT_EQ(glint("localize m.tif -o " + name + given).exit_code, 0);
         EXPECT_EQ(glint("localize m.tif --resume -o " + name + given).exit_code, 0);
-        expect_refused("localize m.tif --resume --threshold 7 -o " + name + given, "threshold (0 then, 7 now)");
+        expect_refused("localize m.tif --resume --threshold 7 -o " + name + given, "threshold (5 then, 7 now)");
         expect_refused("localize m.tif --resume --offset 101 --pixel-size 100nm --gain 1 --sigma 130nm -o " + name,
                        "camera offset (100 then, 101 now)");
     }

@@ -30,9 +30,9 @@ void check(const DetectOptions& options) {
                         options.threshold, least_threshold, most_threshold));
 }
 
-float threshold_of(const CameraView& camera, const DetectOptions& options) {
+float threshold_of(float excess_noise, const DetectOptions& options) {
     if (options.threshold > 0) return float(options.threshold);
-    return float(camera.excess_noise() > 1 ? default_em_threshold : default_threshold);
+    return float(excess_noise > 1 ? default_em_threshold : default_threshold);
 }
 
 }  // namespace glint

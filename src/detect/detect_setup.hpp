@@ -9,6 +9,9 @@ namespace glint {
 /// Throws OptionError for a sigma or threshold out of range.
 void check(const DetectOptions& options);
 /// The threshold in standard deviations: the option's, or the camera's default.
-float threshold_of(const CameraView& camera, const DetectOptions& options);
+float threshold_of(float excess_noise, const DetectOptions& options);
+inline float threshold_of(const CameraView& camera, const DetectOptions& options) {
+    return threshold_of(camera.excess_noise(), options);
+}
 
 }  // namespace glint

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string>
+
 #include "glint/camera.hpp"
 #include "glint/detect.hpp"
 #include "glint/localize.hpp"
@@ -18,7 +20,8 @@ struct Job {
     double duplicate_radius_px = 0;
     float stay_px = 0;  ///< a fit may end this far from its spot's pixel, beyond its standard error
     int threads = 1;
-    LoneSpots lone;  ///< with any_emitters
+    LoneSpots lone;         ///< with any_emitters
+    std::string made_with;  ///< lines of the history: PSF and camera
 };
 
 /// How a job's spots are found.

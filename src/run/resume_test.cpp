@@ -158,6 +158,6 @@ TEST_F(Pipeline, resume_refuses_other_options_and_names_them) {
     how.resume = true;
     how.threshold = 7;
     const std::string message = message_of(how, "out.csv");
-    EXPECT_NE(message.find("threshold (0 then, 7 now)"), std::string::npos) << message;
+    EXPECT_NE(message.find("threshold (5 then, 7 now)"), std::string::npos) << message;
     EXPECT_EQ(message.find("ROI size"), std::string::npos) << message;
 }

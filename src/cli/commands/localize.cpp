@@ -17,6 +17,7 @@
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
+#include "detect/detect_setup.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
@@ -111,7 +112,8 @@ void tell_of_continuations(const LocalizeFlags& flags, const std::vector<Localiz
             console.notice(fmt::format("{} continues another of the movies, and is localized with it", movie));
 }
 
-nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options) {
+nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask& task, const LocalizeOptions& options,
+                               const CameraFacts& facts) {
     const double computed = double(result.frames - result.resumed_frames);
     nlohmann::ordered_json json{{"movies", task.movies},
                                 {"output", result.written.string()},
@@ -124,6 +126,9 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
                  {"frames_per_s", result.seconds > 0 ? computed / result.seconds : 0},
                  {"pixel_size_nm", options.pixel_size_nm},
                  {"psf", std::string(name_of(options.psf.model))},
+                 {"psf_values", psf_json(options.psf)},
+                 {"camera", camera_json(facts)},
+                 {"threshold", threshold_of(facts.camera.excess_noise(), {.threshold = options.threshold})},
                  {"roi_size", options.roi_size},
                  {"fit", fit_json(result.fit)}});
     return json;
@@ -171,7 +176,7 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     nlohmann::ordered_json more;
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
-    nlohmann::ordered_json json = as_json(result, task, opened.options);
+    nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
     if (!more.is_null()) json.update(more);
     if (!flags.console.json) print_summary(result, task, opened.options);
     complete = result.complete;

@@ -170,6 +170,24 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, Missi
     return facts;
 }
 
+nlohmann::ordered_json camera_json(const CameraFacts& facts) {
+    const auto value_of = [](const SensorField& field) -> nlohmann::ordered_json {
+        if (!field.is_map()) return field.scalar;
+        return {{"median_of_map", median_of(field)}};
+    };
+    const char* kinds[] = {"ideal", "sCMOS", "EMCCD"};
+    const Camera& camera = facts.camera;
+    nlohmann::ordered_json json{{"kind", kinds[int(camera.kind)]},
+                                {"offset_adu", value_of(camera.offset_adu)},
+                                {"gain_e_per_adu", value_of(camera.gain_e_per_adu)},
+                                {"em_gain", camera.em_gain},
+                                {"readnoise_e", value_of(camera.readnoise_e)},
+                                {"relative_qe", value_of(camera.relative_qe)},
+                                {"sources", facts.sources}};
+    for (const std::filesystem::path& file : facts.files) json["files"].push_back(file.string());
+    return json;
+}
+
 double pixel_size_nm(const std::string& text) {
     if (text.empty()) return 0;
     const Length length = parse_length(text, "--pixel-size");

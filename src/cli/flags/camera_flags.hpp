@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct CameraFacts {
 /// use.
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed = true);
+
+/// The values for --json; of a map its median, and the files that it is in.
+nlohmann::ordered_json camera_json(const CameraFacts& facts);
 
 /// --pixel-size alone, for subcommands that need nothing else of the camera; 0 when it was not given.
 double pixel_size_nm(const std::string& text);

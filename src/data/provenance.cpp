@@ -1,0 +1,54 @@
+// Words for what a table was made with.
+// SPDX-License-Identifier: MIT
+#include "data/provenance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace glint {
+namespace {
+
+/// Maps have a line of their own, so that programs find a number under the key that they know.
+std::string line_of(const char* key, const SensorField& field) {
+    if (!field.is_map()) return fmt::format("{}: {:g}\n", key, field.scalar);
+    return fmt::format("{}: {:g}\n{} is the median of a map: true\n", key, median_of(field), key);
+}
+
+}  // namespace
+
+float median_of(const SensorField& field) {
+    if (!field.is_map()) return field.scalar;
+    std::vector<float> values = field.map;
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+std::string provenance_of(const Camera& camera) {
+    const char* kinds[] = {"ideal", "sCMOS", "EMCCD"};
+    std::string text = fmt::format("Camera: {}\n", kinds[int(camera.kind)]);
+    text += line_of("Baseline", camera.offset_adu);
+    text += line_of("Sensitivity", camera.gain_e_per_adu);  // photoelectrons per ADU, as Picasso means it
+    text += fmt::format("Gain: {:g}\n", camera.em_gain);    // Picasso's name of the EM gain
+    text += line_of("Read noise (e-)", camera.readnoise_e);
+    return text + line_of("Relative QE", camera.relative_qe);
+}
+
+std::string provenance_of(const Psf& psf) {
+    std::string text;
+    if (describe(psf.model).calibrated) {
+        const AstigmaticCurve& c = psf.curve;
+        text = fmt::format(
+            "Calibration (um): {{sx0: {}, sy0: {}, gamma: {}, d: {}, ax: {}, bx: {}, ay: {}, by: {}, z_min: {}, z_max: "
+            "{}}}\n",
+            c.sx0_um, c.sy0_um, c.gamma_um, c.d_um, c.ax, c.bx, c.ay, c.by, c.z_min_um, c.z_max_um);
+    } else {
+        text = fmt::format("Sigma (nm): {}\n", psf.sigma_um * 1000);
+    }
+    for (std::size_t k = 0; k < psf.numbers.size(); ++k)
+        text += fmt::format("{}: {}\n", describe(psf.model).numbers[k].name, psf.numbers[k]);
+    return text;
+}
+
+}  // namespace glint

@@ -1,0 +1,21 @@
+// The camera and the PSF as lines of a processing step (Localizations::history), with Picasso's keys where it has them.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "glint/camera.hpp"
+#include "glint/psf.hpp"
+
+namespace glint {
+
+/// "Baseline: 100\nSensitivity: 0.5\nGain: 1\n...": offset, gain, EM gain, read noise, relative QE; of a map its median.
+std::string provenance_of(const Camera& camera);
+
+/// Of a map; of a number itself.
+float median_of(const SensorField& field);
+
+/// The width or the calibrated curve, and the model's own numbers.
+std::string provenance_of(const Psf& psf);
+
+}  // namespace glint
