@@ -346,8 +346,8 @@ TEST_F(CommandLine, a_movie_is_no_stack_of_rois) {
 TEST_F(CommandLine, commands_stand_in_groups_a_line_each) {
     const std::string help = glint("--help").out;
     std::size_t last = 0;
-    for (const std::string place : {"Movies to localizations:", "localize ", "simulate ", "Localizations and pictures:",
-                                    "render ", "GPUs:", "lease ", "Other:", "bench "}) {
+    for (const std::string place : {"Movies to localizations:", "localize ", "simulate ",
+                                    "Localizations and pictures:", "render ", "GPUs:", "lease ", "Other:", "bench "}) {
         const std::size_t at = help.find((place.back() == ':' ? "\n" : "\n  ") + place, last);
         ASSERT_NE(at, help.npos) << place << help;
         last = at;
@@ -365,6 +365,56 @@ TEST_F(CommandLine, every_help_has_an_example) {
         EXPECT_NE(help.out.find("Example"), std::string::npos) << command;
         EXPECT_NE(help.out.find("glint " + command + " "), std::string::npos) << command;
     }
+}
+
+TEST_F(CommandLine, tables_are_converted_and_merged) {
+    make_movie("m.tif");
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    ASSERT_EQ(glint("convert l.hdf5 -o l.smlm.h5").exit_code, 0);
+    ASSERT_EQ(glint("convert l.smlm.h5 -o back.HDF5").exit_code, 0);
+    const Localizations before = read_localizations(folder_ / "l.hdf5"),
+                        after = read_localizations(folder_ / "back.HDF5");
+    EXPECT_EQ(before.frame, after.frame);
+    for (std::size_t k = 0; k < before.size(); ++k) ASSERT_NEAR(before.x_px[k], after.x_px[k], 1e-3);
+    ASSERT_EQ(glint("convert l.hdf5 back.HDF5 -o both.csv --consecutive").exit_code, 0);
+    const Localizations both = read_localizations(folder_ / "both.csv", {}, 100);
+    EXPECT_EQ(both.size(), 2 * before.size());
+    EXPECT_EQ(both.frame.back(), before.frame.back() + 40) << "frames of the second movie count on";
+    expect_fails("convert l.hdf5 -o l.hdf5 --overwrite", 2, "itself");
+    expect_fails("convert l.hdf5 -o l.txt", 2, ".csv");
+    expect_fails("convert l.hdf5 -o m.csv --consecutive", 2, "several");
+}
+
+TEST_F(CommandLine, a_movie_is_simulated_into_a_tiff_alone) {
+    expect_fails("simulate -o s.csv --frames 2", 2, "a name that ends in .tif");
+    const Ended done = glint("simulate -o s.TIF --frames 2 --size 24");
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_EQ(done.err.find("localizations"), done.err.npos) << "progress counts frames: " << done.err;
+}
+
+TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
+    make_movie("m.tif");
+    ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera l.hdf5", 3, "l.hdf5 holds arrays, and is no TOML");
+}
+
+TEST_F(CommandLine, no_localizations_are_explained) {
+    make_movie("m.tif");
+    const Ended done = glint("localize m.tif -o o.hdf5 -q --threshold 900" + given);
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_NE(done.err.find("no localizations: no spot reached the detection threshold"), done.err.npos) << done.err;
+}
+
+TEST_F(CommandLine, json_says_what_a_table_was_made_with) {
+    make_movie("m.tif");
+    const Ended done = glint("localize m.tif -o o.hdf5 -q --json --readnoise 1.5 --em-gain 2" + given);
+    const auto json = nlohmann::json::parse(done.out);
+    EXPECT_EQ(json.at("threshold"), 6) << "an EMCCD's, not 0";
+    EXPECT_EQ(json.at("camera").at("gain_e_per_adu"), 1);
+    EXPECT_EQ(json.at("camera").at("offset_adu"), 100);
+    EXPECT_EQ(json.at("camera").at("em_gain"), 2);
+    EXPECT_EQ(json.at("camera").at("readnoise_e"), 1.5);
+    EXPECT_EQ(json.at("psf_values").at("sigma_nm"), 130);
 }
 
 TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -22,8 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// In any case: Windows and cameras like .HDF5 and .CSV.
 bool ends_with(const std::string& text, std::string_view end) {
-    return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+    return text.size() > end.size() &&
+           std::equal(text.end() - std::ptrdiff_t(end.size()), text.end(), end.begin(), same);
 }
 
 struct Ending {
@@ -162,7 +166,10 @@ FormatWriter open_writer(const fs::path& path, const Localizations& like, std::s
 
 LocalizationFormat localization_format(const fs::path& path) { return ending_of(path).format; }
 
-std::string localization_ending(const fs::path& path) { return ending_of(path).text; }
+std::string localization_ending(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.substr(name.size() - std::string_view(ending_of(path).text).size());
+}
 
 std::vector<fs::path> files_of_localizations(const fs::path& path) {
     if (localization_format(path) != LocalizationFormat::picasso_hdf5) return {path};

@@ -44,7 +44,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong options, 3 bad input, 4 output fai
 130 interrupted.)";
 
 bool names_a_file(const fs::path& out) {
-    const std::string extension = out.extension();
+    const std::string extension = lower_extension(out);
     return extension == ".hdf5" || extension == ".h5" || extension == ".csv";
 }
 

@@ -111,7 +111,7 @@ std::filesystem::path picture_path(const LocalizeFlags& flags) {
     if (flags.out.empty())
         return fmt::format("{}_frame{}.png", std::filesystem::path(flags.movies.front()).stem().string(),
                            *flags.preview_frame);
-    if (std::filesystem::path(flags.out).extension() != ".png")
+    if (lower_extension(flags.out) != ".png")
         throw OptionError(fmt::format("--preview draws a PNG: -o {} should end in .png", flags.out));
     return flags.out;
 }

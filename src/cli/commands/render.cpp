@@ -58,7 +58,7 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
 
 /// Returns width and height of the picture that was written.
 std::pair<int, int> write_picture(const Localizations& locs, const RenderFlags& flags) {
-    const std::string extension = std::filesystem::path(flags.out).extension();
+    const std::string extension = lower_extension(flags.out);
     if (extension == ".png") {
         const RgbPicture picture = render_rgb(locs, flags.options);
         write_png(flags.out, picture, if_exists(flags.overwrite));
@@ -72,7 +72,7 @@ std::pair<int, int> write_picture(const Localizations& locs, const RenderFlags& 
 }
 
 int run(RenderFlags& flags) {
-    const std::string extension = std::filesystem::path(flags.out).extension();
+    const std::string extension = lower_extension(flags.out);
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a picture ends in .png (for the eye) or .tif (32-bit float)", flags.out));
     const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");

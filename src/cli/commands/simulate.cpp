@@ -109,7 +109,7 @@ void write_movie(const Simulation& simulation, const SimulateFlags& flags, const
         [&](const Block& block) {
             writer.append(block.frames);
             written += block.frames.count;
-            if (progress) progress(written, info.frames, 0);
+            if (progress) progress(written, info.frames, -1);
         });
     if (written < info.frames) throw Cancelled(fmt::format("stopped: {} was not written", flags.out));
     writer.close_with_truth(truth_file, truth);
@@ -124,6 +124,8 @@ std::filesystem::path truth_path(const std::filesystem::path& movie) {
 }
 
 int run(SimulateFlags& flags) {
+    if (const std::string extension = lower_extension(flags.out); extension != ".tif" && extension != ".tiff")
+        throw OptionError(fmt::format("-o {}: a movie is written as TIFF, to a name that ends in .tif", flags.out));
     const std::filesystem::path truth_file = truth_path(flags.out);
     take_defaults(flags);
     SimulateOptions& options = flags.options;

@@ -4,10 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 namespace glint::cli {
 
 void add_overwrite_flag(CLI::App& app, bool& overwrite) {
     app.add_flag("--overwrite", overwrite, "Replace an existing output");
+}
+
+std::string lower_extension(const std::filesystem::path& path) {
+    std::string extension = path.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return char(std::tolower(c)); });
+    return extension;
 }
 
 void add_hidden_rows(Summary& summary, std::int64_t hidden) {

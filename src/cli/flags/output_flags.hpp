@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 #include "cli/console.hpp"
 #include "io/files/check_outputs.hpp"
@@ -11,6 +13,8 @@
 namespace glint::cli {
 
 void add_overwrite_flag(CLI::App& app, bool& overwrite);
+/// ".png" of "PICTURE.PNG".
+std::string lower_extension(const std::filesystem::path& path);
 inline IfExists if_exists(bool overwrite) { return overwrite ? IfExists::replace : IfExists::refuse; }
 
 /// Adds a line on the rows that Picasso leaves out, if there are any.
