@@ -30,8 +30,8 @@ constexpr int any_emitters = 0,
 constexpr double usual_misfit = 0.05;  ///< of the PSF, where nothing is known
 
 struct FitOptions {
-    /// `automatic` does what GLINT_BACKEND says; else it takes what is done sooner, by what was measured on this machine
-    /// (glint/offload), with the time to wait for a GPU, and finishes on the CPU when none comes or all fail.
+    /// `automatic` does what GLINT_BACKEND says; else uses the side that is expected to finish first, the wait
+    /// for a GPU included, by speeds measured on this machine (glint/offload); the CPU does the rest if none comes or all fail.
     Backend backend = Backend::cpu;
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in

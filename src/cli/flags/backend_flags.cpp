@@ -18,7 +18,7 @@ namespace glint::cli {
 
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
-                   "Where to fit: auto does what GLINT_BACKEND says, else it takes what is done sooner")
+                   "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first")
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
@@ -26,21 +26,25 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
         ->capture_default_str()
         ->group("Fit");
     app.add_option("--auto-timeout", flags.auto_timeout,
-                   "How long auto goes without a GPU, waiting or failing, before it takes the CPU: 30s, 5min, inf")
+                   "With auto: how long to wait for a GPU, or to retry after failures, before the CPU does the rest: "
+                   "30s, 5min, inf")
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpu-timeout", flags.gpu_timeout, "The same of gpu, before it fails")
+    app.add_option("--gpu-timeout", flags.gpu_timeout,
+                   "With gpu: how long to wait for a GPU, or to retry, before the command fails")
         ->capture_default_str()
         ->group("Fit");
-    app.add_option("--gpus", flags.gpus,
-                   "Most GPUs to use at once, or all; it begins with those that are free, and others join in")
+    app.add_option(
+           "--gpus", flags.gpus,
+           "Most GPUs to use at once, or all: starts with those that are free, and adds others as they become free")
         ->capture_default_str()
         ->group("Fit");
-    app.add_flag("--always-gpu", flags.always_gpu,
-                 "auto takes a GPU wherever there is one, and waits for it, even where the CPU would be done sooner")
+    app.add_flag(
+           "--always-gpu", flags.always_gpu,
+           "With auto: use a GPU if there is one, and wait for it, even where the CPU is expected to finish first")
         ->group("Fit");
-    app.add_flag("--explain", flags.explain, "Tell which side auto takes, and what it expects of both")->group("Fit");
-    app.add_flag("--gpu-log", flags.gpu_log, "Tell of every wait, failure and new attempt on a GPU")->group("Fit");
+    app.add_flag("--explain", flags.explain, "Print what auto chooses, and the estimate for CPU and GPU")->group("Fit");
+    app.add_flag("--gpu-log", flags.gpu_log, "Print every wait, failure and retry on a GPU")->group("Fit");
 }
 
 void add_stack_flags(CLI::App& app, BackendFlags& flags) {
@@ -48,7 +52,7 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 26))
         ->group("Fit");
     app.add_flag("--restart-batches", flags.restart_batches,
-                 "After a failure on the GPU fit everything anew, not only what has no result")
+                 "After a failure on the GPU, repeat all ROIs, not only those without a result")
         ->group("Fit");
 }
 
