@@ -67,7 +67,7 @@ char** program_in(const CLI::App& command, char** begin, char** end) {
         if (text == "--") return word;
         if (!text.starts_with('-')) return word;
         const CLI::Option* flag = command.get_option_no_throw(std::string(text));
-        if (flag && flag->get_type_size() != 0 && word + 1 != end) ++word;
+        if (flag && flag->get_items_expected_max() > 0 && word + 1 != end) ++word;
     }
     return end;
 }

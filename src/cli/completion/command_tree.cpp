@@ -12,7 +12,7 @@ FlagFacts read_flag(CLI::Option& option) {
     if (option.get_positional()) flag.names.push_back(option.get_name(true));
     for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
-    if (option.get_type_size() != 0) flag.value = option.get_type_name(), flag.usual = option.get_default_str();
+    if (option.get_items_expected_max() > 0) flag.value = option.get_type_name(), flag.usual = option.get_default_str();
     flag.about = option.get_description(), flag.group = option.get_group();
     flag.required = option.get_required();
     flag.several = option.get_items_expected_max() > 1;
