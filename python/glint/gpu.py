@@ -16,8 +16,9 @@ import gc
 import json
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from . import _core, errors
+from . import _core, errors, foreign_errors
 from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, OptionError, OutOfMemory
 from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, copy, to_device, to_host
@@ -170,7 +171,8 @@ class Explanation:
 
 
 def explain_error(error: BaseException | int) -> Explanation:
-    """Explains an exception (of glint, PyTorch, CuPy or any other library) or a CUDA error code, and suggests a remedy.
+    """Explains an exception or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
+    CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
     >>> message
@@ -183,6 +185,13 @@ def explain_error(error: BaseException | int) -> Explanation:
     code = next((value for name in ("status", "error_code") if isinstance(value := getattr(error, name, None), int)), 0)
     if code and not isinstance(error, errors.Error) and not out_of_memory.is_out_of_memory(error):
         return Explanation(f"{error}", _core.explain_cuda_code(code)[1])
+    if not isinstance(error, errors.Error) and isinstance(error, (RuntimeError, AssertionError, TypeError)):
+        message = str(error).strip()
+        first = message.partition("\n")[0]  # PyTorch adds advice for its own developers
+        if advice := foreign_errors.remedy(message):
+            return Explanation(first, advice)
+        if (code := foreign_errors.cuda_code(message)) and not out_of_memory.is_out_of_memory(error):
+            return Explanation(first, _core.explain_cuda_code(code)[1])
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "required_bytes", 0) or getattr(error, "_size", 0)
     free = getattr(error, "free_bytes", 0) or getattr(error, "available_bytes", 0)
     return Explanation(*_core.explain_error(_kind_of(error), str(error), getattr(error, "code", 0), asked, free,
@@ -212,7 +221,7 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.give_back()
 
     def __repr__(self):
@@ -266,16 +275,16 @@ class Lease:
         finally:
             turn.end()
 
-    def publish_held(self, bytes: int, device: int = 0):
+    def publish_held(self, bytes: int, device: int = 0) -> None:
         """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not count it twice.
         Call it after allocating and before freeing, e.g. lease.publish_held(torch.cuda.memory_reserved())."""
         self._core.publish_held(bytes, device)
 
-    def shrink(self, bytes: int | str):
+    def shrink(self, bytes: int | str) -> None:
         """Reduces the lease permanently to `bytes` beyond the context on each GPU."""
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
-    def give_back(self):
+    def give_back(self) -> None:
         """Ends the lease; if another thread's call uses it, with that call."""
         self._core.give_back()
 
@@ -307,7 +316,7 @@ def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.in
 
 
 @contextlib.contextmanager
-def lease_or_none(bytes: int | str = 1 << 30, **options) -> Iterator[Lease | None]:
+def lease_or_none(bytes: int | str = 1 << 30, **options: Any) -> Iterator[Lease | None]:
     """As `lease()`, for a `with` statement; None if there is no GPU, or none in time."""
     try:
         held = lease(bytes, **options)
@@ -432,7 +441,7 @@ def early_reclaim_enabled() -> bool:
     return _core.early_reclaim()
 
 
-def clean_up():
+def clean_up() -> None:
     """Collects garbage, and releases unused memory of glint's contexts and of the default session's GPU."""
     gc.collect()
     sessions.clean_up()
