@@ -110,3 +110,10 @@ def test_notebooks(notebook, tmp_path, monkeypatch):
     names = {}
     for cell in cells:
         exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
+
+
+def test_the_page_for_cpp_shows_the_example_that_is_compiled():
+    page, program = ((ROOT / name).read_text() for name in ("docs/cpp.md", "examples/cpp/from_memory.cpp"))
+    (shown,) = re.findall(r"```cpp\n(.*?)```", page, re.S)
+    for part in shown.partition("\n\n")[::2]:
+        assert part.strip() in program
