@@ -6,7 +6,6 @@ photoelectrons = (ADU - offset) * gain / em_gain / qe
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
@@ -14,10 +13,13 @@ from . import _core
 from .errors import OptionError
 
 
+_largest_pixel_um = 20.0  # more is a value in nm, or the edge on the chip
+
+
 def _check_pixel_size(name, pixel_size_um):
-    if not 0 < float(pixel_size_um) < math.inf:
+    if not 0 < float(pixel_size_um) <= _largest_pixel_um:
         raise OptionError(f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
-                          "micrometres, as in pixel_size_um=0.1")
+                          "micrometres, as in pixel_size_um=0.1 for 100 nm")
 
 
 def _property(name, value):
@@ -53,7 +55,7 @@ class _Camera:
 
 @dataclasses.dataclass(repr=False, eq=False)
 class IdealCamera(_Camera):
-    """A camera without read noise. With `offset` 0 and `gain` 1 its counts are photoelectrons.
+    """A camera without read noise. With `offset=0, gain=1` its counts are photoelectrons.
 
     pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
     per ADU, not its inverse. qe: response relative to the sensor's mean.
@@ -63,8 +65,8 @@ class IdealCamera(_Camera):
     """
 
     pixel_size_um: float
-    offset: float = 0.0
-    gain: float = 1.0
+    offset: float
+    gain: float
     qe: float = 1.0
 
     def __post_init__(self):
@@ -82,8 +84,8 @@ class SCMOSCamera(_Camera):
     """
 
     pixel_size_um: float
-    offset: float | np.ndarray = 0.0
-    gain: float | np.ndarray = 1.0
+    offset: float | np.ndarray
+    gain: float | np.ndarray
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
@@ -102,11 +104,11 @@ class EMCCDCamera(_Camera):
     """
 
     pixel_size_um: float
-    offset: float = 0.0
-    gain: float = 1.0
-    em_gain: float = 300.0
-    readnoise: float = 0.0
-    qe: float = 1.0
+    offset: float | np.ndarray
+    gain: float | np.ndarray
+    em_gain: float
+    readnoise: float | np.ndarray = 0.0
+    qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
 
     def __post_init__(self):

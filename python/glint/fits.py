@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from .arrays_in import capsule_of, columns_of, integers, on_gpu, pixels_of
+from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .localizations import Localizations
@@ -98,7 +98,7 @@ class Fits(Table):
         ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_um:
             raise OptionError("localizations need the size of a pixel: fit with a camera, as in "
-                              "camera=glint.IdealCamera(pixel_size_um=0.1)")
+                              "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
         rows = self if keep_failed else self[self.converged]
         numbered = rows.frames if rows.frames is not None else (
             np.arange(len(self), dtype=np.uint32)[slice(None) if keep_failed else self.converged])
@@ -217,6 +217,9 @@ def fit(rois, psf: Psf | None = None, camera: Camera | None = None, *, corners=N
                        None if camera is None else core_camera(camera), variance, excess_noise, qe)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                           tolerance)
+    if camera is None and dtype_name(stack) in ("uint8", "uint16"):
+        warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
+             "that is what they are")
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0

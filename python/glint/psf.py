@@ -15,6 +15,9 @@ from .errors import OptionError
 descriptions = {model.name: model for model in _core.psf_models()}
 
 
+_widest_um = 10.0  # more is a value in nm
+
+
 class Psf:
     """A point spread function (PSF) model with its values; base of the classes below."""
 
@@ -36,6 +39,9 @@ class _Sigma(Psf):
         if (self.sigma_um is None) == (self.sigma_px is None):
             raise OptionError(f"{name} needs its width, once: {name}(sigma_um=0.13) or {name}(sigma_px=1.3)")
         width = self.sigma_um if self.sigma_px is None else self.sigma_px
+        if self.sigma_um is not None and isinstance(self.sigma_um, (int, float)) and _widest_um < self.sigma_um < math.inf:
+            raise OptionError(f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
+                              f"wider than {_widest_um:g}")
         if not (isinstance(width, (int, float)) or hasattr(width, "__float__")) or not 0 < float(width) < math.inf:
             raise OptionError(f"{name}: a width of {width!r} will not do: give a number greater than 0")
 
@@ -47,7 +53,7 @@ class _Sigma(Psf):
         else:
             name = type(self).__name__
             raise OptionError(f"{self}: a width in micrometres needs the size of a pixel: give a camera, as in "
-                              f"camera=glint.IdealCamera(pixel_size_um=0.1), or the width in pixels, {name}(sigma_px=1.3)")
+                              f"camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)")
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self):
@@ -127,7 +133,7 @@ class AstigmaticXYZNB(Psf):
     def _core(self, pixel_size_um):
         if not pixel_size_um:
             raise OptionError(f"{type(self).__name__} is in micrometres and needs the size of a pixel: give a camera, as "
-                              "in camera=glint.IdealCamera(pixel_size_um=0.1)")
+                              "in camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
         return _core.Psf(type(self).__name__, 0.0, self._curve(), self._numbers())
 
     @classmethod

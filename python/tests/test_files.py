@@ -20,8 +20,8 @@ def locs(psf, camera, simulated):
 @pytest.fixture(scope="session")
 def locs_3d():
     psf = glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29, z_min_um=-0.4, z_max_um=0.4)
-    rois, _ = glint.simulate_rois(200, psf, glint.IdealCamera(0.1), size=13, z_range_um=0.3)
-    return glint.fit(rois, psf, glint.IdealCamera(0.1)).to_localizations()
+    rois, _ = glint.simulate_rois(200, psf, glint.IdealCamera(0.1, 0, 1), size=13, z_range_um=0.3)
+    return glint.fit(rois, psf, glint.IdealCamera(0.1, 0, 1)).to_localizations()
 
 
 def same_frame(frame, expected):
@@ -221,7 +221,7 @@ def test_a_calibration_is_found_and_kept(tmp_path):
             sx, sy = lens.sigma_x_um(z) / 0.1, lens.sigma_y_um(z) / 0.1
             mean += 20000 / (2 * np.pi * sx * sy) * np.exp(-((x - bx) / sx) ** 2 / 2 - ((y - by) / sy) ** 2 / 2)
         stack[k] = rng.poisson(mean)
-    found = glint.calibrate_astigmatism(stack, glint.IdealCamera(0.1), z_step_um=z_step_um)
+    found = glint.calibrate_astigmatism(stack, glint.IdealCamera(0.1, 0, 1), z_step_um=z_step_um)
     assert found.beads == 4 and len(found.z_um) <= slices and found.plot.shape[2] == 3
     for z in [-0.25, 0, 0.25]:  # pixels integrate: the widths come out a little wider than the stack's
         assert found.psf.sigma_x_um(z) == pytest.approx(np.hypot(lens.sigma_x_um(z), 0.1 / 12**0.5), rel=0.05)
@@ -230,14 +230,14 @@ def test_a_calibration_is_found_and_kept(tmp_path):
     assert again.gamma_um == pytest.approx(found.psf.gamma_um, rel=1e-6)
     assert again.roi_size == found.psf.roi_size > 9 and again.pixel_size_um == 0.1
     with pytest.warns(UserWarning, match="Leave roi_size out, or calibrate with roi_size=9"):
-        glint.localize(stack, again, glint.IdealCamera(0.1), roi_size=9)
+        glint.localize(stack, again, glint.IdealCamera(0.1, 0, 1), roi_size=9)
     with pytest.warns(UserWarning, match="window of 9 px"):
-        glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(0.1))
+        glint.fit(stack[:, 10:19, 10:19], again, glint.IdealCamera(0.1, 0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(glint.localize(stack, again, glint.IdealCamera(0.1))) > 2 * slices
+        assert len(glint.localize(stack, again, glint.IdealCamera(0.1, 0, 1))) > 2 * slices
     with pytest.raises(glint.InputError):
-        glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(0.1), z_step_um=z_step_um)
+        glint.calibrate_astigmatism(stack[:3], glint.IdealCamera(0.1, 0, 1), z_step_um=z_step_um)
 
 
 def test_pictures(locs, tmp_path):
@@ -288,5 +288,5 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     with pytest.raises(glint.InputError, match="give all in their order, as a list"):
         glint.open_movie(paths[0])
     with pytest.raises(glint.InputError, match="s1.ome.tif"):
-        glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1))
+        glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
     np.testing.assert_array_equal(glint.open_movie(paths)[:], frames)

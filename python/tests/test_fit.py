@@ -198,10 +198,10 @@ def test_refuses_wrong_options(psf, camera, counts, arguments, words):
     (lambda: glint.GaussianXYNBS(sigma_um=-1), "-1"),
     (lambda: glint.GaussianXYNBS(sigma_um=float("inf")), "inf"),
     (lambda: glint.GaussianXYNB("130nm"), "130nm"),
-    (lambda: glint.IdealCamera(0), "pixel_size_um=0"),
-    (lambda: glint.SCMOSCamera(0.1, gain=np.zeros(5)), "(5,)"),
+    (lambda: glint.IdealCamera(0, 100, 1), "pixel_size_um=0"),
+    (lambda: glint.SCMOSCamera(0.1, 100, gain=np.zeros(5)), "(5,)"),
     (lambda: glint.SCMOSCamera(0.1, gain=np.ones((5, 5)), offset=np.ones((5, 6))), "another size"),
-    (lambda: glint.SCMOSCamera(0.1, gain="1"), "'1'"),
+    (lambda: glint.SCMOSCamera(0.1, 100, gain="1"), "'1'"),
 ])
 def test_refuses_wrong_models_and_cameras(make, words):
     with pytest.raises(glint.OptionError) as error:
