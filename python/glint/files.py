@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import pathlib
+from typing import Any
 
 import numpy as np
 
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
 from .errors import InputError, OptionError
 from .fits import Fits
-from .localizations import Localizations, load_localizations
+from .localizations import Localizations, StrPath, load_localizations
 from .movies import Movie, load_rois, open_movie, save_movie
 from .pictures import load_picture, save_picture
 from .psf import AstigmaticXYZNB
 
 
-def load(path, **options):
+def load(path: StrPath, **options: Any) -> Any:
     """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.raw` a movie; `.npy` ROIs; `.png` a
     picture; `.toml` a camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
@@ -44,7 +45,7 @@ def _is_calibration(path):
         raise InputError(f"{path}: {error.strerror}") from None
 
 
-def save(path, what, **options):
+def save(path: StrPath, what: Any, **options: Any) -> None:
     """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
     calibration. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
     suffix = pathlib.Path(path).suffix.lower()

@@ -11,8 +11,8 @@ from . import _core
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count, warn_of_gpu
-from .localizations import Localizations, load_localizations
-from .movies import camera_for, open_movie
+from .localizations import Localizations, StrPath, load_localizations
+from .movies import MovieLike, camera_for, open_movie
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -44,7 +44,7 @@ class LocalizeInfo:
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
 
-def localize(movie, psf: Psf | None = None, camera: Camera | None = None, out=None, *, roi_size: int | None = None,
+def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
@@ -152,7 +152,7 @@ class Spots(Table):
         return f"<Spots: {len(self):,}>"
 
 
-def detect(movie, psf: Psf | None = None, camera: Camera | None = None, *, threshold: float | None = None,
+def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, *, threshold: float | None = None,
            progress: Progress | None = None) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
 

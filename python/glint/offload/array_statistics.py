@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import OptionError
@@ -12,7 +14,7 @@ from .reductions import reduced
 from .sessions import Session, session_or_default
 
 
-def sum(a, axis=None, *, keepdims: bool = False, session: Session | None = None):
+def sum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The sum of all elements, in double precision, as a float; or sums along `axis`, one or several, as an array.
 
     >>> glint.offload.sum(np.ones((3, 4), np.float32))
@@ -23,32 +25,32 @@ def sum(a, axis=None, *, keepdims: bool = False, session: Session | None = None)
     return _total("sum", a, axis, keepdims, session)
 
 
-def mean(a, axis=None, *, keepdims: bool = False, session: Session | None = None):
+def mean(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The mean of all elements, or means along `axis`; NaN of no elements."""
     return _total("mean", a, axis, keepdims, session)
 
 
-def minimum(a, axis=None, *, keepdims: bool = False, session: Session | None = None):
+def minimum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The minimum of all elements, or minima along `axis`; NaN if any is NaN."""
     return _total("minimum", a, axis, keepdims, session)
 
 
-def maximum(a, axis=None, *, keepdims: bool = False, session: Session | None = None):
+def maximum(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The maximum of all elements, or maxima along `axis`; NaN if any is NaN."""
     return _total("maximum", a, axis, keepdims, session)
 
 
-def prod(a, axis=None, *, keepdims: bool = False, session: Session | None = None):
+def prod(a: Any, axis: Any = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The product of all elements, computed in double precision, or products along `axis`."""
     return _total("product", a, axis, keepdims, session)
 
 
-def argmin(a, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None):
+def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The position of the first of the least elements in the flattened array, or along `axis`; of the first NaN if there is one."""
     return _total("argmin", a, axis, keepdims, session)
 
 
-def argmax(a, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None):
+def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False, session: Session | None = None) -> Any:
     """The position of the first of the greatest elements in the flattened array, or along `axis`; of the first NaN if there is
     one.
 
@@ -58,7 +60,7 @@ def argmax(a, axis: int | None = None, *, keepdims: bool = False, session: Sessi
     return _total("argmax", a, axis, keepdims, session)
 
 
-def var(a, axis=None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None):
+def var(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
     """The variance of all elements, or variances along `axis`: sums of squared distances from the mean over n - ddof."""
     session, a = session_or_default(session), _floats("var", a, session)
     axes = _axes("var", axis, a.ndim)
@@ -71,7 +73,7 @@ def var(a, axis=None, *, ddof: float = 0, keepdims: bool = False, session: Sessi
     return map(lambda x: x * factor, _along("mean", squares, axes, keepdims, session), session=session)
 
 
-def std(a, axis=None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None):
+def std(a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, session: Session | None = None) -> Any:
     """The standard deviation of all elements, or those along `axis`: the root of `var()`."""
     variance = var(a, axis, ddof=ddof, keepdims=keepdims, session=session)
     return float(np.sqrt(variance)) if isinstance(variance, float) else map(np.sqrt, variance, session=session)

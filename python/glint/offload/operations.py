@@ -8,6 +8,8 @@ ValueError, for invalid arguments.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import _core
@@ -18,7 +20,7 @@ from .operands import Result, common_shape, core_of, flat, folded, most_dimensio
 from .sessions import Session, session_or_default
 
 
-def matmul(a, b, *, out=None, on: str | None = None, session: Session | None = None):
+def matmul(a: Any, b: Any, *, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """The matrix product of a (..., m, k) and b (..., k, n), or of stacks of these, as numpy.matmul.
 
     >>> glint.offload.matmul(np.eye(2), [[1.0, 2.0], [3.0, 4.0]])
@@ -37,7 +39,7 @@ def matmul(a, b, *, out=None, on: str | None = None, session: Session | None = N
     return result.value
 
 
-def map(function, *arrays, out=None, on: str | None = None, session: Session | None = None):
+def map(function: Any, *arrays: Any, out: Any = None, on: str | None = None, session: Session | None = None) -> Any:
     """Evaluates an expression of the arrays element by element, in one pass over memory; shapes are broadcast.
 
     function: an Expression of input(0), input(1), ..., or a function that returns one.
@@ -57,7 +59,7 @@ def map(function, *arrays, out=None, on: str | None = None, session: Session | N
     return result.value
 
 
-def reduce(kind: str, function, *arrays, session: Session | None = None) -> float:
+def reduce(kind: str, function: Any, *arrays: Any, session: Session | None = None) -> float:
     """The "sum" (in double precision), "mean", "minimum" or "maximum" of an expression over all elements; NaN if any is NaN.
 
     >>> glint.offload.reduce("sum", lambda x, y: (x - y) ** 2, [1.0, 2.0], [1.0, 4.0])
