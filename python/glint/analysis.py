@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
 from .errors import OptionError, warn
-from .localizations import Localizations
-from .movies import open_movie
+from .localizations import Localizations, StrPath, localizations_of
+from .movies import MovieLike, open_movie
 from .psf import AstigmaticXYZNB
+
+if TYPE_CHECKING:
+    from .fits import Fits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,21 +70,20 @@ class Score:
     mad_over_crlb_z: float | None = None
 
 
-def score(locs: Localizations, truth: Localizations, *, radius_nm: float = 100.0,
+def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, *, radius_nm: float = 100.0,
           axial_radius_nm: float | None = None) -> Score:
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
     total distance.
 
-    Both tables need their pixel size. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
+    Both are tables, or names of files, and need their pixel size. axial_radius_nm: maximum distance in z; None: no limit. The SMLM challenge used
     radius_nm=250.
 
     >>> score = glint.score(locs, truth)
     >>> score.recall > 0.8 and score.precision > 0.8
     True
     """
-    for name, table in (("locs", locs), ("truth", truth)):
-        if not isinstance(table, Localizations):
-            raise OptionError(f"{name} is of type {type(table).__name__}: give Localizations, as from glint.load() and glint.load_truth()")
+    locs = localizations_of(locs, "locs")
+    truth = localizations_of(truth, "truth", truth=True, pixel_size_nm=locs.pixel_size_nm)
     if warning := _core.order_warning(locs._core(), truth._core()):
         warn(f"{warning}: glint.score(locs, truth)")
     figures = _core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0)
@@ -107,7 +110,7 @@ class Calibration:
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
 
 
-def calibrate_astigmatism(stack, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
+def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
                           sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
 
@@ -125,17 +128,17 @@ def calibrate_astigmatism(stack, camera: Camera | None = None, *, z_step_um: flo
     return Calibration(psf=AstigmaticXYZNB._of_curve(curve), **columns, **result)
 
 
-def load_calibration(path) -> AstigmaticXYZNB:
+def load_calibration(path: StrPath) -> AstigmaticXYZNB:
     """Reads a calibration written by `save_calibration()` or `glint calibrate astigmatism` (TOML)."""
     return AstigmaticXYZNB._of_curve(_core.read_astigmatic_curve(os.fspath(path)))
 
 
-def save_calibration(path, psf: AstigmaticXYZNB | Calibration, *, overwrite: bool = False):
+def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overwrite: bool = False) -> None:
     """Writes a calibration (TOML)."""
     _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve(), overwrite)
 
 
-def load_camera(path, *, pixel_size_um: float | None = None) -> Camera:
+def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
     """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
     (unless that is given here)."""
     said = _core.read_camera(os.fspath(path))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from . import _core
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
-from .localizations import Localizations
+from .localizations import Localizations, StrPath
 from .psf import Psf, core_psf, description_of, descriptions
 from .table import Table
 
@@ -78,7 +78,16 @@ class Fits(Table):
     a copy.
     """
 
-    def __init__(self, columns, psf, pixel_size_um, roi_size, info, x_corner=None, y_corner=None, frames=None):
+    psf: Psf
+    pixel_size_um: float | None
+    roi_size: int
+    info: FitInfo
+    x_corner: np.ndarray | None
+    y_corner: np.ndarray | None
+    frames: np.ndarray | None
+
+    def __init__(self, columns: Mapping[str, np.ndarray], psf: Psf, pixel_size_um: float | None, roi_size: int, info: FitInfo,
+                 x_corner: np.ndarray | None = None, y_corner: np.ndarray | None = None, frames: np.ndarray | None = None):
         super().__init__(columns)
         self.psf, self.pixel_size_um, self.roi_size, self.info = psf, pixel_size_um, roi_size, info
         self.x_corner, self.y_corner, self.frames = x_corner, y_corner, frames
@@ -93,7 +102,7 @@ class Fits(Table):
         """(n,) bool: the valid fits. `fits[fits.converged]` selects them."""
         return self.status == FitStatus.CONVERGED
 
-    def to_localizations(self, *, keep_failed: bool = False):
+    def to_localizations(self, *, keep_failed: bool = False) -> Localizations:
         """The converged fits (with `keep_failed`, all) in frame coordinates, as Localizations: corners are added; without frames,
         ROI k is from frame k. Needs a camera's pixel size."""
         if not self.pixel_size_um:
@@ -106,11 +115,11 @@ class Fits(Table):
                                       core_psf(self.psf, self.pixel_size_um), 1000 * self.pixel_size_um, self.roi_size)
         return Localizations._of_core(core)
 
-    def to_picasso(self):
+    def to_picasso(self) -> tuple[Any, list[dict[str, Any]]]:
         """`Localizations.to_picasso()` of the converged fits."""
         return self.to_localizations().to_picasso()
 
-    def save(self, path, *, keep_failed: bool = False, overwrite: bool = False):
+    def save(self, path: StrPath, *, keep_failed: bool = False, overwrite: bool = False) -> None:
         """Writes the fits as localizations: `Localizations.save()`."""
         self.to_localizations(keep_failed=keep_failed).save(path, overwrite=overwrite)
 
@@ -136,25 +145,25 @@ class Fitter:
     ...         fits = fitter.fit(stack, psf, camera)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._fitter, self._warned = _core.Fitter(), set()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Releases the GPU. The next `fit()` leases one again."""
         self._fitter = _core.Fitter()
 
-    def fit(self, rois, psf: Psf | None = None, camera: Camera | None = None, **options) -> Fits:
+    def fit(self, rois: Any, psf: Psf | None = None, camera: Camera | None = None, **options: Any) -> Fits:
         """As `glint.fit()`."""
         return fit(rois, psf, camera, fitter=self, **options)
 
 
-def fit(rois, psf: Psf | None = None, camera: Camera | None = None, *, corners=None, frames=None, start=None, variance: float = 0.0,
+def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
         weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
@@ -208,6 +217,9 @@ def fit(rois, psf: Psf | None = None, camera: Camera | None = None, *, corners=N
         raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
                           "readnoise, kind and qe: give either")
     stack = pixels_of(rois)
+    if camera is None and dtype_name(stack) in ("uint8", "uint16"):
+        warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
+             "that is what they are")
     n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
@@ -217,9 +229,6 @@ def fit(rois, psf: Psf | None = None, camera: Camera | None = None, *, corners=N
                        None if camera is None else core_camera(camera), variance, excess_noise, qe)
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
                           tolerance)
-    if camera is None and dtype_name(stack) in ("uint8", "uint16"):
-        warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
-             "that is what they are")
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
     options.max_sigma_px = max_sigma_px or 0

@@ -2,14 +2,25 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import html
 import json
 import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from .errors import OptionError, warn
-from .table import Table, structured
+from .table import Table, import_pandas, structured
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .fits import Fits
+    from .localizing import LocalizeInfo
+
+StrPath = str | os.PathLike[str]
 
 
 class Localizations(Table):
@@ -19,6 +30,9 @@ class Localizations(Table):
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
     square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
     `iterations`, `status`. Other columns of a file keep their names.
+
+    `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of the same
+    origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
 
     `width`, `height` (px), `frames` and `pixel_size_nm` are the movie's, 0 if unknown; `history` has one YAML mapping
     per processing step; `info` is the LocalizeInfo of `localize()`.
@@ -30,14 +44,81 @@ class Localizations(Table):
     array([3.5], dtype=float32)
     """
 
-    def __init__(self, columns, *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
-                 history=(), info=None):
+    if TYPE_CHECKING:  # the columns
+        frame: np.ndarray
+        x_px: np.ndarray
+        y_px: np.ndarray
+        z_nm: np.ndarray
+        photons: np.ndarray
+        bg: np.ndarray
+        sx_px: np.ndarray
+        sy_px: np.ndarray
+        lpx_px: np.ndarray
+        lpy_px: np.ndarray
+        lpz_nm: np.ndarray
+        photons_unc: np.ndarray
+        bg_unc: np.ndarray
+        sx_unc_px: np.ndarray
+        sy_unc_px: np.ndarray
+        detection_score: np.ndarray
+        log_likelihood: np.ndarray
+        emitters: np.ndarray
+        p_value: np.ndarray
+        iterations: np.ndarray
+        status: np.ndarray
+    width: int
+    height: int
+    frames: int
+    pixel_size_nm: float
+    history: list[str]
+    info: LocalizeInfo | None
+
+    def __init__(self, columns: Mapping[str, Any], *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
+                 history: Iterable[str] = (), info: LocalizeInfo | None = None):
         super().__init__({name: _column(name, values) for name, values in columns.items()})
         for name in ("frame", "x_px", "y_px"):
             if name not in self.columns:
                 raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
         self.width, self.height, self.frames = int(width), int(height), int(frames)
         self.pixel_size_nm, self.history, self.info = float(pixel_size_nm), list(history), info
+
+    def _in_nm(self, name):
+        if not self.pixel_size_nm > 0:
+            raise OptionError(f"{name[:-3]}_nm needs the size of a pixel: locs.pixel_size_nm = 100")
+        return self.columns[name] * np.float32(self.pixel_size_nm) if name in self.columns else getattr(self, name)
+
+    @property
+    def x_nm(self) -> np.ndarray:
+        """x in nanometres, 0 at the centre of the first pixel."""
+        return self._in_nm("x_px")
+
+    @property
+    def y_nm(self) -> np.ndarray:
+        """y in nanometres, 0 at the centre of the first pixel."""
+        return self._in_nm("y_px")
+
+    @property
+    def lpx_nm(self) -> np.ndarray:
+        """The precision of x in nanometres."""
+        return self._in_nm("lpx_px")
+
+    @property
+    def lpy_nm(self) -> np.ndarray:
+        """The precision of y in nanometres."""
+        return self._in_nm("lpy_px")
+
+    @property
+    def sx_nm(self) -> np.ndarray:
+        """The PSF's width along x in nanometres."""
+        return self._in_nm("sx_px")
+
+    @property
+    def sy_nm(self) -> np.ndarray:
+        """The PSF's width along y in nanometres."""
+        return self._in_nm("sy_px")
+
+    def _as_column(self, name, values):
+        return _column(name, values)
 
     @classmethod
     def _of_core(cls, core, info=None):
@@ -51,11 +132,10 @@ class Localizations(Table):
         return Localizations(columns, width=self.width, height=self.height, frames=self.frames,
                              pixel_size_nm=self.pixel_size_nm, history=self.history, info=self.info)
 
-    def to_picasso(self):
+    def to_picasso(self) -> tuple[pandas.DataFrame, list[dict[str, Any]]]:
         """(locs, info) for `picasso.io.save_locs(path, locs, info)`: a pandas.DataFrame with Picasso's columns
         in its order, and a list of dictionaries."""
-        import pandas
-
+        pandas = import_pandas("to_picasso()")
         return pandas.DataFrame(structured(self._picasso_columns())), json.loads(self._core().picasso_info)
 
     def _picasso_columns(self):
@@ -65,7 +145,7 @@ class Localizations(Table):
         return known | {name: values for name, values in self.columns.items() if name not in ours}
 
     @classmethod
-    def from_picasso(cls, locs, info) -> Localizations:
+    def from_picasso(cls, locs: Any, info: list[dict[str, Any]]) -> Localizations:
         """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of dictionaries."""
         ours = dict(_core.picasso_names())
         names = locs.dtype.names if isinstance(locs, np.ndarray) else list(locs.columns)
@@ -78,16 +158,29 @@ class Localizations(Table):
                    height=facts.get("Height", 0), frames=facts.get("Frames", 0),
                    pixel_size_nm=facts.get("Pixelsize", 0), history=history)
 
-    def save(self, path, *, overwrite: bool = False):
+    def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
         appears only when it is complete. Raises OptionError if it exists already, OutputError."""
         _core.write_localizations(os.fspath(path), self._core(), False, overwrite, warn)
 
-    def __repr__(self):
+    def _repr_html_(self) -> str:
+        """The first rows, for notebooks."""
+        shown = 5
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        rows = "".join("<tr>" + "".join(f"<td>{_short(values[k])}</td>" for values in self.columns.values()) + "</tr>"
+                       for k in range(min(shown, len(self))))
+        more = f"<p>and {len(self) - shown:,} rows more</p>" if len(self) > shown else ""
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+    def __repr__(self) -> str:
         size = f" in {self.frames:,} frames of {self.width}x{self.height} px" if self.frames and self.width else ""
         pixel = f", pixel {self.pixel_size_nm:g} nm" if self.pixel_size_nm else ""
         how = f"; {self.info.seconds:.3g} s on {self.info.fit.device}" if self.info else ""
         return f"<Localizations: {len(self):,}{size}{pixel}{how}>"
+
+
+def _short(value):
+    return f"{value:d}" if isinstance(value, np.integer) else f"{value:.5g}"
 
 
 _INTEGERS = {"frame": np.uint32, "iterations": np.uint32, "status": np.uint8}
@@ -107,8 +200,32 @@ def _column(name, values):
     return np.ascontiguousarray(array, wanted)
 
 
+def localizations_of(table: Localizations | Fits | StrPath, name: str, *, truth: bool = False, pixel_size_nm: float = 0.0) -> Localizations:
+    """The table itself, that of fits, or the one in a file; `name` is the argument, for errors."""
+    if isinstance(table, (str, os.PathLike)):
+        return _read(table, pixel_size_nm, 0.0, truth)
+    if not isinstance(table, Localizations) and hasattr(table, "to_localizations"):
+        table = table.to_localizations()
+    if not isinstance(table, Localizations):
+        raise OptionError(f"{name} is of type {type(table).__name__}: give Localizations, as from glint.localize() and glint.load(), or "
+                          "the name of a file of them")
+    return table
 
-def load_localizations(path, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
+
+def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool = False) -> Localizations:
+    """Several tables, or files of them, as one, with the columns that all have; others are named by a warning.
+
+    consecutive: the movies follow one another, so the frames of each table count on after those of the one before. Otherwise all are
+    of one movie, and the rows are ordered by frame. OptionError for tables of different pixel sizes.
+
+    >>> len(glint.merge([locs, locs], consecutive=True)) == 2 * len(locs)
+    True
+    """
+    given = [localizations_of(table, "each of tables")._core() for table in tables]
+    return Localizations._of_core(_core.merge_localizations(given, consecutive, warn))
+
+
+def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
 
     pixel_size_nm, or pixel_size_um as cameras have it: used if the file does not contain it; required for ThunderSTORM files,
@@ -117,7 +234,7 @@ def load_localizations(path, *, pixel_size_nm: float = 0.0, pixel_size_um: float
     return _read(path, pixel_size_nm, pixel_size_um, False)
 
 
-def load_truth(path, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
+def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
     """Reads ground truth for `score()`: a file of `save_truth()` or `glint simulate`, another CSV of positions in nm, or
     any localization file. Pixel size as in `load_localizations()`."""
     return _read(path, pixel_size_nm, pixel_size_um, True)
@@ -133,6 +250,6 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth):
     return Localizations._of_core(core)
 
 
-def save_truth(path, truth: Localizations, *, overwrite: bool = False):
+def save_truth(path: StrPath, truth: Localizations, *, overwrite: bool = False) -> None:
     """Writes ground truth as CSV, with positions in nm."""
     _core.write_localizations(os.fspath(path), truth._core(), True, overwrite, warn)

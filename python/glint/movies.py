@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from . import _core
 from .arrays_in import frames_of
-from .camera import EMCCDCamera, IdealCamera
+from .camera import Camera, EMCCDCamera, IdealCamera
 from .errors import OptionError, warn
 from .fits import Rois
+from .localizations import StrPath, load_localizations
+from .table import Table
+
+
+MovieLike: TypeAlias = "Movie | StrPath | Sequence[StrPath] | np.ndarray | Any"  #: what `open_movie()` takes
 
 
 class Movie:
@@ -19,16 +27,24 @@ class Movie:
     are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU) and `em_gain`; None if missing.
     """
 
-    def __init__(self, core):
+    name: str
+    shape: tuple[int, int, int]
+    dtype: np.dtype[Any]
+    pixel_size_um: float | None
+    offset: float | None
+    gain: float | None
+    em_gain: float | None
+
+    def __init__(self, core: _core.Movie):
         self._movie = core
         self.name, self.shape, self.dtype = core.name, core.shape, np.dtype(core.dtype)
         self.pixel_size_um = None if core.pixel_size_nm is None else core.pixel_size_nm / 1000
         self.offset, self.gain, self.em_gain = core.offset, core.gain, core.em_gain
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, key) -> np.ndarray:
+    def __getitem__(self, key: int | slice) -> np.ndarray:
         if isinstance(key, slice):
             begin, end, step = key.indices(len(self))
             if step != 1:
@@ -40,7 +56,7 @@ class Movie:
     def _missing(self):
         return [name for name in ("pixel_size_um", "offset", "gain") if getattr(self, name) is None]
 
-    def camera(self):
+    def camera(self) -> Camera:
         """The camera described by the metadata; OptionError names missing values."""
         facts = {"pixel_size_um": self.pixel_size_um, "offset": self.offset, "gain": self.gain}
         if missing := self._missing():
@@ -66,7 +82,7 @@ def camera_for(call, psf, camera, movie):
     return movie.camera() if camera is None else camera
 
 
-def open_movie(movie) -> Movie:
+def open_movie(movie: MovieLike) -> Movie:
     """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that form one movie, or an array of shape
     (frames, height, width). uint8, uint16 and float32 arrays in C order, also np.memmap, are used without a copy.
 
@@ -84,23 +100,25 @@ def open_movie(movie) -> Movie:
     return Movie(_core.Movie.of_array(frames_of(movie), "array"))
 
 
-def save_movie(path, frames, *, pixel_size_um: float | None = None, overwrite: bool = False):
+def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:
     """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
+    if not os.fspath(path).lower().endswith((".tif", ".tiff")):
+        raise OptionError(f"{os.fspath(path)}: a movie is written as TIFF, to a name that ends in .tif")
     inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
     _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um,
                       overwrite, inputs)
 
 
-def load_rois(path) -> Rois:
+def load_rois(path: StrPath) -> Rois:
     """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`, `frame`)."""
     pixels, columns = _core.read_rois(os.fspath(path))
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     return Rois(pixels, corners, columns.get("frame"))
 
 
-def cut_rois(movie, spots, size: int) -> Rois:
-    """ROIs of `size` x `size` px around the spots found by `detect()`, shifted to lie inside the frame; raw counts of
-    the movie. Fits start at the spots.
+def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int) -> Rois:
+    """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file), shifted to lie
+    inside the frame; raw counts of the movie. Fits start at the spots.
 
     >>> rois = glint.cut_rois(movie, glint.detect(movie, psf, camera), 7)
     >>> fits = glint.fit(rois, psf, camera)
@@ -109,8 +127,14 @@ def cut_rois(movie, spots, size: int) -> Rois:
     _, height, width = movie.shape
     if not 3 <= size <= min(31, height, width):
         raise OptionError(f"ROIs of {size} px: give 3 to 31, and no more than the frames' {width}x{height}")
-    corners = np.stack([np.clip(spots.x_px - size // 2, 0, width - size),
-                        np.clip(spots.y_px - size // 2, 0, height - size)], axis=1)
+    if isinstance(spots, (str, os.PathLike)):
+        spots = load_localizations(spots)
+    if not isinstance(spots, Table) or not {"frame", "x_px", "y_px"} <= spots.columns.keys():
+        raise OptionError(f"spots is {spots!r}: give the result of glint.detect(), or Localizations")
+    if len(spots) and int(spots.frame.max()) >= len(movie):
+        raise OptionError(f"spots are in frames up to {spots.frame.max()}, and {movie.name} has {len(movie)}: of another movie?")
+    corners = np.stack([np.clip(np.rint(spots.x_px).astype(int) - size // 2, 0, width - size),
+                        np.clip(np.rint(spots.y_px).astype(int) - size // 2, 0, height - size)], axis=1)
     pixels = np.empty((len(spots), size, size), movie.dtype)
     row, column = np.mgrid[:size, :size]
     for frame in np.unique(spots.frame):

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import pathlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
 from .arrays_in import on_host
 from .errors import OptionError
-from .localizations import Localizations
+from .localizations import Localizations, StrPath, localizations_of
+
+if TYPE_CHECKING:
+    from .fits import Fits
 
 
-def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float = 10.0,
+def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, mode: str = "gaussian", zoom: float = 10.0,
            picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None,
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
            saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
            overwrite: bool = False) -> np.ndarray:
-    """Renders `locs`: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
+    """Renders `locs`, a table or the name of a file of one: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
     per picture pixel.
 
     out: also write it to a file: `.png` colours, `.tif` density.
@@ -45,13 +49,13 @@ def render(locs: Localizations, out=None, *, mode: str = "gaussian", zoom: float
     options.color_z, options.colormap, options.saturate_percent = color_z, colormap or "", saturate_percent
     options.z_min_nm, options.z_max_nm = z_range_nm or (0, 0)
     options.scale_bar_nm, options.max_edge_px = -1 if scale_bar_nm is None else scale_bar_nm, max_edge_px
-    picture, pixel_size_nm = _core.render(locs._core(), options, density)
+    picture, pixel_size_nm = _core.render(localizations_of(locs, "locs")._core(), options, density)
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture
 
 
-def save_picture(path, picture, *, pixel_size_nm: float = 0.0, overwrite: bool = False):
+def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, overwrite: bool = False) -> None:
     """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
     if it is known."""
     array = on_host(picture)
@@ -64,6 +68,6 @@ def save_picture(path, picture, *, pixel_size_nm: float = 0.0, overwrite: bool =
                           "floats (height, width)")
 
 
-def load_picture(path) -> np.ndarray:
+def load_picture(path: StrPath) -> np.ndarray:
     """Reads a PNG: (height, width, 3) uint8."""
     return _core.read_png(os.fspath(path))[0]

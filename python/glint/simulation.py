@@ -58,7 +58,9 @@ class RoiTruth(Table):
     """True parameters, in the units of Fits' columns; `corners` (n, 2) are the ROIs' positions on a camera with maps, else
     None."""
 
-    def __init__(self, columns, corners=None):
+    corners: np.ndarray | None
+
+    def __init__(self, columns, corners: np.ndarray | None = None):
         super().__init__(columns)
         self.corners = corners
 

@@ -2,39 +2,74 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, overload
+
 import numpy as np
 
 from .errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas
 
 
 class Table:
     """NumPy arrays of equal length, by column name.
 
     `table.x_px` and `table["x_px"]` are one column; `table[mask]`, `table[:100]` and `table[indices]` are rows, as a table of
-    the same kind. `len(table)` is the number of rows.
+    the same kind. `len(table)` is the number of rows. `table.x_px = values` replaces a column, `table["mine"] = values` adds one.
     """
 
     columns: dict[str, np.ndarray]
 
-    def __init__(self, columns):
+    def __init__(self, columns: Mapping[str, Any]):
         self.columns = dict(columns)
         lengths = {name: np.shape(values) for name, values in self.columns.items()}
         if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
             raise OptionError(f"columns must be one-dimensional and of one length, not {lengths}")
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> np.ndarray:
         columns = self.__dict__.get("columns", {})
         if name in columns:
             return columns[name]
         raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r}; columns: {', '.join(columns)}")
 
+    if not TYPE_CHECKING:  # for type checkers only what is declared can be set
+
+        def __setattr__(self, name, value):
+            if name in self.__dict__.get("columns", {}):
+                self[name] = value
+            elif name.startswith("_") or any(name in vars(kind).get("__annotations__", {}) for kind in type(self).__mro__):
+                super().__setattr__(name, value)
+            else:
+                near = difflib.get_close_matches(name, self.columns, 1)
+                raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r} to set"
+                                     f"{f': did you mean {near[0]!r}?' if near else ''} A new column is table[{name!r}] = values")
+
     def __dir__(self):
         return [*super().__dir__(), *self.columns]
 
-    def __getitem__(self, key):
+    def __setitem__(self, name: str, values: Any) -> None:
+        """Replaces a column, or adds one: `table["x_um"] = 0.1 * table.x_px`."""
+        if not isinstance(name, str):
+            raise TypeError("columns are set by name, as in table['x_px'] = values; their values in place, as in table.x_px[:5] = 0")
+        values = self._as_column(name, values)
+        if values.shape != (len(self),):
+            raise OptionError(f"column {name!r} of shape {values.shape}: give {len(self)} values, one for each row")
+        self.columns[name] = values
+
+    def _as_column(self, name, values):
+        return np.asarray(values)
+
+    @overload
+    def __getitem__(self, key: str) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, key: slice | np.ndarray | Sequence[int] | Sequence[bool]) -> Self: ...
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
             if key not in self.columns:
                 raise KeyError(f"no column {key!r}; columns: {', '.join(self.columns)}")
@@ -43,7 +78,7 @@ class Table:
             raise TypeError("one row is table[k:k+1]; one column is table['x_px']")
         return self._with_columns({name: values[key] for name, values in self.columns.items()}, key)
 
-    def _with_columns(self, columns, rows):
+    def _with_columns(self, columns: dict[str, np.ndarray], rows: Any) -> Self:
         """A table of the same kind with these columns; `rows` is the selection."""
         raise NotImplementedError
 
@@ -52,14 +87,22 @@ class Table:
         """All columns as one structured array: a copy."""
         return structured(self.columns)
 
-    def to_pandas(self):
+    def to_pandas(self) -> pandas.DataFrame:
         """The columns as a pandas.DataFrame."""
+        return import_pandas("to_pandas()").DataFrame(self.columns, copy=False)
+
+
+def import_pandas(what: str) -> Any:
+    """pandas, which glint does not bring."""
+    try:
         import pandas
+    except ImportError:
+        raise ImportError(f"{what} needs pandas, which is not installed: pip install pandas; table.columns is a dictionary of NumPy "
+                          "arrays, and needs nothing") from None
+    return pandas
 
-        return pandas.DataFrame(self.columns, copy=False)
 
-
-def structured(columns):
+def structured(columns: Mapping[str, np.ndarray]) -> np.ndarray:
     """A structured array of these columns."""
     array = np.empty(len(next(iter(columns.values()), ())),
                      [(name, values.dtype) for name, values in columns.items()])

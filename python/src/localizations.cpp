@@ -12,6 +12,7 @@
 #include "columns.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
+#include "glint/merge.hpp"
 #include "io/files/check_outputs.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/picasso/order.hpp"
@@ -95,6 +96,13 @@ Localizations read(const std::filesystem::path& path, double pixel_size_nm, bool
         [&] { return truth ? read_truth(path, pixel_size_nm, tell) : read_localizations(path, tell, pixel_size_nm); });
 }
 
+Localizations merge_tables(const std::vector<Localizations>& tables, bool consecutive, nb::handle warn) {
+    Running running;
+    const Warn tell = running.text(warn);
+    const FramesOfMerged frames = consecutive ? FramesOfMerged::consecutive : FramesOfMerged::as_they_are;
+    return running.run([&] { return merge(tables, frames, tell); });
+}
+
 void write(const std::filesystem::path& path, const Localizations& table, bool truth, bool overwrite, nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
@@ -130,6 +138,7 @@ void bind_localizations(nb::module_& m) {
     m.def("picasso_names", &picasso_names);
     m.def("float_columns", &float_columns);
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
+    m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);
     m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "overwrite"_a, "warn"_a);
 }
 

@@ -1,4 +1,7 @@
 """What is easily got wrong at first is answered with what to do instead."""
+import sys
+import warnings
+
 import glint
 import numpy as np
 import pytest
@@ -22,8 +25,8 @@ def test_swapped_tables_are_noticed(psf, camera, simulated):
     locs = glint.localize(simulated.movie[:10], psf, camera)
     with pytest.warns(UserWarning, match=r"are the two swapped\?.*glint.score\(locs, truth\)"):
         glint.score(simulated.truth, locs)
-    with pytest.raises(glint.OptionError, match="locs is of type str: give Localizations"):
-        glint.score("locs.hdf5", simulated.truth)
+    with pytest.raises(glint.OptionError, match="locs is of type list: give Localizations.*name of a file"):
+        glint.score([1, 2], simulated.truth)
 
 
 def test_a_table_without_a_pixel_size_names_the_argument_that_there_is(psf, camera, simulated, tmp_path):
@@ -55,3 +58,159 @@ def test_names_that_are_elsewhere_are_shown_the_way():
 def test_the_help_of_arrays_says_what_they_need():
     for words in ("session", "Without a GPU", "NoGpu", "glint.offload"):
         assert words in glint.arrays.__doc__
+
+
+def test_a_camera_invents_no_values():
+    with pytest.raises(TypeError, match="'offset' and 'gain'"):
+        glint.IdealCamera(pixel_size_um=0.1)
+    with pytest.raises(TypeError, match="'offset' and 'gain'"):
+        glint.SCMOSCamera(pixel_size_um=0.1)
+    with pytest.raises(TypeError, match="'em_gain'"):
+        glint.EMCCDCamera(0.1, 100, 15.6)
+
+
+def test_values_in_nanometres_are_noticed():
+    with pytest.raises(glint.OptionError, match="micrometres, as in sigma_um=0.13 for 130 nm"):
+        glint.GaussianXYNB(sigma_um=130)
+    with pytest.raises(glint.OptionError, match="micrometres, as in pixel_size_um=0.1 for 100 nm"):
+        glint.IdealCamera(pixel_size_um=100, offset=100, gain=1)
+
+
+def test_integers_without_a_camera_are_noticed(counts, camera, psf):
+    with pytest.warns(UserWarning, match="without a camera they count as photoelectrons.*camera=, or rois.astype"):
+        glint.fit(counts, glint.GaussianXYNB(sigma_px=1.3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        glint.fit(counts, psf, camera)
+        glint.fit(counts.astype(np.float32), glint.GaussianXYNB(sigma_px=1.3))
+
+
+def test_columns_are_set_and_typos_refused(simulated):
+    table = simulated.truth[:]
+    table.photons = 2 * simulated.truth.photons
+    np.testing.assert_array_equal(table.columns["photons"], 2 * simulated.truth.photons)
+    table["mine"] = np.arange(len(table))
+    assert table.mine.dtype == np.float64 and "mine" in table.columns
+    table.pixel_size_nm = 108.0
+    with pytest.raises(AttributeError, match="'photon' to set: did you mean 'photons'"):
+        table.photon = table.photons
+    with pytest.raises(AttributeError, match="no column or attribute 'pixel_size_um'"):
+        table.pixel_size_um = 0.1
+    with pytest.raises(glint.OptionError, match="for each row"):
+        table.photons = [1, 2]
+    with pytest.raises(glint.OptionError, match="give numbers"):
+        table.photons = ["a"] * len(table)
+
+
+def test_lengths_in_nanometres(psf, camera, simulated):
+    locs = glint.localize(simulated.movie[:10], psf, camera)
+    for name in ("x", "y", "lpx", "lpy", "sx", "sy"):
+        np.testing.assert_allclose(getattr(locs, f"{name}_nm"), 100 * getattr(locs, f"{name}_px"), rtol=1e-6)
+    with pytest.raises(AttributeError, match="no column or attribute 'lpx_nm'"):
+        simulated.truth.lpx_nm
+    with pytest.raises(glint.OptionError, match="x_nm needs the size of a pixel"):
+        glint.Localizations({"frame": [0], "x_px": [1], "y_px": [1]}).x_nm
+
+
+def test_notebooks_show_a_table(psf, camera, simulated):
+    locs = glint.localize(simulated.movie[:10], psf, camera)
+    text = locs._repr_html_()
+    assert text.count("<tr>") == 6 and "<th>x_px</th>" in text and f"and {len(locs) - 5:,} rows more" in text
+    assert glint.Localizations({"frame": [], "x_px": [], "y_px": []})._repr_html_().count("<tr>") == 1
+
+
+def test_names_of_files_are_taken_wherever_tables_are(psf, camera, simulated, tmp_path):
+    locs = glint.localize(simulated.movie, psf, camera, tmp_path / "locs.hdf5")
+    glint.save_truth(tmp_path / "truth.csv", simulated.truth)
+    np.testing.assert_array_equal(glint.render(str(tmp_path / "locs.hdf5"), zoom=4), glint.render(locs, zoom=4))
+    assert glint.score(tmp_path / "locs.hdf5", tmp_path / "truth.csv").matched == glint.score(locs, simulated.truth).matched
+    fits = glint.fit(glint.cut_rois(simulated.movie, glint.detect(simulated.movie, psf, camera), 7), psf, camera)
+    assert glint.render(fits, zoom=2).ndim == 3
+    with pytest.raises(glint.OptionError, match="locs is of type int"):
+        glint.render(3)
+
+
+def test_rois_are_cut_around_localizations_too(psf, camera, simulated, tmp_path):
+    locs = glint.localize(simulated.movie, psf, camera, tmp_path / "locs.hdf5")
+    for given in (locs, tmp_path / "locs.hdf5"):
+        rois = glint.cut_rois(simulated.movie, given, 7)
+        again = glint.fit(rois, psf, camera)
+        assert len(again) == len(locs)
+        near = again.to_localizations(keep_failed=True)
+        assert np.median(np.hypot(near.x_px - locs.x_px, near.y_px - locs.y_px)) < 0.1
+    with pytest.raises(glint.OptionError, match="of another movie?"):
+        glint.cut_rois(simulated.movie[:1], locs, 7)
+    with pytest.raises(glint.OptionError, match="give the result of glint.detect"):
+        glint.cut_rois(simulated.movie, [1, 2], 7)
+
+
+def test_tables_are_merged(psf, camera, simulated, tmp_path):
+    parts = [glint.localize(simulated.movie, psf, camera, frames=frames) for frames in ((0, 30), (30, 60))]
+    whole = glint.localize(simulated.movie, psf, camera)
+    parts[1].save(tmp_path / "part2.hdf5")
+    merged = glint.merge([parts[0], tmp_path / "part2.hdf5"])
+    assert merged.frames == 60 and len(merged) == sum(map(len, parts)) and (np.diff(merged.frame.astype(int)) >= 0).all()
+    assert abs(len(merged) - len(whole)) < 0.05 * len(whole)
+    twice = glint.merge([whole, whole], consecutive=True)
+    assert twice.frames == 120
+    np.testing.assert_array_equal(twice.frame[len(whole):], whole.frame + 60)
+    with pytest.warns(UserWarning, match="not every table has them: .*photons"):
+        assert "photons" not in glint.merge([whole, glint.Localizations({"frame": [1], "x_px": [2], "y_px": [3]})]).columns
+    other = whole[:1]
+    other.pixel_size_nm = 160
+    with pytest.raises(glint.OptionError, match="100 and 160 nm"):
+        glint.merge([whole, other])
+
+
+def test_pandas_is_asked_for_by_name(simulated, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for function in (simulated.truth.to_pandas, simulated.truth.to_picasso):
+        with pytest.raises(ImportError, match="pip install pandas"):
+            function()
+
+
+def test_a_movie_is_saved_as_tiff(simulated, tmp_path):
+    with pytest.raises(glint.OptionError, match="ends in .tif"):
+        glint.save_movie(tmp_path / "movie.csv", simulated.movie)
+
+
+def test_endings_are_known_in_any_case(simulated, tmp_path):
+    simulated.truth.save(tmp_path / "LOCS.HDF5")
+    assert len(glint.load(tmp_path / "LOCS.HDF5")) == len(simulated.truth)
+
+
+def test_sessions_take_bytes_with_a_unit():
+    with glint.offload.Session("cpu", least_bytes="1MB") as session:
+        assert glint.offload.sum([1.0, 2.0], session=session) == 3
+    with pytest.raises(glint.OptionError, match="least_bytes=1 stone"):
+        glint.offload.Session("cpu", least_bytes="1 stone")
+
+
+def test_the_history_holds_what_a_table_was_made_with(psf, simulated, tmp_path):
+    camera = glint.EMCCDCamera(0.1, 100, 0.5, em_gain=2, readnoise=3)
+    glint.localize(simulated.movie[:10], psf, camera).save(tmp_path / "locs.hdf5")  # made in memory
+    _, info = glint.load(tmp_path / "locs.hdf5").to_picasso()
+    made = info[-1] if "Baseline" in info[-1] else next(step for step in info if "Baseline" in step)
+    assert (made["Baseline"], made["Sensitivity"], made["Gain"], made["Read noise (e-)"]) == (100, 0.5, 2, 3)
+    assert (made["Threshold (standard deviations)"], made["Sigma (nm)"], made["Camera"]) == (6, 130, "EMCCD")
+
+
+class FromTorch(RuntimeError):
+    pass
+
+
+@pytest.mark.parametrize("message, part", [
+    ("CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be asynchronously reported at some other API call",
+     "compute-sanitizer"),
+    ("CUDA error: device-side assert triggered", "stderr"),
+    ("Found no NVIDIA driver on your system.", "doctor"),
+    ("CUDA error: no kernel image is available for execution on the device", ""),
+    ("Torch not compiled with CUDA enabled", "pytorch.org"),
+    ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.", "map_location='cpu'"),
+    ("Cannot re-initialize CUDA in forked subprocess.", "spawn"),
+    ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", "x.to(y.device)"),
+])
+def test_messages_of_pytorch_are_explained(message, part):
+    explanation = glint.gpu.explain_error(FromTorch(message))
+    assert explanation.message == message.partition("\n")[0]
+    assert part in explanation.suggestion and "no such error is known" not in explanation.suggestion

@@ -40,7 +40,7 @@ class Session:
         1 GiB.
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
         ends the wait.
-    least_bytes: smaller operations run on the CPU; 0: decided by measured speeds.
+    least_bytes: smaller operations run on the CPU: 2**20, "1MB"; 0: decided by measured speeds.
     device: CUDA's number of the GPU to use; None: the one with the fewest leases.
     unified: arrays made on the GPU, results too, are of unified memory, which the host reads and writes in place
         (`DeviceArray.host_view()`); slower on the GPU. Can be set, for arrays made from then on.
@@ -57,7 +57,7 @@ class Session:
     """
 
     def __init__(self, choice: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
-                 least_bytes: int = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
+                 least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
                  unified: bool = False, log: Callable[[str], object] | None = None):
         if not gpu_timeout >= 0:
             raise OptionError(f"gpu_timeout={gpu_timeout}: give seconds, 0 or more, or math.inf")
@@ -66,7 +66,7 @@ class Session:
         if device is not None and not (hasattr(device, "__index__") and 0 <= operator.index(device) < 2**31):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
         _all.add(self)
-        self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least_bytes, oom_safe,
+        self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, bytes_of("least_bytes", least_bytes or None), oom_safe,
                                    threads or 0, -1 if device is None else device, bool(unified), None if log is None else _log_of(self))
         self._log = log
 
