@@ -161,7 +161,10 @@ class Localizations(Table):
     def save(self, path: StrPath, *, overwrite: bool = False) -> None:
         """Writes the table: `.hdf5` Picasso, with its `.yaml`; `.csv` ThunderSTORM; `.smlm.h5` SMLMAnalysis. The file
         appears only when it is complete. Raises OptionError if it exists already, OutputError."""
-        _core.write_localizations(os.fspath(path), self._core(), False, overwrite, warn)
+        def tell(text):  # of a table, whose pixel size has a name of its own
+            warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
+
+        _core.write_localizations(os.fspath(path), self._core(), False, overwrite, tell)
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""

@@ -26,6 +26,8 @@ std::string in_python(std::string message) {
         {std::regex("--calibration FILE"), "psf=glint.load_calibration(FILE)"},
         {std::regex("--(overwrite|resume)"), "$1=True"},
         {std::regex("with --concat"), "as a list"},
+        {std::regex(" with --preview \\d+"), ""},
+        {std::regex("--keep-failed"), "keep_failed=True"},
         {std::regex("--pixel-size"), "pixel_size_um"},
         {std::regex("--z-step"), "z_step_um"},
         {std::regex("--sigma"), "sigma_um"},

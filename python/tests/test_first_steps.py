@@ -38,6 +38,9 @@ def test_a_table_without_a_pixel_size_names_the_argument_that_there_is(psf, came
         np.testing.assert_array_equal(glint.load(path, **size).x_px, locs.x_px)
     with pytest.raises(glint.OptionError, match="not both"):
         glint.load_truth(path, pixel_size_nm=100, pixel_size_um=0.1)
+    locs.pixel_size_nm = 0.0
+    with pytest.warns(UserWarning, match="has no pixel size.*as in locs.pixel_size_nm = 100$"):
+        locs.save(tmp_path / "without.hdf5")
 
 
 @pytest.mark.parametrize("module", [glint, glint.gpu, glint.offload, glint.arrays], ids=lambda m: m.__name__)
@@ -100,6 +103,11 @@ def test_columns_are_set_and_typos_refused(simulated):
         table.photons = [1, 2]
     with pytest.raises(glint.OptionError, match="give numbers"):
         table.photons = ["a"] * len(table)
+
+
+def test_no_localizations_are_explained(psf, camera, simulated):
+    with pytest.warns(UserWarning, match="no localizations: no spot reached.*sigma_um.*lower threshold"):
+        assert len(glint.localize(simulated.movie[:5], psf, camera, threshold=900)) == 0
 
 
 def test_lengths_in_nanometres(psf, camera, simulated):

@@ -106,7 +106,7 @@ def test_a_finished_file_is_not_taken_for_one_of_other_settings(psf, camera, sim
         done = glint.localize(simulated.movie, psf, camera, tmp_path / name)
         same = glint.localize(simulated.movie, psf, camera, tmp_path / name, resume=True)
         assert len(same) == len(done) and same.info is None
-        with pytest.raises(glint.OptionError, match=r"threshold \(0 then, 7 now\)"):
+        with pytest.raises(glint.OptionError, match=r"threshold \(5 then, 7 now\)"):
             glint.localize(simulated.movie, psf, camera, tmp_path / name, resume=True, threshold=7)
     glint.localize(simulated.movie, psf, camera, tmp_path / "locs.csv")
     with pytest.warns(match="no place for them: they were not compared"):

@@ -110,9 +110,8 @@ void warn_about(const Totals& totals, Movie& movie, const Camera& camera, const 
     if (totals.rows == 0 && totals.frames > 0)
         warn(fmt::format("{}: no localizations: {}", movie.info().name,
                          totals.counts.spots == 0
-                             ? "no spot reached the detection threshold. A preview of a frame (--preview 0) shows "
-                               "whether there are any; check the "
-                               "offset, the gain and the PSF's width (--sigma), or lower --threshold"
+                             ? "no spot reached the detection threshold: check the offset, the gain and the "
+                               "PSF's width (--sigma) with --preview 0, or lower --threshold"
                              : fmt::format("of {} spots no fit converged near its spot. Check the PSF's width "
                                            "(--sigma) and the camera's values; "
                                            "--keep-failed keeps these fits",
