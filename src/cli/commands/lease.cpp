@@ -28,11 +28,12 @@ Examples:
   glint lease --memory 20GiB --gpus 2 --timeout 10min -- ./fitter movie.tif
   glint lease --memory 6GiB -- sh -c 'for f in *.tif; do glint localize "$f" -o out --sigma 130nm; done'
 
-Waits until GPUs have so much memory that is neither taken nor promised, and keeps others that use glint off it for as long
-as the program runs, however it ends. The program finds the UUIDs of its GPUs in CUDA_VISIBLE_DEVICES and the amount, in
-bytes, in GLINT_GPU_MEMORY_LIMIT; nothing makes it keep to that but itself. A glint that it starts uses this same lease.
-Signals go on to the program; the exit code is its own, 128 + signal when it was killed, 126 or 127 when it could not be
-run, 5 when there was no GPU in time. If this process is killed, the lease stays with the program.)";
+Waits until GPUs have that much memory which is neither allocated nor promised to others, then runs the program. Other
+programs that use glint leave this memory alone until the program ends, however it ends. The program finds the UUIDs of its
+GPUs in CUDA_VISIBLE_DEVICES, and the amount in bytes in GLINT_GPU_MEMORY_LIMIT; only glint keeps to the amount by itself. A
+glint that the program starts uses the same lease. Signals are forwarded to the program. The exit code is the program's, 128 +
+signal if it was killed, 126 or 127 if it cannot be run, 5 if no GPU was free in time. If this process is killed, the
+program keeps the lease.)";
 
 struct LeaseFlags {
     std::string memory, timeout = "inf";
@@ -156,11 +157,12 @@ int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
 Command add_lease(CLI::App& program) {
     const auto flags = std::make_shared<LeaseFlags>();
     const auto command = std::make_shared<std::vector<std::string>>();
-    CLI::App* app = program.add_subcommand("lease", "Run any program on leased GPUs: glint lease -- CMD ...");
+    CLI::App* app = program.add_subcommand("lease", "Any program on leased GPUs: glint lease -- CMD ...");
     app->add_option("--memory", flags->memory,
-                    "On each GPU, beyond the context; default: 8GiB, on a smaller GPU 85 % of it");
-    app->add_option("--gpus", flags->gpus, "Different ones, all at once")->check(CLI::Range(1, 32));
-    app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: now or not at all")
+                    "Memory on each GPU, beyond the context: 6GiB, 500MB (default: 8GiB, on a smaller GPU 85 % of it)");
+    app->add_option("--gpus", flags->gpus, "Number of different GPUs, leased together (default: 1)")
+        ->check(CLI::Range(1, 32));
+    app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: do not wait")
         ->capture_default_str();
     app->add_flag("-q,--quiet", flags->console.quiet, "No notices; warnings and errors remain");
     app->footer(help_footer);
