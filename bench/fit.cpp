@@ -11,6 +11,7 @@
 #include "bench/fit_gpu.hpp"
 #include "bench/fit_gpus.hpp"
 #include "cli/console.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/print.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -221,9 +222,12 @@ Command add_bench_fit(CLI::App& bench) {
     const auto flags = std::make_shared<BenchFitFlags>();
     CLI::App* app = bench.add_subcommand("fit", "Fits per second and std/CRLB, by model, camera and ROI size");
     for (const PsfModel model : psf_models()) flags->models.emplace_back(name_of(model));
-    app->add_option("--model", flags->models, "PSF models")->capture_default_str();
-    app->add_option("--camera", flags->cameras, "Cameras: ideal, sCMOS, EMCCD")->capture_default_str();
-    app->add_option("--camera-file", flags->camera_file, "camera.toml with the maps to use as the sCMOS camera");
+    offer_words(app->add_option("--model", flags->models, "PSF models")->capture_default_str(), flags->models);
+    offer_words(app->add_option("--camera", flags->cameras, "Cameras: ideal, sCMOS, EMCCD")->capture_default_str(),
+                flags->cameras);
+    offer_files(
+        app->add_option("--camera-file", flags->camera_file, "camera.toml with the maps to use as the sCMOS camera"),
+        toml_endings);
     app->add_option("--roi", flags->sizes, "ROI sizes, px")->capture_default_str();
     app->add_option("--count", flags->count, "Fits in a call")->capture_default_str();
     app->add_option("--background", flags->background, "e-/px")->capture_default_str();

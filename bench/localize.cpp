@@ -14,6 +14,7 @@
 #include "bench/bench.hpp"
 #include "bench/localize_stages.hpp"
 #include "cli/console.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/localize.hpp"
@@ -214,9 +215,10 @@ Command add_bench_localize(CLI::App& bench) {
     app->add_option("--frames", flags->frames, "Frames of the movie")->capture_default_str();
     app->add_option("--density", flags->density, "Molecules per pixel, in place of --spots: 0.01 is crowded")
         ->check(CLI::Range(1e-6, 1.0));
-    app->add_option("--emitters", flags->emitters, "As of `glint localize`: 1 or auto")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
-        ->default_str("auto");
+    offer_words(app->add_option("--emitters", flags->emitters, "As of `glint localize`: 1 or auto")
+                    ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"1", 1}, {"auto", any_emitters}}))
+                    ->default_str("auto"),
+                {"auto", "1"});
     app->add_option("--backend", flags->backend, "gpu: time a GPU too")
         ->check(CLI::IsMember({"cpu", "gpu"}))
         ->capture_default_str();
@@ -226,7 +228,8 @@ Command add_bench_localize(CLI::App& bench) {
     app->add_option("--spots", flags->spots, "Molecules that are on in a frame")->capture_default_str();
     app->add_option("--repeats", flags->repeats, "Runs of which the best counts")->capture_default_str();
     app->add_option("--threads", flags->threads, "0: GLINT_THREADS, or all that may be used")->capture_default_str();
-    app->add_option("--folder", flags->folder, "Where the temporary folder is made (default: TMPDIR, or /tmp)");
+    offer_folders(
+        app->add_option("--folder", flags->folder, "Where the temporary folder is made (default: TMPDIR, or /tmp)"));
     add_console_flags(*app, flags->console);
     app->footer(help_footer);
     return {app, [flags] { return run(*flags); }};

@@ -11,6 +11,7 @@
 #include "bench/sharing/figures.hpp"
 #include "bench/sharing/workload.hpp"
 #include "cli/console.hpp"
+#include "cli/flags/choices.hpp"
 #include "cli/print.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -149,7 +150,8 @@ Command add_bench_sharing(CLI::App& bench) {
     app->add_option("--simulate", flags->workloads, "Workloads: names of those built in (none: all), or files")
         ->expected(0, -1)
         ->required();
-    app->add_option("--policy", flags->policies, "naive, first-fit, polling or leases (default: all)");
+    offer_words(app->add_option("--policy", flags->policies, "naive, first-fit, polling or leases (default: all)"),
+                {"naive", "first-fit", "polling", "leases"});
     app->add_option("--gpus", flags->gpus, "GPUs of the server, in place of the workload's own")
         ->check(CLI::Range(1, most_gpus));
     app->add_option("--gpu-memory", flags->gpu_memory, "Memory of each GPU, likewise: 80GiB");

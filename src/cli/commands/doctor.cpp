@@ -24,11 +24,11 @@ Examples:
   glint doctor --guide
   glint doctor --json | jq '.findings[] | select(.health != "ok")'
 
-Checks the driver, NVML, device files and their permissions, each GPU's modes and health, processes that hold memory without
-living, the directory of leases and who sees it, leases that go nowhere, and environment variables. Nothing is put on any
-GPU but with --test and --calibrate. --guide prints what is missing instead (driver, libraries for array operations), with the commands that
-install it on this distribution. The exit code is 0 when all is well or there are only warnings, and 6 when there is a problem: a GPU that
-cannot be used, or not be shared.)";
+Checks the driver, NVML, device files and their permissions, each GPU's modes and health, dead or stopped processes that hold
+memory, the lease directory and who can access it, abandoned leases, and environment variables. Nothing is allocated on any GPU,
+except with --test and --calibrate. --guide prints which software is missing instead (driver, libraries for array operations),
+with the commands that install it on this distribution. The exit code is 0 if there are at most warnings, and 6 if there is a
+problem: a GPU that cannot be used, or not be shared.)";
 
 struct DoctorFlags {
     DoctorOptions checks;
@@ -81,12 +81,12 @@ int run(const DoctorFlags& flags) {
 Command add_doctor(CLI::App& program) {
     const auto flags = std::make_shared<DoctorFlags>();
     CLI::App* app = program.add_subcommand("doctor", "What is wrong with GPUs and their sharing, and the remedy");
-    app->add_flag(
-        "--test", flags->checks.test,
-        "Also use each GPU for a moment: a context, a copy, a few fits; compute on every backend and compare");
+    app->add_flag("--test", flags->checks.test,
+                  "Also use each GPU briefly (a context, a copy, a few fits), and compare the results of all backends");
     app->add_flag("--calibrate", flags->checks.calibrate,
                   "Also measure CPU, GPU and the link between, for decisions to come (some seconds)");
-    app->add_flag("--guide", flags->guide, "Only what is missing on this machine, and how to get it there");
+    app->add_flag("--guide", flags->guide,
+                  "Only print which software is missing on this machine, and how to install it");
     app->add_flag("-v,--verbose", flags->verbose, "A line for each GPU also where all is well");
     add_console_flags(*app, flags->console);
     app->footer(help_footer);

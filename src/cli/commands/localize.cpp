@@ -247,10 +247,12 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     app.add_option("--threads", options.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096))
         ->group("Run");
-    app.add_option(
-           "--summary", flags.summary,
-           "Also write a table (.csv) with a row for each movie: frames, spots, localizations, noise check, status")
-        ->group("Run");
+    offer_files(
+        app.add_option(
+               "--summary", flags.summary,
+               "Also write a table (.csv) with a row for each movie: frames, spots, localizations, noise check, status")
+            ->group("Run"),
+        {".csv"});
     app.add_flag("--resume", options.resume, "Continue a stopped run with the same input and options")->group("Run");
     app.add_flag("--overwrite", options.overwrite, "Replace existing output; drop an unfinished run's journal")
         ->group("Run");

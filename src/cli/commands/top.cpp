@@ -22,9 +22,9 @@ Examples:
   glint top --once
   glint top --json | jq '.waiters'
 
-On a terminal the table is drawn anew every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
-Nothing is put on any GPU. "available" is what is free once all leases have what they reserved. A stranger is a process with a
-context that no lease explains. Process numbers are those of the process itself: in a container they are others.)";
+On a terminal the table is refreshed every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
+Nothing is allocated on any GPU. "available" is what will be free when all leases have allocated what they reserved. A stranger is
+a process that uses the GPU without a lease. Process numbers are those in the process's own container.)";
 
 struct TopFlags {
     bool once = false;
