@@ -26,8 +26,8 @@ class InputError : public Error {
     using Error::Error;
 };
 
-/// A result could not be written (disk full, no permission), or a file not opened since too many are open. The temporary file is removed or, for a resumable run, kept;
-/// an incomplete file never gets the final name.
+/// A result could not be written (disk full, no permission), or a file not opened since too many are open. The temporary
+/// file is removed or, for a resumable run, kept; an incomplete file never gets the final name.
 class OutputError : public Error {
   public:
     using Error::Error;

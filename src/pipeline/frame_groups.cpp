@@ -87,13 +87,22 @@ void FrameGroups::take_turns() {
                     return true;
         return false;
     };
+    int widest = 0;
+    std::vector<std::pair<int, std::size_t>> by_left;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        if (blocks_[b].group == SIZE_MAX) continue;
+        by_left.emplace_back(blocks_[b].pixels.left, b), widest = std::max(widest, blocks_[b].pixels.width);
+    }
+    std::sort(by_left.begin(), by_left.end());
     std::vector<char> taken;
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         Block& block = blocks_[b];
         if (block.group == SIZE_MAX) continue;
         taken.assign(std::size_t(turns_) + 1, 0);
-        for (std::size_t o = 0; o < b; ++o)
-            if (blocks_[o].group != SIZE_MAX && share(block, blocks_[o])) taken[std::size_t(blocks_[o].turn)] = 1;
+        auto other = std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.pixels.left - widest, std::size_t(0)));
+        for (; other != by_left.end() && other->first < block.pixels.left + block.pixels.width; ++other)
+            if (const Block& o = blocks_[other->second]; other->second < b && share(block, o))
+                taken[std::size_t(o.turn)] = 1;
         block.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
         turns_ = std::max(turns_, block.turn + 1);
     }
@@ -232,7 +241,7 @@ bool FrameGroups::add_known(std::size_t b) {
         const Block& from = blocks_[other];
         if (other == b || from.right < left || from.left > right || from.bottom < top || from.top > bottom) continue;
         others |= from.group != SIZE_MAX;
-        for (const Emitter& emitter : from.fit.emitters) add_light(input_.psf, emitter, to);
+        input_.fitter.add_light(from.fit.emitters, to);
     }
     return others;
 }

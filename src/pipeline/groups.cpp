@@ -88,21 +88,10 @@ double light_reach_px(const PsfInDouble& psf, const Emitter& emitter) {
     return double(light_reach_widths) * std::max(w.x_px, w.y_px) + double(light_reach_more_px);
 }
 
-void add_light(const PsfInDouble& psf, const Emitter& emitter, JointPixels& to) {
-    const double reach = light_reach_px(psf, emitter), x = emitter.theta[0], y = emitter.theta[1];
-    const int left = std::max(to.left, int(std::floor(x - reach)));
-    const int right = std::min(to.left + to.width, int(std::ceil(x + reach)) + 1);
-    const int top = std::max(to.top, int(std::floor(y - reach)));
-    const int bottom = std::min(to.top + to.height, int(std::ceil(y + reach)) + 1);
-    if (left >= right || top >= bottom) return;
-    std::vector<double> light(std::size_t(right - left) * std::size_t(bottom - top));
-    psf.add_photons(emitter.theta.data(), left, top, right - left, bottom - top, light.data());
-    const double* photons = light.data();
-    for (int row = top; row < bottom; ++row)
-        for (int column = left; column < right; ++column) {
-            const std::size_t p = to.at(column, row);
-            to.known[p] += float(*photons++) * to.per_photon[p];
-        }
+bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const JointPixels& pixels) {
+    const double reach = light_reach_px(psf, emitter), x = emitter.theta[0] - pixels.left,
+                 y = emitter.theta[1] - pixels.top;
+    return x > -reach && x < pixels.width + reach && y > -reach && y < pixels.height + reach;
 }
 
 void search_in(const Rois& rois, const Windows& windows, JointPixels& pixels) {
@@ -116,13 +105,13 @@ std::vector<std::uint32_t> fit_groups(const Rois& rois, const Rois& wide, const 
                                       const JointOptions& options, const StopFlag* stop, const FindOnGpu& on_gpu,
                                       Fits& fits) {
     const PsfInDouble in_double(psf, pixel_size_um);
-    GroupInput input{rois, wide, in_double, parameter_count(psf.model) - 4, fits, {}};
+    JointFitter fitter(psf, pixel_size_um, options);
+    GroupInput input{rois, wide, in_double, fitter, parameter_count(psf.model) - 4, fits, {}};
     input.rows_of.resize(rois.frame.size());
     for (std::size_t row = 0; row < fits.count(); ++row) input.rows_of[fits.window_of(row)].push_back(row);
     Fits out;
     out.resize(fits.model, 0);
     std::vector<std::uint32_t> sizes;
-    JointFitter fitter(psf, pixel_size_um, options);
     Patience patience(stop);
     std::vector<FrameGroups> frames;
     std::vector<JointTask> tasks;

@@ -22,10 +22,9 @@ std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t be
 
 /// The pixels of some windows of one frame, as docs/theory.md, eq. 2.2 has them. None is searched yet.
 JointPixels joint_pixels(const Rois& rois, const std::vector<std::size_t>& windows);
-/// Adds a molecule's light to the known signal.
-void add_light(const PsfInDouble& psf, const Emitter& emitter, JointPixels& to);
 /// How far from its centre a molecule's light counts, px.
 double light_reach_px(const PsfInDouble& psf, const Emitter& emitter);
+bool light_reaches(const PsfInDouble& psf, const Emitter& emitter, const JointPixels& pixels);
 /// Has molecules looked for in these windows.
 void search_in(const Rois& rois, const std::vector<std::size_t>& windows, JointPixels& pixels);
 

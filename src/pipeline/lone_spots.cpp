@@ -68,7 +68,8 @@ std::vector<Emitter> emitters_of(const FoundSpots& found) {
 }
 
 /// The lone spots of some frames; `all` gets all spots of these.
-std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble& psf, FoundSpots& all) {
+std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble& psf, JointFitter& joint,
+                                FoundSpots& all) {
     std::vector<LoneSpot> lone;
     Detector detector(job.camera, detect_options(job));
     Fitter fitter;
@@ -99,9 +100,12 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
             if (group.size() > 1 || here.fits.status[k] != FitStatus::converged) continue;
             JointPixels pixels = joint_pixels(here.wide, {k});
             search_in(here.rois, {k}, pixels);
+            std::vector<Emitter> around;
             for (std::size_t other = 0; other < emitters.size(); ++other)
-                if (other != k && here.fits.status[other] == FitStatus::converged)
-                    add_light(psf, emitters[other], pixels);
+                if (other != k && here.fits.status[other] == FitStatus::converged &&
+                    light_reaches(psf, emitters[other], pixels))
+                    around.push_back(emitters[other]);
+            joint.add_light(around, pixels);
             lone.push_back({emitters[k], std::move(pixels), all.rois.count() + k});
         }
         all.append(here);
@@ -220,7 +224,8 @@ LoneSpots learn(Movie& movie, const Job& job) {
     to.psf_misfit = usual_misfit;
     const PsfInDouble psf(job.options.psf, job.pixel_size_um);
     FoundSpots all(job);
-    std::vector<LoneSpot> lone = find_lone(movie, job, psf, all);
+    JointFitter joint(job.options.psf, job.pixel_size_um, {});
+    std::vector<LoneSpot> lone = find_lone(movie, job, psf, joint, all);
     to.found = int(lone.size());
     if (lone.size() < least_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);

@@ -34,7 +34,7 @@ struct JointKernel {
             const float* plane = planes + place.first;
             const JointImage image{
                 place.width,    place.height,       place.pitch,        place.noise,        plane,
-                plane + pixels, plane + 2 * pixels, plane + 3 * pixels, plane + 4 * pixels, place.least_bg};
+                plane + pixels, plane + 2 * pixels, plane + 3 * pixels, plane + 4 * pixels};
             JointNumbers numbers = launch.numbers;
             numbers.most_emitters = least_of(numbers.most_emitters, place.molecules);
             JointSpace<Psf> mine;

@@ -10,7 +10,6 @@ namespace glint {
 struct JointPlace {
     int width, height, pitch;
     JointNoise noise;
-    float least_bg;
     int molecules;             // that memory is laid out for
     unsigned long long first;  // of its floats among those of all groups
     unsigned long long space;  // of the k-th place: the first float of the k-th team's memory

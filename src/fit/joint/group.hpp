@@ -7,7 +7,7 @@
 
 #include "fit/cholesky.hpp"
 #include "fit/goodness.hpp"
-#include "fit/joint/images.hpp"
+#include "fit/joint/image_sums.hpp"
 #include "fit/joint/matrix.hpp"
 #include "fit/kernel/group.hpp"
 
@@ -41,7 +41,7 @@ struct JointSpace {
 
     /// Lays all out from `at` on, which is aligned to 8 bytes; returns the number of floats, also for a null pointer.
     GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
-        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(1 + molecules * Image::each));
+        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(2 + molecules * Image::each));
         const size_t count = size_t(molecules);
         size_t used = 0;
         const auto take = [&](size_t n) {
@@ -80,15 +80,22 @@ class JointGroup {
         // What lies between the rows, before the first and after the last counts as unused.
         constexpr int margin = JointSpace<Psf>::margin;
         clear(space.residual - margin, pixels() + 2 * margin), clear(space.weight - margin, pixels() + 2 * margin);
+        Lane least = splat(-1e30f);
+        for_pixels([&](int p) {
+            const Lane f = load(image.per_photon + p);
+            least = select(f > 0.0f, max(least, (model_floor - load(image.known + p)) / f), least);
+        });
         Team::sync();
+        least_bg_ = Team::greatest(least);
     }
 
     GLINT_INLINE int pixels() const { return image_.pitch * image_.height; }
     /// Calls act(p) for some pixels from p on, until the team has been at all within the width.
     template <class Act>
     GLINT_INLINE void for_pixels(const Act& act) const {
-        for (int y = Team::row(); y < image_.height; y += Team::row_step)
-            for (int x = Team::column(); x < image_.width; x += Team::column_step) act(y * image_.pitch + x);
+        const int width = image_.width, height = image_.height, pitch = image_.pitch;  // stores might be to them, else
+        for (int y = Team::row(); y < height; y += Team::row_step)
+            for (int x = Team::column(); x < width; x += Team::column_step) act(y * pitch + x);
     }
 
     /// The molecules that the next fit moves; the others stay.
@@ -109,9 +116,11 @@ class JointGroup {
 
     /// Fits from where the molecules are by damped Fisher scoring, with the background; the likelihood rises with each
     /// step. `before`: a model; returns the log-likelihood over that of this model. A step that gains less than
-    /// `least_gain` ends the fit, as one that is shorter than the tolerance, and as `most_iterations`.
-    GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations) {
-        state.bg = most_of(state.bg, image_.least_bg);
+    /// `least_gain` ends the fit, as one that is shorter than the tolerance, as `most_iterations`, and where `needed` is
+    /// beyond four times what the step promises to gain.
+    GLINT_JOINT_CALL float fit(JointState& state, const float* before, float least_gain, int most_iterations,
+                               float needed = -1e30f) {
+        state.bg = most_of(state.bg, least_bg_);
         for (int m = Team::rank(); m < moving_; m += Team::size) keep_within_bounds(state.of(space_.which[m]));
         Team::sync();
         sum_fixed(state);
@@ -129,6 +138,7 @@ class JointGroup {
                     damping *= 5;
                     continue;
                 }
+                if (damping < little_damping && gained + 4 * promised_gain() < needed) break;
                 take_step(state, next);
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
@@ -142,7 +152,7 @@ class JointGroup {
                 bank = 1 - bank;
                 damping = most_of(damping * 0.2f, 1e-9f);
             }
-            if (!rose) {  // no step in this direction raises the likelihood: the maximum, within rounding
+            if (!rose) {  // no step in this direction raises the likelihood: the maximum, within rounding, or hopeless
                 converged_ = damping < 1e6f;
                 break;
             }
@@ -186,13 +196,17 @@ class JointGroup {
         Team::sync();
     }
 
-    /// r f and f^2 / mu' of each pixel, to space().residual and weight.
-    GLINT_INLINE void set_residual(const JointState& state) {
-        for_pixels([&](int p) {
-            const Lane r_m = reciprocal(load(state.mu + p)), f = load(image_.per_photon + p);
+    /// r f and f^2 / mu' of each pixel, to space().residual and weight, and to act(those).
+    template <class Act>
+    GLINT_INLINE void set_residual(const JointState& state, const Act& act) {
+        const float *mu = state.mu, *per_photon = image_.per_photon, *data = image_.data;
+        float *to_residual = space_.residual, *to_weight = space_.weight;
+        for_pixels([=, &act](int p) {
+            const Lane r_m = reciprocal(load(mu + p)), f = load(per_photon + p);
             const Lane weighted = f * r_m;
-            store(space_.residual + p, load(image_.data + p) * weighted - f);
-            store(space_.weight + p, f * weighted);
+            const Lane residual = load(data + p) * weighted - f, weight = f * weighted;
+            store(to_residual + p, residual), store(to_weight + p, weight);
+            act(residual, weight);
         });
         Team::sync();
     }
@@ -214,6 +228,7 @@ class JointGroup {
 
   private:
     static constexpr int most_attempts = 8;
+    static constexpr float little_damping = 0.1f;
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
 
@@ -223,28 +238,13 @@ class JointGroup {
     static GLINT_INLINE int parameter(int k) { return k < 3 ? k : k + 1; }
     GLINT_INLINE SquareMatrix matrix(float* values) const {
         const int order = 1 + moving_ * each;
-        return {values, order, rounded_up(order)};
+        return {values, order, rounded_up(order + 1)};  // a column more, for the right side of a system
     }
     GLINT_INLINE SquareMatrix fisher() const { return matrix(space_.fisher); }
     GLINT_INLINE SquareMatrix factor() const { return matrix(space_.factor); }
 
     GLINT_INLINE float* profiles(int bank, int m) const {
         return space_.profiles[bank] + ptrdiff_t(m) * Image::space(image_.pitch, image_.height);
-    }
-
-    /// Adds N h f to `model`.
-    GLINT_INLINE void add(const Image& image, float photons, float* model) const {
-        const Box box = image.box();
-        if (box.empty()) return;
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
-            const auto columns = image.columns(x, box.x1);
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
-                const int p = y * image_.pitch + x;
-                store(model + p,
-                      load(model + p) + photons * load(image_.per_photon + p) * image.value(columns, y, box.x1));
-            }
-        }
-        Team::sync();
     }
 
     /// What does not move, but the background, to space().fixed.
@@ -257,7 +257,7 @@ class JointGroup {
                 ++next;
                 continue;
             }
-            add(place(state.of(e), 0, 0), state.of(e)[2], space_.fixed);
+            place(state.of(e), 0, 0).add_to(space_.fixed, state.of(e)[2], image_);
         }
     }
 
@@ -273,19 +273,20 @@ class JointGroup {
     /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
     /// `before`; 0 for null.
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
-        for_pixels(
-            [&](int p) { store(state.mu + p, load(space_.fixed + p) + state.bg * load(image_.per_photon + p)); });
+        float* mu = state.mu;
+        const float *fixed = space_.fixed, *per_photon = image_.per_photon, *data = image_.data, bg = state.bg;
+        for_pixels([=](int p) { store(mu + p, load(fixed + p) + bg * load(per_photon + p)); });
         for (int m = 0; m < moving_; ++m) {
             const float* theta = state.of(space_.which[m]);
-            add(place(theta, bank, m), theta[2], state.mu);
+            place(theta, bank, m).add_to(state.mu, theta[2], image_);
         }
         Lane gain = Lane{};
-        for_pixels([&](int p) {
-            const Lane m = max(load(state.mu + p), splat(model_floor));
-            store(state.mu + p, m);
+        for_pixels([=, &gain](int p) {
+            const Lane m = max(load(mu + p), splat(model_floor));
+            store(mu + p, m);
             if (!before) return;
             const Lane was = load(before + p), more = m - was;
-            gain += load(image_.data + p) * log1p(more * reciprocal(was)) - more;
+            gain += load(data + p) * log1p(more * reciprocal(was)) - more;
         });
         Team::sync();
         return Team::sum(gain);
@@ -293,12 +294,10 @@ class JointGroup {
 
     /// Gradient and Fisher matrix (eq. 3.1 and 3.2; the upper triangle) of what moves; its profiles are in `bank`.
     GLINT_INLINE void differentiate(const JointState& state, int bank) {
-        set_residual(state);
         const SquareMatrix to = fisher();
         clear(to.values, to.order * to.pitch), clear(space_.gradient, to.pitch), clear(space_.scale, to.pitch);
         Lane residual = Lane{}, weight = Lane{};
-        for_pixels([&](int p) { residual += load(space_.residual + p), weight += load(space_.weight + p); });
-        Team::sync();
+        set_residual(state, [&](Lane r, Lane w) { residual += r, weight += w; });
         space_.gradient[0] = Team::sum(residual), to.row(0)[0] = Team::sum(weight);
         const Image* images = space_.images[bank];
         for (int m = 0; m < moving_; ++m) {
@@ -307,8 +306,13 @@ class JointGroup {
         }
         Team::sync();
         for (int m = 0; m < moving_; ++m) hold_bounded(state.of(space_.which[m]), m);
-        for (int k = Team::rank(); k < to.order; k += Team::size)
-            space_.scale[k] = 1 / root_of(most_of(to.row(k)[k], 1e-12f));
+        for (int k = Team::rank(); k < to.order; k += Team::size) space_.scale[k] = to.row(k)[k];
+        Team::sync();
+        for (int k = Team::begin(); k < to.pitch; k += Team::step) {
+            const Lane diagonal = load(space_.scale + k);
+            const Mask used = Team::offsets() + float(k) < float(to.order);
+            store(space_.scale + k, select(used, 1.0f / sqrt(max(diagonal, splat(1e-12f))), Lane{}));
+        }
         Team::sync();
     }
 
@@ -333,75 +337,52 @@ class JointGroup {
     }
 
     GLINT_INLINE void add_own(const Image& image, int m) {
+        using Own = OwnSums<Psf>;
         const Box box = image.box();
         if (box.empty()) return;
-        const SquareMatrix to = fisher();
-        constexpr int own = 2 * each;  // first the gradient, then the products with the background's slope
-        Lane sums[own + each * (each + 1) / 2];
+        Lane sums[Own::count];
         for (Lane& sum : sums) sum = Lane{};
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
-            const auto columns = image.columns(x, box.x1);
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
-                const int p = y * image_.pitch + x;
-                const Lane r = load(space_.residual + p), w = load(space_.weight + p);
-                Lane s[each];
-                image.slopes(columns, y, box.x1, s);
-                GLINT_UNROLL
-                for (int k = 0; k < each; ++k) {
-                    const Lane ws = w * s[k];
-                    sums[k] += r * s[k], sums[each + k] += ws;
-                    GLINT_UNROLL
-                    for (int q = 0; q <= k; ++q) sums[own + packed(k, q)] += ws * s[q];
-                }
-            }
-        }
-        float total[own + each * (each + 1) / 2];
-        Team::sums<own + each*(each + 1) / 2>(sums, total);
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+            Own::add(image, x, space_.residual, space_.weight, image_.pitch, sums);
+        float total[Own::count];
+        Team::sums<Own::count>(sums, total);
+        const SquareMatrix to = fisher();
         for (int k = 0; k < each; ++k) {
             const int column = index(m, k);
-            space_.gradient[column] = total[k], to.row(0)[column] = total[each + k];
-            for (int q = 0; q <= k; ++q) to.row(index(m, q))[column] = total[own + packed(k, q)];
+            space_.gradient[column] = total[Own::gradient(k)], to.row(0)[column] = total[Own::by_background(k)];
+            for (int q = 0; q <= k; ++q) to.row(index(m, q))[column] = total[Own::product(k, q)];
         }
     }
 
     GLINT_INLINE void add_pair(const Image& a, int m, const Image& b, int o) {
+        using Pair = PairSums<Psf>;
         const Box box = overlap(a.box(), b.box());
         if (box.empty()) return;
-        Lane sums[each * each];
-        for (int k = 0; k < each * each; ++k) sums[k] = Lane{};
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
-            const auto of_a = a.columns(x, box.x1), of_b = b.columns(x, box.x1);
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
-                const Lane w = load(space_.weight + (y * image_.pitch + x));
-                Lane s[each], t[each];
-                a.slopes(of_a, y, box.x1, s), b.slopes(of_b, y, box.x1, t);
-                GLINT_UNROLL
-                for (int k = 0; k < each; ++k) {
-                    const Lane ws = w * s[k];
-                    GLINT_UNROLL
-                    for (int q = 0; q < each; ++q) sums[k * each + q] += ws * t[q];
-                }
-            }
-        }
-        float total[each * each];
-        Team::sums<each * each>(sums, total);
+        Lane sums[Pair::count];
+        for (Lane& sum : sums) sum = Lane{};
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+            Pair::add(a, b, box, x, space_.weight, image_.pitch, sums);
+        float total[Pair::count];
+        Team::sums<Pair::count>(sums, total);
         const SquareMatrix to = fisher();
         for (int k = 0; k < each; ++k)
-            for (int q = 0; q < each; ++q) to.row(index(o, q))[index(m, k)] = total[k * each + q];
+            for (int q = 0; q < each; ++q) to.row(index(o, q))[index(m, k)] = total[Pair::product(k, q)];
     }
 
     /// The damped step (eq. 10.2), to space().solution; false where the matrix is singular.
     GLINT_INLINE bool find_step(float damping) {
-        if (!decompose(fisher(), space_.scale, damping, factor(), space_.inverse_pivot)) return false;
-        const SquareMatrix u = factor();
-        for (int k = Team::begin(); k < u.pitch; k += Team::step)
-            store(space_.diagonal + k, load(space_.gradient + k) * load(space_.scale + k));
-        Team::sync();
-        solve(u, space_.inverse_pivot, space_.diagonal, space_.solution);
-        for (int k = Team::begin(); k < u.pitch; k += Team::step)
-            store(space_.solution + k, load(space_.solution + k) * load(space_.scale + k));
-        Team::sync();
-        return true;
+        return solve(fisher(), space_.scale, damping, space_.gradient, factor(), space_.solution);
+    }
+
+    /// Of the step, where log L is quadratic: half of gradient times step.
+    GLINT_INLINE float promised_gain() const {
+        Lane sum = Lane{};
+        const int order = fisher().order;
+        for (int k = Team::begin(); k < order; k += Team::step) {
+            const Mask used = Team::offsets() + float(k) < float(order);
+            sum += select(used, load(space_.gradient + k) * load(space_.solution + k), Lane{});
+        }
+        return 0.5f * Team::sum(sum);
     }
 
     /// The shape, which may come from a fit with other bounds.
@@ -416,7 +397,7 @@ class JointGroup {
     GLINT_INLINE void take_step(const JointState& state, JointState& next) const {
         copy(state, next);
         const float* step = space_.solution;
-        next.bg = most_of(state.bg + step[0], image_.least_bg);
+        next.bg = most_of(state.bg + step[0], least_bg_);
         for (int m = Team::rank(); m < moving_; m += Team::size) {
             float* t = next.of(space_.which[m]);
             const float* by = step + index(m, 0);
@@ -475,6 +456,7 @@ class JointGroup {
     const Psf& psf_;
     const JointNumbers& numbers_;
     JointSpace<Psf>& space_;
+    float least_bg_;  // with which every pixel's model stays positive, whatever the molecules do
     int moving_ = 0;
     bool converged_ = false;
     int iterations_ = 0;

@@ -89,29 +89,49 @@ class EmitterImage {
             return any_value(c, y, end, slopes);
         }
     }
-    /// Derivatives of N h by x, y, N and the shape in row y of the image.
-    GLINT_INLINE void slopes(const Columns& c, int y, int end, Lane* out) const {
-        const float n = theta_[2];
-        if constexpr (Psf::separable) {
-            const float value = y_[y - box_.y0], by_y = y_[y - box_.y0 + rows_], nc = n * value;
-            out[0] = c.b * nc, out[1] = c.a * (n * by_y), out[2] = c.a * value;
-            if constexpr (shapes > 0) {
-                const float by_width = n * y_[y - box_.y0 + 2 * rows_];
-                const Lane along = c.g * (nc * x_slope_), down = c.a * (by_width * y_slope_);
-                if constexpr (shapes == 1) out[3] = along + down;
-                if constexpr (shapes == 2) out[3] = along, out[4] = down;
+    /// Adds the light of so many photons to a plane of the image.
+    GLINT_INLINE void add_to(float* plane, float photons, const JointImage& image) const {
+        const Box box = box_;  // stores might be to it, else
+        if (box.empty()) return;
+        const int pitch = image.pitch;
+        const float* per_photon = image.per_photon;
+        const EmitterImage self = *this;
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
+            const auto at = columns(x, box.x1);
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const int p = y * pitch + x;
+                store(plane + p, load(plane + p) + photons * load(per_photon + p) * self.value(at, y, box.x1));
             }
-        } else {
-            Lane by[2 + shapes];
-            out[2] = any_value(c, y, end, by);
-            GLINT_UNROLL
-            for (int k = 0; k < 2 + shapes; ++k) out[k < 2 ? k : k + 1] = n * by[k];
+        }
+        Team::sync();
+    }
+    /// The profiles along y in row y of the image: E, dE/dy, dE/dsigma.
+    GLINT_INLINE void down(int y, float* out) const {
+        GLINT_UNROLL
+        for (int i = 0; i < profiles; ++i) out[i] = y_[y - box_.y0 + i * rows_];
+    }
+    /// Derivatives of N h by x, y, N and the shape, where these are the profiles along y; or of their sums over rows, with
+    /// sums of the profiles.
+    GLINT_INLINE void slopes(const Columns& c, const Lane* down, Lane* out) const {
+        const float n = theta_[2];
+        out[0] = c.b * (n * down[0]), out[1] = c.a * (n * down[1]), out[2] = c.a * down[0];
+        if constexpr (shapes > 0) {
+            const Lane by_x = c.g * (n * x_slope_ * down[0]), by_y = c.a * (n * y_slope_ * down[2]);
+            if constexpr (shapes == 1) out[3] = by_x + by_y;
+            if constexpr (shapes == 2) out[3] = by_x, out[4] = by_y;
         }
     }
+    /// The same in row y of the image, of a model that is no product.
+    GLINT_INLINE void slopes_at(const Columns& c, int y, int end, Lane* out) const {
+        Lane by[2 + shapes];
+        out[2] = any_value(c, y, end, by);
+        GLINT_UNROLL
+        for (int k = 0; k < 2 + shapes; ++k) out[k < 2 ? k : k + 1] = theta_[2] * by[k];
+    }
+
+    static constexpr int profiles = shapes > 0 ? 3 : 2;  // along each axis
 
   private:
-    static constexpr int profiles = shapes > 0 ? 3 : 2;
-
     /// Writes the profiles of `count` pixels from `first` on, one after the other.
     static GLINT_INLINE void profile(Lane center, Lane sigma, int first, int count, float* to) {
         for (int i = Team::begin(); i < count; i += Team::step) {

@@ -39,7 +39,6 @@ struct JointImage {
     const float* per_photon;  // 1 / f
     const float* variance;    // v / f^2, for the p value
     const float* searched;    // 1 where molecules are looked for, else 0; null for a fit alone
-    float least_bg;           // with which every pixel's model stays positive, whatever the molecules do
 };
 
 /// In: count, theta, bg. Out: all.

@@ -9,7 +9,9 @@ namespace glint {
 
 #define GLINT_PSF_MODEL(name)                                                                                     \
     GLINT_PER_ISA(size_t joint_##name(const KernelPsf& psf, const JointNumbers& options, const JointImage& image, \
-                                      int molecules, float* memory, JointResult* result);)
+                                      int molecules, float* memory, JointResult* result);                         \
+                  void light_##name(const KernelPsf& psf, const JointImage& image, const JointResult& of,         \
+                                    float* memory, float* known);)
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
 
@@ -18,5 +20,9 @@ namespace glint {
 /// memory that this needs; with null for `memory`, does no more.
 size_t fit_joint(int model, const KernelPsf& psf, const JointNumbers& numbers, const JointImage& image, int molecules,
                  float* memory, JointResult* result);
+
+/// Adds the light of these molecules to `known`, a plane of the image. `memory`: what a fit of one molecule needs.
+void add_known_light(int model, const KernelPsf& psf, const JointImage& image, const JointResult& of, float* memory,
+                     float* known);
 
 }  // namespace glint

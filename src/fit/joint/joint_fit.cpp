@@ -12,11 +12,6 @@
 #include "psf/in_double.hpp"
 
 namespace glint {
-namespace {
-
-constexpr float least_model = 0.01f;  // as in the kernel: mu' > 0
-
-}  // namespace
 
 JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
     : left(left_px), top(top_px), width(width_px), height(height_px) {
@@ -64,7 +59,7 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& 
       parameters(parameter_count(of.model)) {}
 
 JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
-    JointImage image{pixels.width,
+    return {pixels.width,
                      pixels.height,
                      pixels.pitch,
                      pixels.noise,
@@ -72,12 +67,7 @@ JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
                      pixels.known.data(),
                      pixels.per_photon.data(),
                      pixels.variance.data(),
-                     search ? pixels.searched.data() : nullptr,
-                     -1e30f};
-    for (std::size_t p = 0; p < pixels.data.size(); ++p)
-        if (pixels.per_photon[p] > 0)
-            image.least_bg = std::max(image.least_bg, (least_model - pixels.known[p]) / pixels.per_photon[p]);
-    return image;
+                     search ? pixels.searched.data() : nullptr};
 }
 
 void JointSetup::begin(const JointTask& task, JointResult& result) const {
@@ -85,12 +75,17 @@ void JointSetup::begin(const JointTask& task, JointResult& result) const {
     if (emitters.size() > std::size_t(most_joint_emitters))
         throw OptionError(
             fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), most_joint_emitters));
-    result.count = int(emitters.size()), result.bg = float(task.fit->bg);
+    begin_at(emitters, *task.pixels, result);
+    result.bg = float(task.fit->bg);
+}
+
+void JointSetup::begin_at(std::span<const Emitter> emitters, const JointPixels& pixels, JointResult& result) const {
+    result.count = int(emitters.size());
     for (std::size_t e = 0; e < emitters.size(); ++e) {
         const auto& theta = emitters[e].theta;
         for (int k = 0; k < parameters; ++k) result.theta[e][k] = float(theta[std::size_t(k)]);
-        result.theta[e][0] = float(theta[0] - task.pixels->left);
-        result.theta[e][1] = float(theta[1] - task.pixels->top);
+        result.theta[e][0] = float(theta[0] - pixels.left);
+        result.theta[e][1] = float(theta[1] - pixels.top);
     }
 }
 
@@ -128,6 +123,17 @@ int JointFitter::find(const JointPixels& pixels, JointFit& fit) {
     const std::size_t before = fit.emitters.size();
     run(pixels, true, fit);
     return int(fit.emitters.size()) - int(before);
+}
+
+void JointFitter::add_light(std::span<const Emitter> emitters, JointPixels& to) {
+    memory_.resize(std::max(memory_.size(), setup_.space(to.pitch, to.height, 1)));
+    while (!emitters.empty()) {
+        const auto some = emitters.first(std::min(emitters.size(), std::size_t(most_joint_emitters)));
+        setup_.begin_at(some, to, result_);
+        add_known_light(int(setup_.model), setup_.psf, setup_.image_of(to, false), result_, memory_.data(),
+                        to.known.data());
+        emitters = emitters.subspan(some.size());
+    }
 }
 
 void JointFitter::run(const JointPixels& pixels, bool search, JointFit& fit) {

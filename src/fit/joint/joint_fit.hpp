@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "fit/joint/joint_abi.hpp"
@@ -94,6 +95,8 @@ struct JointSetup {
     JointImage image_of(const JointPixels& pixels, bool search) const;
     /// What the kernel begins with. Throws OptionError for too many molecules.
     void begin(const JointTask& task, JointResult& result) const;
+    /// The emitters alone, in pixels of the rectangle.
+    void begin_at(std::span<const Emitter> emitters, const JointPixels& pixels, JointResult& result) const;
     /// And what it has made of it.
     void take(const JointResult& result, const JointTask& task) const;
     /// The memory of a fit of that size, floats.
@@ -115,6 +118,9 @@ class JointFitter {
     /// Fits together, adds molecules from the residual while they earn their place, and removes those that do not.
     /// Returns how many were added, minus those removed.
     int find(const JointPixels& pixels, JointFit& fit);
+
+    /// Adds the molecules' light to the known signal.
+    void add_light(std::span<const Emitter> emitters, JointPixels& to);
 
   private:
     void run(const JointPixels& pixels, bool search, JointFit& fit);

@@ -77,7 +77,7 @@ class JointSearch {
     /// The score of one more molecule at each pixel (eq. 10.3), the photons that it would have, and its start shape; 0
     /// where none is looked for.
     GLINT_JOINT_CALL void score(JointState& state) {
-        group_.set_residual(state);
+        group_.set_residual(state, [](Lane, Lane) {});
         JointSpace<Psf>& space = group_.space();
         const JointImage& image = group_.image();
         clear(space.photons, group_.pixels()), clear(space.start_shape, group_.pixels());
@@ -226,7 +226,7 @@ class JointSearch {
             group_.move_also(state.count);
             Team::sync();
             const float gain =
-                group_.fit(next, state.mu, roughly, least_of(most_of_a_try, group_.numbers().max_iterations));
+                group_.fit(next, state.mu, roughly, least_of(most_of_a_try, group_.numbers().max_iterations), limit / 2);
             space.states[1] = next;
             if (!(2 * gain > limit)) continue;
             JointGroup<Psf>::swap(state, space.states[1]);
@@ -265,9 +265,10 @@ class JointSearch {
             if (close) next.of(nearest < e ? nearest : nearest - 1)[2] = state.of(nearest)[2] + one[2];
             Team::sync();
             move_around(next, next.count, one);
-            const float loss = -group_.fit(next, state.mu, roughly, group_.numbers().max_iterations);
+            const float limit = threshold(state, one, e);
+            const float loss = -group_.fit(next, state.mu, roughly, group_.numbers().max_iterations, -limit / 2);
             space.states[1] = next;
-            if (2 * loss > threshold(state, one, e)) continue;
+            if (2 * loss > limit) continue;
             JointGroup<Psf>::swap(state, space.states[1]);
             forget(found, e, state.count);
             return true;

@@ -1,0 +1,135 @@
+// Sums over the pixels of one molecule's image, or of the pixels that two share: the gradient and the elements of the Fisher
+// matrix (docs/theory.md, eq. 3.1 and 3.2).
+//
+// Where the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. So what
+// depends on the row is summed over the rows first, with the weights of the pixels, and multiplied by what depends on the
+// column once: a third of the operations of a sum over pixels.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/joint/images.hpp"
+#include "fit/kernel/group.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Of one molecule, with its `each` parameters: the gradient, the products of their slopes with the background's, and of
+/// these slopes with each other (packed).
+template <class Psf>
+struct OwnSums {
+    static constexpr int each = EmitterImage<Psf>::each, count = 2 * each + each * (each + 1) / 2;
+    static GLINT_INLINE constexpr int gradient(int k) { return k; }
+    static GLINT_INLINE constexpr int by_background(int k) { return each + k; }
+    static GLINT_INLINE constexpr int product(int k, int q) { return 2 * each + packed(k, q); }
+
+    /// Adds the columns from x on. `residual` and `weight`: of each pixel, in rows that are `pitch` apart.
+    static GLINT_INLINE void add(const EmitterImage<Psf>& image, int x, const float* residual, const float* weight,
+                                 int pitch, Lane* sums) {
+        const Box box = image.box();
+        const auto columns = image.columns(x, box.x1);
+        if constexpr (Psf::separable) {
+            constexpr int profiles = EmitterImage<Psf>::profiles;
+            Lane r[profiles], w[profiles], ww[profiles][profiles];
+            for (int i = 0; i < profiles; ++i) {
+                r[i] = w[i] = Lane{};
+                for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
+            }
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                float down[profiles];
+                image.down(y, down);
+                const Lane at_r = load(residual + (y * pitch + x)), at_w = load(weight + (y * pitch + x));
+                GLINT_UNROLL
+                for (int i = 0; i < profiles; ++i) {
+                    const Lane weighted = at_w * down[i];
+                    r[i] += at_r * down[i], w[i] += weighted;
+                    GLINT_UNROLL
+                    for (int j = 0; j <= i; ++j) ww[i][j] += weighted * down[j];
+                }
+            }
+            Lane s[each], by[profiles][each];
+            image.slopes(columns, r, s);
+            for (int k = 0; k < each; ++k) sums[gradient(k)] += s[k];
+            image.slopes(columns, w, s);
+            for (int k = 0; k < each; ++k) sums[by_background(k)] += s[k];
+            GLINT_UNROLL
+            for (int i = 0; i < profiles; ++i) {
+                Lane row[profiles];
+                for (int j = 0; j < profiles; ++j) row[j] = j <= i ? ww[i][j] : ww[j][i];
+                image.slopes(columns, row, by[i]);
+            }
+            GLINT_UNROLL
+            for (int q = 0; q < each; ++q) {
+                Lane row[profiles];
+                for (int i = 0; i < profiles; ++i) row[i] = by[i][q];
+                image.slopes(columns, row, s);
+                for (int k = q; k < each; ++k) sums[product(k, q)] += s[k];
+            }
+        } else {
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const Lane r = load(residual + (y * pitch + x)), w = load(weight + (y * pitch + x));
+                Lane s[each];
+                image.slopes_at(columns, y, box.x1, s);
+                GLINT_UNROLL
+                for (int k = 0; k < each; ++k) {
+                    const Lane ws = w * s[k];
+                    sums[gradient(k)] += r * s[k], sums[by_background(k)] += ws;
+                    GLINT_UNROLL
+                    for (int q = 0; q <= k; ++q) sums[product(k, q)] += ws * s[q];
+                }
+            }
+        }
+    }
+};
+
+/// Of two molecules, a and b: the products of their slopes.
+template <class Psf>
+struct PairSums {
+    static constexpr int each = EmitterImage<Psf>::each, count = each * each;
+    static GLINT_INLINE constexpr int product(int of_a, int of_b) { return of_a * each + of_b; }
+
+    /// Adds the columns from x on, in `box`, where the images overlap.
+    static GLINT_INLINE void add(const EmitterImage<Psf>& a, const EmitterImage<Psf>& b, const Box& box, int x,
+                                 const float* weight, int pitch, Lane* sums) {
+        const auto of_a = a.columns(x, box.x1), of_b = b.columns(x, box.x1);
+        if constexpr (Psf::separable) {
+            constexpr int profiles = EmitterImage<Psf>::profiles;
+            Lane ww[profiles][profiles];
+            for (int i = 0; i < profiles; ++i)
+                for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                float down_a[profiles], down_b[profiles];
+                a.down(y, down_a), b.down(y, down_b);
+                const Lane w = load(weight + (y * pitch + x));
+                GLINT_UNROLL
+                for (int i = 0; i < profiles; ++i) {
+                    const Lane weighted = w * down_a[i];
+                    GLINT_UNROLL
+                    for (int j = 0; j < profiles; ++j) ww[i][j] += weighted * down_b[j];
+                }
+            }
+            Lane by[profiles][each];
+            GLINT_UNROLL
+            for (int i = 0; i < profiles; ++i) b.slopes(of_b, ww[i], by[i]);
+            GLINT_UNROLL
+            for (int q = 0; q < each; ++q) {
+                Lane row[profiles], s[each];
+                for (int i = 0; i < profiles; ++i) row[i] = by[i][q];
+                a.slopes(of_a, row, s);
+                for (int k = 0; k < each; ++k) sums[product(k, q)] += s[k];
+            }
+        } else {
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const Lane w = load(weight + (y * pitch + x));
+                Lane s[each], t[each];
+                a.slopes_at(of_a, y, box.x1, s), b.slopes_at(of_b, y, box.x1, t);
+                GLINT_UNROLL
+                for (int k = 0; k < each; ++k) {
+                    const Lane ws = w * s[k];
+                    GLINT_UNROLL
+                    for (int q = 0; q < each; ++q) sums[product(k, q)] += ws * t[q];
+                }
+            }
+        }
+    }
+};
+
+}  // namespace glint::GLINT_ISA
