@@ -129,7 +129,7 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointTask>& tasks) {
 void FrameGroups::settle(int pass) {
     for (std::size_t k = 0; k < at_work_.size(); ++k) {
         Block& block = blocks_[at_work_[k]];
-        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1)
+        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 && !block.fit.tilted())
             block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
         measure(block), note_light(at_work_[k]);
     }
@@ -286,7 +286,7 @@ void FrameGroups::write(std::size_t window, Fits& out, std::vector<std::uint32_t
         const JointFit& of = blocks_[b].fit;
         const FitStatus status = status_of(of, e, input_.rois.size);
         const bool lost = status == FitStatus::singular;
-        add([&](int k) { return k == 3 ? of.bg : emitter.theta[std::size_t(k)]; },
+        add([&](int k) { return emitter.theta[std::size_t(k)]; },
             [&](int k) { return lost ? 0.0 : emitter.crlb[std::size_t(k)]; }, -of.half_deviance, of.p_value,
             of.iterations, status, molecules_[blocks_[b].group]);
     }

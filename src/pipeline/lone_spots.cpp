@@ -132,7 +132,8 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     JointFit alone;
     alone.emitters = {spot.emitter};
     alone.bg = spot.emitter.theta[3];
-    fitter.fit(spot.pixels, alone);
+    fitter.find(spot.pixels, alone);
+    if (alone.emitters.size() != 1) return 0;
     JointFit two = alone;
     finder.find(spot.pixels, two);
     const double gain = 2 * (alone.half_deviance - two.half_deviance) - least_gain;
@@ -238,9 +239,11 @@ LoneSpots learn(Movie& movie, const Job& job) {
     limited.lone = to;
     JointOptions usual = joint_options(limited);
     usual.misfit = 0;
-    JointFitter fitter(job.options.psf, job.pixel_size_um, usual);
-    JointOptions any_gain = usual;
+    JointOptions one = usual, any_gain = usual;
+    one.most_emitters = 1;
     any_gain.least_gain = 0, any_gain.most_emitters = 2;
+    any_gain.least_tilt_gain = std::numeric_limits<double>::infinity();  // the first fit has it, where there is one
+    JointFitter fitter(job.options.psf, job.pixel_size_um, one);
     JointFitter finder(job.options.psf, job.pixel_size_um, any_gain);
     std::vector<double> squares;
     for (const LoneSpot& spot : lone)

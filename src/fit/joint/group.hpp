@@ -16,7 +16,7 @@ namespace glint::GLINT_ISA {
 /// Molecules, one background, and the model they make (mu' of each pixel, at least model_floor).
 struct JointState {
     int count;
-    float bg;
+    float bg, tilt[2];  // at the image's centre; its slopes along x and y, per px
     float* theta;  // most_parameters each
     float* mu;
     GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
@@ -41,7 +41,7 @@ struct JointSpace {
 
     /// Lays all out from `at` on, which is aligned to 8 bytes; returns the number of floats, also for a null pointer.
     GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
-        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(2 + molecules * Image::each));
+        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(4 + molecules * Image::each));
         const size_t count = size_t(molecules);
         size_t used = 0;
         const auto take = [&](size_t n) {
@@ -98,6 +98,16 @@ class JointGroup {
             for (int x = Team::column(); x < width; x += Team::column_step) act(y * pitch + x);
     }
 
+    /// Calls act(p, x, y), with the place from the image's centre, px.
+    template <class Act>
+    GLINT_INLINE void for_places(const Act& act) const {
+        const int width = image_.width, height = image_.height, pitch = image_.pitch;
+        for (int y = Team::row(); y < height; y += Team::row_step)
+            for (int x = Team::column(); x < width; x += Team::column_step)
+                act(y * pitch + x, Team::offsets() + (float(x) - 0.5f * float(width - 1)),
+                    float(y) - 0.5f * float(height - 1));
+    }
+
     /// The molecules that the next fit moves; the others stay.
     GLINT_INLINE void move_all(const JointState& state) {
         moving_ = state.count;
@@ -106,6 +116,24 @@ class JointGroup {
     }
     GLINT_INLINE void move_none() { moving_ = 0; }
     GLINT_INLINE void move_also(int e) { space_.which[moving_++] = e; }
+
+    /// From now on the background is a plane.
+    GLINT_INLINE void tilt() { background_ = 3; }
+    GLINT_INLINE void level() { background_ = 1; }
+    GLINT_INLINE bool tilted() const { return background_ > 1; }
+    /// Twice what log L would gain by a plane whose molecules and background stay, where it is quadratic. The state's
+    /// model is set.
+    GLINT_INLINE float gain_of_tilt(const JointState& state) {
+        Lane gx = Lane{}, gy = Lane{}, xx = Lane{}, xy = Lane{}, yy = Lane{};
+        set_residual(state, [](Lane, Lane) {});
+        for_places([&](int p, Lane x, float y) {
+            const Lane r = load(space_.residual + p), w = load(space_.weight + p);
+            gx += r * x, gy += r * y, xx += w * x * x, xy += w * x * y, yy += w * (y * y);
+        });
+        const float g[2] = {Team::sum(gx), Team::sum(gy)}, a = Team::sum(xx), b = Team::sum(xy), c = Team::sum(yy);
+        const float determinant = a * c - b * b;
+        return determinant > 0 ? (c * g[0] * g[0] - 2 * b * g[0] * g[1] + a * g[1] * g[1]) / determinant : 0.0f;
+    }
 
     GLINT_INLINE float widest(const float* theta) const {
         Lane t[P];
@@ -174,9 +202,12 @@ class JointGroup {
         if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
         const auto crlb = [&](int k) { return out.singular ? 0.0f : root_of(space_.diagonal[k]) * space_.scale[k]; };
         out.count = state.count, out.bg = state.bg, out.bg_crlb = crlb(0);
+        for (int k = 0; k < 2; ++k) out.tilt[k] = state.tilt[k];
         for (int e = 0; e < state.count; ++e) {
             const float* t = state.of(e);
             for (int k = 0; k < P; ++k) out.theta[e][k] = t[k];
+            out.theta[e][3] = state.bg + state.tilt[0] * (t[0] - 0.5f * float(image_.width - 1)) +
+                              state.tilt[1] * (t[1] - 0.5f * float(image_.height - 1));
             for (int k = 0; k < each; ++k) out.crlb[e][parameter(k)] = crlb(index(e, k));
             bool bounded = t[2] <= photons_floor;
             for (int k = 0; k < shapes; ++k) {
@@ -217,9 +248,13 @@ class JointGroup {
     GLINT_INLINE const Psf& psf() const { return psf_; }
 
     static GLINT_INLINE void copy(const JointState& from, JointState& to) {
-        to.count = from.count, to.bg = from.bg;
+        to.count = from.count;
+        copy_background(from, to);
         for (int k = Team::rank(); k < from.count * most_parameters; k += Team::size) to.theta[k] = from.theta[k];
         Team::sync();
+    }
+    static GLINT_INLINE void copy_background(const JointState& from, JointState& to) {
+        to.bg = from.bg, to.tilt[0] = from.tilt[0], to.tilt[1] = from.tilt[1];
     }
     static GLINT_INLINE void swap(JointState& a, JointState& b) {
         const JointState kept = a;
@@ -232,12 +267,12 @@ class JointGroup {
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
 
-    /// Index of a moving molecule's parameter in the matrix: x, y, N, shape; the background is 0.
-    static GLINT_INLINE int index(int m, int k) { return 1 + m * each + k; }
+    /// Index of a moving molecule's parameter in the matrix: x, y, N, shape. First is the background, with its tilt.
+    GLINT_INLINE int index(int m, int k) const { return background_ + m * each + k; }
     /// Its index in theta.
     static GLINT_INLINE int parameter(int k) { return k < 3 ? k : k + 1; }
     GLINT_INLINE SquareMatrix matrix(float* values) const {
-        const int order = 1 + moving_ * each;
+        const int order = background_ + moving_ * each;
         return {values, order, rounded_up(order + 1)};  // a column more, for the right side of a system
     }
     GLINT_INLINE SquareMatrix fisher() const { return matrix(space_.fisher); }
@@ -275,7 +310,14 @@ class JointGroup {
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
         float* mu = state.mu;
         const float *fixed = space_.fixed, *per_photon = image_.per_photon, *data = image_.data, bg = state.bg;
-        for_pixels([=](int p) { store(mu + p, load(fixed + p) + bg * load(per_photon + p)); });
+        if (tilted()) {
+            const float along = state.tilt[0], down = state.tilt[1];
+            for_places([=](int p, Lane x, float y) {
+                store(mu + p, load(fixed + p) + (along * x + (bg + down * y)) * load(per_photon + p));
+            });
+        } else {
+            for_pixels([=](int p) { store(mu + p, load(fixed + p) + bg * load(per_photon + p)); });
+        }
         for (int m = 0; m < moving_; ++m) {
             const float* theta = state.of(space_.which[m]);
             place(theta, bank, m).add_to(state.mu, theta[2], image_);
@@ -299,9 +341,11 @@ class JointGroup {
         Lane residual = Lane{}, weight = Lane{};
         set_residual(state, [&](Lane r, Lane w) { residual += r, weight += w; });
         space_.gradient[0] = Team::sum(residual), to.row(0)[0] = Team::sum(weight);
+        if (tilted()) add_tilt();
         const Image* images = space_.images[bank];
         for (int m = 0; m < moving_; ++m) {
             add_own(images[m], m);
+            if (tilted()) add_tilt(images[m], m);
             for (int o = 0; o < m; ++o) add_pair(images[m], m, images[o], o);
         }
         Team::sync();
@@ -354,6 +398,38 @@ class JointGroup {
         }
     }
 
+    /// The tilt's elements: its own, and those with the background.
+    GLINT_INLINE void add_tilt() {
+        Lane sums[7] = {};
+        for_places([&](int p, Lane x, float y) {
+            const Lane r = load(space_.residual + p), w = load(space_.weight + p), wx = w * x, wy = w * y;
+            sums[0] += r * x, sums[1] += r * y, sums[2] += wx, sums[3] += wy;
+            sums[4] += wx * x, sums[5] += wx * y, sums[6] += wy * y;
+        });
+        float total[7];
+        Team::sums<7>(sums, total);
+        const SquareMatrix to = fisher();
+        space_.gradient[1] = total[0], space_.gradient[2] = total[1];
+        to.row(0)[1] = total[2], to.row(0)[2] = total[3];
+        to.row(1)[1] = total[4], to.row(1)[2] = total[5], to.row(2)[2] = total[6];
+    }
+
+    /// And those with a molecule.
+    GLINT_INLINE void add_tilt(const Image& image, int m) {
+        using Tilt = TiltSums<Psf>;
+        const Box box = image.box();
+        if (box.empty()) return;
+        Lane sums[Tilt::count];
+        for (Lane& sum : sums) sum = Lane{};
+        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+            Tilt::add(image, x, space_.weight, image_, sums);
+        float total[Tilt::count];
+        Team::sums<Tilt::count>(sums, total);
+        const SquareMatrix to = fisher();
+        for (int k = 0; k < each; ++k)
+            to.row(1)[index(m, k)] = total[k], to.row(2)[index(m, k)] = total[each + k];
+    }
+
     GLINT_INLINE void add_pair(const Image& a, int m, const Image& b, int o) {
         using Pair = PairSums<Psf>;
         const Box box = overlap(a.box(), b.box());
@@ -398,6 +474,7 @@ class JointGroup {
         copy(state, next);
         const float* step = space_.solution;
         next.bg = most_of(state.bg + step[0], least_bg_);
+        for (int k = 1; k < background_; ++k) next.tilt[k - 1] = state.tilt[k - 1] + step[k];
         for (int m = Team::rank(); m < moving_; m += Team::size) {
             float* t = next.of(space_.which[m]);
             const float* by = step + index(m, 0);
@@ -419,13 +496,16 @@ class JointGroup {
 
     /// The greatest |step_k| sqrt(I_kk), as in the kernel; what a bound has kept from moving does not count.
     GLINT_INLINE float longest_step(const JointState& state, const JointState& next) {
-        float longest = (next.bg > state.bg ? next.bg - state.bg : state.bg - next.bg) / space_.scale[0];
+        const auto apart = [](float a, float b) { return a < b ? b - a : a - b; };
+        float longest = apart(next.bg, state.bg) / space_.scale[0];
+        for (int k = 1; k < background_; ++k)
+            longest = most_of(longest, apart(next.tilt[k - 1], state.tilt[k - 1]) / space_.scale[k]);
         for (int m = Team::rank(); m < moving_; m += Team::size) {
             const int e = space_.which[m];
             float own = 0;
             for (int k = 0; k < each; ++k) {
-                const float moved = next.of(e)[parameter(k)] - state.of(e)[parameter(k)];
-                own = most_of(own, (moved < 0 ? -moved : moved) / space_.scale[index(m, k)]);
+                const float moved = apart(next.of(e)[parameter(k)], state.of(e)[parameter(k)]);
+                own = most_of(own, moved / space_.scale[index(m, k)]);
             }
             space_.last_step[m] = own;
             longest = most_of(longest, own);
@@ -449,7 +529,7 @@ class JointGroup {
         total.half_deviance = splat(Team::sum(sum.half_deviance));
         total.mean = splat(Team::sum(sum.mean)), total.variance = splat(Team::sum(sum.variance));
         out.half_deviance = first_of(total.half_deviance);
-        out.p_value = first_of(p_value(total, Team::sum(used), float(1 + state.count * each)));
+        out.p_value = first_of(p_value(total, Team::sum(used), float(background_ + state.count * each)));
     }
 
     const JointImage& image_;
@@ -457,6 +537,7 @@ class JointGroup {
     const JointNumbers& numbers_;
     JointSpace<Psf>& space_;
     float least_bg_;  // with which every pixel's model stays positive, whatever the molecules do
+    int background_ = 1;  // parameters: 3 for a plane
     int moving_ = 0;
     bool converged_ = false;
     int iterations_ = 0;

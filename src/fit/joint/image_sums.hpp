@@ -80,6 +80,27 @@ struct OwnSums {
     }
 };
 
+/// Of one molecule: the products of its slopes with those of a plane, the places along x and y from the image's centre.
+template <class Psf>
+struct TiltSums {
+    static constexpr int each = EmitterImage<Psf>::each, count = 2 * each;
+
+    /// Adds the columns from x on.
+    static GLINT_INLINE void add(const EmitterImage<Psf>& image, int x, const float* weight, const JointImage& of,
+                                 Lane* sums) {
+        const Box box = image.box();
+        const auto columns = image.columns(x, box.x1);
+        const Lane along = columns.at - 0.5f * float(of.width - 1);
+        for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            const Lane w = load(weight + (y * of.pitch + x)), wx = w * along,
+                       wy = w * (float(y) - 0.5f * float(of.height - 1));
+            Lane s[each];
+            image.slopes_at(columns, y, box.x1, s);
+            for (int k = 0; k < each; ++k) sums[k] += wx * s[k], sums[each + k] += wy * s[k];
+        }
+    }
+};
+
 /// Of two molecules, a and b: the products of their slopes.
 template <class Psf>
 struct PairSums {

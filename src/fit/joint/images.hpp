@@ -121,12 +121,20 @@ class EmitterImage {
             if constexpr (shapes == 2) out[3] = by_x, out[4] = by_y;
         }
     }
-    /// The same in row y of the image, of a model that is no product.
+    /// The same in row y of the image.
     GLINT_INLINE void slopes_at(const Columns& c, int y, int end, Lane* out) const {
-        Lane by[2 + shapes];
-        out[2] = any_value(c, y, end, by);
-        GLINT_UNROLL
-        for (int k = 0; k < 2 + shapes; ++k) out[k < 2 ? k : k + 1] = theta_[2] * by[k];
+        if constexpr (Psf::separable) {
+            float at[profiles];
+            down(y, at);
+            Lane in_row[profiles];
+            for (int i = 0; i < profiles; ++i) in_row[i] = splat(at[i]);
+            slopes(c, in_row, out);
+        } else {
+            Lane by[2 + shapes];
+            out[2] = any_value(c, y, end, by);
+            GLINT_UNROLL
+            for (int k = 0; k < 2 + shapes; ++k) out[k < 2 ? k : k + 1] = theta_[2] * by[k];
+        }
     }
 
     static constexpr int profiles = shapes > 0 ? 3 : 2;  // along each axis

@@ -21,7 +21,7 @@ constexpr int joint_room(int known) { return known < most_joint_emitters / 4 ? 8
 struct JointNumbers {
     int max_iterations;
     float tolerance, margin_px;
-    float least_gain, misfit;
+    float least_gain, misfit, least_tilt_gain;
     int most_emitters;  // most_joint_emitters or less
 };
 
@@ -41,13 +41,14 @@ struct JointImage {
     const float* searched;    // 1 where molecules are looked for, else 0; null for a fit alone
 };
 
-/// In: count, theta, bg. Out: all.
+/// In: count, theta, bg, tilt. Out: all.
 struct JointResult {
     int count;
     float bg, bg_crlb, half_deviance, p_value;
+    float tilt[2];  // of the background along x and y, per px; bg is that at the image's centre
     int iterations;
     bool converged, singular;
-    float theta[most_joint_emitters][most_parameters];  // x, y in pixels of the image, N, -, shape
+    float theta[most_joint_emitters][most_parameters];  // x, y in pixels of the image, N, out: bg there, shape
     float crlb[most_joint_emitters][most_parameters];   // standard deviations
     bool at_bound[most_joint_emitters], settled[most_joint_emitters];
 };

@@ -55,7 +55,8 @@ JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& 
       psf(numbers_of(of, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
       numbers{options.max_iterations,   float(options.tolerance),
               float(options.margin_px), float(options.least_gain),
-              float(options.misfit),    std::min(options.most_emitters, most_joint_emitters)},
+              float(options.misfit),    float(options.least_tilt_gain),
+              std::min(options.most_emitters, most_joint_emitters)},
       parameters(parameter_count(of.model)) {}
 
 JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
@@ -77,6 +78,7 @@ void JointSetup::begin(const JointTask& task, JointResult& result) const {
             fmt::format("{} molecules in a joint fit, which takes {}", emitters.size(), most_joint_emitters));
     begin_at(emitters, *task.pixels, result);
     result.bg = float(task.fit->bg);
+    for (std::size_t k = 0; k < 2; ++k) result.tilt[k] = float(task.fit->bg_tilt[k]);
 }
 
 void JointSetup::begin_at(std::span<const Emitter> emitters, const JointPixels& pixels, JointResult& result) const {
@@ -100,9 +102,10 @@ void JointSetup::take(const JointResult& result, const JointTask& task) const {
             emitter.crlb[std::size_t(k)] = double(result.crlb[e][k]);
         }
         emitter.theta[0] += task.pixels->left, emitter.theta[1] += task.pixels->top;
-        emitter.theta[3] = 0, emitter.crlb[3] = double(result.bg_crlb);
+        emitter.theta[3] = double(result.theta[e][3]), emitter.crlb[3] = double(result.bg_crlb);
         fit.at_bound[std::size_t(e)] = result.at_bound[e], fit.settled[std::size_t(e)] = result.settled[e];
     }
+    for (std::size_t k = 0; k < 2; ++k) fit.bg_tilt[k] = double(result.tilt[k]);
     fit.bg = double(result.bg), fit.half_deviance = double(result.half_deviance);
     fit.p_value = double(result.p_value), fit.iterations = result.iterations;
     fit.converged = result.converged, fit.singular = result.singular;

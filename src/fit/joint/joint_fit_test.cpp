@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -20,6 +21,8 @@ struct Truth {
     PsfInDouble psf;
     int shapes;
     std::vector<Emitter> emitters;
+    std::array<double, 2> tilt{};  // of the background, e- per px
+    std::size_t planes() const { return tilt == std::array<double, 2>{} ? 1 : 3; }
 };
 
 Emitter emitter(const PsfInDouble& psf, double x, double y, double photons, double z_um = 0) {
@@ -31,7 +34,11 @@ Emitter emitter(const PsfInDouble& psf, double x, double y, double photons, doub
 
 /// The expected photoelectrons of a window of width x height pixels at (left, top).
 std::vector<double> expected(const Truth& truth, const JointPixels& window, double bg) {
-    std::vector<double> mu(std::size_t(window.width * window.height), bg);
+    std::vector<double> mu;
+    for (int y = 0; y < window.height; ++y)
+        for (int x = 0; x < window.width; ++x)
+            mu.push_back(bg + truth.tilt[0] * (x - (window.width - 1) / 2.0) +
+                         truth.tilt[1] * (y - (window.height - 1) / 2.0));
     for (const Emitter& e : truth.emitters)
         truth.psf.add_photons(e.theta.data(), window.left, window.top, window.width, window.height, mu.data());
     return mu;
@@ -80,9 +87,14 @@ Truth pair_of(PsfModel model, double apart_px, double photons = 2000) {
 
 /// Square roots of the diagonal of the inverse Fisher matrix, by central differences and Gauss-Jordan elimination.
 std::vector<double> numerical_crlb(const Truth& truth, const JointPixels& window) {
-    const std::size_t each = std::size_t(3 + truth.shapes), n = 1 + each * truth.emitters.size();
+    const std::size_t each = std::size_t(3 + truth.shapes), planes = truth.planes(),
+                      n = planes + each * truth.emitters.size();
     const std::vector<double> mu = expected(truth, window, background);
-    std::vector<std::vector<double>> slopes{std::vector<double>(mu.size(), 1.0)};
+    std::vector<std::vector<double>> slopes(planes, std::vector<double>(mu.size(), 1.0));
+    for (std::size_t p = 0; planes == 3 && p < mu.size(); ++p) {
+        slopes[1][p] = int(p) % window.width - (window.width - 1) / 2.0;
+        slopes[2][p] = int(p) / window.width - (window.height - 1) / 2.0;
+    }
     for (std::size_t e = 0; e < truth.emitters.size(); ++e)
         for (std::size_t k = 0; k < each; ++k) {
             Truth above = truth, below = truth;
@@ -119,26 +131,39 @@ class JointFitOf : public ::testing::TestWithParam<PsfModel> {};
 }  // namespace
 
 // On data without noise the fit ends at the truth, and its precision is that of finite differences there.
-TEST_P(JointFitOf, a_pair_has_the_truth_and_the_bound) {
-    const Truth truth = pair_of(GetParam(), 3.5);
+void expect_truth_and_bound(const Truth& truth) {
     const JointPixels window = filled(truth, empty_window(20, 11, 19, 16), [](double mu) { return mu; });
     JointFit fit;
     fit.bg = 8;
+    for (std::size_t k : {0, 1}) fit.bg_tilt[k] = 0.9 * truth.tilt[k];
     fit.emitters = truth.emitters;
     for (Emitter& e : fit.emitters) e.theta[0] += 0.2, e.theta[1] -= 0.15, e.theta[2] *= 0.9;
     fit_together(truth, window, {.tolerance = 1e-4}, fit);
     EXPECT_TRUE(fit.converged);
     EXPECT_FALSE(fit.singular);
     EXPECT_NEAR(fit.bg, background, 1e-3);
+    for (std::size_t k : {0, 1}) EXPECT_NEAR(fit.bg_tilt[k], truth.tilt[k], 1e-3);
     EXPECT_GT(fit.p_value, 0.99);
     const std::vector<double> bound = numerical_crlb(truth, window);
     for (std::size_t e = 0; e < 2; ++e)
         for (std::size_t k = 0; k < std::size_t(3 + truth.shapes); ++k) {
             const std::size_t t = k < 3 ? k : k + 1;
-            const double crlb = bound[1 + e * std::size_t(3 + truth.shapes) + k];
+            const double crlb = bound[truth.planes() + e * std::size_t(3 + truth.shapes) + k];
             EXPECT_NEAR(fit.emitters[e].theta[t], truth.emitters[e].theta[t], 1e-2 * crlb) << e << ' ' << k;
             EXPECT_NEAR(fit.emitters[e].crlb[t], crlb, 1e-3 * crlb) << e << ' ' << k;
         }
+    EXPECT_NEAR(fit.emitters[1].theta[3],
+                background + truth.tilt[0] * (fit.emitters[1].theta[0] - 29) +
+                    truth.tilt[1] * (fit.emitters[1].theta[1] - 18.5),
+                2e-3);
+}
+
+TEST_P(JointFitOf, a_pair_has_the_truth_and_the_bound) { expect_truth_and_bound(pair_of(GetParam(), 3.5)); }
+
+TEST_P(JointFitOf, so_it_does_on_a_plane) {
+    Truth truth = pair_of(GetParam(), 3.5);
+    truth.tilt = {0.5, -0.3};
+    expect_truth_and_bound(truth);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, JointFitOf, ::testing::ValuesIn(psf_models().begin(), psf_models().end()),
@@ -249,6 +274,48 @@ TEST(JointFit, with_z_at_its_bound_the_others_reach_their_maximum) {
             for (const std::size_t p : {0, 1, 2})
                 EXPECT_NEAR(again.emitters[e].theta[p], fit.emitters[e].theta[p], 0.05 * fit.emitters[e].crlb[p]);
     }
+}
+
+// Where the background is tilted, a flat one is filled with molecules up the slope.
+TEST(JointFit, a_tilted_background_is_found) {
+    constexpr int count = 400;
+    Truth truth = pair_of(PsfModel::GaussianXYNB, 3.5, 500);
+    truth.tilt = {0.4, -0.2};
+    std::mt19937 random(15);
+    int tilted = 0, pairs = 0, more_on_flat = 0;
+    double sum = 0, squares = 0;
+    for (int k = 0; k < count; ++k) {
+        const JointPixels window = noisy(truth, empty_window(20, 11, 19, 16), random);
+        JointFit fit, flat;
+        fit.bg = background, fit.emitters = truth.emitters;
+        flat = fit;
+        find_together(truth.model, window, {}, fit);
+        more_on_flat += find_together(truth.model, window, {.least_tilt_gain = 1e9}, flat) > 0;
+        EXPECT_FALSE(flat.tilted());
+        tilted += fit.tilted();
+        if (fit.emitters.size() != 2) continue;
+        const double pull = (fit.emitters[0].theta[0] - truth.emitters[0].theta[0]) / fit.emitters[0].crlb[0];
+        sum += pull, squares += pull * pull, ++pairs;
+    }
+    EXPECT_EQ(tilted, count);
+    EXPECT_GE(pairs, count - 4);
+    EXPECT_GE(more_on_flat, count / 2);
+    EXPECT_NEAR(sum / pairs, 0, 4 / std::sqrt(double(count)));
+    EXPECT_NEAR(std::sqrt(squares / pairs), 1, 4 / std::sqrt(2.0 * count));
+}
+
+// 2 delta log L of two parameters exceeds 20 five times in 100,000.
+TEST(JointFit, a_flat_background_stays_flat) {
+    const Truth truth = pair_of(PsfModel::GaussianXYNB, 3.5, 500);
+    std::mt19937 random(17);
+    int tilted = 0;
+    for (int k = 0; k < 1000; ++k) {
+        JointFit fit;
+        fit.bg = background, fit.emitters = truth.emitters;
+        find_together(truth.model, noisy(truth, empty_window(20, 11, 19, 16), random), {}, fit);
+        tilted += fit.tilted();
+    }
+    EXPECT_LE(tilted, 1);
 }
 
 TEST(JointFit, empty_and_dead_pixels_give_a_result) {

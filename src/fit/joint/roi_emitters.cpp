@@ -44,7 +44,7 @@ void append_row(const JointFit& fit, std::size_t e, int roi_size, std::size_t ro
     const FitStatus status = status_of(fit, e, roi_size);
     const Emitter& emitter = fit.emitters[e];
     for (std::size_t k = 0; k < std::size_t(parameter_count(to.model)); ++k) {
-        to.theta[k].push_back(float(k == 3 ? fit.bg : emitter.theta[k]));
+        to.theta[k].push_back(float(emitter.theta[k]));
         to.crlb[k].push_back(status == FitStatus::singular ? 0.0f : float(emitter.crlb[k]));
     }
     to.log_likelihood_ratio.push_back(float(-fit.half_deviance)), to.p_value.push_back(float(fit.p_value));
@@ -61,7 +61,7 @@ JointOptions joint_options(const FitOptions& options, int roi_size, float excess
     joint.max_sigma_px = options.max_sigma_px > 0 ? options.max_sigma_px : float(roi_size);
     joint.misfit = options.psf_misfit;
     // An EM register's noise has a longer tail than its Poisson model, hence a detection threshold of 6 instead of 5, too.
-    if (excess_noise > 1) joint.least_gain *= 6 * 6 / (5.0 * 5.0);
+    if (excess_noise > 1) joint.least_gain = joint.least_tilt_gain *= 6 * 6 / (5.0 * 5.0);
     return joint;
 }
 
@@ -99,7 +99,7 @@ void RoiEmitters::fit(const KernelInput& in, std::int64_t first) {
         if (stays(roi)) continue;
         JointFit fit = start(roi);
         fitter.find(pixels_of(rois_, in, k), fit);
-        if (fit.emitters.size() == 1 && alone_.status[roi] == FitStatus::converged) continue;
+        if (fit.emitters.size() == 1 && !fit.tilted() && alone_.status[roi] == FitStatus::converged) continue;
         found_[roi] = std::move(fit);
     }
 }

@@ -18,6 +18,8 @@ class JointSearch {
     GLINT_INLINE void run(JointState& state, JointResult& out) {
         fit_all(state, 0);
         while (add(state)) fit_all(state, 0);
+        if (!group_.tilted() && tilt(state))
+            while (add(state)) fit_all(state, 0);
         group_.finish(state, out);
         bool removed = false;
         while (state.count > 0 && remove_one(state, out)) removed = true;
@@ -39,6 +41,7 @@ class JointSearch {
     static constexpr int most_tries = 4, most_of_a_try = 25;  // places, iterations
     static constexpr float split = 0.4f;
     static constexpr float doubtful = 8;  // standard errors of N
+    static constexpr float hopeful = 0.25f;
 
     static GLINT_INLINE float distance(const float* a, const float* b) {
         const float x = a[0] - b[0], y = a[1] - b[1];
@@ -246,6 +249,26 @@ class JointSearch {
         return nearest;
     }
 
+    /// A plane in place of the flat background, where the likelihood asks for it; the search that fills a slope with
+    /// molecules comes first, since a molecule that is missing tilts as well. Whether it does.
+    GLINT_JOINT_CALL bool tilt(JointState& state) {
+        const float limit = group_.numbers().least_tilt_gain;
+        if (!(group_.gain_of_tilt(state) > hopeful * limit)) return false;
+        JointSpace<Psf>& space = group_.space();
+        JointState next = space.states[1];
+        JointGroup<Psf>::copy(state, next);
+        group_.move_all(next);
+        group_.tilt();
+        const float gain = group_.fit(next, state.mu, 0, group_.numbers().max_iterations, limit / 2);
+        space.states[1] = next;
+        if (!(2 * gain > limit)) {
+            group_.level();
+            return false;
+        }
+        JointGroup<Psf>::swap(state, space.states[1]);
+        return true;
+    }
+
     /// Removes a molecule that is missed less than its threshold; false where there is none. Only who is close to another,
     /// or dim, is in doubt: to try each would cost as much as to find it.
     GLINT_JOINT_CALL bool remove_one(JointState& state, JointResult& found) {
@@ -257,7 +280,8 @@ class JointSearch {
             const bool dim = one[2] < doubtful * found.crlb[e][2];
             if (!close && !dim) continue;
             JointState next = space.states[1];
-            next.count = state.count - 1, next.bg = state.bg;
+            next.count = state.count - 1;
+            JointGroup<Psf>::copy_background(state, next);
             for (int k = Team::rank(); k < next.count * most_parameters; k += Team::size)
                 next.theta[k] = state.theta[k < e * most_parameters ? k : k + most_parameters];
             Team::sync();
@@ -293,6 +317,8 @@ GLINT_INLINE void search_together(const Psf& psf, const JointNumbers& numbers, c
     JointGroup<Psf> group(image, psf, numbers, space);
     JointState state = space.states[0];
     state.count = result.count, state.bg = result.bg;
+    for (int k = 0; k < 2; ++k) state.tilt[k] = result.tilt[k];
+    if (state.tilt[0] != 0 || state.tilt[1] != 0) group.tilt();
     for (int e = Team::rank(); e < state.count; e += Team::size)
         for (int k = 0; k < JointGroup<Psf>::P; ++k) state.of(e)[k] = result.theta[e][k];
     Team::sync();
