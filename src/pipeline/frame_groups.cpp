@@ -99,7 +99,8 @@ void FrameGroups::take_turns() {
         Block& block = blocks_[b];
         if (block.group == SIZE_MAX) continue;
         taken.assign(std::size_t(turns_) + 1, 0);
-        auto other = std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.pixels.left - widest, std::size_t(0)));
+        auto other =
+            std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.pixels.left - widest, std::size_t(0)));
         for (; other != by_left.end() && other->first < block.pixels.left + block.pixels.width; ++other)
             if (const Block& o = blocks_[other->second]; other->second < b && share(block, o))
                 taken[std::size_t(o.turn)] = 1;
@@ -129,7 +130,8 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointTask>& tasks) {
 void FrameGroups::settle(int pass) {
     for (std::size_t k = 0; k < at_work_.size(); ++k) {
         Block& block = blocks_[at_work_[k]];
-        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 && !block.fit.tilted())
+        if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 &&
+            !block.fit.tilted())
             block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
         measure(block), note_light(at_work_[k]);
     }

@@ -23,7 +23,7 @@ struct GroupInput {
     const Rois& wide;  // larger ones of the same spots
     const PsfInDouble& psf;
     JointFitter& fitter;  // of the calling thread
-    int shapes;  // parameters beyond the first four
+    int shapes;           // parameters beyond the first four
     const Fits& fits;
     std::vector<std::vector<std::size_t>> rows_of;  // by window
 };

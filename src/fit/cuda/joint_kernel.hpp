@@ -32,9 +32,8 @@ struct JointKernel {
             const JointPlace place = places[k];
             const size_t pixels = size_t(place.pitch) * size_t(place.height);
             const float* plane = planes + place.first;
-            const JointImage image{
-                place.width,    place.height,       place.pitch,        place.noise,        plane,
-                plane + pixels, plane + 2 * pixels, plane + 3 * pixels, plane + 4 * pixels};
+            const JointImage image{place.width,    place.height,       place.pitch,        place.noise,       plane,
+                                   plane + pixels, plane + 2 * pixels, plane + 3 * pixels, plane + 4 * pixels};
             JointNumbers numbers = launch.numbers;
             numbers.most_emitters = least_of(numbers.most_emitters, place.molecules);
             JointSpace<Psf> mine;

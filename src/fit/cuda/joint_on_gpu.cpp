@@ -99,8 +99,8 @@ void JointOnGpu::find_at_once(std::span<const JointTask> tasks, std::size_t byte
     for (std::size_t k = 0; k < n; ++k) {
         const JointPixels& pixels = *order[k].task->pixels;
         const bool more = k < resident && (k == 0 || grown((space + order[k].space) * sizeof(float)) <= bytes / 2);
-        places_here_.data()[k] = {
-            pixels.width,  pixels.height, pixels.pitch, pixels.noise, order[k].room, floats, space};
+        places_here_.data()[k] = {pixels.width,  pixels.height, pixels.pitch, pixels.noise,
+                                  order[k].room, floats,        space};
         setup_.begin(*order[k].task, results_here_.data()[k]);
         floats += floats_of(*order[k].task);
         if (more && teams == k) space += order[k].space, ++teams;

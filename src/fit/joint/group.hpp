@@ -17,7 +17,7 @@ namespace glint::GLINT_ISA {
 struct JointState {
     int count;
     float bg, tilt[2];  // at the image's centre; its slopes along x and y, per px
-    float* theta;  // most_parameters each
+    float* theta;       // most_parameters each
     float* mu;
     GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
 };
@@ -426,8 +426,7 @@ class JointGroup {
         float total[Tilt::count];
         Team::sums<Tilt::count>(sums, total);
         const SquareMatrix to = fisher();
-        for (int k = 0; k < each; ++k)
-            to.row(1)[index(m, k)] = total[k], to.row(2)[index(m, k)] = total[each + k];
+        for (int k = 0; k < each; ++k) to.row(1)[index(m, k)] = total[k], to.row(2)[index(m, k)] = total[each + k];
     }
 
     GLINT_INLINE void add_pair(const Image& a, int m, const Image& b, int o) {
@@ -536,7 +535,7 @@ class JointGroup {
     const Psf& psf_;
     const JointNumbers& numbers_;
     JointSpace<Psf>& space_;
-    float least_bg_;  // with which every pixel's model stays positive, whatever the molecules do
+    float least_bg_;      // with which every pixel's model stays positive, whatever the molecules do
     int background_ = 1;  // parameters: 3 for a plane
     int moving_ = 0;
     bool converged_ = false;

@@ -22,7 +22,8 @@ void add_known_light(int model, const KernelPsf& psf, const JointImage& image, c
                      float* known) {
     switch (PsfModel(model)) {
 #define GLINT_PSF_MODEL(name) \
-    case PsfModel::name: return GLINT_PICK(light_##name)(psf, image, of, memory, known);
+    case PsfModel::name:      \
+        return GLINT_PICK(light_##name)(psf, image, of, memory, known);
 #include "glint/psf_models.inc"
 #undef GLINT_PSF_MODEL
     }

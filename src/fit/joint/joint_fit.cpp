@@ -53,22 +53,25 @@ FitStatus status_of(const JointFit& fit, std::size_t emitter, int roi_size) {
 JointSetup::JointSetup(const Psf& of, double pixel_size_um, const JointOptions& options)
     : model(of.model),
       psf(numbers_of(of, pixel_size_um, float(options.min_sigma_px), float(options.max_sigma_px))),
-      numbers{options.max_iterations,   float(options.tolerance),
-              float(options.margin_px), float(options.least_gain),
-              float(options.misfit),    float(options.least_tilt_gain),
+      numbers{options.max_iterations,
+              float(options.tolerance),
+              float(options.margin_px),
+              float(options.least_gain),
+              float(options.misfit),
+              float(options.least_tilt_gain),
               std::min(options.most_emitters, most_joint_emitters)},
       parameters(parameter_count(of.model)) {}
 
 JointImage JointSetup::image_of(const JointPixels& pixels, bool search) const {
     return {pixels.width,
-                     pixels.height,
-                     pixels.pitch,
-                     pixels.noise,
-                     pixels.data.data(),
-                     pixels.known.data(),
-                     pixels.per_photon.data(),
-                     pixels.variance.data(),
-                     search ? pixels.searched.data() : nullptr};
+            pixels.height,
+            pixels.pitch,
+            pixels.noise,
+            pixels.data.data(),
+            pixels.known.data(),
+            pixels.per_photon.data(),
+            pixels.variance.data(),
+            search ? pixels.searched.data() : nullptr};
 }
 
 void JointSetup::begin(const JointTask& task, JointResult& result) const {

@@ -64,17 +64,17 @@ struct JointOptions {
     /// A molecule stays if 2 delta log L exceeds this, plus what a PSF that is by `misfit` wider or narrower than the
     /// model explains: 4 misfit^2 per photon of its neighbours (docs/theory.md, eq. 10.4).
     double least_gain = 20, misfit = 0.05;
-    double least_tilt_gain = 20;  ///< and what it must exceed for a plane as the background
+    double least_tilt_gain = 20;              ///< and what it must exceed for a plane as the background
     int most_emitters = most_joint_emitters;  ///< of a group: more are not looked for
 };
 
 struct JointFit {
-    std::vector<Emitter> emitters;  ///< most_joint_emitters or fewer
-    double bg = 0;                     ///< at the rectangle's centre
-    std::array<double, 2> bg_tilt{};   ///< along x and y, per px; 0 unless the search found a plane
-    double half_deviance = 0;  ///< -LLR of the group's pixels (eq. 4.1)
-    double p_value = 0;        ///< of the group (eq. 4.2)
-    int iterations = 0;        ///< of the last fit
+    std::vector<Emitter> emitters;    ///< most_joint_emitters or fewer
+    double bg = 0;                    ///< at the rectangle's centre
+    std::array<double, 2> bg_tilt{};  ///< along x and y, per px; 0 unless the search found a plane
+    double half_deviance = 0;         ///< -LLR of the group's pixels (eq. 4.1)
+    double p_value = 0;               ///< of the group (eq. 4.2)
+    int iterations = 0;               ///< of the last fit
     bool converged = false, singular = false;
     bool tilted() const { return bg_tilt != std::array<double, 2>{}; }
     std::vector<std::uint8_t> at_bound, settled;  ///< of each emitter; settled: its last step was below the tolerance

@@ -82,7 +82,8 @@ GLINT_INLINE bool solve(const SquareMatrix& a, const float* scale, float damping
         for (int k = rounded_down(c) + Team::column(); k < work.pitch; k += Team::column_step) {
             const Lane by = load(row + k);
             float* to = work.values + k;
-            const int last = least_of(n, rounded_down(k) + Team::columns_at_once);  // what is left of the diagonal is not read
+            const int last =
+                least_of(n, rounded_down(k) + Team::columns_at_once);  // what is left of the diagonal is not read
             for (int r = Team::row(); r < c; r += Team::row_step) {
                 float* at = to + ptrdiff_t(r) * work.pitch;
                 store(at, load(at) - work.row(r)[c] * by);

@@ -228,8 +228,8 @@ class JointSearch {
             next.count = state.count + 1;
             group_.move_also(state.count);
             Team::sync();
-            const float gain =
-                group_.fit(next, state.mu, roughly, least_of(most_of_a_try, group_.numbers().max_iterations), limit / 2);
+            const float gain = group_.fit(next, state.mu, roughly,
+                                          least_of(most_of_a_try, group_.numbers().max_iterations), limit / 2);
             space.states[1] = next;
             if (!(2 * gain > limit)) continue;
             JointGroup<Psf>::swap(state, space.states[1]);
