@@ -216,7 +216,7 @@ TEST_F(GlintMpi, other_options_on_resume_are_refused_and_named_once) {
     for (const std::string& program : {mpirun(4), std::string("glint localize ")}) {
         const Ended end = run(folder_, program + movie() + " -o o.hdf5 --resume --threshold 7 -q" + on_cpu);
         EXPECT_EQ(end.exit_code, 2);
-        EXPECT_EQ(occurrences(end.err, "threshold (0 then, 7 now)"), 1) << end.err;
+        EXPECT_EQ(occurrences(end.err, "threshold (5 then, 7 now)"), 1) << end.err;
     }
     EXPECT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 -q" + on_cpu).exit_code, 2);
     ASSERT_EQ(run(folder_, "glint localize " + movie() + " -o o.hdf5 --overwrite -q" + on_cpu).exit_code, 0);
