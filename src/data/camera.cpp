@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "data/provenance.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -69,14 +70,6 @@ int convert(const T* counts, std::size_t n, const float* offsets, const float* f
         for (std::size_t k = 0; k < n; ++k)
             if (!std::isfinite(out[k])) out[k] = 0, ++bad;
     return bad;
-}
-
-double median(const SensorField& field) {
-    if (!field.is_map()) return field.scalar;
-    std::vector<float> values = field.map;
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 /// sCMOS cameras map about 30,000 photoelectrons to 16 bits, so a pixel's gain is below 1 e-/ADU, with a read noise of
@@ -175,7 +168,7 @@ void CameraView::window_to_photoelectrons(const float* counts, int x, int y, int
 std::vector<std::string> camera_warnings(const Camera& camera) {
     std::vector<std::string> warnings;
     if (!camera.gain_e_per_adu.is_map()) return warnings;
-    const double gain = median(camera.gain_e_per_adu), noise = median(camera.readnoise_e);
+    const double gain = median_of(camera.gain_e_per_adu), noise = median_of(camera.readnoise_e);
     if (gain < 0.01 || gain > 100)
         warnings.push_back(fmt::format(
             "the gain map's median is {:.3g} photoelectrons per ADU, which no camera has: is it in other units?",
