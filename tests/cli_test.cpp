@@ -201,8 +201,13 @@ TEST_F(CommandLine, too_few_descriptors_exit_with_4) {
     make_movie("m.tif");
     ASSERT_EQ(run(folder_, "exec glint localize m.tif -o locs.hdf5 -q" + given).exit_code, 0);
     const std::string threads = " --threads 2 -q";
+#ifdef __SANITIZE_ADDRESS__  // UBSan looks at types through descriptors of its own: without one it reports a wrong type
+    constexpr int least = 12;
+#else
+    constexpr int least = 4;
+#endif
     int enough = 0;
-    for (int limit = 4; limit < 24; ++limit) {
+    for (int limit = least; limit < 24; ++limit) {
         const std::string with = fmt::format("ulimit -n {}; exec glint ", limit);
         const Ended end = run(folder_, with + "localize m.tif -o o.hdf5 --overwrite" + given + threads);
         if (end.err.find("shared libraries") != end.err.npos) continue;  // the loader's
