@@ -35,6 +35,25 @@ def suites(file):
     return set(SUITE.findall(file.read_text()))
 
 
+def files_of_tests():
+    return [f for folder in ("src", "bench", "tests") for f in (ROOT / folder).rglob("*_test.cpp")]
+
+
+def tests_that_name(names):
+    """Test files that name one of these helpers (a test's header, a program of tests/tools), or a header that does."""
+    wanted = {pathlib.PurePosixPath(name).name if name.endswith(".hpp") else pathlib.PurePosixPath(name).stem for name in names}
+    headers = [*(ROOT / "tests").glob("*.hpp"), *(ROOT / "src").rglob("*.hpp")] if wanted else []
+    before = None
+    while wanted != before:
+        before = set(wanted)
+        wanted |= {h.name for h in headers if is_helper(h.relative_to(ROOT).as_posix()) and any(n in h.read_text() for n in before)}
+    return [f for f in files_of_tests() if any(n in f.read_text() for n in wanted)]
+
+
+def is_helper(name):
+    return re.fullmatch(r"tests/[^/]+\.(hpp|cpp)|tests/(tools|io_faults)/.*|src/.*_(test|fixture)\.hpp", name) and not name.endswith("_test.cpp")
+
+
 def chosen(names, slow=False):
     changed = {layer_of(name) for name in names if not name.endswith("_test.cpp")} - {None}
     affected = above(changed)
@@ -43,6 +62,7 @@ def chosen(names, slow=False):
         files += [*(ROOT / "tests").glob("*_test.cpp"), *(ROOT / "tests/io_faults").glob("*_test.cpp")]
     names_of_suites = ALWAYS | set().union(*map(suites, files)) - (set() if slow else SLOW)
     edited = [ROOT / name for name in names if name.endswith("_test.cpp")]  # slow or not
+    edited += tests_that_name([name for name in names if is_helper(name)])
     names_of_suites |= set().union(*(suites(f) for f in edited if f.exists()))
     tests = [rf"(^|/)({'|'.join(sorted(names_of_suites))})(\.|/)"]
     simulated = any(name.startswith("tests/simgpu/") for name in names)
@@ -61,6 +81,9 @@ def chosen(names, slow=False):
             tests.append(f"^{'python' if found[1] == 'python/tests' else 'judge'}_{found[2]}$")
         elif name.startswith("python/"):
             tests.append("^python_(fit|files|localize|offload)$")
+        elif name.startswith("tests/tools/"):
+            program = pathlib.PurePosixPath(name).stem
+            tests += [f"^judge_{f.stem[5:]}$" for f in sorted((ROOT / "tests/judge").glob("test_*.py")) if program in f.read_text()]
     return "|".join(dict.fromkeys(tests))
 
 
