@@ -81,5 +81,6 @@ std::span<const unsigned char> @function@(int k) {
 }
 }  // namespace glint
 ]])
+  set_source_files_properties(${table} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${table})
 endfunction()

@@ -26,7 +26,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* calibrate_footer = R"(
 Examples:
   glint calibrate astigmatism beads.tif -o cal.toml --z-step 10nm --pixel-size 100nm --offset 100 --gain 0.5
   glint calibrate astigmatism beads.tif -o cal.toml --plot cal.png --z-step 25nm --camera camera.toml
@@ -146,7 +146,7 @@ Command add_calibrate(CLI::App& program) {
     add_camera_flags(*app, flags->camera);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(calibrate_footer);
     return {group, [flags] { return run(*flags); }};
 }
 

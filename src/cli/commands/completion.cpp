@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* help_footer = R"(
+constexpr const char* completion_footer = R"(
 Examples:
   source <(glint completion bash)
   glint completion --install ~/.local/share
@@ -89,7 +89,7 @@ Command add_completion(CLI::App& program) {
     app->add_option("shell", flags->shell, "Whose script to print")->check(CLI::IsMember({"bash", "zsh", "fish"}));
     offer_folders(app->add_option("--install", flags->folder,
                                   "Write the scripts of all shells and the manual pages below this folder"));
-    app->footer(help_footer);
+    app->footer(completion_footer);
     return {app, [flags, &program] { return run(*flags, program); }};
 }
 

@@ -19,7 +19,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* convert_footer = R"(
 Examples:
   glint convert locs.hdf5 -o locs.csv
   glint convert thunderstorm.csv -o locs.hdf5 --pixel-size 100nm
@@ -88,7 +88,7 @@ Command add_convert(CLI::App& program) {
                     "Edge of a camera pixel, with unit, where the file does not say");
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(convert_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -13,7 +13,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* devices_footer = R"(
 Examples:
   glint devices
   glint devices --json
@@ -138,7 +138,7 @@ Command add_devices(CLI::App& program) {
     CLI::App* app = program.add_subcommand("devices", "The GPUs, why one cannot be used, and the CPU");
     const auto flags = std::make_shared<ConsoleFlags>();
     add_console_flags(*app, *flags);
-    app->footer(help_footer);
+    app->footer(devices_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -16,7 +16,7 @@ namespace {
 using gpu::doctor::Findings;
 using gpu::doctor::Health;
 
-constexpr const char* help_footer = R"(
+constexpr const char* doctor_footer = R"(
 Examples:
   glint doctor
   glint doctor --test
@@ -89,7 +89,7 @@ Command add_doctor(CLI::App& program) {
                   "Only print which software is missing on this machine, and how to install it");
     app->add_flag("-v,--verbose", flags->verbose, "A line for each GPU also where all is well");
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(doctor_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -37,7 +37,7 @@ int emitters_of(const std::string& text) {
     throw OptionError(fmt::format("--emitters {}: give 1 to {}, or auto", text, most_emitters));
 }
 
-constexpr const char* help_footer = R"(
+constexpr const char* fit_footer = R"(
 Examples:
   glint fit rois.npy -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
   glint fit rois.h5 -o locs.hdf5 --psf GaussianXYNBS --sigma 1.3px --camera camera.toml --gpus all
@@ -174,7 +174,7 @@ Command add_fit(CLI::App& program) {
         ->check(CLI::Range(1, 4096));
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(fit_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -21,7 +21,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* lease_footer = R"(
 Examples:
   glint lease -- python train.py --epochs 10
   glint lease python train.py
@@ -165,7 +165,7 @@ Command add_lease(CLI::App& program) {
     app->add_option("--timeout", flags->timeout, "How long to wait: 60s, 5min, 2h; 0: do not wait")
         ->capture_default_str();
     app->add_flag("-q,--quiet", flags->console.quiet, "No notices; warnings and errors remain");
-    app->footer(help_footer);
+    app->footer(lease_footer);
     return {app, [flags, command] { return run(*flags, *command); }, command};
 }
 

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* help_footer = R"(
+constexpr const char* localize_footer = R"(
 Examples:
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
   glint localize movie.tif -o spots.png --preview 0 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
@@ -363,7 +363,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
 Command add_localize(CLI::App& program) {
     const auto flags = std::make_shared<LocalizeFlags>();
     CLI::App* app = add_localize_flags(program, *flags);
-    app->footer(help_footer);
+    app->footer(localize_footer);
     return {app, [flags] { return localize_all(*flags, localize_here); }};
 }
 

@@ -20,7 +20,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* render_footer = R"(
 Examples:
   glint render locs.hdf5 -o picture.png
   glint render locs.hdf5 -o picture.png --picture-pixel 10nm --colormap magma --scale-bar 1um
@@ -124,7 +124,7 @@ Command add_render(CLI::App& program) {
                     "Edge of a camera pixel, with unit, where the file does not say");
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(render_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

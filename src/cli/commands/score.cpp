@@ -21,7 +21,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* score_footer = R"(
 Examples:
   glint score locs.hdf5 movie_truth.csv
   glint score locs.hdf5 challenge_truth.csv --pixel-size 100nm --radius 250nm --axial-radius 500nm --json
@@ -148,7 +148,7 @@ Command add_score(CLI::App& program) {
     app->add_option("--pixel-size", flags->pixel_size,
                     "Edge of a camera pixel, with unit, where the file does not say");
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(score_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

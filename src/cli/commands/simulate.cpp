@@ -27,7 +27,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* simulate_footer = R"(
 Examples:
   glint simulate -o movie.tif --frames 2000 --seed 7
   glint simulate -o dense.tif --structure random --size 256x256 --spots 100 --photons 300:3000 --background 20
@@ -198,7 +198,7 @@ Command add_simulate(CLI::App& program) {
     add_camera_flags(*app, flags->camera);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(simulate_footer);
     return {app, [flags] { return run(*flags); }};
 }
 

@@ -16,7 +16,7 @@
 namespace glint::cli {
 namespace {
 
-constexpr const char* help_footer = R"(
+constexpr const char* top_footer = R"(
 Examples:
   glint top
   glint top --once
@@ -79,7 +79,7 @@ Command add_top(CLI::App& program) {
     CLI::App* app = program.add_subcommand("top", "Who holds, reserves and waits for GPUs on this machine");
     app->add_flag("--once", flags->once, "Print the table once, also on a terminal");
     add_console_flags(*app, flags->console);
-    app->footer(help_footer);
+    app->footer(top_footer);
     return {app, [flags] { return run(*flags); }};
 }
 
