@@ -84,8 +84,7 @@ Command add_convert(CLI::App& program) {
                 table_endings);
     app->add_flag("--consecutive", flags->consecutive,
                   "The movies follow one another: frames of each table count on after those of the one before");
-    app->add_option("--pixel-size", flags->pixel_size,
-                    "Edge of a camera pixel, with unit, where the file does not say");
+    add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(convert_footer);

@@ -120,8 +120,7 @@ Command add_render(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--scale-bar", flags->scale_bar, "Length of the scale bar, with unit: 1um (default: chosen)");
     app->add_flag("--no-scale-bar", flags->no_scale_bar, "No scale bar");
-    app->add_option("--pixel-size", flags->pixel_size,
-                    "Edge of a camera pixel, with unit, where the file does not say");
+    add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(render_footer);

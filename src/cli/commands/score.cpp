@@ -145,8 +145,7 @@ Command add_score(CLI::App& program) {
     app->add_option("--radius", flags->radius, "Lateral matching radius, with unit; the SMLM challenge's is 250nm")
         ->capture_default_str();
     app->add_option("--axial-radius", flags->axial_radius, "Axial matching radius, with unit (default: no limit)");
-    app->add_option("--pixel-size", flags->pixel_size,
-                    "Edge of a camera pixel, with unit, where the file does not say");
+    add_pixel_size_flag(*app, flags->pixel_size);
     add_console_flags(*app, flags->console);
     app->footer(score_footer);
     return {app, [flags] { return run(*flags); }};

@@ -188,6 +188,11 @@ nlohmann::ordered_json camera_json(const CameraFacts& facts) {
     return json;
 }
 
+void add_pixel_size_flag(CLI::App& app, std::string& text) {
+    app.add_option("--pixel-size", text,
+                   "Edge of a camera pixel in the sample, with unit, where the file does not say");
+}
+
 double pixel_size_nm(const std::string& text) {
     if (text.empty()) return 0;
     const Length length = parse_length(text, "--pixel-size");

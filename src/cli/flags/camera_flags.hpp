@@ -42,7 +42,10 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, Missi
 /// The values for --json; of a map its median, and the files that it is in.
 nlohmann::ordered_json camera_json(const CameraFacts& facts);
 
-/// --pixel-size alone, for subcommands that need nothing else of the camera; 0 when it was not given.
+/// --pixel-size alone, for commands that need nothing else of the camera.
+void add_pixel_size_flag(CLI::App& app, std::string& text);
+
+/// Its value; 0 when it was not given.
 double pixel_size_nm(const std::string& text);
 
 }  // namespace glint::cli
