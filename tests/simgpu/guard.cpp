@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "memory.hpp"
 #include "server.hpp"
@@ -34,21 +35,48 @@ std::size_t arena_bytes(int device) {
     return 4 * bytes;
 }
 
-/// Opens all device memory for as long as it lives.
-struct OpenMemory {
+/// Opens the memory that device code touches, at the first touch, for as long as it lives: a program has many allocations
+/// and an operation few, and each call of mprotect costs some microseconds.
+class OpenMemory {
+  public:
     OpenMemory() {
-        for (const auto& [begin, a] : allocations())
-            if (a.host != HostAccess::all) set_access(a.mapped_begin, a.mapped_bytes, HostAccess::all);
+        opened().clear();
+        opened().reserve(allocations().size());  // a signal handler must not allocate
     }
     ~OpenMemory() {
-        for (const auto& [begin, a] : allocations())
-            if (a.host != HostAccess::all) set_access(a.mapped_begin, a.mapped_bytes, a.host);
+        for (const std::uintptr_t begin : opened())
+            if (const auto found = allocations().find(begin); found != allocations().end())
+                set_access(found->second.mapped_begin, found->second.mapped_bytes, found->second.host);
+    }
+    OpenMemory(const OpenMemory&) = delete;
+
+    /// False: no closed memory is mapped there.
+    static bool open(std::uintptr_t address) {
+        const auto end = [](const Allocation& a) { return a.mapped_begin + a.mapped_bytes; };
+        auto found = allocations().upper_bound(address);
+        const bool between = found == allocations().end() || found->second.mapped_begin > address;
+        if (between && (found == allocations().begin() || address >= end((--found)->second))) return false;
+        const Allocation& a = found->second;
+        if (a.host == HostAccess::all || std::ranges::find(opened(), a.begin) != opened().end()) return false;
+        opened().push_back(a.begin);
+        set_access(a.mapped_begin, a.mapped_bytes, HostAccess::all);
+        return true;
+    }
+
+  private:
+    /// Never destroyed: operations run until the program's end.
+    static std::vector<std::uintptr_t>& opened() {
+        static auto& begins = *new std::vector<std::uintptr_t>;
+        return begins;
     }
 };
 
 void on_fault(int signal, siginfo_t* info, void*) {
-    if (device_code_runs) siglongjmp(way_back, 1);
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    if (device_code_runs) {
+        if (OpenMemory::open(address)) return;  // the instruction runs once more
+        siglongjmp(way_back, 1);
+    }
     if (const Allocation* a = find_allocation(address); a && a->managed)
         bug("the host touches managed memory at %p, which %s may be using: synchronize first", info->si_addr,
             is_set("SIMGPU_NO_CONCURRENT_MANAGED") ? "this device, as long as any kernel may run," : "an operation");
@@ -117,6 +145,10 @@ bool in_any_arena(std::uintptr_t address) {
 
 cu::Result run_as_device(const std::function<cu::Result()>& code) {
     watch_faults();
+    // A thread that leaves signals to another one has blocked these too, and would be killed at the first touch.
+    sigset_t faults;
+    sigemptyset(&faults), sigaddset(&faults, SIGSEGV), sigaddset(&faults, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
     const OpenMemory open;
     volatile cu::Result result = cu::illegal_address;
     if (sigsetjmp(way_back, 1) == 0) {

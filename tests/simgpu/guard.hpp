@@ -28,7 +28,7 @@ void drop_pages(std::uintptr_t begin, std::size_t bytes);
 void map_file(std::uintptr_t begin, std::size_t bytes, const std::string& file, bool create);
 void unmap_file(std::uintptr_t begin, std::size_t bytes);
 
-/// Runs device code with all device memory open; a bad access ends it with 700.
+/// Runs device code, to which all device memory is open; a bad access ends it with 700.
 cu::Result run_as_device(const std::function<cu::Result()>& code);
 bool in_any_arena(std::uintptr_t address);
 
