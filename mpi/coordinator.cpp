@@ -3,7 +3,6 @@
 #include "mpi/coordinator.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +14,6 @@
 namespace glint::mpi {
 namespace {
 
-constexpr int tag = 1;
 constexpr std::chrono::milliseconds pause{1};
 constexpr double heartbeat_s = 1;
 
@@ -66,19 +64,13 @@ void Coordinator::answer(FrameRange frames) {
     answered_.notify_all();
 }
 
-void Coordinator::send(int rank, const Message& message) const {
-    MPI_Send(&message, 3, MPI_INT64_T, rank, tag, MPI_COMM_WORLD);
-}
+void Coordinator::send(int rank, const Message& message) const { world_.send(rank, &message, sizeof message); }
 
 std::optional<std::pair<int, Coordinator::Message>> Coordinator::receive() const {
-    static_assert(sizeof(Message) == 3 * sizeof(std::int64_t));
-    int arrived = 0;
-    MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &arrived, &status);
-    if (!arrived) return std::nullopt;
     Message message;
-    MPI_Recv(&message, 3, MPI_INT64_T, status.MPI_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    return std::pair{status.MPI_SOURCE, message};
+    const std::optional<int> rank = world_.receive(&message, sizeof message);
+    if (!rank) return std::nullopt;
+    return std::pair{*rank, message};
 }
 
 void Coordinator::follow() {

@@ -82,5 +82,5 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     glint::cli::prepare_streams();  // before MPI opens its sockets
-    return glint::mpi::run(argc, argv);
+    return glint::cli::report_errors([&] { return glint::mpi::run(argc, argv); }, glint::cli::wants_json(argc, argv));
 }

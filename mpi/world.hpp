@@ -1,7 +1,8 @@
-// Initialises and finalises MPI; collective calls on texts.
+// All ranks of a run: collective calls on texts, and messages between two.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ class World {
     void broadcast(std::string& text) const;
     /// Collects all ranks' texts on rank 0, in the order of ranks; empty on the others.
     std::vector<std::string> gather(const std::string& text) const;
+    /// A message; the receiver polls.
+    void send(int rank, const void* bytes, int count) const;
+    /// A message that has arrived, and the rank that sent it; never blocks.
+    std::optional<int> receive(void* bytes, int count) const;
     /// Number of threads for this rank: GLINT_THREADS, else its share of the cores it may run on and of its cgroup's
     /// quota.
     int threads() const { return threads_; }

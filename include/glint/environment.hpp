@@ -40,6 +40,8 @@ int threads();
 int leases_per_user();
 /// GLINT_LEASE_DIR, else /dev/shm/glint-lease.
 std::string lease_directory();
+/// GLINT_MPI_LIBRARY: the MPI that the archive's glint-mpi opens; empty: the one that is found.
+std::string mpi_library();
 /// GLINT_LEASE: the lease under which `glint lease` started this program; empty: none.
 std::string inherited_lease();
 /// GLINT_ISA, not validated here but by active_isa(). Empty: the best available.

@@ -96,6 +96,7 @@ constexpr Variable variables[] = {
     {"GLINT_GPU_QUANTUM", [] { return written("GLINT_GPU_QUANTUM", "30", [] { gpu_quantum_s(); }); }},
     {"GLINT_LEASE_DIR", [] { return lease_directory(); }},
     {"GLINT_LEASES_PER_USER", [] { return number_or(leases_per_user(), "any number"); }},
+    {"GLINT_MPI_LIBRARY", [] { return mpi_library().empty() ? "the one that is found" : mpi_library(); }},
     {"GLINT_LEASE", [] { return inherited_lease().empty() ? "none" : inherited_lease(); }},
 };
 
@@ -153,6 +154,7 @@ std::string lease_directory() {
     return value;
 }
 
+std::string mpi_library() { return value_of("GLINT_MPI_LIBRARY"); }
 std::string inherited_lease() { return value_of("GLINT_LEASE"); }
 std::string isa() { return value_of("GLINT_ISA"); }
 
