@@ -1,5 +1,5 @@
 # Kernels for GPUs: nvcc makes a fatbin of each .cu, which is embedded in the library. No CUDA runtime is linked, and
-# without nvcc the rest is built complete.
+# without an nvcc that works the rest is built complete.
 #   GLINT_CUDA_ARCHITECTURES  compute capabilities with machine code of their own, "75;80;86;89;90;100;120" for all
 #   GLINT_CUDA_PTX            every other GPU from this one up compiles the kernels when it first meets them
 # GLINT_CUDA=SIMULATED embeds what only the simulated server takes: tests without nvcc, and quick sanitizer builds.
@@ -9,6 +9,27 @@ find_path(GLINT_CUDA_INCLUDE cudaTypedefs.h HINTS ENV CUDA_HOME ENV CUDA_PATH PA
 file(GLOB glint_own_nvcc ${PROJECT_SOURCE_DIR}/.nvcc/lib/python3*/site-packages/nvidia/cu13)  # of `./dev setup gpu`
 find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda ${glint_own_nvcc}
   PATH_SUFFIXES bin)
+
+set(glint_gencode "")
+foreach(arch ${GLINT_CUDA_ARCHITECTURES})
+  list(APPEND glint_gencode -gencode arch=compute_${arch},code=sm_${arch})
+endforeach()
+list(APPEND glint_gencode -gencode arch=compute_${GLINT_CUDA_PTX},code=compute_${GLINT_CUDA_PTX})
+
+# An nvcc that does not compile for these GPUs (too old, broken, or without a compiler that it takes) is told, and left aside.
+if(GLINT_CUDA AND GLINT_NVCC AND NOT GLINT_NVCC_COMPILES STREQUAL "${GLINT_NVCC} ${glint_gencode}")
+  set(trial ${PROJECT_BINARY_DIR}/CMakeFiles/nvcc_trial)
+  file(WRITE ${trial}.cu "#include <cstdint>\n__global__ void add(std::int64_t* sum) { *sum += 1; }\n")
+  execute_process(COMMAND ${GLINT_NVCC} -c -std=c++20 ${glint_gencode} -o ${trial}.o ${trial}.cu RESULT_VARIABLE failed
+    OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(failed)
+    message(WARNING "${GLINT_NVCC} does not compile: glint is built without kernels for GPUs. Name another by -DGLINT_NVCC=PATH. "
+      "It said:\n${said}")
+    set(GLINT_NVCC GLINT_NVCC-NOTFOUND CACHE FILEPATH "nvcc" FORCE)
+  else()
+    set(GLINT_NVCC_COMPILES "${GLINT_NVCC} ${glint_gencode}" CACHE INTERNAL "the nvcc that was tried, and what for")
+  endif()
+endif()
 
 # glint_add_fatbins(TARGET FUNCTION sources.cu...): the namespace-level array of them, in that order, from
 # `std::span<const unsigned char> glint::FUNCTION(int k)`; empty spans without nvcc. GLINT_KERNEL_MATH, where the caller
@@ -29,11 +50,6 @@ function(glint_add_fatbins target function)
       math(EXPR k "${k} + 1")
     endwhile()
   elseif(GLINT_CUDA AND GLINT_NVCC)
-    set(gencode "")
-    foreach(arch ${GLINT_CUDA_ARCHITECTURES})
-      list(APPEND gencode -gencode arch=compute_${arch},code=sm_${arch})
-    endforeach()
-    list(APPEND gencode -gencode arch=compute_${GLINT_CUDA_PTX},code=compute_${GLINT_CUDA_PTX})
     foreach(source ${ARGN})
       get_filename_component(name ${source} NAME_WE)
       get_filename_component(source ${source} ABSOLUTE)
@@ -42,7 +58,7 @@ function(glint_add_fatbins target function)
       add_custom_command(OUTPUT ${fatbin} DEPENDS ${source} DEPFILE ${fatbin}.d VERBATIM
         COMMENT "Building CUDA kernels ${name}"
         COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GLINT_NVCC} -c -std=c++20 -O3 --expt-relaxed-constexpr ${GLINT_KERNEL_MATH}
-        ${gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
+        ${glint_gencode} -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_BINARY_DIR}/generated -MD -MF ${fatbin}.d -MT ${fatbin}
         -o ${fatbin}.o ${source}
         COMMAND ${CMAKE_OBJCOPY} -O binary -j .nv_fatbin ${fatbin}.o ${fatbin})
       file(CONFIGURE OUTPUT ${fatbin}.S @ONLY CONTENT [[

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .errors import OptionError, warn
 from .localizations import Localizations, StrPath
 from .psf import Psf, core_psf, description_of, descriptions
 from .table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # typing's, from Python 3.11 on
 
 OnWait = Callable[[float, int, int], object]
 Progress = Callable[[int, int], object]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .errors import OptionError
 
 if TYPE_CHECKING:
     import pandas
+    from typing_extensions import Self  # typing's, from Python 3.11 on
 
 
 class Table:

@@ -16,6 +16,22 @@ namespace glint::python {
 
 namespace nb = nanobind;
 
+namespace {
+
+/// Whether this thread has the GIL. The stable ABI lacks PyGILState_Check; it is for Python 3.12 and later, where a thread's state is
+/// its own, and null without the GIL.
+bool has_gil() {
+#ifdef Py_LIMITED_API
+    PyThreadState* const state = PyThreadState_Swap(nullptr);
+    if (state) PyThreadState_Swap(state);
+    return state != nullptr;
+#else
+    return PyGILState_Check();
+#endif
+}
+
+}  // namespace
+
 SharedSession::SharedSession(const offload::SessionOptions& options) : session_(with_callbacks(options)) {}
 
 // The heartbeat may be about to close the GPU: it has the mutex then, and finds none to close after this. In a forked child
@@ -23,7 +39,7 @@ SharedSession::SharedSession(const offload::SessionOptions& options) : session_(
 SharedSession::~SharedSession() {
     if (::getpid() != owner_) return;
     std::optional<nb::gil_scoped_release> release;
-    if (PyGILState_Check()) release.emplace();
+    if (has_gil()) release.emplace();
     const std::lock_guard lock(mutex_);
     session_.close_gpu();
 }

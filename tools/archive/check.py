@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Whether a program of the archive starts on every x86-64 Linux since glibc 2.28: which libraries it asks for, in which versions; and
-whether it runs. Usage: check.py PROGRAM"""
+"""Whether programs of the archive, and what is in wheels, start on every x86-64 Linux since glibc 2.28: which libraries they ask for, in
+which versions; whether the programs run, and modules show their entry point alone. Usage: check.py PROGRAM|MODULE.so|WHEEL..."""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 import old_glibc
 
@@ -16,25 +17,55 @@ def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def main():
-    program = pathlib.Path(sys.argv[1]).resolve()
-    faults = []
-    needed = set(re.findall(r"NEEDED.*\[(\S+)\]", output("readelf", "-d", program)))
+def faults_of_links(file):
+    needed = set(re.findall(r"NEEDED.*\[(\S+)\]", output("readelf", "-d", file)))
     if needed - ALLOWED:
-        faults.append(f"needs {', '.join(sorted(needed - ALLOWED))} of the system")
-    for name, family, version in set(re.findall(r"UND\s+(\w+)@(\w+?)_([\d.]+)", output("readelf", "-W", "--dyn-syms", program))):
+        yield f"needs {', '.join(sorted(needed - ALLOWED))} of the system"
+    symbols = output("readelf", "-W", "--dyn-syms", file)
+    for name, family, version in sorted(set(re.findall(r"UND\s+(\w+)@(\w+?)_([\d.]+)", symbols))):
         if family != "GLIBC" or old_glibc.number(version)[:2] > old_glibc.NEWEST:
-            faults.append(f"needs {name} of {family} {version}")
+            yield f"needs {name} of {family} {version}"
+    if file.suffix == ".so":
+        for name in re.findall(r"(?:GLOBAL|WEAK|UNIQUE)\s+DEFAULT\s+\d+ (\S+)", symbols):
+            if not name.startswith("PyInit_") and name != "glint_mpi_calls":
+                yield f"shows {name}, which another module may have too"
+
+
+def faults_of_run(program):
     with tempfile.TemporaryDirectory() as folder:
         movie, rows = f"{folder}/movie.tif", f"{folder}/rows.hdf5"
         camera = ["--pixel-size", "100nm", "--sigma", "130nm", "--offset", "100", "--gain", "1"]
         output(program, "simulate", "-o", movie, "--frames", "20", *camera)
         output(program, "localize", movie, "-o", rows, "--backend", "cpu", *camera)
         if "recall" not in output(program, "score", rows, f"{folder}/movie_truth.csv"):
-            faults.append("does not score what it has simulated")
+            yield "does not score what it has simulated"
         output(program, "render", rows, "-o", f"{folder}/picture.png")
-    for fault in faults:
-        print(f"{program}: {fault}")
+
+
+def faults_of(file):
+    yield from faults_of_links(file)
+    if file.name == "glint":
+        yield from faults_of_run(file)
+
+
+def parts_of(wheel, folder):
+    """What of a wheel the system's loader reads."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if archive.read(name)[:4] == b"\x7fELF":
+                part = pathlib.Path(archive.extract(name, folder))
+                part.chmod(0o755)
+                yield part
+
+
+def main():
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for given in map(pathlib.Path, sys.argv[1:]):
+            for part in parts_of(given, folder) if given.suffix == ".whl" else [given.resolve()]:
+                for fault in faults_of(part):
+                    print(f"{given}: {part.name} {fault}")
+                    faults += 1
     return 1 if faults else 0
 
 

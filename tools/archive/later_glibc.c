@@ -1,4 +1,5 @@
-// What glint's objects call and glibc 2.28 does not have: linked into the programs of the archive (old_glibc.py).
+// What glint's objects call and glibc 2.28 does not have: linked into the programs of the archive and the module of the wheels
+// (old_glibc.py); hidden in them, so that nothing else in the process takes it for glibc's.
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,20 +14,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
-
-// Since 2.34 a program has no code of its own that runs its constructors: the library does it. Before, the library called what
-// the program passed, and it still does.
-typedef void (*Constructor)(int, char**, char**);
-extern Constructor __init_array_start[], __init_array_end[];
-static void construct(int argc, char** argv, char** environment) {
-    for (Constructor* one = __init_array_start; one < __init_array_end; ++one) (*one)(argc, argv, environment);
-}
-typedef int (*Main)(int, char**, char**);
-int __real___libc_start_main(Main, int, char**, Constructor, void (*)(void), void (*)(void), void*);
-int __wrap___libc_start_main(Main main, int argc, char** argv, Constructor none, void (*end)(void), void (*unload)(void),
-                             void* stack_end) {
-    return __real___libc_start_main(main, argc, argv, none ? none : construct, end, unload, stack_end);
-}
 
 // The compiler's own start files have the handle; the library's part that is linked into each program, which has this, is not taken.
 extern void* __dso_handle;

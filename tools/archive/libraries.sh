@@ -1,19 +1,22 @@
 #!/bin/sh
 # Builds, as static libraries into a folder, what glint links and Debian has only shared, or with parts under the GPL or LGPL, or with
-# much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, yaml-cpp. From Debian's sources, with its patches.
+# much that glint does not use: oneTBB, HDF5 (without network), libtiff (without JBIG), fmt, yaml-cpp; or static for programs alone,
+# not for modules: libjpeg-turbo, libpng. From Debian's sources, with its patches.
 # Usage: tools/archive/libraries.sh FOLDER
 # SPDX-License-Identifier: MIT
 set -eu
 tools=$(cd "$(dirname "$0")/.." && pwd)
+script=$tools/archive/$(basename "$0")
 mkdir -p "$1"
 cd "$1"
-[ -f complete ] && exit 0
-packages="fmtlib hdf5 onetbb tiff yaml-cpp"
+cmp -s "$script" complete && exit 0 # of this script
+packages="fmtlib hdf5 libjpeg-turbo libpng1.6 onetbb tiff yaml-cpp"
 
 . "$tools/debian_sources.sh"
 mkdir -p unpacked
-# shellcheck disable=SC2086  # a list
-(cd unpacked && apt source $packages >/dev/null)
+for package in $packages; do # where a mirror lacks a newest version that its list names: the release's
+    (cd unpacked && { apt source "$package" || apt source "$package/bookworm"; } >/dev/null)
+done
 
 install() { # from the folder that it builds in: HDF5's checks write there
     name=$1
@@ -36,6 +39,8 @@ install onetbb -DTBB_TEST=OFF -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISAB
 install hdf5 -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_HL_LIB=OFF \
     -DBUILD_TESTING=OFF -DHDF5_ENABLE_Z_LIB_SUPPORT=ON -DHDF5_ENABLE_SZIP_SUPPORT=ON -DHDF5_ENABLE_SZIP_ENCODING=ON \
     -DHDF5_ENABLE_ROS3_VFD=OFF -DHDF5_ENABLE_HDFS=OFF -DHDF5_ENABLE_THREADSAFE=OFF
+install libjpeg-turbo -DCMAKE_INSTALL_LIBDIR="$here/lib" -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DREQUIRE_SIMD=ON
+install libpng1.6 -DPNG_SHARED=OFF -DPNG_TESTS=OFF -DPNG_EXECUTABLES=OFF
 install tiff -Djbig=OFF -Dlerc=OFF -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-contrib=OFF -Dtiff-docs=OFF
 install yaml-cpp -DYAML_CPP_BUILD_TESTS=OFF -DYAML_CPP_BUILD_TOOLS=OFF -DYAML_BUILD_SHARED_LIBS=OFF
 
@@ -45,4 +50,4 @@ cat >lib/cmake/tomlplusplus/tomlplusplusConfig.cmake <<'END'
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED)
 set_target_properties(tomlplusplus::tomlplusplus PROPERTIES INTERFACE_COMPILE_DEFINITIONS TOML_HEADER_ONLY=1)
 END
-touch complete
+cp "$script" complete

@@ -231,7 +231,7 @@ def _resident(*arrays):
     return any(isinstance(x, DeviceArray) for x in arrays)
 
 
-_UFUNCS = STEPS & {u for u in dir(np) if isinstance(getattr(np, u), np.ufunc)} - {
+_UFUNCS = {u for u in STEPS if isinstance(getattr(np, u, None), np.ufunc)} - {
     "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan"}  # those are bool in NumPy
 _WORKS = dict.fromkeys(("prod", "argmin", "argmax", "std", "var"), "sum")  # of the same size
 _REDUCTIONS = {np.sum: "sum", np.mean: "mean", np.min: "minimum", np.max: "maximum", np.prod: "prod", np.argmin: "argmin",
