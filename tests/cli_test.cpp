@@ -317,6 +317,8 @@ TEST_F(CommandLine, several_movies_go_into_a_folder_or_are_joined) {
     ASSERT_EQ(both.exit_code, 0) << both.err;
     EXPECT_EQ(nlohmann::json::parse(both.out).size(), 2u);
     EXPECT_TRUE(exists("results/a.hdf5") && exists("results/b.hdf5"));
+    ASSERT_EQ(glint("localize a.tif -o alone" + given).exit_code, 0);  // as for several: no ending, a folder
+    EXPECT_TRUE(read_bytes(folder_ / "alone/a.hdf5") == read_bytes(folder_ / "results/a.hdf5"));
     ASSERT_EQ(glint("localize a.tif b.tif -o joined.hdf5 --concat" + given).exit_code, 0);
     const Localizations joined = read_localizations(folder_ / "joined.hdf5");
     EXPECT_EQ(joined.frames, 80);

@@ -38,7 +38,7 @@ glint::Localizations localize(const Acquisition& acquired) {
     glint::LocalizeResult result;
     glint::Localizations locs = glint::localize_frames(*movie, camera, options, &result);
     std::printf("%lld spots, %lld localizations, noise check %.2f, on %s\n", (long long)result.spots,
-                (long long)result.localizations, result.empty_score_spread, result.fit.device.c_str());
+                (long long)result.localizations, result.noise_check, result.fit.device.c_str());
     return locs;
 }
 

@@ -69,7 +69,7 @@ struct LocalizeResult {
     std::int64_t not_converged = 0;  ///< did not converge, or with another bound
     /// Fits that left the spot they began at, dropped; of a group, molecules with fewer photons than their uncertainty, or at
     /// the limit of positions beyond the frame.
-    std::int64_t wandered = 0;
+    std::int64_t left_spot = 0;
     std::int64_t duplicates = 0;  ///< ended on a molecule that a better fit has
     std::int64_t at_bound =
         0;  ///< of the rows, those whose z ended at the bound of the calibrated range, or whose free width, in a
@@ -80,8 +80,8 @@ struct LocalizeResult {
     std::filesystem::path written;  ///< the final file, or the partial one after a stop
     FitInfo fit;                    ///< of this run; seconds are summed over the threads
     double seconds = 0;
-    double empty_score_spread = 0;  ///< median over frames; 1 when the camera's parameters are right
-    LoneSpots lone;                 ///< with any_emitters
+    double noise_check = 0;  ///< median over frames; 1 when the camera's parameters are right
+    LoneSpots lone;          ///< with any_emitters
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few

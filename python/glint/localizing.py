@@ -19,7 +19,7 @@ from .table import Table
 
 @dataclasses.dataclass(frozen=True)
 class LocalizeInfo:
-    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `wandered` and
+    """Statistics of a run of `localize()`. `molecules` = `spots` + `added` - `merged` were fitted; without `not_converged`, `left_spot` and
     `duplicates`, which keep_failed keeps, they are the `localizations`."""
 
     frames: int  #: finished frames, including resumed ones
@@ -30,7 +30,7 @@ class LocalizeInfo:
     merged: int  #: spots without a molecule of their own: their light belongs to a neighbour
     molecules: int  #: fitted
     not_converged: int  #: of these
-    wandered: int  #: of these, moved away from their spot
+    left_spot: int  #: of these, moved away from their spot
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
     at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
@@ -117,8 +117,9 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     try:
         info = _core.localize(movie._movie, core, out, options, fits, callbacks)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
-                      f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
+        if hasattr(stop, "add_note"):  # from Python 3.11 on
+            stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
+                          f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
         raise
     info = _info_of(info)
     warn_of_gpu(info.fit, set())

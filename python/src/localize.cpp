@@ -28,10 +28,10 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["frames"] = result.frames, dict["resumed_frames"] = result.resumed_frames;
     dict["localizations"] = result.localizations, dict["spots"] = result.spots;
     dict["added"] = result.added, dict["merged"] = result.merged, dict["molecules"] = result.molecules;
-    dict["not_converged"] = result.not_converged, dict["wandered"] = result.wandered;
+    dict["not_converged"] = result.not_converged, dict["left_spot"] = result.left_spot;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
-    dict["noise_check"] = result.empty_score_spread, dict["seconds"] = result.seconds;
+    dict["noise_check"] = result.noise_check, dict["seconds"] = result.seconds;
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;
     dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);

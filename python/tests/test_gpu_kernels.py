@@ -106,7 +106,7 @@ def test_a_kernel_runs_in_the_order_of_other_operations():
 @simulated_server
 def test_a_kernel_that_does_not_compile_says_why():
     with offload.Session("gpu", gpu_memory="64MiB", gpu_timeout=60) as session:
-        with pytest.raises(glint.OptionError, match="axpy does not compile for GPUs of compute capability 9.0:\nerror: expected"):
+        with pytest.raises(glint.OptionError, match="axpy does not compile for GPUs of compute capability 9.0:\n.*error: expected"):
             gpu.Kernel(AXPY[:-1], "axpy")(1, 1, session=session)
         with pytest.raises(glint.OptionError, match="refuses an option.*\nunrecognized option fast"):
             gpu.Kernel(AXPY, "axpy", ["fast"])(1, 1, session=session)

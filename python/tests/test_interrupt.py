@@ -1,6 +1,7 @@
 """Ctrl-C, and exceptions in callbacks: they stop the work, and lose nothing that is finished."""
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -100,7 +101,8 @@ def test_what_is_finished_is_kept_and_continued(psf, camera, simulated, tmp_path
             if journal.is_file():
                 break
     if way == "ctrl_c":
-        assert "resume=True" in " ".join(stopped.__notes__)
+        if sys.version_info >= (3, 11):  # before, exceptions have no notes
+            assert "resume=True" in " ".join(stopped.__notes__)
     assert journal.is_file() and not out.exists()
     assert 0 < len(glint.load_localizations(partial))
     with pytest.raises(glint.OptionError, match="journal"):

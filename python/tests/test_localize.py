@@ -17,14 +17,14 @@ def test_finds_the_molecules(psf, camera, simulated):
     assert near(locs, simulated.truth) > 0.9
     info = locs.info
     assert info.frames == 60 and info.localizations == len(locs)
-    assert len(locs) == info.molecules - info.not_converged - info.wandered and info.duplicates == 0
+    assert len(locs) == info.molecules - info.not_converged - info.left_spot and info.duplicates == 0
     assert info.molecules == info.spots + info.added - info.merged and info.added > 0  # some spots are two molecules
     assert info.psf_misfit == 0.02 and info.lone_spots >= 20
     assert abs(info.lone_spot_width_um / psf.sigma_um - 1) < 0.05
     one = glint.localize(simulated.movie, psf, camera, emitters=1)
     info = one.info
     assert info.molecules == info.spots and info.added == info.merged == 0
-    assert info.spots == len(one) + info.not_converged + info.wandered + info.duplicates and info.lone_spots == 0
+    assert info.spots == len(one) + info.not_converged + info.left_spot + info.duplicates and info.lone_spots == 0
     assert (locs.width, locs.height, locs.frames, locs.pixel_size_nm) == (64, 48, 60, 100)
     # The median of 60 frames, each with 60x44 px less 81 around each of 4 spots; of 3.8 neighbours one counts (their second
     # differences are correlated): within 4 standard errors.

@@ -61,3 +61,9 @@ def test_pip_installs_it(sdist, tmp_path):
     out = run(tmp_path / "venv/bin/python", "-c", script, env=environment, cwd=tmp_path).split()
     assert out[0].startswith(str(packages)) and out[1:] == ["True", "100"]
     shutil.rmtree(work)
+
+
+def test_import_loads_no_part_of_numpy_that_is_slow_and_not_used():
+    """numpy.f2py and numpy.testing took a third of the time: NumPy loads them when it is asked for their names."""
+    code = "import sys, glint; sys.exit(bool({'numpy.f2py', 'numpy.testing', 'pandas'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -195,7 +195,7 @@ TEST_F(GpuMovie, says_what_was_done) {
     EXPECT_EQ(result.fit.fits, result.spots);
     EXPECT_EQ(result.fit.bytes_up, std::int64_t(frames) * width * height * 2);
     EXPECT_GT(result.fit.bytes_down, 0);
-    EXPECT_NEAR(result.empty_score_spread, 1, 4 * test::noise_check_error(width, height, 8, frames));
+    EXPECT_NEAR(result.noise_check, 1, 4 * test::noise_check_error(width, height, 8, frames));
 }
 
 TEST_F(GpuMovie, automatic_says_how_it_decided) {

@@ -88,7 +88,7 @@ Checked checked(FrameBlock block, const Camera& camera) {
     };
     LocalizeResult result;
     localize_frames(*memory_movie(std::move(block), "movie"), camera, options, &result);
-    out.spread = result.empty_score_spread;
+    out.spread = result.noise_check;
     return out;
 }
 

@@ -20,7 +20,7 @@ TEST_F(Pipeline, finds_every_spot_and_leaves_only_the_output) {
     // 1500 photons at this background stand 40 standard deviations high: none is missed, and noise rarely joins.
     EXPECT_GE(result.localizations, frames * spots_per_frame);
     EXPECT_LE(result.localizations, frames * spots_per_frame + 2);
-    EXPECT_NEAR(result.empty_score_spread, 1, 4 * test::noise_check_error(width, height, spots_per_frame, frames));
+    EXPECT_NEAR(result.noise_check, 1, 4 * test::noise_check_error(width, height, spots_per_frame, frames));
     EXPECT_EQ(folder_.names(), (std::vector<std::string>{"out.hdf5", "out.yaml"}));
     EXPECT_EQ(std::int64_t(read_localizations(out).size()), result.localizations);
 }

@@ -56,13 +56,13 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.merged = totals.counts.merged;
     result.molecules = result.spots + result.added - result.merged;
     result.not_converged = totals.counts.not_converged;
-    result.wandered = totals.counts.wandered;
+    result.left_spot = totals.counts.wandered;
     result.duplicates = totals.counts.duplicates;
     result.at_bound = totals.counts.at_bound;
     result.bad_pixels = totals.counts.bad_pixels;
     std::vector<double> known = totals.spreads;
     std::erase(known, 0.0);  // frames that hold no information
-    result.empty_score_spread = median(std::move(known));
+    result.noise_check = median(std::move(known));
 }
 
 void check_output(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {

@@ -80,7 +80,7 @@ std::vector<LocalizeTask> tasks_in_folder(const LocalizeFlags& flags) {
 
 std::vector<LocalizeTask> plan(const LocalizeFlags& flags) {
     std::error_code ignored;
-    const bool folder = fs::is_directory(flags.out, ignored) || flags.out.ends_with('/');
+    const bool folder = fs::is_directory(flags.out, ignored) || !fs::path(flags.out).has_extension();
     const bool several = flags.movies.size() > 1 && !flags.concat;
     if (several && !folder && names_a_file(flags.out))
         throw OptionError(
@@ -144,7 +144,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                    ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
                                    : ""));
     add_counts(summary, result, options);
-    summary.add("noise check", noise_check_text(result.empty_score_spread));
+    summary.add("noise check", noise_check_text(result.noise_check));
     add_lone_spots(summary, result.lone, options);
     const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads{}", result.seconds,
@@ -348,7 +348,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     CLI::App* app = program.add_subcommand("localize", "Movies to localizations: find, fit, write");
     offer_files(app->add_option("movies", flags.movies, "Movies, at least one"), movie_endings);
     offer_files(app->add_option("-o,--output", flags.out,
-                                "Output file (.hdf5, .csv, .smlm.h5), or a folder for several movies"),
+                                "Output file (.hdf5, .csv, .smlm.h5), or a folder: a name without an ending"),
                 table_endings);
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_psf_flags(*app, flags.psf);

@@ -34,11 +34,11 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"merged", result.merged},
             {"molecules", result.molecules},
             {"not_converged", result.not_converged},
-            {"wandered", result.wandered},
+            {"left_spot", result.left_spot},
             {"duplicates", result.duplicates},
             {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
-            {"empty_score_spread", number_if(result.empty_score_spread > 0, result.empty_score_spread)},
+            {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
             {"lone_spots", result.lone.count},
             {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
@@ -58,7 +58,7 @@ void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOp
     summary.add("spots", with_commas(result.spots));
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));
-    summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.wandered), fate));
+    summary.add("  left their spot", fmt::format("{} ({})", with_commas(result.left_spot), fate));
     if (options.emitters == 1)  // joint fits have none
         summary.add("  duplicates", fmt::format("{} ({})", with_commas(result.duplicates), fate));
     summary.add("localizations", with_commas(result.localizations));

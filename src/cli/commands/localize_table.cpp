@@ -47,7 +47,7 @@ std::string row_of(const LocalizeTask& task, const Json& result) {
     };
     const bool failed = result.contains("error"), begun = !result.is_null();
     return fmt::format("{},{},{},{},{},{},{},{}\n", quoted(joined(task.movies)), number("frames"), number("spots"),
-                       number("localizations"), number("empty_score_spread"), status_of(result),
+                       number("localizations"), number("noise_check"), status_of(result),
                        failed ? quoted(result["error"].at("message").get<std::string>()) : "",
                        begun && !failed ? quoted(result.at("output").get<std::string>()) : "");
 }

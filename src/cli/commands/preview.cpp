@@ -176,7 +176,7 @@ int preview(const LocalizeFlags& flags) {
     summary.add("frame", fmt::format("{} of {}", frame, info.name));
     add_counts(summary, result, options);
     summary.add("  fitted together", with_commas(std::int64_t(together)));
-    summary.add("noise check", noise_check_text(result.empty_score_spread, " in this frame"));
+    summary.add("noise check", noise_check_text(result.noise_check, " in this frame"));
     add_lone_spots(summary, job.lone, options);
     summary.add("marks", "circle: spot found; cross: molecule, yellow where fitted alone, cyan with its neighbours");
     summary.add("written", out.string()).print();
