@@ -21,6 +21,10 @@ enum class FitStatus : std::uint8_t {
     bad_input = 4,        ///< NaN or infinity among the pixels; the parameters are start values
 };
 std::string_view name_of(FitStatus status);
+/// Whether the row's position was fitted, converged or not.
+constexpr bool has_position(FitStatus status) {
+    return status != FitStatus::singular && status != FitStatus::bad_input;
+}
 
 constexpr int max_parameters = 12;  ///< upper limit for all models
 

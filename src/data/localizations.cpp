@@ -127,7 +127,7 @@ Localizations to_localizations(const Fits& fits, const Rois& rois, const Psf& ps
 
     std::vector<std::size_t> keep;
     for (std::size_t k = 0; k < n; ++k)
-        if (fits.status[k] != FitStatus::singular && fits.status[k] != FitStatus::bad_input) keep.push_back(k);
+        if (has_position(fits.status[k])) keep.push_back(k);
     return keep.size() == n ? all : select(all, keep);
 }
 

@@ -3,8 +3,10 @@
 #include "pipeline/frame_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "pipeline/groups.hpp"
@@ -32,17 +34,17 @@ void divide(const Rois& rois, Windows windows, std::vector<Windows>& blocks) {
     divide(rois, {half, windows.end()}, blocks);
 }
 
-bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
-
 /// Whether the known signal has changed by so much that it could move a parameter by a tenth of its standard error: the
 /// sum of squares of the changes, in standard deviations of the pixels, bounds that of all parameters.
 bool matters(const JointPixels& pixels, const std::vector<float>& before) {
-    float sum = 0;
-    for (std::size_t p = 0; p < before.size(); ++p) {
-        const float change = pixels.known[p] - before[p];
-        sum += change * change / std::max(pixels.data[p], 1.0f);
-    }
-    return sum > 0.1f * 0.1f;
+    constexpr std::size_t at_once = joint_columns;  // as all rows are filled up: one sum would wait for each pixel
+    std::array<float, at_once> sums{};
+    for (std::size_t p = 0; p < before.size(); p += at_once)
+        for (std::size_t k = 0; k < at_once; ++k) {
+            const float change = pixels.known[p + k] - before[p + k];
+            sums[k] += change * change / std::max(pixels.data[p + k], 1.0f);
+        }
+    return std::accumulate(sums.begin(), sums.end(), 0.0f) > 0.1f * 0.1f;
 }
 
 }  // namespace
@@ -59,9 +61,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
         for (std::size_t b = first; b < blocks_.size(); ++b) {
             if (has_bad_pixels(blocks_[b].windows)) continue;  // its rows say so
             blocks_[b].group = molecules_.size();
-            blocks_[b].pixels = joint_pixels(input.wide, blocks_[b].windows);
-            // Beyond the windows of the fits, the others of the frame are not settled.
-            search_in(input.rois, blocks_[b].windows, blocks_[b].pixels);
+            blocks_[b].rectangle = rectangle_of(input.wide, blocks_[b].windows);
         }
         molecules_.push_back(0);
     }
@@ -75,7 +75,7 @@ FrameGroups::FrameGroups(const GroupInput& input, std::size_t begin, std::size_t
 /// place would both find one.
 void FrameGroups::take_turns() {
     const auto share = [&](const Block& a, const Block& b) {
-        const JointPixels &p = a.pixels, &q = b.pixels;
+        const Rectangle &p = a.rectangle, &q = b.rectangle;
         if (p.left >= q.left + q.width || q.left >= p.left + p.width || p.top >= q.top + q.height ||
             q.top >= p.top + p.height)
             return false;
@@ -91,7 +91,7 @@ void FrameGroups::take_turns() {
     std::vector<std::pair<int, std::size_t>> by_left;
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         if (blocks_[b].group == SIZE_MAX) continue;
-        by_left.emplace_back(blocks_[b].pixels.left, b), widest = std::max(widest, blocks_[b].pixels.width);
+        by_left.emplace_back(blocks_[b].rectangle.left, b), widest = std::max(widest, blocks_[b].rectangle.width);
     }
     std::sort(by_left.begin(), by_left.end());
     std::vector<char> taken;
@@ -100,8 +100,8 @@ void FrameGroups::take_turns() {
         if (block.group == SIZE_MAX) continue;
         taken.assign(std::size_t(turns_) + 1, 0);
         auto other =
-            std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.pixels.left - widest, std::size_t(0)));
-        for (; other != by_left.end() && other->first < block.pixels.left + block.pixels.width; ++other)
+            std::lower_bound(by_left.begin(), by_left.end(), std::pair(block.rectangle.left - widest, std::size_t(0)));
+        for (; other != by_left.end() && other->first < block.rectangle.left + block.rectangle.width; ++other)
             if (const Block& o = blocks_[other->second]; other->second < b && share(block, o))
                 taken[std::size_t(o.turn)] = 1;
         block.turn = int(std::find(taken.begin(), taken.end(), 0) - taken.begin());
@@ -114,11 +114,15 @@ void FrameGroups::collect(int pass, int turn, std::vector<JointTask>& tasks) {
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
         Block& block = blocks_[b];
         if (block.group == SIZE_MAX || block.turn != turn) continue;
-        if (pass == 0) {
+        if (pass == 0) {  // only now, so that the pixels are in the caches when they are fitted
+            block.pixels = joint_pixels(input_.wide, block.windows);
+            // Beyond the windows of the fits, the others of the frame are not settled.
+            search_in(input_.rois, block.windows, block.pixels);
             block.again = add_known(b);
         } else {
             if (!block.again) continue;
             const std::vector<float> before = block.pixels.known;
+            block.pixels.clear_known();
             add_known(b);
             if (!matters(block.pixels, before)) continue;
         }
@@ -133,6 +137,7 @@ void FrameGroups::settle(int pass) {
         if (pass == 0 && !block.again && is_alone(block.windows) && block.fit.emitters.size() <= 1 &&
             !block.fit.tilted())
             block.fit = alone_[k], block.group = SIZE_MAX;  // no other molecule: its fit stays as it was
+        if (!block.again) block.pixels = {};
         measure(block), note_light(at_work_[k]);
     }
 }
@@ -171,7 +176,7 @@ FrameGroups::Block FrameGroups::block_of(Windows windows) const {
     double bg = 0;
     for (const std::size_t k : windows)
         for (const std::size_t row : input_.rows_of[k]) {
-            if (!usable(fits.status[row])) continue;
+            if (!has_position(fits.status[row])) continue;
             Emitter emitter;
             for (int p = 0; p < 4 + input_.shapes; ++p) emitter.theta[std::size_t(p)] = fits.theta[std::size_t(p)][row];
             emitter.theta[0] += input_.rois.x_corner[k], emitter.theta[1] += input_.rois.y_corner[k];
@@ -232,11 +237,10 @@ const std::vector<std::uint32_t>& FrameGroups::blocks_near(double left, double r
     return near_;
 }
 
-/// Sets the known signal of a block: the read noise, and the light of all other molecules of the frame. Whether some of
-/// these are of other blocks.
+/// Adds the light of all other molecules of the frame to the known signal of a block, which has none. Whether some of these
+/// are of other blocks.
 bool FrameGroups::add_known(std::size_t b) {
     JointPixels& to = blocks_[b].pixels;
-    to.clear_known();
     const double left = to.left, right = to.left + to.width, top = to.top, bottom = to.top + to.height;
     bool others = false;
     for (const std::size_t other : blocks_near(left, right, top, bottom)) {
@@ -256,8 +260,9 @@ void FrameGroups::keep(std::size_t b) {
     for (std::size_t e = 0; e < block.fit.emitters.size(); ++e) {
         Emitter emitter = block.fit.emitters[e];
         const auto apart = [&](std::size_t k) {
-            const double half = (rois.size - 1) / 2.0;
-            return std::hypot(rois.x_corner[k] + half - emitter.theta[0], rois.y_corner[k] + half - emitter.theta[1]);
+            const double half = (rois.size - 1) / 2.0, x = rois.x_corner[k] + half - emitter.theta[0],
+                         y = rois.y_corner[k] + half - emitter.theta[1];
+            return x * x + y * y;
         };
         const std::size_t window = *std::min_element(block.windows.begin(), block.windows.end(),
                                                      [&](std::size_t a, std::size_t c) { return apart(a) < apart(c); });

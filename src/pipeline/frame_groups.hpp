@@ -52,7 +52,8 @@ class FrameGroups {
         std::size_t group = SIZE_MAX;  // none: it stays
         int turn = 0;
         bool again = false;  // other blocks of the frame see its light
-        JointPixels pixels;
+        Rectangle rectangle;
+        JointPixels pixels;  // from the first turn on
         JointFit fit;
         double left = 0, right = 0, top = 0, bottom = 0;  // where its molecules' light reaches
     };

@@ -67,13 +67,17 @@ std::vector<Windows> groups_of(const Rois& rois, std::size_t begin, std::size_t 
     return groups;
 }
 
-JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
+Rectangle rectangle_of(const Rois& rois, const Windows& windows) {
     int left = std::numeric_limits<int>::max(), top = left, right = std::numeric_limits<int>::min(), bottom = right;
     for (const std::size_t k : windows) {
         left = std::min(left, int(rois.x_corner[k])), right = std::max(right, rois.x_corner[k] + rois.size);
         top = std::min(top, int(rois.y_corner[k])), bottom = std::max(bottom, rois.y_corner[k] + rois.size);
     }
-    JointPixels pixels(left, top, right - left, bottom - top);
+    return {left, top, right - left, bottom - top};
+}
+
+JointPixels joint_pixels(const Rois& rois, const Windows& windows) {
+    JointPixels pixels(rectangle_of(rois, windows));
     const std::size_t area = std::size_t(rois.size) * std::size_t(rois.size);
     for (const std::size_t k : windows) {
         const auto of = [&](const std::vector<float>& plane) { return plane.empty() ? nullptr : &plane[k * area]; };

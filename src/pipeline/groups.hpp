@@ -20,6 +20,8 @@ namespace glint {
 /// Windows [begin, end) of one frame, by groups: those that share pixels, and who shares some with these.
 std::vector<std::vector<std::size_t>> groups_of(const Rois& rois, std::size_t begin, std::size_t end);
 
+/// Around some windows of one frame.
+Rectangle rectangle_of(const Rois& rois, const std::vector<std::size_t>& windows);
 /// The pixels of some windows of one frame, as docs/theory.md, eq. 2.2 has them. None is searched yet.
 JointPixels joint_pixels(const Rois& rois, const std::vector<std::size_t>& windows);
 /// How far from its centre a molecule's light counts, px.

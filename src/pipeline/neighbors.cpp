@@ -39,8 +39,6 @@ Spot spot_of(const Rois& rois, const Fits& fits, const PsfInDouble& psf, std::si
     return spot;
 }
 
-bool usable(FitStatus status) { return status != FitStatus::singular && status != FitStatus::bad_input; }
-
 bool reaches(const Spot& spot, const Rois& rois, std::size_t k) {
     const auto near = [&](double center, double sigma, int corner) {
         return center > corner - 0.5 - reach * sigma && center < corner + rois.size - 0.5 + reach * sigma;
@@ -108,7 +106,7 @@ void find_neighbors(const Rois& rois, const std::vector<Spot>& spots, const Fits
     for (std::size_t k = begin; k < end; ++k) corners.push_back({double(rois.x_corner[k]), double(rois.y_corner[k])});
     const SpotGrid grid(corners, rois.size);
     for (std::size_t q = first_row[begin]; q < first_row[end]; ++q) {
-        if (!usable(fits.status[q])) continue;
+        if (!has_position(fits.status[q])) continue;
         const Spot& spot = spots[q];
         const double across = reach * spot.sigma_x + 1, along = reach * spot.sigma_y + 1;  // 1: a margin for rounding
         grid.visit({spot.x - rois.size - across, spot.y - rois.size - along}, {spot.x + across, spot.y + along},

@@ -5,12 +5,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#define GLINT_SCALAR_LANE 1
-#ifdef __CUDACC__
-#define GLINT_ISA cuda
-#else
-#define GLINT_ISA simulated_gpu
-#endif
+#include "psf/gpu_lane.hpp"
 
 #include "fit/cuda/joint_launch.hpp"
 #include "fit/joint/search.hpp"

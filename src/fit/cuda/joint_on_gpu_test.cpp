@@ -30,7 +30,7 @@ Groups random_groups(const Psf& model, int count, unsigned seed) {
     Groups all;
     for (int g = 0; g < count; ++g) {
         const int width = 12 + int(random() % 30), height = 12 + int(random() % 20);
-        JointPixels pixels(100, 50, width, height);
+        JointPixels pixels({100, 50, width, height});
         std::vector<double> mu(std::size_t(width * height), background);
         JointFit fit;
         fit.bg = background;

@@ -13,8 +13,7 @@
 
 namespace glint {
 
-JointPixels::JointPixels(int left_px, int top_px, int width_px, int height_px)
-    : left(left_px), top(top_px), width(width_px), height(height_px) {
+JointPixels::JointPixels(const Rectangle& rectangle) : Rectangle(rectangle) {
     pitch = (width + joint_columns - 1) / joint_columns * joint_columns + joint_columns;
     const std::size_t count = std::size_t(pitch) * std::size_t(height);
     data.assign(count, 1), known.assign(count, 1);  // mu' = d' adds nothing to any sum

@@ -28,15 +28,20 @@ struct JointWindow {
     int left = 0, top = 0;  ///< in the frame
 };
 
+/// Of the frame, px.
+struct Rectangle {
+    int left = 0, top = 0, width = 0, height = 0;
+};
+
 /// The pixels of a group: those of a rectangle of the frame that are used. All as in docs/theory.md, eq. 2.2; a plane has
 /// `pitch` floats a row (JointImage).
-struct JointPixels {
+struct JointPixels : Rectangle {
     JointPixels() = default;
-    JointPixels(int left, int top, int width, int height);  ///< none used yet
+    explicit JointPixels(const Rectangle& rectangle);  ///< none used yet
     /// Has the pixels of a window used, but those that are NaN or infinite.
     void add(const JointWindow& window);
 
-    int left = 0, top = 0, width = 0, height = 0, pitch = 0;
+    int pitch = 0;
     JointNoise noise = JointNoise::ideal;
     std::vector<float> data;        ///< d'
     std::vector<float> known;       ///< m / f + v / f^2: what the model has beside the molecules

@@ -46,7 +46,7 @@ std::vector<double> expected(const Truth& truth, const JointPixels& window, doub
 
 /// All pixels are used and empty.
 JointPixels empty_window(int left, int top, int width, int height) {
-    JointPixels window(left, top, width, height);
+    JointPixels window({left, top, width, height});
     for (int y = top; y < top + height; ++y)
         for (int x = left; x < left + width; ++x) {
             const std::size_t p = window.at(x, y);

@@ -22,7 +22,7 @@ JointPixels pixels_of(const RoiView& rois, const KernelInput& in, std::int64_t k
     const std::ptrdiff_t at = std::ptrdiff_t(k) * rois.size * rois.size;
     const auto of = [at](const float* plane) { return plane ? plane + at : nullptr; };
     const StackNoise noise = noise_of(rois);
-    JointPixels pixels(0, 0, rois.size, rois.size);
+    JointPixels pixels({0, 0, rois.size, rois.size});
     pixels.add({rois.size, of(in.pixels), of(in.variance), of(in.additive), of(in.qe), noise.variance, noise.qe,
                 noise.excess_noise});
     for (int y = 0; y < rois.size; ++y)

@@ -17,6 +17,8 @@
 #include <map>
 #include <utility>
 
+#include "gpu/lease/saturating.hpp"
+
 namespace glint::gpu::lease {
 namespace {
 
@@ -24,10 +26,6 @@ namespace {
 // The threshold is above what the driver itself takes on an empty GPU, and leaves room for contexts (0.5 GiB each) that
 // leases have created and not published yet.
 constexpr std::uint64_t unexplained_bytes = std::uint64_t(2) << 30;
-
-std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
-/// Saturating: amounts come from records that other processes wrote.
-std::uint64_t plus(std::uint64_t a, std::uint64_t b) { return a + b < a ? ~std::uint64_t(0) : a + b; }
 
 /// The remaining capacity of a GPU while a schedule is computed.
 struct Capacity {

@@ -9,12 +9,12 @@
 #include <algorithm>
 
 #include "gpu/lease/measure.hpp"
+#include "gpu/lease/saturating.hpp"
 #include "gpu/process.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-std::uint64_t minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 // What a lease may still allocate: NVML's free memory contains it, but it is promised. A holder that took more than it
 // reserved counts as 0, not as a negative amount that would free memory of others.
 std::uint64_t outstanding(const Share& share) { return minus(share.reserved_bytes, share.held_bytes); }
