@@ -74,7 +74,7 @@ TEST_F(SeveralGpus, the_result_is_that_of_one) {
 TEST_F(SeveralGpus, all_take_part) {
     std::size_t most = 0;
     for (int attempt = 0; attempt < 50 && most < 8; ++attempt)
-        most = std::max(most, on(8, "", "--backend gpu --gpus all --batch-size 32").result["gpus"].size());
+        most = std::max(most, on(8, "", "--backend gpu --gpus all --batch-size 8").result["gpus"].size());
     EXPECT_EQ(most, 8u);
 }
 
