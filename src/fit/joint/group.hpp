@@ -153,28 +153,36 @@ class JointGroup {
         Team::sync();
         sum_fixed(state);
         float gained = evaluate(state, 0, before);
-        float damping = 1e-3f;
+        float damping = first_damping;
         JointState next = space_.states[2];
         int bank = 0;
         converged_ = false;
+        bool factored = false;  // the matrix of an earlier step
         for (int m = Team::rank(); m < moving_; m += Team::size) space_.last_step[m] = 1e30f;
         for (iterations_ = 1; iterations_ <= most_iterations && !converged_; ++iterations_) {
-            differentiate(state, bank);
+            if (factored)
+                find_gradient(state, bank);
+            else
+                differentiate(state, bank);
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
-                if (!find_step(damping)) {
+                if (!factored && !decompose(fisher(), space_.scale, damping, factor(), space_.inverse_pivot)) {
                     damping *= 5;
                     continue;
                 }
+                find_step();
                 if (damping < little_damping && gained + 4 * promised_gain() < needed) break;
                 take_step(state, next);
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
                     damping *= 5;
+                    if (factored) differentiate(state, bank), factored = false;
                     continue;
                 }
                 rose = true;
-                converged_ = longest_step(state, next) < numbers_.tolerance || gain < least_gain;
+                const float longest = longest_step(state, next);
+                converged_ = longest < numbers_.tolerance || gain < least_gain;
+                factored = longest < short_step && damping <= first_damping && !any_bounded(next);
                 gained += gain;
                 swap(state, next);
                 bank = 1 - bank;
@@ -263,7 +271,8 @@ class JointGroup {
 
   private:
     static constexpr int most_attempts = 8;
-    static constexpr float little_damping = 0.1f;
+    static constexpr float first_damping = 1e-3f, little_damping = 0.1f;
+    static constexpr float short_step = 1;  // standard errors: the next one has the same matrix
     static constexpr float reach_widths = 3;
     static constexpr float longest_step_px = 0.7f;    // of a position
     static constexpr float lost_in_rounding = 1e-4f;  // of a sum of thousands of pixels
@@ -274,7 +283,7 @@ class JointGroup {
     static GLINT_INLINE int parameter(int k) { return k < 3 ? k : k + 1; }
     GLINT_INLINE SquareMatrix matrix(float* values) const {
         const int order = background_ + moving_ * each;
-        return {values, order, rounded_up(order + 1)};  // a column more, for the right side of a system
+        return {values, order, rounded_up(order)};
     }
     GLINT_INLINE SquareMatrix fisher() const { return matrix(space_.fisher); }
     GLINT_INLINE SquareMatrix factor() const { return matrix(space_.factor); }
@@ -360,6 +369,47 @@ class JointGroup {
             store(space_.scale + k, select(used, 1.0f / sqrt(max(diagonal, splat(1e-12f))), Lane{}));
         }
         Team::sync();
+    }
+
+    /// The gradient alone; the matrix stays as it was.
+    GLINT_INLINE void find_gradient(const JointState& state, int bank) {
+        Lane residual = Lane{};
+        set_residual(state, [&](Lane r, Lane) { residual += r; });
+        space_.gradient[0] = Team::sum(residual);
+        if (tilted()) {
+            Lane along = Lane{}, down = Lane{};
+            for_places([&](int p, Lane x, float y) {
+                const Lane r = load(space_.residual + p);
+                along += r * x, down += r * y;
+            });
+            space_.gradient[1] = Team::sum(along), space_.gradient[2] = Team::sum(down);
+        }
+        const Image* images = space_.images[bank];
+        for (int m = 0; m < moving_; ++m) {
+            using Gradient = GradientSums<Psf>;
+            const Box box = images[m].box();
+            if (box.empty()) continue;
+            Lane sums[Gradient::count];
+            for (Lane& sum : sums) sum = Lane{};
+            for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+                Gradient::add(images[m], x, space_.residual, image_.pitch, sums);
+            float total[Gradient::count];
+            Team::sums<Gradient::count>(sums, total);
+            for (int k = 0; k < each; ++k) space_.gradient[index(m, k)] = total[k];
+        }
+        Team::sync();
+    }
+
+    /// Whether a shape that moves is at a bound.
+    GLINT_INLINE bool any_bounded(const JointState& state) const {
+        if constexpr (shapes == 0) return false;
+        for (int m = 0; m < moving_; ++m)
+            for (int k = 0; k < shapes; ++k) {
+                const Interval limit = psf_.bounds(k);
+                const float at = state.of(space_.which[m])[4 + k];
+                if (at <= first_of(limit.low) || at >= first_of(limit.high)) return true;
+            }
+        return false;
     }
 
     /// Whether two moving molecules are within three widths of each from the other. Beyond that their elements of the
@@ -454,9 +504,9 @@ class JointGroup {
             for (int q = 0; q < each; ++q) to.row(index(o, q))[index(m, k)] = total[Pair::product(k, q)];
     }
 
-    /// The damped step (eq. 10.2), to space().solution; false where the matrix is singular.
-    GLINT_INLINE bool find_step(float damping) {
-        return solve(fisher(), space_.scale, damping, space_.gradient, factor(), space_.solution);
+    /// The damped step (eq. 10.2), to space().solution.
+    GLINT_INLINE void find_step() {
+        solve(factor(), space_.inverse_pivot, space_.scale, space_.gradient, space_.solution);
     }
 
     /// Of the step, where log L is quadratic: half of gradient times step.

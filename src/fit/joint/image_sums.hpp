@@ -80,6 +80,39 @@ struct OwnSums {
     }
 };
 
+/// Of one molecule: the gradient alone.
+template <class Psf>
+struct GradientSums {
+    static constexpr int count = EmitterImage<Psf>::each;
+
+    /// Adds the columns from x on.
+    static GLINT_INLINE void add(const EmitterImage<Psf>& image, int x, const float* residual, int pitch, Lane* sums) {
+        const Box box = image.box();
+        const auto columns = image.columns(x, box.x1);
+        Lane s[count];
+        if constexpr (Psf::separable) {
+            constexpr int profiles = EmitterImage<Psf>::profiles;
+            Lane r[profiles];
+            for (Lane& one : r) one = Lane{};
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                float down[profiles];
+                image.down(y, down);
+                const Lane at_r = load(residual + (y * pitch + x));
+                GLINT_UNROLL
+                for (int i = 0; i < profiles; ++i) r[i] += at_r * down[i];
+            }
+            image.slopes(columns, r, s);
+            for (int k = 0; k < count; ++k) sums[k] += s[k];
+        } else {
+            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+                const Lane r = load(residual + (y * pitch + x));
+                image.slopes_at(columns, y, box.x1, s);
+                for (int k = 0; k < count; ++k) sums[k] += r * s[k];
+            }
+        }
+    }
+};
+
 /// Of one molecule: the products of its slopes with those of a plane, the places along x and y from the image's centre.
 template <class Psf>
 struct TiltSums {

@@ -1,9 +1,8 @@
-// Symmetric matrices of any order, in rows that are filled up to whole ones of a team: a system's solution, and by Cholesky's
-// decomposition the diagonal of the inverse.
+// Symmetric matrices of any order, in rows that are filled up to whole ones of a team: A = L D L^T, the solution of systems,
+// and the diagonal of the inverse.
 //
-// Each pivot subtracts multiples of its row from other rows: no sums across a SIMD register, and on a GPU a column for each
-// thread. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ by the units of the parameters. Left of the
-// diagonal a row holds anything.
+// Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU a column for each
+// thread. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ by the units of the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -25,100 +24,95 @@ GLINT_INLINE void clear(float* values, int n) {
 /// The first element of a row that counts: what is before it in the same step of a team may be overwritten.
 GLINT_INLINE int from_column(int c) { return rounded_down(c) + Team::begin(); }
 
-/// U of the matrix A whose upper triangle is `a`, scaled by `scale[r] scale[c]`, with 1 + damping on the diagonal, and the
-/// inverses of U's diagonal, A = U^T U. False where a pivot is below 1e-6.
-GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& u,
-                            float* inverse_pivot) {
-    const int n = a.order;
-    for (int r = 0; r < n; ++r)
-        for (int k = from_column(r); k < a.pitch; k += Team::step)
-            store(u.row(r) + k, load(a.row(r) + k) * (scale[r] * load(scale + k)));
-    Team::sync();
-    for (int c = 0; c < n; ++c) {
-        float* row = u.row(c);
-        const float pivot = row[c] + damping;
-        if (!(pivot > 1e-6f)) return false;
-        const float inverse = 1 / root_of(pivot);
-        Team::sync();
-        for (int k = from_column(c); k < u.pitch; k += Team::step) {
-            const Mask right = Team::offsets() + float(k) > splat(float(c));
-            store(row + k, select(right, load(row + k) * inverse, Lane{}));
-        }
-        inverse_pivot[c] = inverse;
-        Team::sync();
-        for (int r = c + 1 + Team::row(); r < n; r += Team::row_step) {
-            const float factor = row[r];
-            for (int k = rounded_down(r) + Team::column(); k < u.pitch; k += Team::column_step)
-                store(u.row(r) + k, load(u.row(r) + k) - factor * load(row + k));
-        }
-        Team::sync();
+/// The columns from k on, one for each of a team in `lanes` steps, of row `c` less what the rows above take from them.
+template <int lanes>
+GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const SquareMatrix& to, int c, int k) {
+    const float* factors = to.row(c);
+    Lane sum[lanes], other[lanes];
+    for (int i = 0; i < lanes; ++i) {
+        const int at = k + i * Team::step;
+        sum[i] = load(a.row(c) + at) * (scale[c] * load(scale + at)), other[i] = Lane{};
     }
-    return true;
+    int j = 0;
+    for (; j + 1 < c; j += 2) {  // two sums: one would wait for itself
+        const float *row = to.row(j) + k, *next = row + to.pitch;
+        for (int i = 0; i < lanes; ++i) {
+            sum[i] -= factors[j] * load(row + i * Team::step);
+            other[i] -= factors[j + 1] * load(next + i * Team::step);
+        }
+    }
+    if (j < c)
+        for (int i = 0; i < lanes; ++i) sum[i] -= factors[j] * load(to.row(j) + k + i * Team::step);
+    for (int i = 0; i < lanes; ++i) {
+        const int at = k + i * Team::step;
+        const Mask left = Team::offsets() + float(at) < splat(float(c));
+        store(to.row(c) + at, select(left, load(to.row(c) + at), sum[i] + other[i]));
+    }
 }
 
-/// x, scaled back, with A x = b, where A is the matrix whose upper triangle is `a`, and both are scaled as in decompose(), with
-/// 1 + damping on the diagonal: by Gauss-Jordan elimination in `work`, whose pitch has room for a column more. False where a
-/// pivot is below 1e-6. More operations than by triangular factors, but no sum waits for the one before.
-GLINT_INLINE bool solve(const SquareMatrix& a, const float* scale, float damping, const float* b,
-                        const SquareMatrix& work, float* x) {
-    const int n = a.order;
-    for (int r = 0; r < n; ++r)
-        for (int k = from_column(r); k < work.pitch; k += Team::step)
-            store(work.row(r) + k, load(a.row(r) + k) * (scale[r] * load(scale + k)));
-    Team::sync();
-    for (int r = Team::rank(); r < n; r += Team::size) work.row(r)[n] = b[r] * scale[r];
-    Team::sync();
-    for (int c = 0; c < n; ++c) {
-        float* row = work.row(c);
+/// A = L D L^T, where `a` is the upper triangle of A, scaled by `scale[r] scale[c]`, with 1 + damping on the diagonal: to the
+/// right of the diagonal D L^T, to the left L, and the inverse of D. False where an element of D is below 1e-6.
+GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
+                            float* inverse) {
+    for (int c = 0; c < to.order; ++c) {
+        float* row = to.row(c);
+        for (int j = Team::rank(); j < c; j += Team::size) row[j] = to.row(j)[c] * inverse[j];
+        Team::sync();
+        int k = from_column(c);
+        for (; k + Team::step < to.pitch; k += 2 * Team::step) eliminate<2>(a, scale, to, c, k);
+        if (k < to.pitch) eliminate<1>(a, scale, to, c, k);
+        Team::sync();
         const float pivot = row[c] + damping;
         if (!(pivot > 1e-6f)) return false;
-        const float inverse = 1 / pivot;
-        Team::sync();
-        for (int k = from_column(c); k < work.pitch; k += Team::step) {
-            const Mask right = Team::offsets() + float(k) > splat(float(c));
-            store(row + k, select(right, load(row + k) * inverse, Lane{}));
-        }
-        Team::sync();
-        for (int k = rounded_down(c) + Team::column(); k < work.pitch; k += Team::column_step) {
-            const Lane by = load(row + k);
-            float* to = work.values + k;
-            const int last =
-                least_of(n, rounded_down(k) + Team::columns_at_once);  // what is left of the diagonal is not read
-            for (int r = Team::row(); r < c; r += Team::row_step) {
-                float* at = to + ptrdiff_t(r) * work.pitch;
-                store(at, load(at) - work.row(r)[c] * by);
-            }
-            // Below the pivot's row the matrix is still symmetric.
-            for (int r = c + 1 + Team::row(); r < last; r += Team::row_step) {
-                float* at = to + ptrdiff_t(r) * work.pitch;
-                store(at, load(at) - row[r] * pivot * by);
-            }
-        }
-        Team::sync();
+        inverse[c] = 1 / pivot;
     }
-    for (int r = Team::rank(); r < n; r += Team::size) x[r] = work.row(r)[n] * scale[r];
     Team::sync();
     return true;
 }
 
-/// The diagonal of the inverse of U^T U, to `diagonal`; `m`: room for the inverse of U^T, whose rows are what an element of
-/// the diagonal sums the squares of.
-GLINT_INLINE void inverse_diagonal(const SquareMatrix& u, const float* inverse_pivot, const SquareMatrix& m,
+/// x, scaled back, with A x = b, of a matrix that was decomposed with that scale.
+GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const float* scale, const float* b, float* x) {
+    const int n = of.order;
+    for (int k = Team::begin(); k < of.pitch; k += Team::step) store(x + k, load(b + k) * load(scale + k));
+    Team::sync();
+    for (int c = 0; c < n; ++c) {
+        const float done = x[c] * inverse[c];
+        Team::sync();
+        for (int k = from_column(c); k < of.pitch; k += Team::step) {
+            const Lane column = Team::offsets() + float(k), left = load(x + k) - load(of.row(c) + k) * done;
+            store(x + k, select(column > splat(float(c)), left,
+                                select(column < splat(float(c)), load(x + k), splat(done))));
+        }
+        Team::sync();
+    }
+    for (int c = n - 1; c > 0; --c) {
+        const float done = x[c];
+        for (int k = Team::begin(); k < rounded_up(c); k += Team::step) {
+            const Mask left = Team::offsets() + float(k) < splat(float(c));
+            store(x + k, select(left, load(x + k) - load(of.row(c) + k) * done, load(x + k)));
+        }
+        Team::sync();
+    }
+    for (int k = Team::begin(); k < of.pitch; k += Team::step) store(x + k, load(x + k) * load(scale + k));
+    Team::sync();
+}
+
+/// The diagonal of the inverse of a matrix that was decomposed, to `diagonal`; `m`: room for the inverse of L, whose rows are
+/// what an element of the diagonal sums the squares of.
+GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
                                    float* diagonal) {
-    const int n = u.order;
-    clear(diagonal, u.pitch);
+    const int n = of.order;
+    clear(diagonal, of.pitch);
     for (int r = 0; r < n; ++r)
         for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step)
             store(m.row(r) + k, select(Team::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
     Team::sync();
     for (int r = 0; r < n; ++r) {
-        float* row = m.row(r);
         for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step) {
-            const Lane done = load(row + k) * inverse_pivot[r];
-            store(row + k, done);
-            store(diagonal + k, load(diagonal + k) + done * done);
+            const Lane done = load(m.row(r) + k);
+            store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
             for (int below = r + 1; below < n; ++below)
-                store(m.row(below) + k, load(m.row(below) + k) - u.row(r)[below] * done);
+                store(m.row(below) + k, load(m.row(below) + k) - of.row(below)[r] * done);
         }
         Team::sync();
     }
