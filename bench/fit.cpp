@@ -82,7 +82,7 @@ RoiSimulation bench_spots(const Conditions& c, const BenchFitFlags& flags) {
 
 Accuracy accuracy(const Rois& rois, const Psf& psf, const Fits& fits, const Truth& truth) {
     FitOptions at_truth;
-    at_truth.max_iterations = 1;
+    at_truth.backend = Backend::cpu, at_truth.max_iterations = 1;
     for (int k = 0; k < parameter_count(psf.model); ++k) at_truth.start[k] = truth[k];
     const Fits bound = fit(rois, psf, bench_pixel_um, at_truth);
     std::vector<std::size_t> near;
@@ -110,7 +110,7 @@ namespace {
 /// The best time of several calls.
 double seconds_of(const Rois& rois, const Psf& psf, int threads, int repeats, Fits& fits, FitInfo& info) {
     FitOptions options;
-    options.threads = threads;
+    options.backend = Backend::cpu, options.threads = threads;
     double best = 1e300;
     for (int k = 0; k < repeats; ++k) {
         fits = fit(rois, psf, bench_pixel_um, options, &info);

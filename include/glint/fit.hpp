@@ -32,7 +32,7 @@ constexpr double usual_misfit = 0.05;  ///< of the PSF, where nothing is known
 struct FitOptions {
     /// `automatic` does what GLINT_BACKEND says; else uses the side that is expected to finish first, the wait
     /// for a GPU included, by speeds measured on this machine (glint/offload); the CPU does the rest if none comes or all fail.
-    Backend backend = Backend::cpu;
+    Backend backend = Backend::automatic;
     /// Most GPUs to use at once; all_gpus: as many as there are. A large stack or movie is spread over them; stacks that
     /// a Fitter gets from several threads go to one each. It begins with the GPUs that are free, and others join in
     /// while there is something left to do. With more than one, Backend::automatic lets the CPU fit a stack too where

@@ -47,7 +47,9 @@ double fits_apart_px(gpu::Lease lease) {
     options.count = 256;
     std::array<std::vector<float>, max_parameters> truth;
     const Rois rois = simulate_rois(options, psf, pixel_size_um, Camera(), truth);
-    const Fits expected = fit(rois, psf, pixel_size_um);
+    FitOptions on_cpu;
+    on_cpu.backend = Backend::cpu;
+    const Fits expected = fit(rois, psf, pixel_size_um, on_cpu);
     Fits fits;
     fits.resize(psf.model, rois.count());
     GpuFitter fitter(std::move(lease));

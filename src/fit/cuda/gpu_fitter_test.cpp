@@ -38,6 +38,11 @@ Rois simulated(PsfModel model, int size, std::size_t count, const Camera& camera
     return simulate_rois(s, typical_psf(model), pixel_um, camera, truth);
 }
 
+Fits fit_on_cpu(const RoiView& rois, const Psf& psf, FitOptions options = {}) {
+    options.backend = Backend::cpu;
+    return fit(rois, psf, pixel_um, options);
+}
+
 struct Compared {
     Fits cpu, gpu;
     FitInfo info;
@@ -46,7 +51,7 @@ struct Compared {
 Compared both(const Rois& rois, const Psf& psf, const FitOptions& options = {}, std::int64_t batch_size = 0,
               std::uint64_t bytes = 256 * gpu::test::mib) {
     Compared c;
-    c.cpu = fit(rois, psf, pixel_um, options);
+    c.cpu = fit_on_cpu(view(rois), psf, options);
     c.gpu.resize(psf.model, rois.count());
     GpuFitter(gpu::LeaseRequest{.bytes = bytes}, batch_size)
         .fit(view(rois), psf, pixel_um, options, view(c.gpu), &c.info);
@@ -193,7 +198,7 @@ TEST_F(GpuFit, converts_counts_through_the_camera) {
         RoiView raw = view(rois);
         raw.camera = &seen, raw.variance = raw.qe = {};
         Compared c;
-        c.cpu = fit(rois, psf, pixel_um);
+        c.cpu = fit_on_cpu(view(rois), psf);
         c.gpu.resize(psf.model, n);
         GpuFitter gpu;
         raw.type = PixelType::uint16, raw.pixels = reinterpret_cast<const std::byte*>(counts.data());
@@ -240,7 +245,7 @@ TEST_F(GpuFit, converts_eight_bit_counts) {
     raw.type = PixelType::uint8, raw.pixels = reinterpret_cast<const std::byte*>(counts.data()),
     raw.camera = &one_to_one;
     Compared c;
-    c.cpu = fit(rois, psf, pixel_um);
+    c.cpu = fit_on_cpu(view(rois), psf);
     c.gpu.resize(psf.model, rois.count());
     GpuFitter().fit(raw, psf, pixel_um, {}, view(c.gpu), &c.info);
     expect_agreement(c);
@@ -253,7 +258,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
     RoiView there = view(rois);
     FitOptions options;
     options.backend = Backend::gpu, options.gpu_batch_size = 1001;  // so that loads of later batches are not aligned
-    const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit(there, psf, pixel_um);
+    const Fits from_host = fit(there, psf, pixel_um, options), on_cpu = fit_on_cpu(there, psf);
     for (int ordinal = 0; ordinal < std::min(2, gpu_count()); ++ordinal) {
         const gpu::Context theirs(ordinal, {.limit_bytes = 64 * gpu::test::mib, .separate = ordinal == 0});
         const gpu::Stream stream(theirs);
@@ -271,7 +276,7 @@ TEST_F(GpuFit, takes_pixels_where_they_lie) {
         EXPECT_EQ(fits.p_value, from_host.p_value);
         FitOptions cpu;
         cpu.threads = 2;
-        EXPECT_EQ(fit(there, psf, pixel_um, cpu).theta, on_cpu.theta);
+        EXPECT_EQ(fit_on_cpu(there, psf, cpu).theta, on_cpu.theta);
 
         if (gpu_count() < 2) break;
         GpuFitter elsewhere(gpu::LeaseRequest{.avoid = {info.gpus[0].uuid}});
@@ -375,7 +380,7 @@ TEST_F(GpuFit, pinned_memory_goes_directly) {
     const Psf psf = typical_psf(PsfModel::GaussianXYNB);
     const Rois rois = simulated(psf.model, 7, 500);
     Compared c;
-    c.cpu = fit(rois, psf, pixel_um);
+    c.cpu = fit_on_cpu(view(rois), psf);
     c.gpu.resize(psf.model, 500);
     GpuFitter gpu(gpu::LeaseRequest{}, 128);
     gpu::Pinned<float> pinned(gpu.context(), rois.pixels.size());
