@@ -57,7 +57,7 @@ struct Sample {
         for (int i = 0; i < blocks[k].count; ++i) {
             job.camera.to_photoelectrons(blocks[k].frame(i), blocks[k].type, electrons);
             detector.find(electrons, spots);
-            results[k].empty_score_spreads.push_back(float(detector.empty_score_spread()));
+            results[k].noise_checks.push_back(float(detector.noise_check()));
             found[k].cut(electrons, job.camera, spots, std::uint32_t(blocks[k].first_frame + i));
         }
         results[k].first_frame = blocks[k].first_frame;

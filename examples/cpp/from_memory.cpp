@@ -1,11 +1,13 @@
 // Frames in memory to localizations: what docs/cpp.md explains, step by step.
 // SPDX-License-Identifier: MIT
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <glint/error.hpp>
 #include <glint/localization_io.hpp>
 #include <glint/localize.hpp>
 #include <glint/simulate.hpp>
+#include <vector>
 
 /// Camera counts as an acquisition program has them: frames one after the other, each row by row.
 struct Acquisition {

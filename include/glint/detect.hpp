@@ -37,14 +37,14 @@ class Detector {
     Detector(Detector&&) noexcept;
 
     /// `photoelectrons`: height * width values. Clears and fills `spots`. Where the frame's noise exceeds that of the
-    /// camera model by a factor above 1.25 (see empty_score_spread), the threshold is multiplied by this factor.
+    /// camera model by a factor above 1.25 (see noise_check), the threshold is multiplied by this factor.
     void find(std::span<const float> photoelectrons, Spots& spots);
 
     /// The noise check of the last frame: standard deviation of the noise on empty regions over that of the camera
     /// model. 1 if the camera's parameters are correct; 0 without information (a constant or tiny frame, or one covered
     /// by spots). Measured on second differences (eq. 5.9), to which spots and a structured background contribute
     /// nothing.
-    double empty_score_spread() const;
+    double noise_check() const;
 
   private:
     struct State;
@@ -58,12 +58,12 @@ Rois make_rois(const CameraView& camera, int size);
 void cut_rois(std::span<const float> photoelectrons, const CameraView& camera, const Spots& spots, std::uint32_t frame,
               Rois& rois);
 
-/// A sentence for the user if the median of the frames' empty_score_spread() deviates from 1 by more than the
+/// A sentence for the user if the median of the frames' noise_check() deviates from 1 by more than the
 /// tolerance: which camera parameter may be wrong, and in which direction. Empty otherwise. Where `camera` is given and the
 /// reciprocal of its gain would explain the noise, or its offset lies above the background, the sentence says that instead;
 /// `background_e`: the movie's typical
 /// background, photoelectrons per pixel, which a camera with read noise needs for it (0: not known).
-std::string camera_contradiction(std::span<const double> empty_score_spreads, const Camera* camera = nullptr,
+std::string camera_contradiction(std::span<const double> noise_checks, const Camera* camera = nullptr,
                                  double background_e = 0);
 
 }  // namespace glint

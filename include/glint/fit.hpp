@@ -45,9 +45,9 @@ struct FitOptions {
     /// From a thread that waits; never from two at once.
     OnWait on_wait;
     std::function<void(const std::string&)> log;  ///< told of each FitEvent as it happens; likewise
-    /// False: `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no
-    /// longer than the GPU would save.
-    bool weigh = true;
+    /// `automatic` takes a GPU wherever there is one, and waits for it as long as auto_timeout_s allows; else no longer
+    /// than the GPU would save.
+    bool always_gpu = false;
     std::function<void(const std::string&)> on_decision;  ///< told which side `automatic` takes, and why, as it changes
     bool restart_batches = false;     ///< after a failure all batches anew, not only those without a result
     int max_iterations = 50;          ///< 1 to 255

@@ -208,7 +208,7 @@ void bind_fit(nb::module_& m) {
         .def_rw("gpus", &FitOptions::gpus)
         .def_rw("auto_timeout_s", &FitOptions::auto_timeout_s)
         .def_rw("gpu_timeout_s", &FitOptions::gpu_timeout_s)
-        .def_rw("weigh", &FitOptions::weigh)
+        .def_rw("always_gpu", &FitOptions::always_gpu)
         .def_rw("restart_batches", &FitOptions::restart_batches)
         .def_rw("max_iterations", &FitOptions::max_iterations)
         .def_rw("tolerance", &FitOptions::tolerance)

@@ -107,6 +107,6 @@ void Detector::find(std::span<const float> photoelectrons, Spots& spots) {
     s.spread = s.noise.spread();
 }
 
-double Detector::empty_score_spread() const { return state_->spread; }
+double Detector::noise_check() const { return state_->spread; }
 
 }  // namespace glint

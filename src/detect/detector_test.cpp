@@ -144,7 +144,7 @@ TEST(Detector, a_constant_frame_of_any_shape_holds_no_spot_and_no_information) {
                 Spots spots;
                 detector.find(std::vector<float>(std::size_t(width) * height, level), spots);
                 EXPECT_EQ(spots.count(), 0u) << width << "x" << height << " at " << level;
-                EXPECT_EQ(detector.empty_score_spread(), 0);
+                EXPECT_EQ(detector.noise_check(), 0);
             }
 }
 
@@ -181,7 +181,7 @@ TEST(Detector, huge_and_negative_values_stay_harmless) {
     Spots spots;
     detector.find(frame, spots);
     for (float score : spots.score) EXPECT_GE(score, 5);
-    EXPECT_TRUE(std::isfinite(detector.empty_score_spread()));
+    EXPECT_TRUE(std::isfinite(detector.noise_check()));
 }
 
 TEST(Detector, threshold_is_five_or_six_behind_an_em_register) {

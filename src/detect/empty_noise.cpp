@@ -136,10 +136,10 @@ double EmptyNoise::spread() {
     return noise_spread(observed, expected, double(sorted_.size()));
 }
 
-std::string camera_contradiction(std::span<const double> empty_score_spreads, const Camera* camera,
+std::string camera_contradiction(std::span<const double> noise_checks, const Camera* camera,
                                  double background_e) {
     std::vector<double> known;
-    for (double spread : empty_score_spreads)
+    for (double spread : noise_checks)
         if (spread > 0) known.push_back(spread);
     if (known.empty()) return "";
     const auto middle = known.begin() + std::ptrdiff_t(known.size() / 2);

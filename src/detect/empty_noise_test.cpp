@@ -17,7 +17,7 @@ double spread_of(const std::vector<float>& frame, int size, const Camera& camera
     Detector detector(view, {1.3, 0});
     Spots spots;
     detector.find(frame, spots);
-    return detector.empty_score_spread();
+    return detector.noise_check();
 }
 
 std::string verdict(double spread) { return camera_contradiction(std::vector<double>{spread, 0, spread}); }

@@ -148,7 +148,7 @@ Fitter::State::Plan Fitter::State::plan(const Stack& stack, FitInfo& info) {
     if (backend == Backend::cpu) return plan;
     plan.most_gpus = most_gpus(pool, stack.rois.gpu < 0 ? stack.options.gpus : 1);  // pixels on a GPU are fitted there
     plan.gpus = useful_gpus(stack.rois, stack.options, plan.most_gpus);
-    if (backend != Backend::automatic || !stack.options.weigh || pool.why_none() || info.fits == 0) return plan;
+    if (backend != Backend::automatic || stack.options.always_gpu || pool.why_none() || info.fits == 0) return plan;
     const std::lock_guard lock(mutex);
     plan.decision = weigh(stack, info);
     spread(plan, info);
@@ -231,7 +231,7 @@ bool Fitter::State::fit_on_gpus(const Stack& stack, const Plan& plan, RowQueue& 
         request.expected_s =
             advisor.expected_gpu_s(fit_work(stack.rois, 0, stack.psf.model, options), options.gpu_memory_bytes);
     }
-    if (environment::backend(options.backend) == Backend::automatic && options.weigh)
+    if (environment::backend(options.backend) == Backend::automatic && !options.always_gpu)
         request.on_opened = [this](const offload::Device& device, double seconds) {
             const std::lock_guard lock(mutex);
             advisor.opened(device.uuid, seconds, device.context());

@@ -53,7 +53,7 @@ class GpuSharing : public gpu::test::GpuTest {
         rois = simulate_rois(s, psf, pixel_um, {}, truth);
         options.gpu_memory_bytes = 64 * mib;
         options.gpu_timeout_s = 60;  // longer waits are failures
-        options.weigh = false;       // these tests are not about the cost model
+        options.always_gpu = true;       // these tests are not about the cost model
     }
     Fits fit_with(Backend backend) {
         options.backend = backend;
@@ -113,7 +113,7 @@ TEST_F(GpuSharingWithStrangers, gives_up_when_the_time_is_over) {
 
 TEST_F(GpuSharingWithStrangers, does_not_ask_again_after_it_has_waited_in_vain) {
     Fitter fitter;
-    options.backend = Backend::automatic, options.auto_timeout_s = 0, options.weigh = false;
+    options.backend = Backend::automatic, options.auto_timeout_s = 0, options.always_gpu = true;
     {
         const Stranger stranger;
         fitter.fit(rois, psf, pixel_um, options, &info);
@@ -381,7 +381,7 @@ class GpuWeighing : public GpuSharing {
     void SetUp() override {
         GpuSharing::SetUp();
         ::setenv("XDG_CACHE_HOME", "/dev/null", 1);  // nothing is stored
-        options.weigh = true;
+        options.always_gpu = false;
     }
     void know(double cpu_s, double gpu_s, double context_s) {
         const gpu::Inventory inventory = gpu::inventory();
@@ -418,7 +418,7 @@ TEST_F(GpuWeighing, takes_the_side_that_is_done_sooner_and_says_so) {
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "cpu") << info.decision;
     EXPECT_EQ(info.note, info.decision);
-    options.weigh = false;
+    options.always_gpu = true;
     fit_with(Backend::automatic);
     EXPECT_EQ(info.backend, "gpu") << "that is switched off";
 }

@@ -29,11 +29,11 @@ struct BlockCounts {
 
 struct BlockResult {
     std::int64_t first_frame = 0;
-    std::vector<float> empty_score_spreads;  ///< one per frame (Detector::empty_score_spread)
+    std::vector<float> noise_checks;  ///< one per frame (Detector::noise_check)
     BlockCounts counts;
     Localizations rows;
 
-    std::int64_t frames() const { return std::int64_t(empty_score_spreads.size()); }
+    std::int64_t frames() const { return std::int64_t(noise_checks.size()); }
     std::int64_t end_frame() const { return first_frame + frames(); }
 };
 

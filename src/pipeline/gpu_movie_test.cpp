@@ -74,7 +74,7 @@ LocalizeOptions options(Backend backend) {
     how.fit.backend = backend;
     how.fit.gpu_memory_bytes = 64 * mib;
     how.fit.gpu_timeout_s = 60;  // a test that waits so long has failed
-    how.fit.weigh = false;       // costs are not what is tested
+    how.fit.always_gpu = true;       // costs are not what is tested
     return how;
 }
 
@@ -207,7 +207,7 @@ TEST_F(GpuMovie, says_what_was_done) {
 
 TEST_F(GpuMovie, automatic_says_how_it_decided) {
     LocalizeOptions how = options(Backend::automatic);
-    how.fit.weigh = true;
+    how.fit.always_gpu = false;
     std::vector<std::string> told;
     how.fit.on_decision = [&](const std::string& words) { told.push_back(words); };
     LocalizeResult result;

@@ -69,7 +69,7 @@ void GpuWorker::localize(const std::byte* counts, PixelType type, std::int64_t f
             find_and_fit(counts + std::size_t(done) * frame_bytes, type, first_frame + done, n, part_);
             done == 0 ? std::swap(found, part_) : found.append(part_);
             const auto spreads = detector_->spreads();
-            result.empty_score_spreads.insert(result.empty_score_spreads.end(), spreads.begin(), spreads.end());
+            result.noise_checks.insert(result.noise_checks.end(), spreads.begin(), spreads.end());
             for (unsigned bad : detector_->bad_pixels()) result.counts.bad_pixels += bad;
             done += n;
         } catch (const gpu::OutOfMemory&) {

@@ -105,7 +105,7 @@ std::string time_by_sample(Movie& movie, const Job& job, std::int64_t frames) {
 std::optional<offload::Decision> weigh(Movie& movie, const Job& job, std::int64_t frames, offload::Advisor& advisor,
                                        FitInfo& info) {
     const FitOptions& options = job.options.fit;
-    if (environment::backend(options.backend) != Backend::automatic || !options.weigh || frames == 0) return {};
+    if (environment::backend(options.backend) != Backend::automatic || options.always_gpu || frames == 0) return {};
     const offload::Work work = movie_work(movie.info(), job, frames == unknown_end ? long_movie : frames);
     if (offload::driver_is_there() && !advisor.knows_cpu(work)) try_cpu(movie, job, advisor);
     const offload::Decision decision = advisor.explain_now(work, options.gpu_memory_bytes, false);

@@ -33,7 +33,7 @@ BlockResult Worker::localize(const FrameBlock& block) {
 void Worker::find(const std::byte* counts, PixelType type, std::uint32_t frame, BlockResult& result) {
     result.counts.bad_pixels += job_.camera.to_photoelectrons(counts, type, photoelectrons_);
     detector_.find(photoelectrons_, spots_);
-    result.empty_score_spreads.push_back(float(detector_.empty_score_spread()));
+    result.noise_checks.push_back(float(detector_.noise_check()));
     found_.cut(photoelectrons_, job_.camera, spots_, frame);
 }
 

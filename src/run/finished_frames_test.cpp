@@ -28,7 +28,7 @@ BlockResult block(std::int64_t first, std::int64_t end) {
     BlockResult block;
     block.first_frame = first;
     for (std::int64_t frame = first; frame < end; ++frame) {
-        block.empty_score_spreads.push_back(1);
+        block.noise_checks.push_back(1);
         block.rows.frame.push_back(std::uint32_t(frame));
         block.rows.x_px.push_back(float(frame) + 0.5f);
         block.rows.y_px.push_back(1);

@@ -24,7 +24,7 @@ struct Totals {
         frames += block.frames();
         rows += std::int64_t(block.rows.size());
         counts.add(block.counts);
-        spreads.insert(spreads.end(), block.empty_score_spreads.begin(), block.empty_score_spreads.end());
+        spreads.insert(spreads.end(), block.noise_checks.begin(), block.noise_checks.end());
     }
 };
 

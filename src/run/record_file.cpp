@@ -179,7 +179,7 @@ std::uint64_t RecordFile::append(const BlockResult& block) {
                           block.counts};
     bytes_.clear();
     put_bytes(&head, sizeof head, bytes_);
-    put_bytes(block.empty_score_spreads.data(), block.empty_score_spreads.size() * sizeof(float), bytes_);
+    put_bytes(block.noise_checks.data(), block.noise_checks.size() * sizeof(float), bytes_);
     layout_.write(block.rows, bytes_);
     const std::uint64_t hash = hash_of(bytes_.data(), bytes_.size());
     put_bytes(&hash, sizeof hash, bytes_);
@@ -204,9 +204,9 @@ std::uint64_t RecordFile::read(std::uint64_t offset, std::uint64_t end, BlockRes
     if (checksum) *checksum = hash;
     block.first_frame = head.first_frame;
     block.counts = head.counts;
-    block.empty_score_spreads.resize(head.frames);
+    block.noise_checks.resize(head.frames);
     const char* payload_begin = bytes.data() + sizeof head;
-    std::memcpy(block.empty_score_spreads.data(), payload_begin, head.frames * sizeof(float));
+    std::memcpy(block.noise_checks.data(), payload_begin, head.frames * sizeof(float));
     block.rows = layout_.read(payload_begin + head.frames * sizeof(float), head.rows);
     return bytes.size() + sizeof hash;
 }

@@ -29,7 +29,7 @@ Localizations one_row() {
 BlockResult block(int k) {
     BlockResult block;
     block.first_frame = 3 * k;
-    block.empty_score_spreads = {1.0f, float(k), 0.5f};
+    block.noise_checks = {1.0f, float(k), 0.5f};
     block.counts = {k, 1, 2, 3, 4, 5, 6, 7};
     for (int row = 0; row < k; ++row) {
         block.rows.frame.push_back(std::uint32_t(3 * k + row % 3));
@@ -45,7 +45,7 @@ BlockResult block(int k) {
 
 void expect_same(const BlockResult& got, const BlockResult& want) {
     EXPECT_EQ(got.first_frame, want.first_frame);
-    EXPECT_EQ(got.empty_score_spreads, want.empty_score_spreads);
+    EXPECT_EQ(got.noise_checks, want.noise_checks);
     EXPECT_EQ(got.counts.spots, want.counts.spots);
     EXPECT_EQ(got.counts.merged, want.counts.merged);
     EXPECT_EQ(got.counts.bad_pixels, want.counts.bad_pixels);

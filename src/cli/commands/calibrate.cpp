@@ -141,7 +141,7 @@ Command add_calibrate(CLI::App& program) {
     app->add_flag("--descending", flags->descending, "z falls from slice to slice");
     app->add_option("--z-center", flags->z_center, "z of the middle slice, with unit (default: 0nm)");
     app->add_option("--sigma", flags->sigma, "Rough width, for finding the beads (default: 1.3px)");
-    app->add_option("--roi", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
+    app->add_option("--roi,--roi-size", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
         ->check(CLI::Range(min_roi_size, max_roi_size));
     add_camera_flags(*app, flags->camera);
     add_overwrite_flag(*app, flags->overwrite);

@@ -211,7 +211,7 @@ int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int
 
 void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
     LocalizeOptions& options = flags.options;
-    app.add_option("--roi", options.roi_size,
+    app.add_option("--roi,--roi-size", options.roi_size,
                    "Edge of the fitted window, px, 3 to 31 (default: from the PSF, see below)")
         ->check(CLI::Range(min_roi_size, max_roi_size))
         ->group("Spots");
@@ -219,7 +219,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
                    "Detection threshold, standard deviations of the noise (default: 5; EMCCD 6)")
         ->check(CLI::Range(1.0, 1000.0))
         ->group("Spots");
-    app.add_option("--neighbors", options.neighbor_rounds,
+    app.add_option("--neighbors,--neighbor-rounds", options.neighbor_rounds,
                    "With --emitters 1: rounds in which spots that overlap are fitted again with their neighbours "
                    "known; 0: none")
         ->capture_default_str()

@@ -19,6 +19,13 @@ namespace glint::cli {
 void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
                    "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first")
+        ->transform(CLI::Validator(
+            [](std::string& name) {
+                name = CLI::detail::to_lower(name);
+                if (name == "cuda") name = "gpu";  // as GLINT_BACKEND
+                return std::string();
+            },
+            ""))
         ->check(CLI::IsMember({"auto", "cpu", "gpu"}))
         ->capture_default_str()
         ->group("Fit");
@@ -71,7 +78,7 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     options.gpu_timeout_s = parse_seconds(flags.gpu_timeout, "--gpu-timeout");
     options.restart_batches = flags.restart_batches;
     options.on_wait = console.waiter();
-    options.weigh = !flags.always_gpu;
+    options.always_gpu = flags.always_gpu;
     if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
     if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
 }

@@ -41,7 +41,7 @@ class GpuDetector {
     std::span<const unsigned> spot_counts();
     /// The ROIs of spots [first, first + count) of all frames; valid until the next call. In stream order.
     GpuSpots& cut(int size, std::int64_t first, std::int64_t count);
-    /// After cut() of all spots: enqueues the noise check (Detector::empty_score_spread) and the count of NaN and
+    /// After cut() of all spots: enqueues the noise check (Detector::noise_check) and the count of NaN and
     /// infinite pixels of each frame. Synchronise the stream before reading them.
     void measure_noise();
     std::span<const float> spreads() const { return {spreads_.data(), std::size_t(frames_)}; }

@@ -33,7 +33,7 @@ std::vector<Frame> found_by_cpu(const FrameBlock& block, const CameraView& camer
         Frame& frame = frames.emplace_back();
         frame.bad_pixels = unsigned(camera.to_photoelectrons(block.frame(k), block.type, photoelectrons));
         detector.find(photoelectrons, frame.spots);
-        frame.spread = float(detector.empty_score_spread());
+        frame.spread = float(detector.noise_check());
         frame.rois = make_rois(camera, roi);
         cut_rois(photoelectrons, camera, frame.spots, 0, frame.rois);
     }
