@@ -142,3 +142,5 @@ def test_the_page_for_cpp_shows_the_example():
     rest = iter(example)
     missing = [line for line in block if line not in rest]
     assert missing == []
+    headers = [line for line in example if line.startswith("#include") and "glint/" not in line]
+    assert [line for line in headers if line not in block] == []
