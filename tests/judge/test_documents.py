@@ -133,14 +133,3 @@ def test_the_map_and_the_check_of_layers_agree():
         said[layer] = set(above) if below.strip() == "all of the above" else {name.strip() for name in below.split(",")} - {""}
     assert said.pop("python") == {"all"}
     assert said == {layer: set(below) for layer, below in check_layers.BELOW.items()}
-
-
-def test_the_page_for_cpp_shows_the_example():
-    page = (ROOT / "docs/cpp.md").read_text()
-    example = (ROOT / "examples/cpp/from_memory.cpp").read_text().splitlines()
-    block = re.search(r"^```cpp\n(.*?)^```", page, re.M | re.S)[1].splitlines()
-    rest = iter(example)
-    missing = [line for line in block if line not in rest]
-    assert missing == []
-    headers = [line for line in example if line.startswith("#include") and "glint/" not in line]
-    assert [line for line in headers if line not in block] == []
