@@ -169,7 +169,7 @@ class Fitter:
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
-        weigh: bool = True, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
+        always_gpu: bool = False, max_iterations: int = 50, tolerance: float = 0.01, position_margin_px: float = 1.5,
         min_sigma_px: float = 0.3, max_sigma_px: float | None = None, emitters: int | str = 1, psf_misfit: float = 0.05, progress: Progress | None = None,
         on_wait: OnWait | None = None, log: Callable[[str], object] | None = None,
         fitter: Fitter | None = None) -> Fits:
@@ -194,7 +194,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
     batch_size: ROIs per upload; None: what the link needs.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
-    weigh: False: "auto" uses a GPU if there is one, and waits for it up to auto_timeout.
+    always_gpu: "auto" uses a GPU if there is one, and waits for it up to auto_timeout.
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
     emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
@@ -230,7 +230,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         frames = integers("frames", frames, (n,), np.uint32)
     core = _core.Stack(capsule_of(stack) if on_gpu(stack) else stack, x_corner, y_corner, columns_of("start", start, n, _widths_of(psf)),
                        None if camera is None else core_camera(camera), variance, excess_noise, qe)
-    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
+    options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                           tolerance)
     options.gpus = gpu_count(gpus)
     options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
@@ -275,8 +275,9 @@ def _widths_of(psf):
     return (2, len(description_of(psf).parameters))
 
 
-def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations, tolerance):
+def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations, tolerance):
     """The C++ options that `fit()` and `localize()` have in common."""
+    backend = "gpu" if str(backend).lower() == "cuda" else backend  # as GLINT_BACKEND
     if backend not in ("auto", "cpu", "gpu"):
         raise OptionError(f"backend={backend!r} is none: give 'auto', 'cpu' or 'gpu'")
     for name, value in [("auto_timeout", auto_timeout), ("gpu_timeout", gpu_timeout)]:
@@ -289,7 +290,7 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
     options.backend = getattr(_core.Backend, backend)
     options.auto_timeout_s, options.gpu_timeout_s = auto_timeout, gpu_timeout
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
-    options.gpu_batch_size, options.threads, options.weigh = batch_size or 0, threads or 0, weigh
+    options.gpu_batch_size, options.threads, options.always_gpu = batch_size or 0, threads or 0, bool(always_gpu)
     options.max_iterations, options.tolerance = max_iterations, tolerance
     return options
 

@@ -48,7 +48,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
-             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, weigh: bool = True, max_iterations: int = 50,
+             gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, max_iterations: int = 50,
              tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
              on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
@@ -100,7 +100,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.frames = _range_of(frames, len(movie), movie.name)
     options.threads, options.memory_bytes = threads or 0, memory
     options.resume, options.overwrite = resume, overwrite
-    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, weigh, max_iterations,
+    fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                        tolerance)
     fits.gpus = gpu_count(gpus)
     callbacks = _core.Callbacks(progress, on_wait, log, warn)

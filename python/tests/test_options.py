@@ -17,7 +17,7 @@ PROGRAM = pathlib.Path(glint.__file__).resolve().parents[2] / "bin" / "glint"
 FIT = {
     "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
     "gpu_batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
-    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "weigh": ("weigh", "--always-gpu"),
+    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "always_gpu": ("always_gpu", "--always-gpu"),
     "restart_batches": (None, "--restart-batches"), "max_iterations": ("max_iterations", "--max-iterations"),
     "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
     "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
