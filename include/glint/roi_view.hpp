@@ -19,8 +19,8 @@ struct RoiView {
     int size = 0;
     std::size_t count = 0;
     PixelType type = PixelType::float32;
-    const std::byte* pixels = nullptr;                 ///< n * S * S values of `type`, C order
-    int gpu = -1;                                      ///< GPU that holds `pixels` (all of them); -1: the host
+    const std::byte* pixels = nullptr;  ///< n * S * S values of `type`, C order
+    int gpu = -1;                       ///< GPU that holds `pixels` (all of them); -1: the host
     /// Converts the counts; null: they are photoelectrons. Without maps any size will do, as in CameraView(camera, size,
     /// size); with maps it is that of the movie, in which x_corner and y_corner count.
     const CameraView* camera = nullptr;

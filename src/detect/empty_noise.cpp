@@ -136,8 +136,7 @@ double EmptyNoise::spread() {
     return noise_spread(observed, expected, double(sorted_.size()));
 }
 
-std::string camera_contradiction(std::span<const double> noise_checks, const Camera* camera,
-                                 double background_e) {
+std::string camera_contradiction(std::span<const double> noise_checks, const Camera* camera, double background_e) {
     std::vector<double> known;
     for (double spread : noise_checks)
         if (spread > 0) known.push_back(spread);

@@ -53,7 +53,7 @@ class GpuSharing : public gpu::test::GpuTest {
         rois = simulate_rois(s, psf, pixel_um, {}, truth);
         options.gpu_memory_bytes = 64 * mib;
         options.gpu_timeout_s = 60;  // longer waits are failures
-        options.always_gpu = true;       // these tests are not about the cost model
+        options.always_gpu = true;   // these tests are not about the cost model
     }
     Fits fit_with(Backend backend) {
         options.backend = backend;

@@ -74,7 +74,7 @@ LocalizeOptions options(Backend backend) {
     how.fit.backend = backend;
     how.fit.gpu_memory_bytes = 64 * mib;
     how.fit.gpu_timeout_s = 60;  // a test that waits so long has failed
-    how.fit.always_gpu = true;       // costs are not what is tested
+    how.fit.always_gpu = true;   // costs are not what is tested
     return how;
 }
 
@@ -113,8 +113,7 @@ bool is_same(const Localizations& cpu, std::size_t i, const Localizations& gpu, 
 
 /// At most so many rows have no partner: where rounding decided on one iteration more (docs/decisions.md). That is 1 in
 /// 10,000 of single fits, so of the thousand rows of a test hardly ever more than 3.
-void expect_same(const Localizations& cpu, const Localizations& gpu, float part = 1e-3f,
-                 std::size_t most_alone = 3) {
+void expect_same(const Localizations& cpu, const Localizations& gpu, float part = 1e-3f, std::size_t most_alone = 3) {
     std::size_t alone = std::max(cpu.size(), gpu.size()), begin = 0;
     for (std::size_t i = 0; i < cpu.size(); ++i) {
         while (begin < gpu.size() && gpu.frame[begin] < cpu.frame[i]) ++begin;

@@ -80,8 +80,8 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
         Team::sync();
         for (int k = from_column(c); k < of.pitch; k += Team::step) {
             const Lane column = Team::offsets() + float(k), left = load(x + k) - load(of.row(c) + k) * done;
-            store(x + k, select(column > splat(float(c)), left,
-                                select(column < splat(float(c)), load(x + k), splat(done))));
+            store(x + k,
+                  select(column > splat(float(c)), left, select(column < splat(float(c)), load(x + k), splat(done))));
         }
         Team::sync();
     }
