@@ -145,8 +145,22 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// The width that fits each spot best, px; NaN where that fit did not converge.
-std::vector<double> free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
+/// Of lone spots, px; NaN where the fit did not converge.
+struct WidthsOfSpots {
+    std::vector<double> widths, errors;  // standard deviations
+    void add(FitStatus status, double width, double error) {
+        const bool good = status == FitStatus::converged;
+        widths.push_back(good ? width : std::numeric_limits<double>::quiet_NaN());
+        errors.push_back(good ? error : std::numeric_limits<double>::quiet_NaN());
+    }
+};
+std::vector<double> without_nan(std::vector<double> values) {
+    std::erase_if(values, [](double value) { return std::isnan(value); });
+    return values;
+}
+
+/// The width that fits each spot best.
+WidthsOfSpots free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
     Psf free = job.options.psf;
     free.model = PsfModel::GaussianXYNBS;
     Rois rois = make_rois(job.camera, found.rois.size);
@@ -161,18 +175,17 @@ std::vector<double> free_widths(const Job& job, const FoundSpots& found, const s
     FitOptions options;
     options.backend = Backend::cpu, options.threads = 1;
     const Fits fits = fit(rois, free, job.pixel_size_um, options);
-    std::vector<double> widths;
+    WidthsOfSpots widths;
     for (std::size_t row = 0; row < fits.count(); ++row)
-        widths.push_back(fits.status[row] == FitStatus::converged ? double(fits.theta[4][row])
-                                                                  : std::numeric_limits<double>::quiet_NaN());
+        widths.add(fits.status[row], double(fits.theta[4][row]), double(fits.crlb[4][row]));
     return widths;
 }
 
 /// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
 struct Peak {
     double low, high;
-    // With its slopes: of a Gaussian, this quarter is 0.64 standard deviations wide.
-    double reach() const { return 3 * (high - low); }
+    double deviation() const { return (high - low) / 0.64; }  // if it is a Gaussian's
+    double reach() const { return 3 * (high - low); }         // with its slopes
     double middle() const { return (low + high) / 2; }
     bool has(double value) const { return std::abs(value - middle()) <= reach(); }
 };
@@ -185,23 +198,26 @@ Peak peak_of(std::vector<double> values) {
     return {values[best], values[best + quarter]};
 }
 
-/// The greater of a spot's widths, px, of a model whose widths are free.
-std::vector<double> fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone) {
-    std::vector<double> widths;
+/// The greater of a spot's widths, of a model whose widths are free.
+WidthsOfSpots fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone, const Fits& fits) {
+    WidthsOfSpots widths;
     for (const LoneSpot& spot : lone) {
         const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
-        widths.push_back(std::max(w.x_px, w.y_px));
+        widths.add(FitStatus::converged, std::max(w.x_px, w.y_px), double(fits.crlb[4][spot.window]));
     }
     return widths;
 }
 
-/// Sets the width of single molecules, and leaves only the spots that have it.
-void keep_singles(const Job& job, const std::vector<double>& widths, std::vector<LoneSpot>& lone, LoneSpots& to) {
-    std::vector<double> known;
-    for (const double width : widths)
-        if (!std::isnan(width)) known.push_back(width);
+/// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the peak is
+/// so broad that it is not that of single molecules.
+void keep_singles(const Job& job, const WidthsOfSpots& spots, bool crowded, std::vector<LoneSpot>& lone,
+                  LoneSpots& to) {
+    constexpr double most_errors = 4;
+    const std::vector<double>& widths = spots.widths;
+    const std::vector<double> known = without_nan(widths);
     if (known.size() < least_spots) return;
     const Peak peak = peak_of(known);
+    if (crowded && peak.deviation() > most_errors * median(without_nan(spots.errors))) return lone.clear();
     std::vector<LoneSpot> singles;
     std::vector<double> of_singles, apart;
     for (std::size_t k = 0; k < lone.size(); ++k)
@@ -230,8 +246,10 @@ LoneSpots learn(Movie& movie, const Job& job) {
     to.found = int(lone.size());
     if (lone.size() < least_spots) return to;
     const WidthKind width = kind_of(job.options.psf.model);
-    if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), lone, to);
-    if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone), lone, to);
+    const bool crowded = 2 * lone.size() < all.rois.count();  // most spots have neighbours
+    if (width == WidthKind::given) keep_singles(job, free_widths(job, all, lone), crowded, lone, to);
+    if (width == WidthKind::free) keep_singles(job, fitted_widths(psf, lone, all.fits), crowded, lone, to);
+    if (lone.empty()) return to;
     std::vector<double> photons;
     for (const LoneSpot& spot : lone) photons.push_back(spot.emitter.theta[2]);
     const double bright = median(photons);
@@ -253,9 +271,11 @@ LoneSpots learn(Movie& movie, const Job& job) {
                 squares.push_back(*square);
     if (squares.empty()) return to;
     to.count = int(lone.size());
-    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where no given width tells the
-    // pairs among them, a lower quantile is not theirs.
-    const double square = width == WidthKind::given ? 2 * median(squares) : 4 * quantile(squares, 0.25);
+    // Half of the spots gain more than the median, and a gain scatters: hence twice the square. Where frames are crowded, or no
+    // given width tells the pairs among them, a lower quantile is not theirs: a misfit is that of all.
+    const double square = width != WidthKind::given ? 4 * quantile(squares, 0.25)
+                          : crowded                 ? 3 * quantile(squares, 0.1)
+                                                    : 2 * median(squares);
     const double wider = width == WidthKind::given && to.width_um > 0 ? to.width_um / job.options.psf.sigma_um - 1 : 0;
     const double misfit = std::clamp(std::max(std::sqrt(square), wider), least_misfit, most_misfit);
     to.psf_misfit = std::round(1000 * misfit) / 1000;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "glint/simulate.hpp"
 #include "psf/in_double.hpp"
 
 namespace glint {
@@ -63,6 +64,20 @@ TEST(LoneSpots, of_the_given_width_say_nothing) {
     EXPECT_LT(job.lone.width_error_um, 0.002)
         << "spots of 1,000 photons and more know their width to 2 %, and there are many";
     EXPECT_EQ(width_advice(job.lone, job.options.psf), "");
+}
+
+// At 0.03 molecules a pixel most lone spots are several molecules, at 0.05 nearly all are.
+TEST(LoneSpots, of_crowds_say_nothing_of_the_psf) {
+    for (const double spots : {500.0, 800.0}) {
+        SimulateOptions crowd;
+        crowd.structure = Structure::random, crowd.psf = options().psf;
+        crowd.width = crowd.height = 128, crowd.frames = 10, crowd.spots_per_frame = spots;
+        FrameBlock block;
+        Simulation(crowd, camera()).read(0, int(crowd.frames), block);
+        const Job job = prepare_job(*memory_movie(std::move(block), "crowd.tif"), camera(), options());
+        EXPECT_LE(job.options.psf_misfit, usual_misfit) << spots;
+        EXPECT_EQ(width_advice(job.lone, job.options.psf), "") << spots;
+    }
 }
 
 TEST(LoneSpots, that_are_wider_say_by_how_much) {
