@@ -38,7 +38,7 @@ struct BenchSharingFlags {
     std::optional<int> gpus;
     std::string gpu_memory;
     std::uint64_t seed = 1;
-    double quantum_s = environment::gpu_quantum_s();
+    std::optional<double> quantum_s;
     ConsoleFlags console;
 };
 
@@ -117,6 +117,7 @@ void print_row(const Workload& w, PolicyKind policy, const Figures& f) {
 int run(const BenchSharingFlags& flags) {
     const std::vector<PolicyKind> policies = policies_of(flags);
     const std::vector<Workload> workloads = workloads_of(flags);  // all are read before the first is simulated
+    const double quantum_s = flags.quantum_s ? *flags.quantum_s : environment::gpu_quantum_s();
     std::int64_t done = 0, total = 0;
     for (const Workload& w : workloads) total += std::int64_t(w.jobs.size() * policies.size());
     Console console(flags.console);
@@ -129,8 +130,8 @@ int run(const BenchSharingFlags& flags) {
             const auto tell = [&](auto finished, auto, auto) {
                 if (progress) progress(done + finished, total, -1);
             };
-            const Outcome outcome = simulate(workload, policy, flags.seed, tell, flags.quantum_s);
-            const Figures f = figures(workload, policy, flags.seed, outcome, flags.quantum_s);
+            const Outcome outcome = simulate(workload, policy, flags.seed, tell, quantum_s);
+            const Figures f = figures(workload, policy, flags.seed, outcome, quantum_s);
             done += f.jobs;
             rows.push_back(as_json(workload, policy, flags.seed, f));
             console.end_progress();  // a row must not be written into the bar
@@ -159,9 +160,9 @@ Command add_bench_sharing(CLI::App& bench) {
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app->add_option("--quantum", flags->quantum_s,
-                    "Seconds after which a fit gives its GPU back for a shorter one that waits (leases); inf: never")
-        ->check(CLI::Range(1.0, std::numeric_limits<double>::infinity()))
-        ->capture_default_str();
+                    "Seconds after which a fit gives its GPU back for a shorter one that waits (leases; default: "
+                    "GLINT_GPU_QUANTUM, or 30); inf: never")
+        ->check(CLI::Range(1.0, std::numeric_limits<double>::infinity()));
     add_console_flags(*app, flags->console);
     app->footer(help_footer +
                 fmt::format("{}.\ndocs/sharing-policies.md explains the model, the columns and the format.",

@@ -14,6 +14,7 @@
 #include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
+#include "glint/environment.hpp"
 #include "glint/version.hpp"
 
 namespace glint::cli {
@@ -87,6 +88,14 @@ int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv)
     return argc;
 }
 
+/// What is wrong with a variable GLINT_*; `glint doctor` lists all.
+std::string problem_of_variables(const std::string& command) {
+    if (command == "doctor" || command == "completion") return "";
+    for (const environment::Setting& setting : environment::settings())
+        if (!setting.problem.empty()) return setting.problem;
+    return "";
+}
+
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
     for (const auto& [add, group] : listed) {
@@ -110,8 +119,12 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
         const std::string message = explain(error, program);
         return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
     }
-    for (const Command& command : commands)
-        if (command.app->parsed()) return command.run();
+    for (const Command& command : commands) {
+        if (!command.app->parsed()) continue;
+        const std::string problem = problem_of_variables(command.app->get_name());
+        if (!problem.empty()) return report(problem.c_str(), "options", exit_options, wants_json(argc, argv));
+        return command.run();
+    }
     put_text(program.help());
     return exit_options;
 }

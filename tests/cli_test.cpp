@@ -175,7 +175,16 @@ TEST_F(CommandLine, variables_say_what_flags_leave_open) {
     const Ended wrong = localize("GLINT_BACKEND=abacus");
     EXPECT_EQ(wrong.exit_code, 2);
     EXPECT_NE(wrong.err.find("GLINT_BACKEND=abacus: expected auto, cpu or gpu"), std::string::npos) << wrong.err;
-    EXPECT_EQ(localize("GLINT_THREADS=some").exit_code, 2);
+    for (const char* one : {"GLINT_THREADS=some", "GLINT_GPU_MEMORY_LIMIT=1XB", "GLINT_GPU_EARLY_RECLAIM=2",
+                            "GLINT_LEASE_DIR=relative", "GLINT_LEASES_PER_USER=-1", "GLINT_GPU_QUANTUM=0"}) {
+        const Ended refused = localize(one);
+        EXPECT_EQ(refused.exit_code, 2) << one;
+        EXPECT_NE(refused.err.find(one), std::string::npos) << refused.err;
+        const Ended doctor = run(folder_, std::string("export ") + one + "; exec glint doctor");
+        EXPECT_EQ(doctor.exit_code, 6) << doctor.err;
+        EXPECT_NE(doctor.out.find(one), std::string::npos) << doctor.out;
+        EXPECT_EQ(run(folder_, std::string("export ") + one + "; exec glint --help").exit_code, 0) << one;
+    }
 }
 
 TEST_F(CommandLine, bad_input_exits_with_3) {

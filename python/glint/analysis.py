@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import _core
+from .arguments import checked
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
@@ -70,6 +71,7 @@ class Score:
     mad_over_crlb_z: float | None = None
 
 
+@checked
 def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, *, radius_nm: float = 100.0,
           axial_radius_nm: float | None = None) -> Score:
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
@@ -110,6 +112,7 @@ class Calibration:
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
 
 
+@checked
 def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
                           sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
@@ -138,6 +141,7 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve(), overwrite)
 
 
+@checked
 def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
     """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
     (unless that is given here)."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
+from .arguments import checked
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
@@ -166,6 +167,7 @@ class Fitter:
         return fit(rois, psf, camera, fitter=self, **options)
 
 
+@checked
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
@@ -286,6 +288,8 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
     for name, value in [("batch_size", batch_size), ("threads", threads)]:
         if value is not None and not value >= 1:
             raise OptionError(f"{name}={value}: give 1 or more, or None")
+    if threads is not None and threads > 4096:
+        raise OptionError(f"threads={threads}: give 1 to 4096, or None")
     options = _core.FitOptions()
     options.backend = getattr(_core.Backend, backend)
     options.auto_timeout_s, options.gpu_timeout_s = auto_timeout, gpu_timeout

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 
 from . import _core
+from .arguments import checked
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count, warn_of_gpu
@@ -44,6 +45,14 @@ class LocalizeInfo:
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
 
+def _threshold(threshold: float | None) -> float:
+    """For the core, in which 0 is the default."""
+    if threshold is not None and not threshold > 0:
+        raise OptionError(f"threshold={threshold} is outside 1 to 1000 standard deviations of the noise")
+    return threshold or 0
+
+
+@checked
 def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
              threshold: float | None = None, frames: tuple[int, int] | slice | None = None, neighbor_rounds: int = 3,
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
@@ -89,7 +98,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options = _core.LocalizeOptions()
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     options.roi_size = _core.default_roi_size(options.psf, options.pixel_size_nm) if roi_size is None else roi_size
-    options.threshold, options.neighbor_rounds, options.keep_failed = threshold or 0, neighbor_rounds, keep_failed
+    options.threshold, options.neighbor_rounds, options.keep_failed = _threshold(threshold), neighbor_rounds, keep_failed
     if emitters not in (1, "auto"):
         raise OptionError(f"emitters={emitters!r}: give 1 or 'auto'")
     options.emitters = 0 if emitters == "auto" else 1
@@ -153,6 +162,7 @@ class Spots(Table):
         return f"<Spots: {len(self):,}>"
 
 
+@checked
 def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, *, threshold: float | None = None,
            progress: Progress | None = None) -> Spots:
     """Finds spots by a weighted score test for a spot of the PSF's width on a flat background.
@@ -168,4 +178,4 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     camera = camera_for("detect(movie", psf, camera, movie)
     core = core_camera(camera)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
-    return Spots(_core.detect(movie._movie, core, sigma_px, threshold or 0, progress))
+    return Spots(_core.detect(movie._movie, core, sigma_px, _threshold(threshold), progress))

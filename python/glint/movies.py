@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import _core
+from .arguments import checked
 from .arrays_in import frames_of
 from .camera import Camera, EMCCDCamera, IdealCamera
 from .errors import OptionError, warn
@@ -100,6 +101,7 @@ def open_movie(movie: MovieLike) -> Movie:
     return Movie(_core.Movie.of_array(frames_of(movie), "array"))
 
 
+@checked
 def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:
     """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
     if not os.fspath(path).lower().endswith((".tif", ".tiff")):
@@ -116,6 +118,7 @@ def load_rois(path: StrPath) -> Rois:
     return Rois(pixels, corners, columns.get("frame"))
 
 
+@checked
 def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int) -> Rois:
     """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file), shifted to lie
     inside the frame; raw counts of the movie. Fits start at the spots.

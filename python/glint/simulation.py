@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
+from .arguments import checked
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .fits import Progress, column_names
@@ -22,6 +23,7 @@ class SimulatedMovie(NamedTuple):
     truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
+@checked
 def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
              structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
              background: float = 10, on_frames: float = 3, z_range_um: float = 0.4, seed: int = 1,
@@ -75,6 +77,7 @@ class SimulatedRois(NamedTuple):
     truth: RoiTruth
 
 
+@checked
 def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photons: tuple[float, float] = (500, 2000),
                   background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
                   seed: int = 1) -> SimulatedRois:

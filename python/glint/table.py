@@ -47,9 +47,10 @@ class Table:
             elif name.startswith("_") or any(name in vars(kind).get("__annotations__", {}) for kind in type(self).__mro__):
                 super().__setattr__(name, value)
             else:
+                self._refuse_derived(name)
                 near = difflib.get_close_matches(name, self.columns, 1)
-                raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r} to set"
-                                     f"{f': did you mean {near[0]!r}?' if near else ''} A new column is table[{name!r}] = values")
+                raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r} to set: "
+                                     f"{f'did you mean {near[0]!r}? ' if near else ''}A new column is table[{name!r}] = values")
 
     def __dir__(self):
         return [*super().__dir__(), *self.columns]
@@ -58,10 +59,19 @@ class Table:
         """Replaces a column, or adds one: `table["x_um"] = 0.1 * table.x_px`."""
         if not isinstance(name, str):
             raise TypeError("columns are set by name, as in table['x_px'] = values; their values in place, as in table.x_px[:5] = 0")
+        self._refuse_derived(name)
         values = self._as_column(name, values)
         if values.shape != (len(self),):
             raise OptionError(f"column {name!r} of shape {values.shape}: give {len(self)} values, one for each row")
         self.columns[name] = values
+
+    def _refuse_derived(self, name: str) -> None:
+        """What is computed from a column cannot be set, nor be a column beside it: one of the two would be lost."""
+        source = f"{name[:-3]}_px"
+        if isinstance(getattr(type(self), name, None), property):
+            raise OptionError(f"{name} is computed" + (f" from {source}: set {source}" if source in self.columns else " and cannot be set"))
+        if not name:
+            raise OptionError("a column needs a name")
 
     def _as_column(self, name, values):
         return np.asarray(values)

@@ -5,8 +5,10 @@ import inspect
 import pathlib
 import re
 import subprocess
+import types
 
 import glint
+import numpy as np
 import pytest
 from glint import _core
 
@@ -110,3 +112,36 @@ def test_figures_of_a_fit_are_those_of_the_library(psf, camera):
     rois, _ = glint.simulate_rois(10, psf, camera, seed=1)
     names = [field.name for field in dataclasses.fields(glint.fit(rois, psf, camera).info)]
     assert sorted(names) == sorted(fields_of("FitInfo", "fit.hpp"))
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, threshold="a"), "threshold='a': give a number or None"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, roi_size=7.0), "roi_size=7.0: give a whole number or None"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, threads="2"), "threads='2': give a whole number or None"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, threads=4097), "threads=4097: give 1 to 4096"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, threshold=0), "threshold=0 is outside 1 to 1000"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, auto_timeout="5min"), "auto_timeout='5min': give a number"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, keep_failed="yes"), "keep_failed='yes': give True or False"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, frames="0:5"), "frames='0:5': give two whole numbers or a slice or None"),
+    (lambda m: glint.localize(m.movie, m.psf, m.camera, progress=3), "progress=3: give a function or None"),
+    (lambda m: glint.simulate(m.psf, m.camera, frames=1.5), "frames=1.5: give a whole number"),
+    (lambda m: glint.simulate(m.psf, m.camera, photons=5), "photons=5: give two numbers"),
+    (lambda m: glint.render(m.truth, zoom="a"), "zoom='a': give a number"),
+    (lambda m: glint.score(m.truth, m.truth, radius_nm="100nm"), "radius_nm='100nm': give a number"),
+    (lambda m: glint.cut_rois(m.movie, m.truth, size="7"), "size='7': give a whole number"),
+], ids=range(14))
+def test_wrong_types_name_the_argument(call, said):
+    psf, camera = glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=1)
+    simulated = glint.simulate(psf, camera, frames=2, width=np.int64(32), height=32, photons=np.array([500, 2000]), background=np.float32(5))
+    with pytest.raises(glint.OptionError, match=re.escape(said)):
+        call(types.SimpleNamespace(movie=simulated.movie, truth=simulated.truth, psf=psf, camera=camera))
+
+
+def test_what_is_computed_is_not_set():
+    locs = glint.Localizations({"frame": [0], "x_px": [1.0], "y_px": [2.0]}, pixel_size_nm=100)
+    with pytest.raises(glint.OptionError, match="x_nm is computed from x_px: set x_px"):
+        locs.x_nm = locs.x_nm + 100
+    with pytest.raises(glint.OptionError, match="x_nm is computed from x_px: set x_px"):
+        locs["x_nm"] = [1]
+    with pytest.raises(glint.OptionError, match="needs a name"):
+        locs[""] = [1]

@@ -48,10 +48,7 @@ int run(const ConvertFlags& flags) {
     Console console(flags.console);
     const double given_nm = pixel_size_nm(flags.pixel_size);
     std::vector<Localizations> tables;
-    for (const std::string& table : flags.tables) {
-        tables.push_back(read_localizations(table, console.warner(), given_nm));
-        if (given_nm > 0) tables.back().pixel_size_nm = given_nm;
-    }
+    for (const std::string& table : flags.tables) tables.push_back(read_table(table, given_nm, console));
     const Localizations all =
         tables.size() == 1
             ? std::move(tables.front())

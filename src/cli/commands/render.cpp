@@ -78,9 +78,7 @@ int run(RenderFlags& flags) {
     const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
     check_outputs({flags.out}, if_exists(flags.overwrite), {flags.locs, locs_yaml});
     Console console(flags.console);
-    const double given_nm = pixel_size_nm(flags.pixel_size);
-    Localizations locs = read_localizations(flags.locs, console.warner(), given_nm);
-    if (given_nm > 0) locs.pixel_size_nm = given_nm;
+    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
     set_options(flags, locs.pixel_size_nm);
     const auto [width, height] = write_picture(locs, flags);
     if (flags.console.json)
@@ -109,7 +107,8 @@ Command add_render(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--zoom", options.zoom, "Picture pixels per camera pixel")->capture_default_str();
     app->add_option("--picture-pixel", flags->picture_pixel,
-                    "Edge of a picture pixel, with unit: 10nm; instead of --zoom");
+                    "Edge of a picture pixel, with unit: 10nm; instead of --zoom")
+        ->excludes("--zoom");
     app->add_option("--min-blur", options.min_blur_px, "Smallest Gaussian, picture pixels (default: 0.5)");
     app->add_flag("--color-z", options.color_z, "z as colour, density as brightness");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)");

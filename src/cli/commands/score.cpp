@@ -115,9 +115,7 @@ void print_table(const Score& s) {
 
 int run(const ScoreFlags& flags) {
     Console console(flags.console);
-    const double given_nm = pixel_size_nm(flags.pixel_size);
-    Localizations locs = read_localizations(flags.locs, console.warner(), given_nm);
-    if (given_nm > 0) locs.pixel_size_nm = given_nm;
+    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
     const Localizations truth = read_truth(flags.truth, locs.pixel_size_nm, console.warner());
     if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "cli/flags/choices.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
+#include "glint/localization_io.hpp"
 #include "glint/units.hpp"
 
 namespace glint::cli {
@@ -198,7 +200,20 @@ double pixel_size_nm(const std::string& text) {
     const Length length = parse_length(text, "--pixel-size");
     if (length.unit == Length::Unit::pixel)
         throw OptionError(fmt::format("--pixel-size {}: give it in nm or um, as in 100nm", text));
+    if (!(length.value >= 1 && length.value <= 1e5))
+        throw OptionError(fmt::format("--pixel-size {}: a camera pixel in the sample is 1nm to 100um wide", text));
     return length.value;
+}
+
+Localizations read_table(const std::string& file, double pixel_size_nm, Console& console) {
+    Localizations locs = read_localizations(file, console.warner(), pixel_size_nm);
+    if (pixel_size_nm <= 0) return locs;
+    if (locs.pixel_size_nm <= 0) locs.pixel_size_nm = pixel_size_nm;
+    if (std::abs(locs.pixel_size_nm - pixel_size_nm) > 1e-6 * pixel_size_nm)
+        throw OptionError(
+            fmt::format("{} says that its pixels are {:g} nm: --pixel-size {:g}nm is for tables that do not say it",
+                        file, locs.pixel_size_nm, pixel_size_nm));
+    return locs;
 }
 
 }  // namespace glint::cli
