@@ -183,9 +183,11 @@ fs::path Run::kept_in() const {
 LocalizeResult Run::finish(const std::vector<fs::path>& written, std::exception_ptr error) {
     LocalizeResult result;
     const auto kept = [&] {
-        return totals_.frames == 0 ? ""
-                                   : fmt::format("; the {} frames finished are kept in {}: go on with --resume",
-                                                 totals_.frames, kept_in().string());
+        std::error_code ignored;  // what is gone with its folder cannot go on
+        return totals_.frames == 0 || !fs::exists(kept_in(), ignored)
+                   ? ""
+                   : fmt::format("; the {} frames finished are kept in {}: go on with --resume", totals_.frames,
+                                 kept_in().string());
     };
     try {
         if (owner_) owner_->check();

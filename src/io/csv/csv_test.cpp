@@ -69,6 +69,21 @@ TEST(Csv, csv_of_old_versions_windows_and_without_a_last_newline) {
     EXPECT_EQ(out.frames, 3);
 }
 
+TEST(Csv, csv_of_old_macs_and_one_that_ends_in_its_header) {
+    TemporaryFolder folder;
+    folder.write("mac.csv", "\"frame\",\"x [nm]\",\"y [nm]\"\r1,50,150\r2,250,350\r");
+    const Localizations rows = read_localizations(folder / "mac.csv", {}, 100);
+    EXPECT_EQ(rows.frame, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(rows.y_px, (std::vector<float>{1, 3}));
+    folder.write("cut.csv", "\"frame\",\"x [nm]\",\"y [nm]\"");
+    std::string said;
+    EXPECT_EQ(read_localizations(
+                  folder / "cut.csv", [&](const std::string& text) { said = text; }, 100)
+                  .size(),
+              0u);
+    EXPECT_NE(said.find("cut.csv: there is a header alone"), std::string::npos) << said;
+}
+
 TEST(Csv, csv_with_what_it_should_not_have) {
     TemporaryFolder folder;
     const std::string header = "frame,x [nm],y [nm],note\n";

@@ -42,6 +42,8 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
 
 CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
     if (!file_) throw_cannot_open(name_, errno);
+    refill();
+    if (buffer_.find('\n') == buffer_.npos && buffer_.find('\r') != buffer_.npos) newline_ = '\r';
 }
 
 bool CsvLines::refill() {
@@ -59,14 +61,14 @@ bool CsvLines::refill() {
 
 bool CsvLines::next(std::string_view& line) {
     std::size_t searched = begin_;
-    std::size_t end = buffer_.find('\n', searched);
+    std::size_t end = buffer_.find(newline_, searched);
     while (end == std::string::npos && !at_end_) {
         if (buffer_.size() - begin_ > longest_line)
             throw InputError(fmt::format("{}: line {} is longer than {} bytes: this is no table of localizations",
                                          name_, number_ + 1, longest_line));
         searched = buffer_.size() - begin_;
         refill();
-        end = buffer_.find('\n', searched);
+        end = buffer_.find(newline_, searched);
     }
     if (begin_ >= buffer_.size()) return false;
     terminated_ = end != std::string::npos;

@@ -33,6 +33,7 @@ class CsvLines {
     std::unique_ptr<std::FILE, Close> file_;
     std::size_t begin_ = 0, number_ = 0;
     bool terminated_ = true, at_end_ = false;
+    char newline_ = '\n';  // '\r' where a file's first bytes have no other
 };
 
 /// Splits at commas; cells may be quoted ("" inside quotes is a quote). Quotes and outer blanks are removed.

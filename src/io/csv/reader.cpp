@@ -62,6 +62,8 @@ class CsvTable {
             }
             add_row();
         }
+        if (lines_.number() == 1 && !header_.is_data && !lines_.terminated() && warn_)
+            warn_(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
         Localizations out = builder_.finish();
         count_frames_from_zero(out);
         return out;
