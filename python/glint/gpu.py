@@ -15,10 +15,11 @@ import dataclasses
 import gc
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from . import _core, errors, foreign_errors
+from .arguments import callback, seconds, shown, switch, whole
 from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, OptionError, OutOfMemory
 from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, copy, to_device, to_host
@@ -151,7 +152,7 @@ def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
     >>> report.findings[0].check
     'driver'
     """
-    return Diagnosis(_core.examine(test, calibrate))
+    return Diagnosis(_core.examine(switch("test", test), switch("calibrate", calibrate)))
 
 
 def installation_guide() -> str:
@@ -268,7 +269,7 @@ class Lease:
         timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30 s at
             most. on_wait, log: as in lease().
         """
-        turn = self._core.turn_to_create(device, timeout, on_wait, log)
+        turn = self._core.turn_to_create(whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log))
         try:
             yield
             self.publish_held(0, device)
@@ -308,11 +309,10 @@ def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.in
     ...     with glint.gpu.lease("8GiB", timeout=60) as lease:
     ...         device = torch.device(f"cuda:{lease.devices[0].ordinal}")
     """
-    if not timeout >= 0:
-        raise OptionError(f"timeout={timeout}: give seconds, 0 or more, or math.inf")
-    if not 1 <= gpus:
-        raise OptionError(f"gpus={gpus}: give 1 or more")
-    return Lease(_core.acquire(sessions.bytes_of("bytes", bytes), gpus, timeout, list(avoid), on_wait, log))
+    if isinstance(avoid, str) or not isinstance(avoid, Iterable) or not all(isinstance(uuid, str) for uuid in avoid):
+        raise OptionError(f"avoid={shown(avoid)}: give UUIDs of GPUs, as in avoid=('GPU-...',)")
+    return Lease(_core.acquire(sessions.bytes_of("bytes", bytes), whole("gpus", gpus, 1, 1), seconds("timeout", timeout), list(avoid),
+                               callback("on_wait", on_wait), callback("log", log)))
 
 
 @contextlib.contextmanager
@@ -431,7 +431,7 @@ def set_early_reclaim(on: bool) -> sessions.Restore:
     ...     glint.gpu.early_reclaim_enabled()
     False
     """
-    on, before = sessions.switch("set_early_reclaim", on), _core.early_reclaim()
+    on, before = switch("set_early_reclaim", on), _core.early_reclaim()
     _core.set_early_reclaim(on)
     return sessions.Restore(lambda: _core.set_early_reclaim(before))
 
