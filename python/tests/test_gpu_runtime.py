@@ -244,7 +244,7 @@ def test_a_fitter_that_had_to_do_without_a_gpu_asks_again():
     numpy = pytest.importorskip("numpy")
     rois = numpy.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(numpy.float32)
     fitter, psf = glint.Fitter(), glint.GaussianXYNB(sigma_px=1.3)
-    options = {"backend": "auto", "weigh": False, "auto_timeout": 0.5}
+    options = {"backend": "auto", "always_gpu": True, "auto_timeout": 0.5}
     with gpu.lease("7GiB", gpus=len([d for d in gpu.devices() if d.usable]), timeout=60):
         assert fitter.fit(rois, psf, **options).info.backend == "cpu"
         with pytest.raises(gpu.LeaseTimeout):

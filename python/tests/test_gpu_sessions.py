@@ -275,7 +275,7 @@ def test_oom_safety_holds_for_all_sessions_and_for_fits(psf, camera, counts, mon
     monkeypatch.setenv("GLINT_GPU_MEMORY_LIMIT", "1KiB")  # less than any batch needs
 
     def fit():
-        return glint.fit(counts[:50], psf, camera, backend="auto", weigh=False)
+        return glint.fit(counts[:50], psf, camera, backend="auto", always_gpu=True)
 
     with pytest.warns(RuntimeWarning):
         fits = fit()
@@ -294,7 +294,7 @@ def test_oom_safety_holds_for_movies(psf, camera, simulated, monkeypatch):
     monkeypatch.setenv("GLINT_GPU_MEMORY_LIMIT", "1KiB")
 
     def localize():
-        return glint.localize(simulated.movie, psf, camera, backend="auto", weigh=False)
+        return glint.localize(simulated.movie, psf, camera, backend="auto", always_gpu=True)
 
     with pytest.warns(RuntimeWarning):
         found = localize()

@@ -399,7 +399,7 @@ def test_a_gpu_that_fails_in_a_fit_is_warned_of(call):
     out = run_python(BROKEN + f"""
     {call}
     rois = np.random.default_rng(1).poisson(20, (3000, 7, 7)).astype(np.float32)
-    fits = [fit(rois, glint.GaussianXYNB(sigma_px=1.3), backend="auto", weigh=False, auto_timeout=1) for _ in range(2)]
+    fits = [fit(rois, glint.GaussianXYNB(sigma_px=1.3), backend="auto", always_gpu=True, auto_timeout=1) for _ in range(2)]
     assert all(of.info.backend == "cpu" for of in fits) and fits[0].info.gpu_failed
 print(*[f"{{w.category.__name__}}: {{w.message}}" for w in caught], sep=" AND ")
 """, SIMGPU_FAULT="cuLaunchKernel:1+~:700")
@@ -414,6 +414,6 @@ def test_what_is_no_failure_is_not_warned_of(taken):
             assert offload.sum(ONES, session=session) == 2500
             twice = offload.accelerate(lambda x: 2 * x, lambda x: 3 * x, work=lambda x: {"flops": 1e15}, session=session)
             assert twice(np.ones(4 << 20))[0] == 2
-        fits = glint.fit(np.full((100, 7, 7), 9, np.float32), glint.GaussianXYNB(sigma_px=1.3), backend="auto", weigh=False,
+        fits = glint.fit(np.full((100, 7, 7), 9, np.float32), glint.GaussianXYNB(sigma_px=1.3), backend="auto", always_gpu=True,
                          auto_timeout=0)
         assert fits.info.backend == "cpu" and not fits.info.gpu_failed
