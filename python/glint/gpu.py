@@ -171,8 +171,8 @@ class Explanation:
         return iter((self.message, self.suggestion))
 
 
-def explain_error(error: BaseException | int) -> Explanation:
-    """Explains an exception or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
+def explain_error(error: BaseException | int | str) -> Explanation:
+    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
     CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
@@ -183,20 +183,27 @@ def explain_error(error: BaseException | int) -> Explanation:
     """
     if isinstance(error, int):
         return Explanation(*_core.explain_cuda_code(error))
+    if isinstance(error, str):
+        return _of_message(error) or Explanation(*_core.explain_error("str", error, 0, 0, 0, False))
     code = next((value for name in ("status", "error_code") if isinstance(value := getattr(error, name, None), int)), 0)
     if code and not isinstance(error, errors.Error) and not out_of_memory.is_out_of_memory(error):
         return Explanation(f"{error}", _core.explain_cuda_code(code)[1])
     if not isinstance(error, errors.Error) and isinstance(error, (RuntimeError, AssertionError, TypeError)):
-        message = str(error).strip()
-        first = message.partition("\n")[0]  # PyTorch adds advice for its own developers
-        if advice := foreign_errors.remedy(message):
-            return Explanation(first, advice)
-        if (code := foreign_errors.cuda_code(message)) and not out_of_memory.is_out_of_memory(error):
-            return Explanation(first, _core.explain_cuda_code(code)[1])
+        if not out_of_memory.is_out_of_memory(error) and (explanation := _of_message(str(error))):
+            return explanation
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "required_bytes", 0) or getattr(error, "_size", 0)
     free = getattr(error, "free_bytes", 0) or getattr(error, "available_bytes", 0)
     return Explanation(*_core.explain_error(_kind_of(error), str(error), getattr(error, "code", 0), asked, free,
                                             getattr(error, "beyond_limit", False)))
+
+
+def _of_message(text: str) -> Explanation | None:
+    """The explanation of a message of PyTorch, CuPy or a library of NVIDIA; None: not known."""
+    first = text.strip().partition("\n")[0]  # PyTorch adds advice for its own developers
+    if advice := foreign_errors.remedy(text):
+        return Explanation(first, advice)
+    code = foreign_errors.cuda_code(text)
+    return Explanation(first, _core.explain_cuda_code(code)[1]) if code else None
 
 
 def _kind_of(error):
@@ -279,14 +286,14 @@ class Lease:
     def publish_held(self, bytes: int, device: int = 0) -> None:
         """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not count it twice.
         Call it after allocating and before freeing, e.g. lease.publish_held(torch.cuda.memory_reserved())."""
-        self._core.publish_held(bytes, device)
+        self._core.publish_held(whole("bytes", bytes, "2**30", 0, 2**64 - 1), whole("device", device, 0))
 
     def shrink(self, bytes: int | str) -> None:
         """Reduces the lease permanently to `bytes` beyond the context on each GPU."""
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
     def give_back(self) -> None:
-        """Ends the lease; if another thread's call uses it, with that call."""
+        """Ends the lease; during another thread's call, when that call returns."""
         self._core.give_back()
 
 
