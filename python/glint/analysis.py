@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from . import _core
-from .arguments import checked
+from .arguments import INT32, number, path as path_of, shown, switch, whole
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
 from .errors import OptionError, warn
 from .localizations import Localizations, StrPath, localizations_of
@@ -84,11 +83,12 @@ def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, 
     >>> score.recall > 0.8 and score.precision > 0.8
     True
     """
+    radius_nm, axial_nm = number("radius_nm", radius_nm, 100), number("axial_radius_nm", axial_radius_nm, 500, none=0.0)
     locs = localizations_of(locs, "locs")
     truth = localizations_of(truth, "truth", truth=True, pixel_size_nm=locs.pixel_size_nm)
     if warning := _core.order_warning(locs._core(), truth._core()):
         warn(f"{warning}: glint.score(locs, truth)")
-    figures = _core.score(locs._core(), truth._core(), radius_nm, axial_radius_nm or 0)
+    figures = _core.score(locs._core(), truth._core(), radius_nm, axial_nm)
     bins = [NeighborBin(**bin) for bin in figures.pop("recall_by_neighbor")]
     return Score(**figures, recall_by_neighbor=bins)
 
@@ -124,8 +124,10 @@ def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_s
     camera = stack.camera() if camera is None else camera
     core = core_camera(camera)
     options = _core.CalibrateOptions()
-    options.pixel_size_nm, options.z_step_nm = 1000 * camera.pixel_size_um, 1000 * z_step_um
-    options.z_center_nm, options.sigma_um, options.roi_size = 1000 * z_center_um, sigma_um or 0, roi_size or 0
+    options.pixel_size_nm, options.z_step_nm = 1000 * camera.pixel_size_um, 1000 * number("z_step_um", z_step_um, 0.02)
+    options.z_center_nm = 1000 * number("z_center_um", z_center_um, 0)
+    options.sigma_um = number("sigma_um", sigma_um, 0.13, none=0.0)
+    options.roi_size = whole("roi_size", roi_size, 13, -INT32, none=0)
     result = _core.calibrate_astigmatism(stack._movie, core, options)
     columns, curve = result.pop("columns"), result.pop("curve")
     return Calibration(psf=AstigmaticXYZNB._of_curve(curve), **columns, **result)
@@ -133,25 +135,31 @@ def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_s
 
 def load_calibration(path: StrPath) -> AstigmaticXYZNB:
     """Reads a calibration written by `save_calibration()` or `glint calibrate astigmatism` (TOML)."""
-    return AstigmaticXYZNB._of_curve(_core.read_astigmatic_curve(os.fspath(path)))
+    return AstigmaticXYZNB._of_curve(_core.read_astigmatic_curve(path_of("path", path)))
 
 
 def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overwrite: bool = False) -> None:
     """Writes a calibration (TOML)."""
-    _core.write_astigmatic_curve(os.fspath(path), getattr(psf, "psf", psf)._curve(), overwrite)
+    path, curve = path_of("path", path), getattr(psf, "psf", psf)
+    if not isinstance(curve, AstigmaticXYZNB):
+        raise OptionError(f"psf={shown(psf)} is no calibration: give the result of glint.calibrate_astigmatism(), or an AstigmaticXYZNB")
+    _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite))
 
 
 @checked
 def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
     """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
     (unless that is given here)."""
-    said = _core.read_camera(os.fspath(path))
+    path = path_of("path", path)
+    if pixel_size_um is not None:
+        pixel_size_um = number("pixel_size_um", pixel_size_um, 0.1)
+    said = _core.read_camera(path)
     if pixel_size_um is None and said["pixel_size_nm"] is not None:
         pixel_size_um = said["pixel_size_nm"] / 1000
     missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"])]
                if value is None]
     if missing:
-        raise OptionError(f"{os.fspath(path)} does not say {', '.join(missing)}: what is true of the camera has to stand there")
+        raise OptionError(f"{path} does not say {', '.join(missing)}: what is true of the camera has to stand there")
     values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}
     values["qe"] = said["qe"]
     if said["kind"] == "IdealCamera":

@@ -1,66 +1,136 @@
-"""Arguments of a wrong type, told by their names: nanobind's own message names neither argument nor value."""
+"""Checks of arguments: each returns the value as the library takes it, or raises an OptionError that names the argument."""
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import functools
 import inspect
-import numbers
-from collections.abc import Callable, Sequence
+import math
+import operator
+import os
+from collections.abc import Callable
 from typing import Any, TypeVar
-
-import numpy as np
 
 from .errors import OptionError
 
-F = TypeVar("F", bound=Callable[..., Any])
+INT32, INT64, UINT64 = 2**31 - 1, 2**63 - 1, 2**64 - 1
+_ANY = (-math.inf, math.inf)
+
+Class = TypeVar("Class", bound="type[Any]")
 
 
-def _is_whole(value):
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+def shown(value: object) -> str:
+    """A value in an error: its repr, or its type if that is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"<{type(value).__name__}>"
 
 
-def _is_number(value):
-    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+def number(name: str, value: Any, example: object, low: float = -math.inf, high: float = math.inf, *,
+           none: float | None = None) -> float:
+    """A float from `low` to `high`. none: what None stands for; without it, None is refused."""
+    if value is None and none is not None:
+        return none
+    found = _converted(float, value)
+    if found is None or (low, high) != _ANY and not low <= found <= high:
+        raise _refused(name, value, "a number", low, high, none, example)
+    return float(found)
 
 
-def _are_two(test):
-    return lambda value: isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str) and len(value) == 2 and all(map(test, value))
+def whole(name: str, value: Any, example: object, low: int = 0, high: int = INT32, *, none: int | None = None) -> int:
+    """A whole number from `low` to `high`. none: what None stands for; without it, None is refused."""
+    if value is None and none is not None:
+        return none
+    found = _converted(operator.index, value)
+    if found is None or not low <= found <= high:
+        raise _refused(name, value, "a whole number", low, high, none, example)
+    return int(found)
 
 
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "int": (_is_whole, "a whole number"),
-    "float": (_is_number, "a number"),
-    "bool": (lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
-    "str": (lambda value: isinstance(value, str), "a string"),
-    "slice": (lambda value: isinstance(value, slice), "a slice"),
-    "Progress": (callable, "a function"),
-    "OnWait": (callable, "a function"),
-    "None": (lambda value: value is None, "None"),
-    "tuple[int, int]": (_are_two(_is_whole), "two whole numbers"),
-    "tuple[float, float]": (_are_two(_is_number), "two numbers"),
-}
+def _converted(convert: Callable[[Any], float], value: Any) -> float | None:
+    """The number that a value is; None for texts, True and False, and arrays."""
+    boolean = isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
+    if boolean or isinstance(value, (str, bytes)) or getattr(value, "ndim", 0):
+        return None
+    try:
+        return convert(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
-def _kinds_of(annotation: Any) -> list[tuple[Callable[[Any], bool], str]]:
-    """Those that an annotation names; none where it names any other type."""
-    names = [name.strip() for name in annotation.split("|")] if isinstance(annotation, str) else []
-    return [_KINDS[name] for name in names] if all(name in _KINDS for name in names) else []
+def _refused(name: str, value: object, kind: str, low: float, high: float, none: object, example: object) -> OptionError:
+    limits = "" if (low, high) == _ANY else f", {low} or more" if high == math.inf else f" from {low} to {high}"
+    return OptionError(f"{name}={shown(value)}: give {kind}{limits}{'' if none is None else ', or None'}, as in {name}={example}")
 
 
-def checked(function: F) -> F:
-    """Checks the arguments whose annotations are numbers, pairs of these, bool, str, slice or None, and raises OptionError for others."""
-    signature = inspect.signature(function)
-    kinds = {name: _kinds_of(parameter.annotation) for name, parameter in signature.parameters.items()}
+def seconds(name: str, value: Any) -> float:
+    """A time to wait."""
+    found = _converted(float, value)
+    if found is None or not found >= 0:
+        raise OptionError(f"{name}={shown(value)}: give seconds, 0 or more, or math.inf, as in {name}=60")
+    return float(found)
 
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # too few or too many: Python's own words are better
-            given = {}
-        for name, value in given.items():
-            if kinds[name] and not any(test(value) for test, _ in kinds[name]):
-                raise OptionError(f"{name}={value!r}: give {' or '.join(words for _, words in kinds[name])}")
-        return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+def pair(name: str, value: Any, example: tuple[float, float]) -> tuple[float, float]:
+    """Two numbers."""
+    first, second = two(name, value, example)
+    return number(f"{name}[0]", first, example[0]), number(f"{name}[1]", second, example[1])
+
+
+def two(name: str, value: Any, example: object) -> tuple[Any, Any]:
+    """The two elements of a tuple, list or array."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            first, second = value
+            return first, second
+    except (TypeError, ValueError):
+        pass
+    raise OptionError(f"{name}={shown(value)}: give two numbers, as in {name}={example}")
+
+
+def switch(name: str, value: Any) -> bool:
+    """True or False, and nothing else."""
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b" and not getattr(value, "ndim", 0):
+        return bool(value)
+    raise OptionError(f"{name}={shown(value)}: give True or False")
+
+
+def backend(name: str, value: Any) -> str:
+    """"auto", "cpu" or "gpu", which is also called "cuda"; upper case is read too."""
+    word = value.lower() if isinstance(value, str) else value
+    if not isinstance(word, str) or word not in ("auto", "cpu", "gpu", "cuda"):
+        raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu' or 'gpu' (also 'cuda')")
+    return "gpu" if word == "cuda" else word
+
+
+def callback(name: str, value: Any) -> Any:
+    """A function, or None."""
+    if value is None or callable(value):
+        return value
+    raise OptionError(f"{name}={shown(value)}: give a function that is called, as in {name}=print, or None")
+
+
+def path(name: str, value: Any) -> str:
+    """The name of a file."""
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsdecode(value)
+    raise OptionError(f"{name}={shown(value)}: give the name of a file, a str or a pathlib.Path")
+
+
+def completed_by(example: str) -> Callable[[Class], Class]:
+    """A decorator of dataclasses: a call that lacks values raises an OptionError that names them and shows `example`."""
+    def decorate(cls: Class) -> Class:
+        made, signature = cls.__init__, inspect.signature(cls)
+
+        @functools.wraps(made)
+        def initialize(self: object, *values: Any, **named: Any) -> None:
+            try:
+                given = signature.bind_partial(*values, **named).arguments
+            except TypeError:  # an argument too many, of which Python's own error tells
+                return made(self, *values, **named)
+            required = [name for name, parameter in signature.parameters.items() if parameter.default is parameter.empty]
+            if missing := [name for name in required if name not in given]:
+                raise OptionError(f"{cls.__name__} needs {', '.join(missing)} too, which have no default. With what is true of yours: {example}")
+            return made(self, *values, **named)
+
+        cls.__init__ = initialize
+        return cls
+    return decorate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _core
+from .arguments import shown
 from .errors import OptionError
 
 CUDA = 2  # DLPack's kDLCUDA
@@ -66,7 +67,10 @@ def on_host(array):
         return array
     device = getattr(array, "__dlpack_device__", None)
     if device is None:
-        return np.asarray(array)
+        try:
+            return np.asarray(array)
+        except ValueError:
+            raise OptionError(f"{shown(array)} is no array: its rows have different lengths") from None
     if device()[0] in _HOST_DEVICES:
         return np.from_dlpack(array)
     for method in ("get", "cpu"):  # the methods of CuPy and PyTorch that copy to the host

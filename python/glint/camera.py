@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from . import _core
+from .arguments import INT32, completed_by, number, shown, two, whole
 from .errors import OptionError
 
 
@@ -17,16 +18,19 @@ _largest_pixel_um = 20.0  # more is a value in nm, or the edge on the chip
 
 
 def _check_pixel_size(name, pixel_size_um):
-    if not 0 < float(pixel_size_um) <= _largest_pixel_um:
+    if not 0 < number("pixel_size_um", pixel_size_um, 0.1) <= _largest_pixel_um:
         raise OptionError(f"{name}(pixel_size_um={pixel_size_um}): the edge of a camera pixel in the sample, in "
                           "micrometres, as in pixel_size_um=0.1 for 100 nm")
 
 
 def _property(name, value):
     """A number, or a map of the sensor (height, width) as float32."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "buif":
-        raise OptionError(f"the camera's {name} is {value!r}: give a number, or an array (height, width) of the sensor")
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "uif":
+        raise OptionError(f"the camera's {name} is {shown(value)}: give a number, or an array (height, width) of the sensor")
     if array.ndim == 0:
         return float(array)
     if array.ndim != 2:
@@ -42,10 +46,11 @@ def _text(value):
 
 class _Camera:
     def _core(self):
-        roi_x, roi_y = getattr(self, "sensor_roi", (0, 0))
+        corner = two("sensor_roi", getattr(self, "sensor_roi", (0, 0)), (0, 0))
+        roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
         properties = (_property(name, getattr(self, name, default))
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
-        return _core.Camera(type(self).__name__, *properties, float(getattr(self, "em_gain", 1.0)), roi_x, roi_y)
+        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y)
 
     def __repr__(self):
         said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
@@ -53,6 +58,7 @@ class _Camera:
         return f"{type(self).__name__}({', '.join(said)})"
 
 
+@completed_by("glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
 @dataclasses.dataclass(repr=False, eq=False)
 class IdealCamera(_Camera):
     """A camera without read noise. With `offset=0, gain=1` its counts are photoelectrons.
@@ -74,6 +80,7 @@ class IdealCamera(_Camera):
         self._core()
 
 
+@completed_by("glint.SCMOSCamera(pixel_size_um=0.1, offset=100, gain=0.46, readnoise=1.6)")
 @dataclasses.dataclass(repr=False, eq=False)
 class SCMOSCamera(_Camera):
     """An sCMOS camera: read noise, and values that may be maps.
@@ -95,6 +102,7 @@ class SCMOSCamera(_Camera):
         self._core()
 
 
+@completed_by("glint.EMCCDCamera(pixel_size_um=0.1, offset=100, gain=15.6, em_gain=300, readnoise=74)")
 @dataclasses.dataclass(repr=False, eq=False)
 class EMCCDCamera(_Camera):
     """An EMCCD camera: electron multiplication, whose excess noise doubles the variance.
@@ -122,6 +130,6 @@ Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 def core_camera(camera):
     """The C++ object of a camera."""
     if not isinstance(camera, Camera):
-        raise OptionError(f"camera={camera!r} is no camera: give one as in "
+        raise OptionError(f"camera={shown(camera)} is no camera: give one as in "
                           "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
     return camera._core()

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import pathlib
 from typing import Any
 
 import numpy as np
 
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
+from .arguments import path as path_of
 from .errors import InputError, OptionError
 from .fits import Fits
 from .localizations import Localizations, StrPath, load_localizations
@@ -22,7 +22,7 @@ def load(path: StrPath, **options: Any) -> Any:
     picture; `.toml` a camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
-    path = pathlib.Path(path)
+    path = pathlib.Path(path_of("path", path))
     match path.suffix.lower():
         case ".hdf5" | ".h5" | ".csv":
             return load_localizations(path, **options)
@@ -48,6 +48,7 @@ def _is_calibration(path):
 def save(path: StrPath, what: Any, **options: Any) -> None:
     """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
     calibration. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
+    path = path_of("path", path)
     suffix = pathlib.Path(path).suffix.lower()
     if isinstance(what, (Localizations, Fits)):
         return what.save(path, **options)
@@ -59,5 +60,5 @@ def save(path: StrPath, what: Any, **options: Any) -> None:
         return save_picture(path, what, **options)
     if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
         return save_movie(path, what, **options)
-    raise OptionError(f"{type(what).__name__} cannot be written to {os.fspath(path)}: localizations go to .hdf5, .csv, .smlm.h5; "
+    raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to .hdf5, .csv, .smlm.h5; "
                       "movies to .tif; pictures to .png and .tif; calibrations to .toml")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from .arguments import checked
+from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, whole
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
@@ -179,8 +179,9 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
 
     rois: (n, S, S), S from 3 to 31: counts, which `camera` converts to photoelectrons, or, without a camera,
         photoelectrons. uint8, uint16 and float32 in C order are used without a copy; other integers and floats, other byte
-        orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy); an array
-        on a GPU is fitted on that GPU. Or Rois, as returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
+        orders and strides are copied to float32 first. NumPy arrays, or any that support DLPack (PyTorch, CuPy). Arrays
+        of uint8, uint16 or float32 on a GPU are fitted there, unless the CPU fits (backend="cpu", several emitters, or "auto" finds it
+        faster): then they are copied to the host, as are those of other types. Or Rois, as returned by `cut_rois()` and `load_rois()`, with corners, frames, start.
     psf: the model, e.g. GaussianXYNB(sigma_um=0.13); widths in micrometres need a camera.
     camera: with `pixel_size_um`.
     corners: (n, 2) pixels of the movie, (x, y) of each ROI's first pixel. Required by a camera with maps.
@@ -189,14 +190,14 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
         columns. By default estimated from the pixels.
     variance, excess_noise, qe: without a camera: read variance, photoelectrons^2; F^2; and the relative quantum efficiency by
         which the pixels were divided.
-    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu".
+    backend: "auto": as the variable GLINT_BACKEND says, else the one expected to finish first; "cpu"; "gpu", also called "cuda".
     auto_timeout, gpu_timeout: seconds of waiting or failing until "auto" uses the CPU, and until "gpu" raises.
     gpus: maximum number of GPUs, or "all": starts with those that are free and adds others as they become free. With "auto"
         the CPU fits, too, where that saves a tenth of the time.
     gpu_memory: bytes to request, and to use at most, on each GPU beyond the context: 2**30, "1GiB", "25%".
     batch_size: ROIs per upload; None: what the link needs.
     threads: CPU threads; None: GLINT_THREADS, or all that may be used.
-    always_gpu: "auto" uses a GPU if there is one, and waits for it up to auto_timeout.
+    always_gpu: "auto" uses a GPU if there is one, even where the CPU is expected to finish first, and waits for it up to auto_timeout.
     max_iterations, tolerance: a fit has converged when each parameter's step is below `tolerance` times its CRLB.
     position_margin_px, min_sigma_px, max_sigma_px: bounds of the position around the ROI, and of free widths.
     emitters: most molecules in a ROI, 1 to 64, or "auto": as many as are found. With more than 1, a ROI that one molecule does not
@@ -218,6 +219,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     if isinstance(rois, Rois):
         rois, corners, frames, start = (own if own is not None else given
                                         for own, given in zip((None, corners, frames, start), rois))
+    variance, excess_noise, qe = number("variance", variance, 0), number("excess_noise", excess_noise, 1), number("qe", qe, 1)
     if camera is not None and (variance, excess_noise, qe) != (0, 1, 1):
         raise OptionError("variance, excess_noise and qe are of pixels that are photoelectrons; with a camera they are its "
                           "readnoise, kind and qe: give either")
@@ -225,6 +227,8 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     if camera is None and dtype_name(stack) in ("uint8", "uint16"):
         warn("the ROIs are integers, and without a camera they count as photoelectrons: give camera=, or rois.astype('float32') if "
              "that is what they are")
+    if not isinstance(fitter, (Fitter, type(None))):
+        raise OptionError(f"fitter={shown(fitter)}: give a glint.Fitter, or None")
     n, size = stack.shape[:2]
     pixel_size_um = float(camera.pixel_size_um) if isinstance(camera, Camera) else None
     x_corner, y_corner = (None, None) if corners is None else integers("corners", corners, (n, 2)).T.copy()
@@ -235,14 +239,15 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     options = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                           tolerance)
     options.gpus = gpu_count(gpus)
-    options.position_margin_px, options.min_sigma_px = position_margin_px, min_sigma_px
-    options.max_sigma_px = max_sigma_px or 0
-    options.emitters, options.psf_misfit = _count("emitters", emitters, "auto"), psf_misfit
+    options.position_margin_px = number("position_margin_px", position_margin_px, 1.5)
+    options.min_sigma_px = number("min_sigma_px", min_sigma_px, 0.3)
+    options.max_sigma_px = number("max_sigma_px", max_sigma_px, 3, none=0.0)
+    options.emitters, options.psf_misfit = count_or("emitters", emitters, "auto", 64), number("psf_misfit", psf_misfit, 0.05)
     of_psf = core_psf(psf, pixel_size_um)
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
-        core, of_psf, pixel_size_um or 1.0, options, progress, on_wait, log)
+        core, of_psf, pixel_size_um or 1.0, options, callback("progress", progress), callback("on_wait", on_wait), callback("log", log))
     info = FitInfo(**info)
     warn_of_gpu(info, fitter._warned if fitter else set())
     if (roi := columns.get("window")) is not None:  # a row's own corner and frame
@@ -261,16 +266,18 @@ def warn_of_gpu(info, warned):
 
 def gpu_count(gpus):
     """The library's number of GPUs: 0 means all."""
-    return _count("gpus", gpus, "all")
+    return count_or("gpus", gpus, "all")
 
 
-def _count(name, value, every):
-    """A number from 1 on, or 0 for the word `every`."""
-    if value == every:
+def count_or(name, value, every, most=INT32):
+    """A number from 1 to `most`, or 0 for the word `every`."""
+    if isinstance(value, str) and value == every:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise OptionError(f"{name}={value!r}: give a number from 1 on, or {every!r}")
-    return value
+    try:
+        return whole(name, value, 1, 1, most)
+    except OptionError:
+        wanted = "1" if most == 1 else f"a whole number from 1 to {most}"
+        raise OptionError(f"{name}={shown(value)}: give {wanted}, or {every!r}") from None
 
 
 def _widths_of(psf):
@@ -279,23 +286,15 @@ def _widths_of(psf):
 
 def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations, tolerance):
     """The C++ options that `fit()` and `localize()` have in common."""
-    backend = "gpu" if str(backend).lower() == "cuda" else backend  # as GLINT_BACKEND
-    if backend not in ("auto", "cpu", "gpu"):
-        raise OptionError(f"backend={backend!r} is none: give 'auto', 'cpu' or 'gpu'")
-    for name, value in [("auto_timeout", auto_timeout), ("gpu_timeout", gpu_timeout)]:
-        if not value >= 0:
-            raise OptionError(f"{name}={value}: give seconds, 0 or more, or math.inf")
-    for name, value in [("batch_size", batch_size), ("threads", threads)]:
-        if value is not None and not value >= 1:
-            raise OptionError(f"{name}={value}: give 1 or more, or None")
-    if threads is not None and threads > 4096:
-        raise OptionError(f"threads={threads}: give 1 to 4096, or None")
     options = _core.FitOptions()
-    options.backend = getattr(_core.Backend, backend)
-    options.auto_timeout_s, options.gpu_timeout_s = auto_timeout, gpu_timeout
+    options.backend = getattr(_core.Backend, backend_of("backend", backend))
+    options.auto_timeout_s = seconds("auto_timeout", auto_timeout)
+    options.gpu_timeout_s = seconds("gpu_timeout", gpu_timeout)
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
-    options.gpu_batch_size, options.threads, options.always_gpu = batch_size or 0, threads or 0, bool(always_gpu)
-    options.max_iterations, options.tolerance = max_iterations, tolerance
+    options.gpu_batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
+    options.threads = whole("threads", threads, 4, 1, none=0)
+    options.weigh = not switch("always_gpu", always_gpu)
+    options.max_iterations, options.tolerance = whole("max_iterations", max_iterations, 50, 1, 255), number("tolerance", tolerance, 0.01)
     return options
 
 

@@ -15,10 +15,11 @@ import dataclasses
 import gc
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from . import _core, errors, foreign_errors
+from .arguments import callback, seconds, shown, switch, whole
 from .errors import DeviceLost, GpuError, LeaseTimeout, LibraryMissing, NoGpu, OptionError, OutOfMemory
 from .offload import out_of_memory, sessions
 from .offload.device_arrays import DeviceArray, copy, to_device, to_host
@@ -151,7 +152,7 @@ def diagnose(*, test: bool = False, calibrate: bool = False) -> Diagnosis:
     >>> report.findings[0].check
     'driver'
     """
-    return Diagnosis(_core.examine(test, calibrate))
+    return Diagnosis(_core.examine(switch("test", test), switch("calibrate", calibrate)))
 
 
 def installation_guide() -> str:
@@ -170,8 +171,8 @@ class Explanation:
         return iter((self.message, self.suggestion))
 
 
-def explain_error(error: BaseException | int) -> Explanation:
-    """Explains an exception or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
+def explain_error(error: BaseException | int | str) -> Explanation:
+    """Explains an exception, its message, or a CUDA error code, and suggests a remedy. Of PyTorch and CuPy it knows running out of memory, the errors of
     CUDA by code or by their words, and common mistakes with devices; of other exceptions it gives the message.
 
     >>> message, suggestion = glint.gpu.explain_error(MemoryError())
@@ -182,20 +183,27 @@ def explain_error(error: BaseException | int) -> Explanation:
     """
     if isinstance(error, int):
         return Explanation(*_core.explain_cuda_code(error))
+    if isinstance(error, str):
+        return _of_message(error) or Explanation(*_core.explain_error("str", error, 0, 0, 0, False))
     code = next((value for name in ("status", "error_code") if isinstance(value := getattr(error, name, None), int)), 0)
     if code and not isinstance(error, errors.Error) and not out_of_memory.is_out_of_memory(error):
         return Explanation(f"{error}", _core.explain_cuda_code(code)[1])
     if not isinstance(error, errors.Error) and isinstance(error, (RuntimeError, AssertionError, TypeError)):
-        message = str(error).strip()
-        first = message.partition("\n")[0]  # PyTorch adds advice for its own developers
-        if advice := foreign_errors.remedy(message):
-            return Explanation(first, advice)
-        if (code := foreign_errors.cuda_code(message)) and not out_of_memory.is_out_of_memory(error):
-            return Explanation(first, _core.explain_cuda_code(code)[1])
+        if not out_of_memory.is_out_of_memory(error) and (explanation := _of_message(str(error))):
+            return explanation
     asked = getattr(error, "asked_bytes", 0) or getattr(error, "required_bytes", 0) or getattr(error, "_size", 0)
     free = getattr(error, "free_bytes", 0) or getattr(error, "available_bytes", 0)
     return Explanation(*_core.explain_error(_kind_of(error), str(error), getattr(error, "code", 0), asked, free,
                                             getattr(error, "beyond_limit", False)))
+
+
+def _of_message(text: str) -> Explanation | None:
+    """The explanation of a message of PyTorch, CuPy or a library of NVIDIA; None: not known."""
+    first = text.strip().partition("\n")[0]  # PyTorch adds advice for its own developers
+    if advice := foreign_errors.remedy(text):
+        return Explanation(first, advice)
+    code = foreign_errors.cuda_code(text)
+    return Explanation(first, _core.explain_cuda_code(code)[1]) if code else None
 
 
 def _kind_of(error):
@@ -268,7 +276,7 @@ class Lease:
         timeout: seconds to wait for the turn, then LeaseTimeout; a turn that others do not let go is waited for 5 to 30 s at
             most. on_wait, log: as in lease().
         """
-        turn = self._core.turn_to_create(device, timeout, on_wait, log)
+        turn = self._core.turn_to_create(whole("device", device, 0), seconds("timeout", timeout), callback("on_wait", on_wait), callback("log", log))
         try:
             yield
             self.publish_held(0, device)
@@ -278,14 +286,14 @@ class Lease:
     def publish_held(self, bytes: int, device: int = 0) -> None:
         """Publishes how much of the lease is allocated beyond the context, which must exist, so that others do not count it twice.
         Call it after allocating and before freeing, e.g. lease.publish_held(torch.cuda.memory_reserved())."""
-        self._core.publish_held(bytes, device)
+        self._core.publish_held(whole("bytes", bytes, "2**30", 0, 2**64 - 1), whole("device", device, 0))
 
     def shrink(self, bytes: int | str) -> None:
         """Reduces the lease permanently to `bytes` beyond the context on each GPU."""
         self._core.shrink(sessions.bytes_of("bytes", bytes))
 
     def give_back(self) -> None:
-        """Ends the lease; if another thread's call uses it, with that call."""
+        """Ends the lease; during another thread's call, when that call returns."""
         self._core.give_back()
 
 
@@ -308,11 +316,10 @@ def lease(bytes: int | str = 1 << 30, *, gpus: int = 1, timeout: float = math.in
     ...     with glint.gpu.lease("8GiB", timeout=60) as lease:
     ...         device = torch.device(f"cuda:{lease.devices[0].ordinal}")
     """
-    if not timeout >= 0:
-        raise OptionError(f"timeout={timeout}: give seconds, 0 or more, or math.inf")
-    if not 1 <= gpus:
-        raise OptionError(f"gpus={gpus}: give 1 or more")
-    return Lease(_core.acquire(sessions.bytes_of("bytes", bytes), gpus, timeout, list(avoid), on_wait, log))
+    if isinstance(avoid, str) or not isinstance(avoid, Iterable) or not all(isinstance(uuid, str) for uuid in avoid):
+        raise OptionError(f"avoid={shown(avoid)}: give UUIDs of GPUs, as in avoid=('GPU-...',)")
+    return Lease(_core.acquire(sessions.bytes_of("bytes", bytes), whole("gpus", gpus, 1, 1), seconds("timeout", timeout), list(avoid),
+                               callback("on_wait", on_wait), callback("log", log)))
 
 
 @contextlib.contextmanager
@@ -431,7 +438,7 @@ def set_early_reclaim(on: bool) -> sessions.Restore:
     ...     glint.gpu.early_reclaim_enabled()
     False
     """
-    on, before = sessions.switch("set_early_reclaim", on), _core.early_reclaim()
+    on, before = switch("set_early_reclaim", on), _core.early_reclaim()
     _core.set_early_reclaim(on)
     return sessions.Restore(lambda: _core.set_early_reclaim(before))
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from .arguments import INT64, number, path as path_of, shown, switch, whole
 from .errors import OptionError, warn
-from .table import Table, import_pandas, structured
+from .table import Table, import_pandas, mapping_of, structured
 
 if TYPE_CHECKING:
     import pandas
@@ -75,12 +76,13 @@ class Localizations(Table):
 
     def __init__(self, columns: Mapping[str, Any], *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
                  history: Iterable[str] = (), info: LocalizeInfo | None = None):
-        super().__init__({name: _column(name, values) for name, values in columns.items()})
+        super().__init__({name: _column(name, values) for name, values in mapping_of("columns", columns).items()})
         for name in ("frame", "x_px", "y_px"):
             if name not in self.columns:
                 raise OptionError(f"localizations need a column {name!r}; given: {', '.join(self.columns)}")
-        self.width, self.height, self.frames = int(width), int(height), int(frames)
-        self.pixel_size_nm, self.history, self.info = float(pixel_size_nm), list(history), info
+        self.width, self.height = whole("width", width, 128), whole("height", height, 128)
+        self.frames, self.pixel_size_nm = whole("frames", frames, 1000, 0, INT64), number("pixel_size_nm", pixel_size_nm, 100)
+        self.history, self.info = list(history), info
 
     def _in_nm(self, name):
         if not self.pixel_size_nm > 0:
@@ -148,7 +150,11 @@ class Localizations(Table):
     def from_picasso(cls, locs: Any, info: list[dict[str, Any]]) -> Localizations:
         """From the return values of `picasso.io.load_locs(path)`: a DataFrame or structured array, and a list of dictionaries."""
         ours = dict(_core.picasso_names())
-        names = locs.dtype.names if isinstance(locs, np.ndarray) else list(locs.columns)
+        names = locs.dtype.names if isinstance(locs, np.ndarray) else list(getattr(locs, "columns", ()))
+        if not names:
+            raise OptionError(f"locs={shown(locs)}: give the DataFrame or structured array that picasso.io.load_locs() returns first")
+        if not isinstance(info, (list, tuple)) or not all(isinstance(step, Mapping) for step in info):
+            raise OptionError(f"info={shown(info)}: give the list of dictionaries that picasso.io.load_locs() returns second")
         facts = {}
         for step in info:
             facts |= {key: step[key] for key in ("Width", "Height", "Frames", "Pixelsize") if key in step}
@@ -164,7 +170,7 @@ class Localizations(Table):
         def tell(text):  # of a table, whose pixel size has a name of its own
             warn(text.replace("pixel_size_um=0.1", "locs.pixel_size_nm = 100"))
 
-        _core.write_localizations(os.fspath(path), self._core(), False, overwrite, tell)
+        _core.write_localizations(path_of("path", path), self._core(), False, switch("overwrite", overwrite), tell)
 
     def _repr_html_(self) -> str:
         """The first rows, for notebooks."""
@@ -224,7 +230,10 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
     >>> len(glint.merge([locs, locs], consecutive=True)) == 2 * len(locs)
     True
     """
+    if isinstance(tables, (str, bytes, os.PathLike, Table)) or not isinstance(tables, Iterable):
+        raise OptionError(f"tables={shown(tables)}: give a list of tables or files, as in glint.merge([locs, 'more.hdf5'])")
     given = [localizations_of(table, "each of tables")._core() for table in tables]
+    consecutive = switch("consecutive", consecutive)
     return Localizations._of_core(_core.merge_localizations(given, consecutive, warn))
 
 
@@ -244,10 +253,12 @@ def load_truth(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: floa
 
 
 def _read(path, pixel_size_nm, pixel_size_um, is_truth):
+    path = path_of("path", path)
+    pixel_size_nm, pixel_size_um = number("pixel_size_nm", pixel_size_nm, 100), number("pixel_size_um", pixel_size_um, 0.1)
     if pixel_size_nm and pixel_size_um:
         raise OptionError("give pixel_size_nm or pixel_size_um, not both")
     try:
-        core = _core.read_localizations(os.fspath(path), pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
+        core = _core.read_localizations(path, pixel_size_nm or 1000 * pixel_size_um, is_truth, warn)
     except OptionError as error:  # which cannot know that tables have their pixel size in nm
         raise OptionError(str(error).replace("pixel_size_um=0.1", "pixel_size_nm=100")) from None
     return Localizations._of_core(core)
@@ -255,4 +266,5 @@ def _read(path, pixel_size_nm, pixel_size_um, is_truth):
 
 def save_truth(path: StrPath, truth: Localizations, *, overwrite: bool = False) -> None:
     """Writes ground truth as CSV, with positions in nm."""
-    _core.write_localizations(os.fspath(path), truth._core(), True, overwrite, warn)
+    path, table = path_of("path", path), localizations_of(truth, "truth")
+    _core.write_localizations(path, table._core(), True, switch("overwrite", overwrite), warn)

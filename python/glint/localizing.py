@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
 
 from . import _core
-from .arguments import checked
+from .arguments import INT32, INT64, callback, number, path as path_of, switch, two, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
-from .fits import FitInfo, OnWait, Progress, fit_options, gpu_count, warn_of_gpu
+from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
 from .localizations import Localizations, StrPath, load_localizations
 from .movies import MovieLike, camera_for, open_movie
 from .psf import Psf, core_psf
@@ -68,8 +67,8 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
         Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
         OUT.journal (also after a crash) and in a valid NAME.partial.EXT; `resume=True` continues, to the same bytes.
-        With `resume=True` a finished output is read back (`info` is None); OptionError if it was made with other settings, which a
-        `.csv` cannot tell: there is a warning then.
+        With `resume=True` a finished output is read back (`info` is None). If its settings differ, an OptionError is raised. A `.csv` stores no
+        settings: a warning says they were not compared.
         `overwrite=True` replaces an existing file or journal; no other existing file is ever overwritten.
     roi_size: edge of the fitted window, px; None: from the PSF, or the calibration's. threshold: of the detection, standard deviations of the
         noise; None: 5, or 6 for an EMCCD.
@@ -97,22 +96,19 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     core = core_camera(camera)
     options = _core.LocalizeOptions()
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
-    options.roi_size = _core.default_roi_size(options.psf, options.pixel_size_nm) if roi_size is None else roi_size
-    options.threshold, options.neighbor_rounds, options.keep_failed = _threshold(threshold), neighbor_rounds, keep_failed
-    if emitters not in (1, "auto"):
-        raise OptionError(f"emitters={emitters!r}: give 1 or 'auto'")
-    options.emitters = 0 if emitters == "auto" else 1
-    if psf_misfit is not None:
-        if not 0 <= psf_misfit <= 1:
-            raise OptionError(f"psf_misfit={psf_misfit!r}: give a part of the width, 0 to 1, or None")
-        options.psf_misfit = psf_misfit
+    usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
+    options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
+    options.threshold = number("threshold", threshold, 5, none=0.0)
+    options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
+    options.emitters = count_or("emitters", emitters, "auto", 1)
+    options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
     options.frames = _range_of(frames, len(movie), movie.name)
-    options.threads, options.memory_bytes = threads or 0, memory
-    options.resume, options.overwrite = resume, overwrite
+    options.threads, options.memory_bytes = whole("threads", threads, 4, 1, none=0), whole("memory", memory, "2**28", 1, INT64)
+    options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                        tolerance)
     fits.gpus = gpu_count(gpus)
-    callbacks = _core.Callbacks(progress, on_wait, log, warn)
+    callbacks = _core.Callbacks(callback("progress", progress), callback("on_wait", on_wait), callback("log", log), warn)
     if out is None:
         if resume:
             raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
@@ -120,7 +116,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         info = _info_of(info)
         warn_of_gpu(info.fit, set())
         return Localizations._of_core(rows, info)
-    out = os.fspath(out)
+    out = path_of("out", out)
     if resume and _core.finished_before(movie._movie, core, out, options, fits, callbacks):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
@@ -144,8 +140,9 @@ def _info_of(info):
 def _range_of(frames, count, name):
     if frames is None:
         return _core.FrameRange(0, -1)
-    begin, end = (frames.start, frames.stop) if isinstance(frames, slice) else frames
-    begin, end = begin or 0, count if end is None else end
+    begin, end = (frames.start, frames.stop) if isinstance(frames, slice) else two("frames", frames, (0, 100))
+    begin = whole("frames[0]", begin, 0, -INT64, INT64, none=0)
+    end = whole("frames[1]", end, count, -INT64, INT64, none=count)
     if getattr(frames, "step", None) not in (None, 1) or not 0 <= begin < end <= count:
         raise OptionError(f"frames={frames}: give (begin, end) within the {count} frames of {name}, in steps of 1")
     return _core.FrameRange(begin, end)
@@ -178,4 +175,4 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     camera = camera_for("detect(movie", psf, camera, movie)
     core = core_camera(camera)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
-    return Spots(_core.detect(movie._movie, core, sigma_px, _threshold(threshold), progress))
+    return Spots(_core.detect(movie._movie, core, sigma_px, number("threshold", threshold, 5, none=0.0), callback("progress", progress)))

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import _core
-from .arguments import checked
+from .arguments import number, path as path_of, shown, switch, whole
 from .arrays_in import frames_of
 from .camera import Camera, EMCCDCamera, IdealCamera
 from .errors import OptionError, warn
@@ -104,22 +104,22 @@ def open_movie(movie: MovieLike) -> Movie:
 @checked
 def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:
     """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
-    if not os.fspath(path).lower().endswith((".tif", ".tiff")):
-        raise OptionError(f"{os.fspath(path)}: a movie is written as TIFF, to a name that ends in .tif")
+    path = path_of("path", path)
+    if not path.lower().endswith((".tif", ".tiff")):
+        raise OptionError(f"{path}: a movie is written as TIFF, to a name that ends in .tif")
     inputs = frames._movie.files if isinstance(frames, Movie) else []  # must not be overwritten
-    _core.write_movie(os.fspath(path), frames_of(frames), None if pixel_size_um is None else 1000 * pixel_size_um,
-                      overwrite, inputs)
+    pixel_size_nm = None if pixel_size_um is None else 1000 * number("pixel_size_um", pixel_size_um, 0.1)
+    _core.write_movie(path, frames_of(frames), pixel_size_nm, switch("overwrite", overwrite), inputs)
 
 
 def load_rois(path: StrPath) -> Rois:
     """Reads a stack of ROIs: `.npy` or TIFF (n, S, S), or HDF5 (`rois` or `data`, with `x_corner`, `y_corner`, `frame`)."""
-    pixels, columns = _core.read_rois(os.fspath(path))
+    pixels, columns = _core.read_rois(path_of("path", path))
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     return Rois(pixels, corners, columns.get("frame"))
 
 
-@checked
-def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int) -> Rois:
+def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int | None = None) -> Rois:
     """ROIs of `size` x `size` px around the spots found by `detect()`, or around localizations (a table or a file), shifted to lie
     inside the frame; raw counts of the movie. Fits start at the spots.
 
@@ -128,12 +128,15 @@ def cut_rois(movie: MovieLike, spots: Table | StrPath, size: int) -> Rois:
     """
     movie = open_movie(movie)
     _, height, width = movie.shape
+    if size is None:
+        raise OptionError("cut_rois() needs the ROIs' size, an edge of 3 to 31 px: glint.cut_rois(movie, spots, size=7)")
+    size = whole("size", size, 7, -2**31)
     if not 3 <= size <= min(31, height, width):
         raise OptionError(f"ROIs of {size} px: give 3 to 31, and no more than the frames' {width}x{height}")
     if isinstance(spots, (str, os.PathLike)):
         spots = load_localizations(spots)
     if not isinstance(spots, Table) or not {"frame", "x_px", "y_px"} <= spots.columns.keys():
-        raise OptionError(f"spots is {spots!r}: give the result of glint.detect(), or Localizations")
+        raise OptionError(f"spots is {shown(spots)}: give the result of glint.detect(), or Localizations")
     if len(spots) and int(spots.frame.max()) >= len(movie):
         raise OptionError(f"spots are in frames up to {spots.frame.max()}, and {movie.name} has {len(movie)}: of another movie?")
     corners = np.stack([np.clip(np.rint(spots.x_px).astype(int) - size // 2, 0, width - size),

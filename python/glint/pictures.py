@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
-from .arguments import checked
+from .arguments import INT32, number, pair, path as path_of, shown, switch, whole
 from .arrays_in import on_host
 from .errors import OptionError
 from .localizations import Localizations, StrPath, localizations_of
@@ -39,18 +38,25 @@ def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, 
     """
     options = _core.RenderOptions()
     if mode not in ("gaussian", "histogram"):
-        raise OptionError(f"mode={mode!r} is none: give 'gaussian' or 'histogram'")
+        raise OptionError(f"mode={shown(mode)} is none: give 'gaussian' or 'histogram'")
+    out = None if out is None else path_of("out", out)
     suffix = None if out is None else pathlib.Path(out).suffix.lower()
     if suffix not in (None, ".png", ".tif", ".tiff"):
-        raise OptionError(f"out={os.fspath(out)!r}: a picture ends in .png (for the eye) or .tif (32-bit float density)")
-    density = density or suffix in (".tif", ".tiff")
+        raise OptionError(f"out={out!r}: a picture ends in .png (for the eye) or .tif (32-bit float density)")
+    density = switch("density", density) or suffix in (".tif", ".tiff")
+    color_z = switch("color_z", color_z)
     if density and (color_z or suffix == ".png"):
         raise OptionError("a density is one number a pixel: no color_z, and out=PICTURE.tif")
-    options.mode, options.zoom = getattr(_core.RenderMode, mode), zoom
-    options.picture_pixel_nm, options.min_blur_px = picture_pixel_nm or 0, min_blur_px or 0
-    options.color_z, options.colormap, options.saturate_percent = color_z, colormap or "", saturate_percent
-    options.z_min_nm, options.z_max_nm = z_range_nm or (0, 0)
-    options.scale_bar_nm, options.max_edge_px = -1 if scale_bar_nm is None else scale_bar_nm, max_edge_px
+    if not isinstance(colormap, (str, type(None))):
+        raise OptionError(f"colormap={shown(colormap)}: give the name of one, as in colormap='viridis', or None")
+    options.mode, options.zoom = getattr(_core.RenderMode, mode), number("zoom", zoom, 10)
+    options.picture_pixel_nm = number("picture_pixel_nm", picture_pixel_nm, 10, none=0.0)
+    options.min_blur_px = number("min_blur_px", min_blur_px, 0.5, none=0.0)
+    options.color_z, options.colormap = color_z, colormap or ""
+    options.saturate_percent = number("saturate_percent", saturate_percent, 0.5)
+    options.z_min_nm, options.z_max_nm = (0, 0) if z_range_nm is None else pair("z_range_nm", z_range_nm, (-300, 300))
+    options.scale_bar_nm = number("scale_bar_nm", scale_bar_nm, 1000, none=-1.0)
+    options.max_edge_px = whole("max_edge_px", max_edge_px, 20000, -INT32)
     picture, pixel_size_nm = _core.render(localizations_of(locs, "locs")._core(), options, density)
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
@@ -61,11 +67,12 @@ def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, 
 def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, overwrite: bool = False) -> None:
     """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
     if it is known."""
-    array = on_host(picture)
+    array, path, overwrite = on_host(picture), path_of("path", path), switch("overwrite", overwrite)
+    pixel_size_nm = number("pixel_size_nm", pixel_size_nm, 10)
     if array.ndim == 3 and array.shape[2] == 3 and array.dtype == np.uint8:
-        _core.write_png(os.fspath(path), np.ascontiguousarray(array), pixel_size_nm, overwrite)
+        _core.write_png(path, np.ascontiguousarray(array), pixel_size_nm, overwrite)
     elif array.ndim == 2 and array.dtype.kind in "uif":
-        _core.write_float_tiff(os.fspath(path), np.ascontiguousarray(array, np.float32), pixel_size_nm, overwrite)
+        _core.write_float_tiff(path, np.ascontiguousarray(array, np.float32), pixel_size_nm, overwrite)
     else:
         raise OptionError(f"an array of shape {array.shape} of {array.dtype} is no picture: give uint8 (height, width, 3), or "
                           "floats (height, width)")
@@ -73,4 +80,4 @@ def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, ove
 
 def load_picture(path: StrPath) -> np.ndarray:
     """Reads a PNG: (height, width, 3) uint8."""
-    return _core.read_png(os.fspath(path))[0]
+    return _core.read_png(path_of("path", path))[0]

@@ -10,6 +10,7 @@ import dataclasses
 import math
 
 from . import _core
+from .arguments import completed_by, number, shown, whole
 from .errors import OptionError
 
 descriptions = {model.name: model for model in _core.psf_models()}
@@ -23,7 +24,7 @@ class Psf:
 
     def _numbers(self):
         """The model-specific numbers, in the library's order."""
-        return [float(getattr(self, number.name)) for number in descriptions[type(self).__name__].numbers]
+        return [number(n.name, getattr(self, n.name), n.usual) for n in descriptions[type(self).__name__].numbers]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +43,8 @@ class _Sigma(Psf):
         if self.sigma_um is not None and isinstance(self.sigma_um, (int, float)) and _widest_um < self.sigma_um < math.inf:
             raise OptionError(f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
                               f"wider than {_widest_um:g}")
-        if not (isinstance(width, (int, float)) or hasattr(width, "__float__")) or not 0 < float(width) < math.inf:
-            raise OptionError(f"{name}: a width of {width!r} will not do: give a number greater than 0")
+        if not 0 < number("sigma_um" if self.sigma_px is None else "sigma_px", width, 0.13 if self.sigma_px is None else 1.3) < math.inf:
+            raise OptionError(f"{name}: a width of {width!r}: give a number greater than 0")
 
     def _core(self, pixel_size_um):
         if self.sigma_px is not None:
@@ -58,8 +59,8 @@ class _Sigma(Psf):
 
     def __repr__(self):
         text = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
-        for number in descriptions[type(self).__name__].numbers:
-            text += f", {number.name}={getattr(self, number.name)}"
+        for n in descriptions[type(self).__name__].numbers:
+            text += f", {n.name}={getattr(self, n.name)}"
         return f"{type(self).__name__}({text})"
 
 
@@ -85,6 +86,7 @@ class GaussianXYNBSXSY(_Sigma):
     """A Gaussian with free widths along x and y, which start at `sigma_um` (or `sigma_px`)."""
 
 
+@completed_by("glint.AstigmaticXYZNB(sx0_um=0.14, sy0_um=0.135, gamma_um=0.2, d_um=0.29)")
 @dataclasses.dataclass(frozen=True)
 class AstigmaticXYZNB(Psf):
     """A Gaussian whose two widths depend on z, by a calibrated astigmatic lens (Huang et al., Science 319, 810 (2008)).
@@ -115,11 +117,14 @@ class AstigmaticXYZNB(Psf):
     roi_size: int = 0
     pixel_size_um: float = 0.0
 
+    def __post_init__(self) -> None:
+        self._curve()
+
     def _curve(self):
         curve = _core.AstigmaticCurve()
         for field in dataclasses.fields(AstigmaticXYZNB):
-            kind = int if field.name == "roi_size" else float
-            setattr(curve, field.name, kind(getattr(self, field.name)))
+            value = getattr(self, field.name)
+            setattr(curve, field.name, whole("roi_size", value, 13, -1) if field.name == "roi_size" else number(field.name, value, 0.1))
         return curve
 
     def sigma_x_um(self, z_um: float) -> float:
@@ -143,7 +148,7 @@ class AstigmaticXYZNB(Psf):
 
 def _class_of(model):
     """A class for a model without one above: with a width or a calibration, and the model-specific numbers."""
-    fields = [(number.name, float, dataclasses.field(default=number.usual, kw_only=True)) for number in model.numbers]
+    fields = [(n.name, float, dataclasses.field(default=n.usual, kw_only=True)) for n in model.numbers]
     base = AstigmaticXYZNB if model.calibrated else _Sigma
     made = dataclasses.make_dataclass(model.name, fields, bases=(base,), frozen=True, repr=False)
     made.__module__ = __name__
@@ -159,7 +164,7 @@ models = {name: globals().get(name) or _class_of(model) for name, model in descr
 def description_of(psf):
     """The description of a PSF's model."""
     if not isinstance(psf, Psf):
-        raise OptionError(f"psf={psf!r} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
+        raise OptionError(f"psf={shown(psf)} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
     return descriptions[type(psf).__name__]
 
 

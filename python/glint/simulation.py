@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import _core
-from .arguments import checked
+from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, whole
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .fits import Progress, column_names
@@ -44,15 +44,16 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     """
     options = _core.SimulateOptions()
     if structure not in ("microtubules", "rings", "random"):
-        raise OptionError(f"structure={structure!r} is none: give 'microtubules', 'rings' or 'random'")
+        raise OptionError(f"structure={shown(structure)} is none: give 'microtubules', 'rings' or 'random'")
     options.structure = getattr(_core.Structure, structure)
     core = core_camera(camera)
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
-    options.width, options.height, options.frames, options.seed = width, height, frames, seed
-    options.spots_per_frame, options.background, options.on_frames = spots_per_frame, background, on_frames
-    options.photons_min, options.photons_max = photons
-    options.z_range_um = z_range_um
-    movie, truth = _core.simulate(options, core, threads or 0, progress)
+    options.width, options.height = whole("width", width, 128, -INT32), whole("height", height, 128, -INT32)
+    options.frames, options.seed = whole("frames", frames, 1000, -INT64, INT64), whole("seed", seed, 1, 0, UINT64)
+    options.spots_per_frame, options.on_frames = number("spots_per_frame", spots_per_frame, 10), number("on_frames", on_frames, 3)
+    options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
+    options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
+    movie, truth = _core.simulate(options, core, whole("threads", threads, 4, 1, none=0), callback("progress", progress))
     return SimulatedMovie(movie, Localizations._of_core(truth))
 
 
@@ -93,12 +94,12 @@ def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photon
     >>> bool(0.9 < pull.std() < 1.1)
     True
     """
-    options = _core.RoiSimulation()
-    options.size, options.count, options.background, options.seed = size, count, background, seed
-    options.photons_min, options.photons_max = photons
-    options.spread_px, options.z_range_um = spread_px, z_range_um
-    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_um), camera.pixel_size_um,
-                                        core_camera(camera))
+    options, core = _core.RoiSimulation(), core_camera(camera)
+    options.count, options.size = whole("count", count, 1000, 0, INT64), whole("size", size, 7, -INT32)
+    options.background, options.seed = number("background", background, 10), whole("seed", seed, 1, 0, UINT64)
+    options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
+    options.spread_px, options.z_range_um = number("spread_px", spread_px, 1), number("z_range_um", z_range_um, 0.4)
+    rois, columns = _core.simulate_rois(options, core_psf(psf, camera.pixel_size_um), camera.pixel_size_um, core)
     corners = np.stack([columns["x_corner"], columns["y_corner"]], axis=1) if "x_corner" in columns else None
     names = column_names(type(psf).__name__)[0]
     return SimulatedRois(rois, RoiTruth({name: columns[f"theta{k}"] for k, name in enumerate(names)}, corners))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .arguments import shown
 from .errors import OptionError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Table:
     columns: dict[str, np.ndarray]
 
     def __init__(self, columns: Mapping[str, Any]):
-        self.columns = dict(columns)
+        self.columns = dict(mapping_of("columns", columns))
         lengths = {name: np.shape(values) for name, values in self.columns.items()}
         if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
             raise OptionError(f"columns must be one-dimensional and of one length, not {lengths}")
@@ -101,6 +102,13 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         """The columns as a pandas.DataFrame."""
         return import_pandas("to_pandas()").DataFrame(self.columns, copy=False)
+
+
+def mapping_of(name: str, values: Any) -> Mapping[str, Any]:
+    """A dictionary of columns."""
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise OptionError(f"{name}={shown(values)}: give a dictionary of columns by name, as in {{'frame': [0], 'x_px': [3.5], 'y_px': [4.0]}}")
+    return values
 
 
 def import_pandas(what: str) -> Any:

@@ -64,12 +64,14 @@ def test_the_help_of_arrays_says_what_they_need():
 
 
 def test_a_camera_invents_no_values():
-    with pytest.raises(TypeError, match="'offset' and 'gain'"):
-        glint.IdealCamera(pixel_size_um=0.1)
-    with pytest.raises(TypeError, match="'offset' and 'gain'"):
+    with pytest.raises(glint.OptionError, match=r"needs pixel_size_um, offset, gain .*: glint.IdealCamera\(pixel_size_um=0.1, offset"):
+        glint.IdealCamera()
+    with pytest.raises(glint.OptionError, match="SCMOSCamera needs offset, gain"):
         glint.SCMOSCamera(pixel_size_um=0.1)
-    with pytest.raises(TypeError, match="'em_gain'"):
+    with pytest.raises(glint.OptionError, match=r"EMCCDCamera needs em_gain .*em_gain=300"):
         glint.EMCCDCamera(0.1, 100, 15.6)
+    with pytest.raises(glint.OptionError, match=r"AstigmaticXYZNB needs d_um"):
+        glint.AstigmaticXYZNB(0.14, 0.135, 0.2)
 
 
 def test_values_in_nanometres_are_noticed():
@@ -217,8 +219,23 @@ class FromTorch(RuntimeError):
     ("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False.", "map_location='cpu'"),
     ("Cannot re-initialize CUDA in forked subprocess.", "spawn"),
     ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!", "x.to(y.device)"),
+    ("CUDA driver initialization failed, you might not have a CUDA gpu.", "doctor"),
+    ("CUDA unknown error - this may be due to an incorrectly set up environment", "CUDA_VISIBLE_DEVICES"),
+    ("CUDA error: initialization error", "spawn"),
+    ("CUDA error: unknown error", "reboot"),
+    ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "nvidia-smi -c DEFAULT"),
+    ("CUDA error: operation not permitted when stream is capturing", "end the capture"),
+    ("Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor) should be the same", "model.to(x.device"),
+    ("Expected object of device type cuda but got device type cpu for argument #1 'self'", "x.to(y.device)"),
+    ("Attempting to deserialize object on CUDA device 1 but torch.cuda.device_count() is 1.", "map_location='cuda:0'"),
+    ("CUFFT_ALLOC_FAILED", "glint top"),
+    ("CUFFT_INTERNAL_ERROR", "cuFFT"),
+    ("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED, when calling `cusolverDnCreate(handle)`", "glint top"),
+    ("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle, ...)`", "cuBLAS"),
+    ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cuDNN"),
 ])
 def test_messages_of_pytorch_are_explained(message, part):
     explanation = glint.gpu.explain_error(FromTorch(message))
+    assert explanation == glint.gpu.explain_error(message)
     assert explanation.message == message.partition("\n")[0]
     assert part in explanation.suggestion and "no such error is known" not in explanation.suggestion

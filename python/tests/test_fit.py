@@ -344,7 +344,7 @@ def test_several_molecules_in_a_roi(psf, camera):
     assert "window" not in alone.columns and len(alone) == 200
     np.testing.assert_array_equal(fits.x_px[fits.emitters == 0], alone.x_px[fits.window[fits.emitters == 0]])
     assert glint.fit(stack, psf, camera, emitters=2).emitters.max() == 2
-    for wrong, message in [({"emitters": 0}, "from 1 on"), ({"emitters": 65}, "1 to 64"), ({"emitters": 2, "backend": "gpu"}, "CPU only"),
+    for wrong, message in [({"emitters": 0}, "from 1 to 64"), ({"emitters": 65}, "1 to 64"), ({"emitters": 2, "backend": "gpu"}, "CPU only"),
                            ({"emitters": "auto", "psf_misfit": 2}, "0 to 1")]:
         with pytest.raises(glint.OptionError, match=message):
             glint.fit(stack, psf, camera, **wrong)

@@ -69,14 +69,14 @@ def test_reductions_of_the_offload_module(session, up):
 def test_the_cpu_does_the_same(up, session):
     a, b = values((6, 8), "f4"), values((6, 8), "i4")
     x, y = up(a), up(b)
-    session.choice = "cpu"
+    session.backend = "cpu"
     try:
         for found, expected in [(x + 1, a + 1), (y * 3 + y % 7, b * 3 + b % 7), (xp.sum(x, axis=0), a.sum(0)),
                                 (xp.argmax(y, axis=1), b.argmax(1)), (xp.prod(y[:, :2], axis=1), b[:, :2].prod(1)),
                                 (x @ x.T, a @ a.T), (x[::-1, ::2].astype("f8"), a[::-1, ::2].astype("f8"))]:
             same(found, expected, ULPS)
     finally:
-        session.choice = "gpu"
+        session.backend = "gpu"
 
 
 # ---- Linear algebra, transforms, what NumPy does on the host

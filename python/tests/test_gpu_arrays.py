@@ -158,7 +158,7 @@ def test_the_result_where_it_is_wanted(session):
     assert offload.matmul(x, x, out=with_gaps, session=session) is with_gaps
     for result in (on_host, there.to_numpy(), room.to_numpy(), with_gaps):
         np.testing.assert_allclose(result, a @ a, rtol=1e-5, atol=1e-5)
-    session.choice = "cpu"  # what lies there is brought here, and the result taken there
+    session.backend = "cpu"  # what lies there is brought here, and the result taken there
     np.testing.assert_allclose(offload.matmul(x, x, session=session).to_numpy(), a @ a, rtol=1e-5, atol=1e-5)
     assert session.statistics()["operations"][0]["cpu"]["calls"] == 1
 

@@ -86,7 +86,7 @@ def test_wrong_arguments_are_named():
         for switch in (offload.set_oom_safe, gpu.set_early_reclaim, lambda on: offload.set_oom_safe(on, session),
                        lambda on: setattr(session, "oom_safe", on)):
             for wrong in ("no", None, 0):
-                with pytest.raises(TypeError, match=f"{wrong!r}: give True or False"):
+                with pytest.raises(glint.OptionError, match=f"{wrong!r}: give True or False"):
                     switch(wrong)
         assert session.oom_safe and offload.oom_safe_enabled() and gpu.early_reclaim_enabled()
     with pytest.raises(glint.OptionError, match="to is a ndarray: give a DeviceArray"):
@@ -135,7 +135,7 @@ def test_a_session_waits_for_its_gpu_alone():
 def test_the_device_of_a_task():
     async def task(device):
         with offload.on_device(device) as session:
-            session.choice = "gpu"
+            session.backend = "gpu"
             x = gpu.to_device(values(8))
             await asyncio.sleep(0.01)  # the other task runs
             y = offload.map(lambda v: v + 1, x)

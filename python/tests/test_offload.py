@@ -214,9 +214,9 @@ def test_statistics_are_of_the_session(cpu):
         assert row["operation"] == "reduce float64" and row["cpu"]["calls"] == 3 and row["gpu"]["calls"] == 0
         session.reset_statistics()
         assert session.statistics()["operations"] == []
-        assert "choice 'cpu'" in repr(session) and not session.gpu_open
-        session.choice = "auto"
-        assert session.choice == "auto"
+        assert "backend 'cpu'" in repr(session) and not session.gpu_open
+        session.backend = "auto"
+        assert session.backend == "auto"
 
 
 def test_threads_share_a_session(cpu):
@@ -362,7 +362,7 @@ def test_backends_and_variables(monkeypatch):
     assert offload.best_backend().name == "cpu"
     setting = offload.environment()["GLINT_BACKEND"]
     assert (setting.value, setting.origin, setting.problem) == ("cpu", "environment", "")
-    assert offload.Session().choice == "cpu"
+    assert offload.Session().backend == "cpu"
     monkeypatch.setenv("GLINT_BACKEND", "abacus")
     assert offload.environment()["GLINT_BACKEND"].problem
     with pytest.raises(glint.OptionError, match="GLINT_BACKEND"):

@@ -19,7 +19,7 @@ PROGRAM = pathlib.Path(glint.__file__).resolve().parents[2] / "bin" / "glint"
 FIT = {
     "backend": ("backend", "--backend"), "gpus": ("gpus", "--gpus"), "gpu_memory_bytes": ("gpu_memory", "--gpu-memory"),
     "gpu_batch_size": ("batch_size", "--batch-size"), "auto_timeout_s": ("auto_timeout", "--auto-timeout"),
-    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "always_gpu": ("always_gpu", "--always-gpu"),
+    "gpu_timeout_s": ("gpu_timeout", "--gpu-timeout"), "weigh": ("always_gpu", "--always-gpu"),
     "restart_batches": (None, "--restart-batches"), "max_iterations": ("max_iterations", "--max-iterations"),
     "tolerance": ("tolerance", "--tolerance"), "position_margin_px": ("position_margin_px", None),
     "min_sigma_px": ("min_sigma_px", None), "max_sigma_px": ("max_sigma_px", None), "threads": ("threads", "--threads"),
@@ -38,6 +38,7 @@ LOCALIZE = {
 # localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
 FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
 NOT_GIVEN = {None, 0, 0.0, -1}  # each stands for "chosen by the library" where it is a field's default
+INVERTED = {"weigh"}  # the keyword and the flag say the opposite of the field
 BY_CALL = {"psf", "pixel_size_nm", "frames"}  # what each call gives
 
 COMMANDS = [("fit", glint.fit, FIT, "FitOptions", "fit.hpp"), ("localize", glint.localize, LOCALIZE, "LocalizeOptions", "localize.hpp"),
@@ -84,6 +85,7 @@ def test_options_have_one_default_and_are_explained(command, function, table, st
         if not hasattr(core, field) or field in BY_CALL:
             continue
         default, given = parameters[keyword].default, getattr(core, field)
+        given = not given if field in INVERTED else given
         if isinstance(default, str):
             continue  # of the choice, which is "auto" where the library's own is the CPU
         if default is None:

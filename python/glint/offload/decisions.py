@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from .. import _core
+from ..arguments import number, switch
 from ..errors import NoGpu, OptionError
 from .expressions import Expression, input
 from .device_arrays import to_device, to_host
@@ -95,8 +96,10 @@ def work_of(operation, *shapes, dtype="float32", resident=False, result_resident
     for shape in shapes:
         if len(shape) < (2 if square or name.endswith("2") else 0):
             raise OptionError(f"{name}: the shape {shape} has too few dimensions")
+    resident = switch("resident", resident)
+    there = resident if result_resident is None else switch("result_resident", result_resident)
     return _core.array_work(name, shapes, dtype.name in ("float64", "complex128"), expression._core, resident,
-                            resident if result_resident is None else result_resident, reuse)
+                            there, number("reuse", reuse, 10))
 
 
 def _shape_of_bytes(operation, bytes, dtype):

@@ -239,14 +239,14 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
         return array
     if not on_gpu(array):
         return on_host(array)
-    if session.choice == "cpu" and not open_gpu:
+    if session.backend == "cpu" and not open_gpu:
         return on_host(array)
     try:
         return adopt(array, session)
     except OptionError:  # on another GPU
         return on_host(array)
     except GpuError:
-        if open_gpu or session.choice == "gpu":
+        if open_gpu or session.backend == "gpu":
             raise
         return on_host(array)
 

@@ -9,10 +9,11 @@ import traceback
 from collections.abc import Callable
 
 from .. import _core
+from ..arguments import switch
 from ..arrays_in import on_gpu
 from ..errors import GpuError, OutOfMemory
 from .device_arrays import DeviceArray, to_host
-from .sessions import Restore, Session, session_or_default, switch
+from .sessions import Restore, Session, session_or_default
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -7,15 +7,15 @@ import contextlib
 import contextvars
 import json
 import math
+import numbers
 import operator
 import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from .. import _core
+from ..arguments import backend as backend_of, callback, seconds, shown, switch, whole
 from ..errors import OptionError
 
 
@@ -35,7 +35,7 @@ class Session:
     """Decides where operations run, runs and measures them; leases a GPU from its first use until `close()`, or
     until another program waits for it while nothing runs and no array lies there.
 
-    choice: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu".
+    backend: "auto": as the variable GLINT_BACKEND says, else the side expected to finish first; "cpu"; "gpu", also called "cuda".
     gpu_memory: bytes to lease beyond the context: 2**30, "4GiB"; None: four times the need of the first operation, at least
         1 GiB.
     gpu_timeout: seconds to wait for a lease, by default as long as it takes; "auto" waits no longer than that saves time. Ctrl-C
@@ -51,23 +51,22 @@ class Session:
 
     Several threads may share a session; their operations run one after another, user-defined functions beside them. Use it in a `with` statement, or call `close()`.
 
-    >>> with glint.offload.Session(choice="cpu") as session:
+    >>> with glint.offload.Session(backend="cpu") as session:
     ...     glint.offload.sum([1.0, 2.0], session=session)
     3.0
     """
 
-    def __init__(self, choice: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
+    def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
                  unified: bool = False, log: Callable[[str], object] | None = None):
-        if not gpu_timeout >= 0:
-            raise OptionError(f"gpu_timeout={gpu_timeout}: give seconds, 0 or more, or math.inf")
-        if threads is not None and threads < 1:
-            raise OptionError(f"threads={threads}: give 1 or more, or None")
-        if device is not None and not (hasattr(device, "__index__") and 0 <= operator.index(device) < 2**31):
+        backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
+        threads, oom_safe, unified = whole("threads", threads, 4, 1, none=0), switch("oom_safe", oom_safe), switch("unified", unified)
+        if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
+        least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)
         _all.add(self)
-        self._core = _core.Session(choice, bytes_of("gpu_memory", gpu_memory), gpu_timeout, bytes_of("least_bytes", least_bytes or None), oom_safe,
-                                   threads or 0, -1 if device is None else device, bool(unified), None if log is None else _log_of(self))
+        self._core = _core.Session(backend, bytes_of("gpu_memory", gpu_memory), gpu_timeout, least, oom_safe, threads,
+                                   -1 if device is None else device, unified, None if callback("log", log) is None else _log_of(self))
         self._log = log
 
     def __enter__(self) -> Session:
@@ -77,16 +76,16 @@ class Session:
         self.close()
 
     def __repr__(self):
-        return f"<Session: choice {self.choice!r}, GPU {'open' if self.gpu_open else 'not open'}, {self.threads} threads>"
+        return f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, {self.threads} threads>"
 
     @property
-    def choice(self) -> str:
+    def backend(self) -> str:
         """"auto", "cpu" or "gpu"; can be set, from the next operation on."""
         return self._core.choice
 
-    @choice.setter
-    def choice(self, choice: str):
-        self._core.choice = choice
+    @backend.setter
+    def backend(self, backend: str):
+        self._core.choice = backend_of("backend", backend)
 
     @property
     def gpu_open(self) -> bool:
@@ -119,7 +118,7 @@ class Session:
 
     @unified.setter
     def unified(self, on: bool):
-        self._core.unified = bool(on)
+        self._core.unified = switch("unified", on)
 
     def open(self) -> int:
         """Opens the GPU now; returns its number in this process. Raises NoGpu, LeaseTimeout or another GpuError."""
@@ -163,13 +162,6 @@ def _log_of(session):
     return log
 
 
-def switch(name, on) -> bool:
-    """Whether something is switched on: True or False, and nothing else."""
-    if not isinstance(on, (bool, np.bool_)):
-        raise TypeError(f"{name}: {on!r}: give True or False")
-    return bool(on)
-
-
 class Restore:
     """Restores a setting at the end of a `with` statement."""
 
@@ -191,8 +183,8 @@ def bytes_of(name, value):
         if "%" in value:
             raise OptionError(f"{name}={value!r}: which GPU it will be is not known yet; give bytes, as in '8GiB'")
         return _core.parse_bytes(value, 0, name)
-    if not value > 0:
-        raise OptionError(f"{name}={value}: give bytes, as in 2**30 or '1GiB'")
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < 2**64:
+        raise OptionError(f"{name}={shown(value)}: give bytes, more than 0, as in 2**30 or '1GiB'")
     return int(value)
 
 
@@ -213,7 +205,7 @@ def on_device(device: int) -> Iterator[Session]:
     ...     session is glint.offload.default_session(), session.device
     (True, 0)
     """
-    device = operator.index(device)
+    device = whole("device", device, 0)
     with _lock:
         if device not in _of_device:
             _of_device[device] = Session(device=device)
