@@ -70,7 +70,6 @@ class Score:
     mad_over_crlb_z: float | None = None
 
 
-@checked
 def score(locs: Localizations | Fits | StrPath, truth: Localizations | StrPath, *, radius_nm: float = 100.0,
           axial_radius_nm: float | None = None) -> Score:
     """Scores localizations by one-to-one matching per frame: the largest number of pairs within the radius, with the smallest
@@ -112,7 +111,6 @@ class Calibration:
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
 
 
-@checked
 def calibrate_astigmatism(stack: MovieLike, camera: Camera | None = None, *, z_step_um: float, z_center_um: float = 0.0,
                           sigma_um: float | None = None, roi_size: int | None = None) -> Calibration:
     """Calibrates the astigmatic PSF with a z-stack of beads, one slice per frame.
@@ -146,7 +144,6 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite))
 
 
-@checked
 def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
     """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
     (unless that is given here)."""

@@ -167,7 +167,6 @@ class Fitter:
         return fit(rois, psf, camera, fitter=self, **options)
 
 
-@checked
 def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corners: Any = None, frames: Any = None, start: Any = None, variance: float = 0.0,
         excess_noise: float = 1.0, qe: float = 1.0, backend: str = "auto", auto_timeout: float = 300.0, gpu_timeout: float = math.inf,
         gpus: int | str = 1, gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None,
@@ -292,8 +291,8 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
     options.gpu_timeout_s = seconds("gpu_timeout", gpu_timeout)
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
     options.gpu_batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
-    options.threads = whole("threads", threads, 4, 1, none=0)
-    options.weigh = not switch("always_gpu", always_gpu)
+    options.threads = whole("threads", threads, 4, 1, 4096, none=0)
+    options.always_gpu = switch("always_gpu", always_gpu)
     options.max_iterations, options.tolerance = whole("max_iterations", max_iterations, 50, 1, 255), number("tolerance", tolerance, 0.01)
     return options
 

@@ -101,7 +101,6 @@ def open_movie(movie: MovieLike) -> Movie:
     return Movie(_core.Movie.of_array(frames_of(movie), "array"))
 
 
-@checked
 def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:
     """Writes (frames, height, width) as TIFF (readable by ImageJ), or BigTIFF if it is too large. uint8, uint16, float32."""
     path = path_of("path", path)

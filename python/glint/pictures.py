@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .fits import Fits
 
 
-@checked
 def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, mode: str = "gaussian", zoom: float = 10.0,
            picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None,
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
@@ -63,7 +62,6 @@ def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, 
     return picture
 
 
-@checked
 def save_picture(path: StrPath, picture: Any, *, pixel_size_nm: float = 0.0, overwrite: bool = False) -> None:
     """Writes (height, width, 3) uint8 as PNG, or (height, width) as 32-bit float TIFF, with the size of a picture pixel
     if it is known."""

@@ -23,7 +23,6 @@ class SimulatedMovie(NamedTuple):
     truth: Localizations  #: the molecules that are on, frame by frame, with their shape: sx_px, sy_px, z_nm, ...
 
 
-@checked
 def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
              structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
              background: float = 10, on_frames: float = 3, z_range_um: float = 0.4, seed: int = 1,
@@ -53,7 +52,7 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     options.spots_per_frame, options.on_frames = number("spots_per_frame", spots_per_frame, 10), number("on_frames", on_frames, 3)
     options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
-    movie, truth = _core.simulate(options, core, whole("threads", threads, 4, 1, none=0), callback("progress", progress))
+    movie, truth = _core.simulate(options, core, whole("threads", threads, 4, 1, 4096, none=0), callback("progress", progress))
     return SimulatedMovie(movie, Localizations._of_core(truth))
 
 
@@ -78,7 +77,6 @@ class SimulatedRois(NamedTuple):
     truth: RoiTruth
 
 
-@checked
 def simulate_rois(count: int, psf: Psf, camera: Camera, *, size: int = 7, photons: tuple[float, float] = (500, 2000),
                   background: float = 10, spread_px: float = 1.0, z_range_um: float = 0.4,
                   seed: int = 1) -> SimulatedRois:
