@@ -107,7 +107,7 @@ class Calibration:
     rms_residual_um: float  #: of the widths from the curve
     plot: np.ndarray  #: (height, width, 3) uint8: plot of data and curve
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Calibration of {self.beads} beads in {len(self.z_um)} slices: misses by {self.rms_residual_um:.4f} um rms>"
 
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from . import _core
@@ -13,7 +16,7 @@ _HOST_DEVICES = (1, 3, 11)  # also pinned memory of CUDA and ROCm, which the hos
 _DIRECT = ("uint8", "uint16", "float32")
 
 
-def pixels_of(rois):
+def pixels_of(rois: Any) -> Any:
     """An array (n, S, S) of uint8, uint16 or float32 in C order: `rois` itself if it is one, on the host or on a GPU, else a
     float32 copy on the host."""
     stays = on_gpu(rois) and dtype_name(rois) in _DIRECT and not _core.inventory().why_none
@@ -26,18 +29,18 @@ def pixels_of(rois):
     return _in_order(array) if isinstance(array, np.ndarray) else without_gaps(array)
 
 
-def on_gpu(array):
+def on_gpu(array: Any) -> bool:
     """Whether the array is on an NVIDIA GPU."""
     device = getattr(array, "__dlpack_device__", None)
     return device is not None and not isinstance(array, np.ndarray) and device()[0] == CUDA
 
 
-def dtype_name(array):
+def dtype_name(array: Any) -> str:
     """NumPy's name of the dtype of any library's array."""
     return str(getattr(array, "dtype", "")).removeprefix("torch.")
 
 
-def without_gaps(array):
+def without_gaps(array: Any) -> Any:
     """An array of PyTorch, CuPy or glint on a GPU, in C order: itself, or that library's copy."""
     if hasattr(array, "_core"):
         return array if array._core.contiguous else array.copy()
@@ -48,7 +51,7 @@ def without_gaps(array):
     return array
 
 
-def capsule_of(array):
+def capsule_of(array: Any) -> Any:
     """The DLPack capsule of an array on a GPU. The default stream is ordered behind the producer's work."""
     try:
         return array.__dlpack__(stream=1, max_version=(1, 0))
@@ -61,7 +64,7 @@ def _in_order(array):
     return np.require(array, native if native.name in _DIRECT else np.float32, "CA")
 
 
-def on_host(array):
+def on_host(array: Any) -> np.ndarray:
     """A NumPy array over the same memory; a copy if the array is on a GPU."""
     if isinstance(array, np.ndarray):
         return array
@@ -79,7 +82,7 @@ def on_host(array):
     return np.from_dlpack(array, device="cpu", copy=True)
 
 
-def integers(name, values, shape, dtype=np.int32):
+def integers(name: str, values: Any, shape: tuple[int, ...], dtype: Any = np.int32) -> np.ndarray:
     """Integers of this shape; raises OptionError for values that the conversion would change."""
     array = on_host(values)
     if array.shape != shape:
@@ -94,7 +97,7 @@ def integers(name, values, shape, dtype=np.int32):
     return np.ascontiguousarray(array, dtype)
 
 
-def columns_of(name, values, n, widths):
+def columns_of(name: str, values: Any, n: int, widths: Sequence[int]) -> list[np.ndarray]:
     """The columns of an array (n, k) with k in `widths`, each as contiguous float32; an empty list for None."""
     if values is None:
         return []
@@ -105,7 +108,7 @@ def columns_of(name, values, n, widths):
     return [np.ascontiguousarray(array[:, k], np.float32) for k in range(array.shape[1])]
 
 
-def frames_of(frames):
+def frames_of(frames: Any) -> np.ndarray:
     """An array (frames, height, width) of uint8, uint16 or float32 in C order: the array itself if it is one, else a copy."""
     array = on_host(frames)
     if array.dtype.kind not in "uif" or array.ndim not in (2, 3) or 0 in array.shape[-2:]:

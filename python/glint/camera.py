@@ -6,6 +6,7 @@ photoelectrons = (ADU - offset) * gain / em_gain / qe
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class _Camera:
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
         return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
                 if not np.array_equal(getattr(self, field.name), field.default)]
         return f"{type(self).__name__}({', '.join(said)})"
@@ -75,7 +76,7 @@ class IdealCamera(_Camera):
     gain: float
     qe: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_pixel_size("IdealCamera", self.pixel_size_um)
         self._core()
 
@@ -97,7 +98,7 @@ class SCMOSCamera(_Camera):
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_pixel_size("SCMOSCamera", self.pixel_size_um)
         self._core()
 
@@ -119,7 +120,7 @@ class EMCCDCamera(_Camera):
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_pixel_size("EMCCDCamera", self.pixel_size_um)
         self._core()
 
@@ -127,7 +128,7 @@ class EMCCDCamera(_Camera):
 Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 
 
-def core_camera(camera):
+def core_camera(camera: Any) -> _core.Camera:
     """The C++ object of a camera."""
     if not isinstance(camera, Camera):
         raise OptionError(f"camera={shown(camera)} is no camera: give one as in "

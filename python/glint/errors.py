@@ -7,7 +7,7 @@ import warnings
 _package = os.path.dirname(__file__) + os.sep
 
 
-def warn(message, category=UserWarning):
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issues a Python warning at the line outside of this package that led here."""
     level, frame = 1, sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(_package):

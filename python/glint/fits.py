@@ -91,7 +91,7 @@ class Fits(Table):
     frames: np.ndarray | None
 
     def __init__(self, columns: Mapping[str, np.ndarray], psf: Psf, pixel_size_um: float | None, roi_size: int, info: FitInfo,
-                 x_corner: np.ndarray | None = None, y_corner: np.ndarray | None = None, frames: np.ndarray | None = None):
+                 x_corner: np.ndarray | None = None, y_corner: np.ndarray | None = None, frames: np.ndarray | None = None) -> None:
         super().__init__(columns)
         self.psf, self.pixel_size_um, self.roi_size, self.info = psf, pixel_size_um, roi_size, info
         self.x_corner, self.y_corner, self.frames = x_corner, y_corner, frames
@@ -131,7 +131,7 @@ class Fits(Table):
         part = [None if values is None else values[rows] for values in (self.x_corner, self.y_corner, self.frames)]
         return Fits(columns, self.psf, self.pixel_size_um, self.roi_size, self.info, *part)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n = len(self)
         share = f"{self.converged.mean():.1%} converged" if n else "none"
         where = f"{self.info.device}, {self.info.threads} threads" if self.info.backend == "cpu" else self.info.device
@@ -246,7 +246,8 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     if warning := _core.calibration_warning(of_psf, size, 1000 * (pixel_size_um or 1.0)):
         warn(warning)
     columns, info = (fitter._fitter if fitter else _core.Fitter()).fit(
-        core, of_psf, pixel_size_um or 1.0, options, callback("progress", progress), callback("on_wait", on_wait), callback("log", log))
+        core, of_psf, pixel_size_um or 1.0, options,
+        callback("progress", progress), callback("on_wait", on_wait), callback("log", log))
     info = FitInfo(**info)
     warn_of_gpu(info, fitter._warned if fitter else set())
     if (roi := columns.get("window")) is not None:  # a row's own corner and frame
@@ -255,7 +256,7 @@ def fit(rois: Any, psf: Psf | None = None, camera: Camera | None = None, *, corn
     return Fits(_named(columns, type(psf).__name__), psf, pixel_size_um, size, info, x_corner, y_corner, frames)
 
 
-def warn_of_gpu(info, warned):
+def warn_of_gpu(info: FitInfo, warned: set[str]) -> None:
     """Warns if a GPU failed and the CPU did its part, unless the set `warned` has the reason."""
     reason = info.note.partition(": ")[2]
     if info.gpu_failed and reason not in warned:
@@ -263,12 +264,12 @@ def warn_of_gpu(info, warned):
         warn(f"a GPU failed; {info.note}; `glint doctor` looks for the cause, backend=\"cpu\" does without it", RuntimeWarning)
 
 
-def gpu_count(gpus):
+def gpu_count(gpus: Any) -> int:
     """The library's number of GPUs: 0 means all."""
     return count_or("gpus", gpus, "all")
 
 
-def count_or(name, value, every, most=INT32):
+def count_or(name: str, value: Any, every: str, most: int = INT32) -> int:
     """A number from 1 to `most`, or 0 for the word `every`."""
     if isinstance(value, str) and value == every:
         return 0
@@ -283,7 +284,8 @@ def _widths_of(psf):
     return (2, len(description_of(psf).parameters))
 
 
-def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations, tolerance):
+def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: Any, batch_size: Any, threads: Any, always_gpu: Any,
+                max_iterations: Any, tolerance: Any) -> _core.FitOptions:
     """The C++ options that `fit()` and `localize()` have in common."""
     options = _core.FitOptions()
     options.backend = getattr(_core.Backend, backend_of("backend", backend))
@@ -297,7 +299,7 @@ def fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, thre
     return options
 
 
-def column_names(model):
+def column_names(model: str) -> tuple[list[str], list[str]]:
     """Column names of a model's parameters and of their uncertainties."""
     names = descriptions[model].parameters
     units = [f"_{unit}" if unit else "" for unit in descriptions[model].units]

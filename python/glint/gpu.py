@@ -32,11 +32,11 @@ __all__ = ["ContextMemory", "Device", "DeviceArray", "DeviceLost", "Diagnosis", 
            "why_none"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     from . import offload
@@ -117,9 +117,9 @@ class Diagnosis:
     health: the worst finding, "ok", "warning" or "problem". overall: "ok, 1 warning". findings: in the order of the checks.
     """
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         self._core = core
-        self.findings = [_copied(Finding, finding) for finding in core]
+        self.findings: list[Finding] = [_copied(Finding, finding) for finding in core]
         self.health: str = _core.worst(core)
         self.overall: str = _core.overall(core)
 
@@ -132,13 +132,14 @@ class Diagnosis:
         """A line or two for each finding; `verbose`: also for each GPU without findings."""
         return f"{_core.report_text(self._core, verbose)}overall: {self.overall}"
 
-    __str__ = text
+    def __str__(self) -> str:
+        return self.text()
 
     def to_json(self) -> str:
         return json.dumps({"health": self.health, "overall": self.overall,
                            "findings": [dataclasses.asdict(finding) for finding in self.findings]}, indent=2)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Diagnosis: {self.overall}>"
 
 
@@ -167,7 +168,7 @@ class Explanation:
     message: str  #: what happened
     suggestion: str  #: what to do; never empty
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter((self.message, self.suggestion))
 
 
@@ -223,7 +224,7 @@ class Lease:
     ends.
     """
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         self._core = core
 
     def __enter__(self) -> Lease:
@@ -232,7 +233,7 @@ class Lease:
     def __exit__(self, *_: object) -> None:
         self.give_back()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if not self.held:
             return "<Lease: given back>"
         names = ", ".join(f"{d.name} ({d.uuid})" for d in self.devices)
@@ -243,7 +244,7 @@ class Lease:
         return self._core.held
 
     @property
-    def devices(self) -> list:
+    def devices(self) -> list[Any]:
         """The GPUs, each with `ordinal` (as in torch.device(f"cuda:{ordinal}")), `uuid`, `name`, `context_bytes`."""
         return self._core.devices
 
@@ -422,7 +423,7 @@ def memory() -> list[ContextMemory]:
     return [ContextMemory(**of) for of in _core.memory()]
 
 
-def stats() -> dict:
+def stats() -> dict[str, Any]:
     """Statistics for JSON: memory of this process's contexts, and operations of the default session."""
     return {"memory": [dataclasses.asdict(of) for of in memory()], "operations": sessions.statistics()}
 

@@ -75,7 +75,7 @@ class Localizations(Table):
     info: LocalizeInfo | None
 
     def __init__(self, columns: Mapping[str, Any], *, width: int = 0, height: int = 0, frames: int = 0, pixel_size_nm: float = 0.0,
-                 history: Iterable[str] = (), info: LocalizeInfo | None = None):
+                 history: Iterable[str] = (), info: LocalizeInfo | None = None) -> None:
         super().__init__({name: _column(name, values) for name, values in mapping_of("columns", columns).items()})
         for name in ("frame", "x_px", "y_px"):
             if name not in self.columns:

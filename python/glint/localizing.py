@@ -155,7 +155,7 @@ class Spots(Table):
     def _with_columns(self, columns, rows):
         return Spots(columns)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Spots: {len(self):,}>"
 
 

@@ -36,7 +36,7 @@ class Movie:
     gain: float | None
     em_gain: float | None
 
-    def __init__(self, core: _core.Movie):
+    def __init__(self, core: Any) -> None:
         self._movie = core
         self.name, self.shape, self.dtype = core.name, core.shape, np.dtype(core.dtype)
         self.pixel_size_um = None if core.pixel_size_nm is None else core.pixel_size_nm / 1000
@@ -67,12 +67,12 @@ class Movie:
             return EMCCDCamera(**facts, em_gain=self.em_gain)
         return IdealCamera(**facts)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         frames, height, width = self.shape
         return f"<Movie {self.name}: {frames:,} frames of {width}x{height} px, {self.dtype}>"
 
 
-def camera_for(call, psf, camera, movie):
+def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
     """The camera given, else the movie's; without a PSF raises OptionError that names all that `call` still needs."""
     if psf is None:
         missing = movie._missing() if camera is None else []

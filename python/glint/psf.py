@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 from . import _core
 from .arguments import completed_by, number, shown, whole
 from .errors import OptionError
 
-descriptions = {model.name: model for model in _core.psf_models()}
+descriptions: dict[str, _core.PsfDescription] = {model.name: model for model in _core.psf_models()}
 
 
 _widest_um = 10.0  # more is a value in nm
@@ -35,7 +36,7 @@ class _Sigma(Psf):
     _: dataclasses.KW_ONLY
     sigma_px: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         name = type(self).__name__
         if (self.sigma_um is None) == (self.sigma_px is None):
             raise OptionError(f"{name} needs its width, once: {name}(sigma_um=0.13) or {name}(sigma_px=1.3)")
@@ -57,7 +58,7 @@ class _Sigma(Psf):
                               f"camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5), or the width in pixels, {name}(sigma_px=1.3)")
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         text = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
         for n in descriptions[type(self).__name__].numbers:
             text += f", {n.name}={getattr(self, n.name)}"
@@ -158,17 +159,17 @@ def _class_of(model):
     return made
 
 
-models = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
+models: dict[str, type[Any]] = {name: globals().get(name) or _class_of(model) for name, model in descriptions.items()}
 
 
-def description_of(psf):
+def description_of(psf: Any) -> _core.PsfDescription:
     """The description of a PSF's model."""
     if not isinstance(psf, Psf):
         raise OptionError(f"psf={shown(psf)} is no PSF: give one as in psf=glint.GaussianXYNB(sigma_um=0.13)")
     return descriptions[type(psf).__name__]
 
 
-def core_psf(psf, pixel_size_um):
+def core_psf(psf: Any, pixel_size_um: float | None) -> _core.Psf:
     """The C++ object of a PSF; without a pixel size, a pixel is 1 um."""
     description_of(psf)
     return psf._core(pixel_size_um)

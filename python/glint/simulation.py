@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class RoiTruth(Table):
 
     corners: np.ndarray | None
 
-    def __init__(self, columns, corners: np.ndarray | None = None):
+    def __init__(self, columns: Mapping[str, Any], corners: np.ndarray | None = None) -> None:
         super().__init__(columns)
         self.corners = corners
 

@@ -25,7 +25,7 @@ class Table:
 
     columns: dict[str, np.ndarray]
 
-    def __init__(self, columns: Mapping[str, Any]):
+    def __init__(self, columns: Mapping[str, Any]) -> None:
         self.columns = dict(mapping_of("columns", columns))
         lengths = {name: np.shape(values) for name, values in self.columns.items()}
         if any(len(shape) != 1 for shape in lengths.values()) or len(set(lengths.values())) > 1:
@@ -53,7 +53,7 @@ class Table:
                 raise AttributeError(f"{type(self).__name__} has no column or attribute {name!r} to set: "
                                      f"{f'did you mean {near[0]!r}? ' if near else ''}A new column is table[{name!r}] = values")
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.columns]
 
     def __setitem__(self, name: str, values: Any) -> None:

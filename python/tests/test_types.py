@@ -41,3 +41,12 @@ def test_mistakes_are_errors(checker, tmp_path):
     out = checked(checker, tmp_path, WRONG)
     for line in (3, 4, 6, 7):
         assert f"program.py:{line}:" in out, f"line {line} is accepted\n{out}"
+
+
+def test_type_checkers_see_every_element_wise_function():
+    from glint.arrays import _elementwise_names
+
+    own = {"clip", "conj", "imag", "real", "round"}
+    elementwise = importlib.import_module("glint.arrays._elementwise")
+    assert sorted(_elementwise_names.__all__) == sorted(set(elementwise.__all__) - own)
+    assert all(callable(getattr(_elementwise_names, name)) for name in _elementwise_names.__all__)

@@ -33,4 +33,8 @@ print(cal.psf.sigma_x_um(0.1), cam)
 with glint.gpu.lease_or_none("1GiB", timeout=0) as lease:
     print(lease)
 with glint.offload.Session("cpu") as session:
-    print(glint.offload.sum([1.0, 2.0], session=session))
+    print(glint.offload.sum([1.0, 2.0], session=session), session.backend)
+there: glint.gpu.DeviceArray = 2 * glint.gpu.to_device(x) + x
+there[there > 1] = 0
+root: glint.gpu.DeviceArray = glint.arrays.sqrt(there.T @ there).mean(axis=0)
+print(root[::-1].to_numpy().sum(), glint.arrays.sort(root), float(there.sum()))

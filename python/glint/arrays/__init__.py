@@ -13,13 +13,15 @@ array raises `glint.gpu.NoGpu`, which says why; `glint.gpu.is_available()` tells
 take NumPy arrays and compute on the CPU then.
 """
 # SPDX-License-Identifier: MIT
+from typing import TYPE_CHECKING
+
 from . import fft, linalg
 from ._creation import (arange, asarray, empty, empty_like, eye, from_dlpack, full, full_like, linspace, meshgrid, ones,
                         ones_like, tril, triu, zeros, zeros_like)
 from ._dtypes import (astype, bool, broadcast_arrays, broadcast_shapes, broadcast_to, can_cast, complex64, complex128, finfo, float16, float32,
                       float64, iinfo, int8, int16, int32, int64, isdtype, result_type, uint8, uint16, uint32, uint64)
-from ._elementwise import *
 from ._elementwise import __all__ as _elementwise
+from ._elementwise import clip, conj, imag, real, round
 from ._info import __array_namespace_info__, where_computed
 from ._manipulation import (concat, expand_dims, flip, moveaxis, permute_dims, repeat, reshape, roll, squeeze, stack, tile,
                             unstack)
@@ -29,8 +31,17 @@ from ._statistics import (all, any, argmax, argmin, count_nonzero, cumulative_pr
                           min, prod, std, sum, var)
 from .linalg import matmul, matrix_transpose, tensordot, vecdot
 
-__array_api_version__ = "2023.12"
-e, pi, inf, nan, newaxis = 2.718281828459045, 3.141592653589793, float("inf"), float("nan"), None
+if TYPE_CHECKING:
+    from ._elementwise_names import *
+else:
+    from ._elementwise import *
+
+__array_api_version__: str = "2023.12"
+e: float = 2.718281828459045
+pi: float = 3.141592653589793
+inf: float = float("inf")
+nan: float = float("nan")
+newaxis: None = None
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "all", "any", "arange", "argmax", "argmin", "argsort", "asarray",
            "astype", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "complex128", "complex64", "concat",
@@ -43,5 +54,5 @@ __all__ = ["__array_api_version__", "__array_namespace_info__", "all", "any", "a
            "var", "vecdot", "where", "where_computed", "zeros", "zeros_like", *_elementwise]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

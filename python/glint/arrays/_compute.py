@@ -7,6 +7,9 @@ are computed by expressions of their real and imaginary parts.
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import _core
@@ -16,10 +19,13 @@ from ..offload.device_arrays import (DeviceArray, broadcast, contiguous, copy_to
 from ..offload.expressions import Expression, expression_of
 from ._dtypes import broadcast_shapes
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike
+
 MOST_EXACT = 2 ** 53  # integers up to this are exact as constants of an expression
 
 
-def computed_in(dtype) -> np.dtype:
+def computed_in(dtype: DTypeLike) -> np.dtype:
     """The real type that an array of `dtype` is computed in; of complex numbers that of the parts."""
     dtype = np.dtype(dtype)
     if dtype.kind in "bui":
@@ -27,11 +33,11 @@ def computed_in(dtype) -> np.dtype:
     return np.dtype(np.float64 if dtype.name in ("float64", "complex128") else np.float32)
 
 
-def is_number(x) -> bool:
+def is_number(x: Any) -> bool:
     return not isinstance(x, DeviceArray) and np.ndim(x) == 0 and not isinstance(x, np.ndarray)
 
 
-def resolve(ufunc, operands):
+def resolve(ufunc: np.ufunc, operands: Any) -> Any:
     """Types of the operands and of the result, as NumPy promotes them; Python's numbers adapt to arrays."""
     kinds = [type(x) if isinstance(x, (int, float, complex)) and not isinstance(x, (bool, np.generic)) else np.asarray(x).dtype
              if not isinstance(x, DeviceArray) else x.dtype for x in operands]
@@ -46,7 +52,7 @@ def resolve(ufunc, operands):
     return of_operands, result
 
 
-def rounded(name, x, dtype):
+def rounded(name: str, x: Any, dtype: np.dtype[Any]) -> Any:
     """A number of Python as one of the type of floats or complex numbers that it is computed with; other operands as they are."""
     if type(x) not in (int, float, complex) or dtype.kind not in "fc":
         return x
@@ -57,16 +63,16 @@ def rounded(name, x, dtype):
         raise OptionError(f"{name}: an integer of {x.bit_length()} bits is out of bounds for {dtype}") from None
 
 
-def handle_among(operands):
+def handle_among(operands: Any) -> Any:
     return next(x._core.session for x in operands if isinstance(x, DeviceArray))
 
 
-def there(x, handle) -> DeviceArray:
+def there(x: Any, handle: Any) -> DeviceArray:
     """The operand as an array on the GPU of the C++ session `handle`."""
     return of_session(x, handle) if isinstance(x, DeviceArray) else uploaded(np.asarray(x), handle)
 
 
-def evaluate(function, operands, dtype, result_dtype) -> DeviceArray:
+def evaluate(function: Callable[..., Any], operands: Any, dtype: np.dtype[Any], result_dtype: DTypeLike) -> DeviceArray:
     """An expression, or a function of inputs, of operands that are computed in `dtype`."""
     handle = handle_among(operands)
     constants = [is_number(x) and (dtype.kind == "f" or abs(int(x)) <= MOST_EXACT) for x in operands]
@@ -93,7 +99,7 @@ def _flat(x, shape, dtype):
 # ---- Complex numbers
 
 
-def parts_of(x):
+def parts_of(x: Any) -> Any:
     """Views of the real and imaginary parts; 0 for the latter of a real operand."""
     if is_number(x):
         return complex(x).real, complex(x).imag
@@ -104,12 +110,12 @@ def parts_of(x):
     return tuple(view(x, x.shape, steps, 2 * x._core.first + k, np.dtype(real).name) for k in (0, 1))
 
 
-def parts_there(x, handle):
+def parts_there(x: Any, handle: Any) -> Any:
     """parts_of() an operand that may be an array on the host."""
     return parts_of(x if is_number(x) else there(x, handle))
 
 
-def evaluate_parts(real, imaginary, operands, result_dtype) -> DeviceArray:
+def evaluate_parts(real: Callable[..., Any], imaginary: Callable[..., Any], operands: Any, result_dtype: DTypeLike) -> DeviceArray:
     """Two expressions of the parts of all operands: function(real of 1st, imaginary of 1st, real of 2nd, ...)."""
     handle, dtype = handle_among(operands), computed_in(result_dtype)
     parts = [part for x in operands for part in parts_there(x, handle)]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..arrays_in import on_gpu
@@ -11,8 +13,11 @@ from ..offload.sessions import Session, session_or_default
 from ._dtypes import astype, dtype_of
 from ._host import array_of, handle_of, on_host
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike, Shape
 
-def handle_for(device):
+
+def handle_for(device: Any) -> Any:
     """The C++ session of a `device`: that of an array, None, a Session, or the ordinal of the default session's GPU."""
     if isinstance(device, ArrayDevice):
         return device.handle
@@ -24,7 +29,7 @@ def handle_for(device):
     return session._core
 
 
-def asarray(obj, /, *, dtype=None, device=None, copy=None):
+def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None) -> DeviceArray:
     """An array on the GPU of numbers, lists of them, a NumPy array, or an array of another library.
 
     A DeviceArray of that type is returned as it is unless `copy`; arrays on the same GPU are used without a copy.
@@ -50,31 +55,31 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     return copied(array) if copy else array
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> DeviceArray:
     """An array of another library, without a copy if it is on the GPU already."""
     array = to_device(x, session=device if isinstance(device, Session) else None)
     return copied(array) if copy else array
 
 
-def empty(shape, *, dtype=None, device=None):
+def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Uninitialised; float64 unless `dtype` says otherwise."""
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return empty_there(handle_for(device), shape, dtype_of(np.float64 if dtype is None else dtype))
 
 
-def full(shape, fill_value, *, dtype=None, device=None):
+def full(shape: Shape, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """One value everywhere; of the type that NumPy gives the value."""
     if dtype is None:
         dtype = fill_value.dtype if hasattr(fill_value, "dtype") else np.asarray(fill_value).dtype
     return _filled(empty(shape, dtype=dtype, device=device), fill_value)
 
 
-def zeros(shape, *, dtype=None, device=None):
+def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Zeros; float64 unless `dtype` says otherwise."""
     return full(shape, 0, dtype=np.float64 if dtype is None else dtype, device=device)
 
 
-def ones(shape, *, dtype=None, device=None):
+def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Ones; float64 unless `dtype` says otherwise."""
     return full(shape, 1, dtype=np.float64 if dtype is None else dtype, device=device)
 
@@ -86,56 +91,56 @@ def _filled(array, value):
     return array
 
 
-def empty_like(x, /, *, dtype=None, device=None):
+def empty_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Uninitialised, of the shape and type of `x`, on its GPU."""
     handle = array_of("empty_like", x)._core.session if device is None else handle_for(device)
     return empty_there(handle, x.shape, dtype_of(x.dtype if dtype is None else dtype))
 
 
-def full_like(x, /, fill_value, *, dtype=None, device=None):
+def full_like(x: DeviceArray, /, fill_value: complex, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """One value everywhere, of the shape and type of `x`, on its GPU."""
     return _filled(empty_like(x, dtype=dtype, device=device), fill_value)
 
 
-def zeros_like(x, /, *, dtype=None, device=None):
+def zeros_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Zeros of the shape and type of `x`, on its GPU."""
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x, /, *, dtype=None, device=None):
+def ones_like(x: DeviceArray, /, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """Ones of the shape and type of `x`, on its GPU."""
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+def arange(start: float, /, stop: float | None = None, step: float = 1, *, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """As numpy.arange."""
     start, stop = (0, start) if stop is None else (start, stop)
     return uploaded(np.arange(start, stop, step, dtype=dtype), handle_for(device))
 
 
-def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+def linspace(start: float, stop: float | None, /, num: int, *, dtype: DTypeLike | None = None, device: Any = None, endpoint: bool = True) -> DeviceArray:
     """As numpy.linspace."""
     return uploaded(np.linspace(start, stop, num, dtype=dtype, endpoint=endpoint), handle_for(device))
 
 
-def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """As numpy.eye."""
     return uploaded(np.eye(n_rows, n_cols, k, dtype=np.float64 if dtype is None else dtype), handle_for(device))
 
 
 @on_host
-def tril(x, /, *, k=0):
+def tril(x: DeviceArray, /, *, k: int = 0) -> DeviceArray:
     """The elements up to the k-th diagonal, zeros above. On the host."""
     return np.tril(x, k)
 
 
 @on_host
-def triu(x, /, *, k=0):
+def triu(x: DeviceArray, /, *, k: int = 0) -> DeviceArray:
     """The elements from the k-th diagonal on, zeros below. On the host."""
     return np.triu(x, k)
 
 
-def meshgrid(*arrays, indexing="xy"):
+def meshgrid(*arrays: DeviceArray, indexing: str = "xy") -> list[DeviceArray]:
     """As numpy.meshgrid: new arrays."""
     if indexing not in ("xy", "ij"):
         raise OptionError(f"indexing={indexing!r}: give 'xy' or 'ij'")

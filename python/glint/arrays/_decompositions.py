@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from ._compute import handle_among, there
 from ._dtypes import astype, broadcast_shapes, result_type
 from ._host import array_of, on_host, through_host
 from ._manipulation import expand_dims
+
+if TYPE_CHECKING:
+    from ..offload.device_arrays import DeviceArray
 
 EighResult = collections.namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = collections.namedtuple("QRResult", "Q R")
@@ -38,7 +42,7 @@ def _floats(name, x, square=False):
     return contiguous(x) if x.dtype.name in ("float32", "float64") else None
 
 
-def svd(x, /, *, full_matrices=True):
+def svd(x: DeviceArray, /, *, full_matrices: bool = True) -> Any:
     """Singular value decompositions u diag(s) vh of matrices, or of stacks of them.
 
     Of complex matrices on the host.
@@ -54,7 +58,7 @@ def svd(x, /, *, full_matrices=True):
     return SVDResult(u, s, vh)
 
 
-def svdvals(x, /):
+def svdvals(x: DeviceArray, /) -> DeviceArray:
     """Singular values, descending. Of complex matrices on the host."""
     a = _floats("svdvals", x)
     if a is None:
@@ -64,7 +68,7 @@ def svdvals(x, /):
     return s
 
 
-def eigh(x, /):
+def eigh(x: DeviceArray, /) -> Any:
     """Eigenvalues, ascending, and vectors of symmetric or Hermitian matrices, of which the lower triangle is read. Of complex ones
     on the host."""
     a = _floats("eigh", x, square=True)
@@ -75,7 +79,7 @@ def eigh(x, /):
     return EighResult(w, v)
 
 
-def eigvalsh(x, /):
+def eigvalsh(x: DeviceArray, /) -> DeviceArray:
     """Eigenvalues of symmetric or Hermitian matrices, ascending. Of complex ones on the host."""
     a = _floats("eigvalsh", x, square=True)
     if a is None:
@@ -85,7 +89,7 @@ def eigvalsh(x, /):
     return w
 
 
-def qr(x, /, *, mode="reduced"):
+def qr(x: DeviceArray, /, *, mode: str = "reduced") -> Any:
     """QR decompositions. "complete" ones, and of complex matrices, on the host."""
     if mode not in ("reduced", "complete"):
         raise OptionError(f"qr: mode={mode!r}: give 'reduced' or 'complete'")
@@ -98,7 +102,7 @@ def qr(x, /, *, mode="reduced"):
     return QRResult(q, r)
 
 
-def solve(x1, x2, /):
+def solve(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     """Solutions of x1 @ x = x2, for a vector x2 or columns of it. Of complex numbers on the host.
 
     Raises OptionError for a singular matrix.
@@ -123,38 +127,38 @@ def _solved(x1, x2):
 
 
 @on_host
-def cholesky(x, /, *, upper=False):
+def cholesky(x: DeviceArray, /, *, upper: bool = False) -> DeviceArray:
     """The Cholesky factor. On the host."""
     factor = np.linalg.cholesky(x)
     return np.conj(np.swapaxes(factor, -1, -2)) if upper else factor
 
 
 @on_host
-def det(x, /):
+def det(x: DeviceArray, /) -> DeviceArray:
     """Determinants. On the host."""
     return np.linalg.det(x)
 
 
 @on_host
-def slogdet(x, /):
+def slogdet(x: DeviceArray, /) -> Any:
     """Sign and logarithm of determinants. On the host."""
     return SlogdetResult(*np.linalg.slogdet(x))
 
 
 @on_host
-def inv(x, /):
+def inv(x: DeviceArray, /) -> DeviceArray:
     """Inverse matrices. On the host."""
     return np.linalg.inv(x)
 
 
 @on_host
-def pinv(x, /, *, rtol=None):
+def pinv(x: DeviceArray, /, *, rtol: Any = None) -> DeviceArray:
     """Pseudo-inverse matrices. On the host."""
     return np.linalg.pinv(x, max(x.shape[-2:]) * np.finfo(x.dtype).eps if rtol is None else rtol)
 
 
 @on_host
-def matrix_rank(x, /, *, rtol=None):
+def matrix_rank(x: DeviceArray, /, *, rtol: Any = None) -> DeviceArray:
     """Ranks of matrices. On the host."""
     s = np.linalg.svd(x, compute_uv=False)
     rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else np.asarray(rtol)[..., None]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..errors import OptionError
@@ -9,6 +11,9 @@ from ..offload.device_arrays import DeviceArray, copied, copy_to, empty_there, u
 from ..offload.expressions import step, where as choose
 from ._compute import computed_in, evaluate, evaluate_parts, handle_among, parts_of, parts_there, resolve, rounded
 from ._host import ON_HOST, array_of, through_host
+
+if TYPE_CHECKING:
+    from .._types import Operand
 
 
 def _steps(name):
@@ -98,7 +103,7 @@ def _beyond(ufunc, operands):
     return out
 
 
-def apply(ufunc, *operands):
+def apply(ufunc: np.ufunc, *operands: Any) -> DeviceArray:
     """NumPy's function of arrays and numbers, of which one at least is on a GPU."""
     name = ufunc.__name__
     for x in operands:
@@ -161,10 +166,10 @@ _TWO = {"add": "add", "arctan2": "atan2", "bitwise_and": "bitwise_and", "left_sh
 globals().update({name: _of_one(name, getattr(np, ufunc)) for ufunc, name in _ONE.items()})
 globals().update({name: _of_two(name, getattr(np, ufunc)) for ufunc, name in _TWO.items()})
 
-__all__ = [*_ONE.values(), *_TWO.values(), "clip", "conj", "imag", "real", "round"]
+__all__ = [*_ONE.values(), *_TWO.values(), "clip", "conj", "imag", "real", "round"]  # _elementwise_names.py has the first two, too
 
 
-def round(x, /):
+def round(x: DeviceArray, /) -> DeviceArray:
     """To the nearest integers, halves to even; of booleans float16."""
     if array_of("round", x).dtype.kind in "ui":
         return copied(x)
@@ -173,24 +178,24 @@ def round(x, /):
     return through_host(np.round, x) if x.dtype.kind == "c" else apply(np.rint, x)
 
 
-def conj(x, /):
+def conj(x: DeviceArray, /) -> DeviceArray:
     """The complex conjugate; of a real array, a copy, and of booleans int8."""
     return apply(np.conjugate, x) if array_of("conj", x).dtype.kind == "c" else copied(x, np.int8 if x.dtype == bool else None)
 
 
-def real(x, /):
+def real(x: DeviceArray, /) -> DeviceArray:
     """A view of the real parts; the array itself where it is real."""
     return parts_of(array_of("real", x))[0]
 
 
-def imag(x, /):
+def imag(x: DeviceArray, /) -> DeviceArray:
     """A view of the imaginary parts; zeros for a real array."""
     if array_of("imag", x).dtype.kind == "c":
         return parts_of(x)[1]
     return uploaded(np.zeros(x.shape, x.dtype), x._core.session)
 
 
-def clip(x, /, min=None, max=None):
+def clip(x: DeviceArray, /, min: Operand | None = None, max: Operand | None = None) -> DeviceArray:
     """Elements below `min` become `min`, those above `max` become `max`; of the type that NumPy gives. Shapes are broadcast."""
     result = array_of("clip", x)
     if min is not None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import OptionError
 from ..offload.device_arrays import DeviceArray, to_host, uploaded
 
-ON_HOST = set()  #: names of functions of which all calls go through the host
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+ON_HOST: set[str] = set()  #: names of functions of which all calls go through the host
 
 
-def handle_of(*arrays):
+def handle_of(*arrays: DeviceArray) -> Any:
     """The C++ session of the first array on a GPU."""
     for array in arrays:
         if isinstance(array, DeviceArray):
@@ -22,14 +26,14 @@ def handle_of(*arrays):
     return None
 
 
-def array_of(name, x) -> DeviceArray:
+def array_of(name: str, x: Any) -> DeviceArray:
     """`x`, which must be a DeviceArray."""
     if not isinstance(x, DeviceArray):
         raise OptionError(f"{name}: a {type(x).__name__} is no DeviceArray: glint.arrays.asarray() makes one of it")
     return x
 
 
-def through_host(function, *arguments, **options):
+def through_host(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """The result of a function of NumPy on the GPU of the first array; arrays in tuples and lists too."""
     handle = handle_of(*arguments, *options.values())
     if handle is None:
@@ -39,14 +43,14 @@ def through_host(function, *arguments, **options):
     return _up(result, handle)
 
 
-def on_host(function):
+def on_host(function: Function) -> Function:
     """Declares a function of this namespace whose body computes with NumPy's arrays."""
     ON_HOST.add(function.__name__)
 
     @functools.wraps(function)
     def through(*arguments, **options):
         return through_host(function, *arguments, **options)
-    return through
+    return through  # type: ignore[return-value]
 
 
 def _down(x):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..errors import OptionError
@@ -14,21 +16,21 @@ from ._host import ON_HOST
 class __array_namespace_info__:
     """Capabilities, devices and types, as the standard asks for them."""
 
-    def capabilities(self):
+    def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
 
-    def default_device(self):
+    def default_device(self) -> Any:
         """The default session's GPU, which is opened."""
         return default_session().open()
 
-    def devices(self):
+    def devices(self) -> list[Any]:
         return [self.default_device()]
 
-    def default_dtypes(self, *, device=None):
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         return {"real floating": np.dtype(np.float64), "complex floating": np.dtype(np.complex128),
                 "integral": np.dtype(np.int64), "indexing": np.dtype(np.int64)}
 
-    def dtypes(self, *, device=None, kind=None):
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype[Any]]:
         return {name: np.dtype(name) for name in DTYPES if name != "float16" and (kind is None or isdtype(np.dtype(name), kind))}
 
 

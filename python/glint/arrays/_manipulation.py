@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +13,12 @@ from ..offload.device_arrays import broadcast, copied, copy_to, empty_there, res
 from ._dtypes import result_type
 from ._host import array_of, on_host
 
+if TYPE_CHECKING:
+    from .._types import Axes, Shape
+    from ..offload.device_arrays import DeviceArray
 
-def axis_of(name, axis, ndim):
+
+def axis_of(name: str, axis: Any, ndim: int) -> int:
     """`axis` from 0 on. Raises OptionError where there is none."""
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
@@ -20,7 +26,7 @@ def axis_of(name, axis, ndim):
     return axis % ndim
 
 
-def axes_of(name, axis, ndim):
+def axes_of(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     """All axes for None, else those that are given, from 0 on and without repetition."""
     if axis is None:
         return tuple(range(ndim))
@@ -30,12 +36,12 @@ def axes_of(name, axis, ndim):
     return axes
 
 
-def reshape(x, /, shape, *, copy=None):
+def reshape(x: DeviceArray, /, shape: Shape, *, copy: bool | None = None) -> DeviceArray:
     """As numpy.reshape, in C order: a view of an array in C order, else a copy. `copy=False` raises where one is needed."""
     return reshaped(array_of("reshape", x), shape, copy)
 
 
-def permute_dims(x, /, axes):
+def permute_dims(x: DeviceArray, /, axes: Sequence[int]) -> DeviceArray:
     """A view with the dimensions in another order."""
     order = axes_of("permute_dims", tuple(axes), array_of("permute_dims", x).ndim)
     if len(order) != x.ndim:
@@ -43,7 +49,7 @@ def permute_dims(x, /, axes):
     return view(x, [x.shape[k] for k in order], [x._core.strides[k] for k in order])
 
 
-def moveaxis(x, source, destination, /):
+def moveaxis(x: DeviceArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> DeviceArray:
     """A view with axes elsewhere, as numpy.moveaxis."""
     from_, to = axes_of("moveaxis", source, x.ndim), axes_of("moveaxis", destination, x.ndim)
     if len(from_) != len(to):
@@ -54,7 +60,7 @@ def moveaxis(x, source, destination, /):
     return permute_dims(x, order)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x: DeviceArray, /, *, axis: int = 0) -> DeviceArray:
     """A view with a dimension of one element at `axis`."""
     axes = sorted(axes_of("expand_dims", axis, x.ndim + (len(axis) if isinstance(axis, tuple) else 1)))
     shape, steps = list(x.shape), list(x._core.strides)
@@ -63,7 +69,7 @@ def expand_dims(x, /, *, axis=0):
     return view(x, shape, steps)
 
 
-def squeeze(x, /, axis=None):
+def squeeze(x: DeviceArray, /, axis: Axes = None) -> DeviceArray:
     """A view without the dimensions `axis`, which must be of one element; by default without all such."""
     axes = [k for k in range(x.ndim) if x.shape[k] == 1] if axis is None else axes_of("squeeze", axis, x.ndim)
     if wrong := [k for k in axes if x.shape[k] != 1]:
@@ -72,13 +78,13 @@ def squeeze(x, /, axis=None):
     return view(x, [x.shape[k] for k in kept], [x._core.strides[k] for k in kept])
 
 
-def flip(x, /, *, axis=None):
+def flip(x: DeviceArray, /, *, axis: Axes = None) -> DeviceArray:
     """A view with the elements along `axis` in reverse order; by default along all."""
     axes = axes_of("flip", axis, x.ndim)
     return x[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(x.ndim))]
 
 
-def concat(arrays, /, *, axis=0):
+def concat(arrays: Sequence[DeviceArray], /, *, axis: int | None = 0) -> DeviceArray:
     """Arrays one after the other along `axis`; flattened ones for None."""
     arrays = list(arrays)
     if not arrays:
@@ -101,17 +107,17 @@ def concat(arrays, /, *, axis=0):
     return whole
 
 
-def stack(arrays, /, *, axis=0):
+def stack(arrays: Sequence[DeviceArray], /, *, axis: int = 0) -> DeviceArray:
     """Arrays of one shape side by side, along a new axis."""
     return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis)
 
 
-def unstack(x, /, *, axis=0):
+def unstack(x: DeviceArray, /, *, axis: int = 0) -> tuple[DeviceArray, ...]:
     """Views of the parts along `axis`."""
     return tuple(moveaxis(x, axis, 0))
 
 
-def roll(x, /, shift, *, axis=None):
+def roll(x: DeviceArray, /, shift: int | Sequence[int], *, axis: Axes = None) -> DeviceArray:
     """As numpy.roll: elements moved by `shift` along `axis`, the last ones to the front."""
     if axis is None:
         return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
@@ -128,7 +134,7 @@ def roll(x, /, shift, *, axis=None):
     return copied(x)
 
 
-def tile(x, repetitions, /):
+def tile(x: DeviceArray, repetitions: int | Sequence[int], /) -> DeviceArray:
     """As numpy.tile."""
     n = max(x.ndim, len(repetitions))
     times = (1,) * (n - len(repetitions)) + tuple(repetitions)
@@ -138,7 +144,7 @@ def tile(x, repetitions, /):
     return reshape(copied(whole), [t * n for t, n in zip(times, shape)])
 
 
-def repeat(x, repeats, /, *, axis=None):
+def repeat(x: DeviceArray, repeats: int | DeviceArray, /, *, axis: int | None = None) -> DeviceArray:
     """As numpy.repeat. Different numbers for different elements: on the host."""
     if axis is None:
         x, axis = reshape(x, (-1,)), 0

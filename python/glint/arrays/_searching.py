@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from ._host import array_of, on_host
 from ._manipulation import axis_of
 from ._statistics import max as _max, min as _min
 
+if TYPE_CHECKING:
+    from .._types import Operand
+    from ..offload.device_arrays import DeviceArray
+
 unique_all_result = collections.namedtuple("unique_all_result", "values indices inverse_indices counts")
 unique_counts_result = collections.namedtuple("unique_counts_result", "values counts")
 unique_inverse_result = collections.namedtuple("unique_inverse_result", "values inverse_indices")
 
 
-def where(condition, x1, x2, /):
+def where(condition: Operand, x1: Operand, x2: Operand, /) -> DeviceArray:
     """Elements of `x1` where the condition is not 0, else those of `x2`; shapes are broadcast."""
     if array_of("where", condition).dtype != bool:
         condition = apply(np.not_equal, condition, 0)
@@ -37,7 +42,7 @@ def where(condition, x1, x2, /):
     return out
 
 
-def take(x, indices, /, *, axis=None):
+def take(x: DeviceArray, indices: Operand, /, *, axis: int | None = None) -> DeviceArray:
     """The elements at `indices`, of any shape, along `axis`, as numpy.take. Raises IndexError for one that there is not."""
     if axis is None:
         if array_of("take", x).ndim != 1:
@@ -59,19 +64,19 @@ def take(x, indices, /, *, axis=None):
 
 
 @on_host
-def take_along_axis(x, indices, /, *, axis=-1):
+def take_along_axis(x: DeviceArray, indices: Operand, /, *, axis: int = -1) -> DeviceArray:
     """As numpy.take_along_axis. On the host."""
     return np.take_along_axis(x, indices, axis)
 
 
 @on_host
-def isin(x1, x2, /, *, invert=False):
+def isin(x1: DeviceArray, x2: DeviceArray, /, *, invert: bool = False) -> DeviceArray:
     """Whether each element of x1 is among those of x2. On the host."""
     return np.isin(x1, x2, invert=invert)
 
 
 @on_host
-def nonzero(x, /):
+def nonzero(x: DeviceArray, /) -> tuple[DeviceArray, ...]:
     """Indices of elements that are not 0, an array for each dimension. On the host."""
     if x.ndim == 0:
         raise OptionError("nonzero: an array without dimensions has no indices")
@@ -79,20 +84,20 @@ def nonzero(x, /):
 
 
 @on_host
-def searchsorted(x1, x2, /, *, side="left", sorter=None):
+def searchsorted(x1: DeviceArray, x2: DeviceArray, /, *, side: str = "left", sorter: DeviceArray | None = None) -> DeviceArray:
     """Where elements `x2` belong in a sorted array `x1`. On the host."""
     return np.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
 @on_host
-def sort(x, /, *, axis=-1, descending=False, stable=True):
+def sort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> DeviceArray:
     """Sorted along `axis`, NaN last. On the host."""
     found = np.sort(x, axis=axis, stable=stable or None)
     return np.flip(found, axis=axis) if descending else found
 
 
 @on_host
-def argsort(x, /, *, axis=-1, descending=False, stable=True):
+def argsort(x: DeviceArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> DeviceArray:
     """Indices that sort along `axis`; equal elements stay in order if `stable`. On the host."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
@@ -101,26 +106,26 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 @on_host
-def unique_all(x, /):
+def unique_all(x: DeviceArray, /) -> Any:
     """Different elements, sorted, with their first indices, the inverse and their number. On the host."""
     values, indices, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
     return unique_all_result(values, indices, inverse.reshape(x.shape), counts)
 
 
 @on_host
-def unique_counts(x, /):
+def unique_counts(x: DeviceArray, /) -> Any:
     """Different elements, sorted, and how often each occurs. On the host."""
     return unique_counts_result(*np.unique(x, return_counts=True, equal_nan=False))
 
 
 @on_host
-def unique_inverse(x, /):
+def unique_inverse(x: DeviceArray, /) -> Any:
     """Different elements, sorted, and for each element of `x` which it is. On the host."""
     values, inverse = np.unique(x, return_inverse=True, equal_nan=False)
     return unique_inverse_result(values, inverse.reshape(x.shape))
 
 
 @on_host
-def unique_values(x, /):
+def unique_values(x: DeviceArray, /) -> DeviceArray:
     """Different elements, sorted. On the host."""
     return np.unique(x, equal_nan=False)

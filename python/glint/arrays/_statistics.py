@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..errors import OptionError
@@ -13,6 +15,10 @@ from ._dtypes import astype, dtype_of
 from ._elementwise import apply
 from ._host import array_of, on_host
 from ._manipulation import axes_of, axis_of, concat, reshape
+
+if TYPE_CHECKING:
+    from .._types import Axes, DTypeLike
+    from ..offload.device_arrays import DeviceArray
 
 
 def _kept(shape, axes):
@@ -51,12 +57,12 @@ def _total(kind, x, axis, dtype, keepdims):
     return _reduced(kind, x, axis, keepdims, dtype)
 
 
-def sum(x, /, *, axis=None, dtype=None, keepdims=False):
+def sum(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.sum: int64 or uint64 of integers, else of the array's type."""
     return _total("sum", x, axis, dtype, keepdims)
 
 
-def prod(x, /, *, axis=None, dtype=None, keepdims=False):
+def prod(x: DeviceArray, /, *, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.prod: int64 or uint64 of integers, else of the array's type. Of complex numbers on the host."""
     return _total("product", x, axis, dtype, keepdims)
 
@@ -70,14 +76,14 @@ def _host_prod(x, **options):
     return np.prod(x, **options)
 
 
-def mean(x, /, *, axis=None, keepdims=False):
+def mean(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """As numpy.mean: float64 of integers, else of the array's type."""
     if array_of("mean", x).dtype.kind in "bui":
         x = astype(x, np.float64)
     return (_of_parts if x.dtype.kind == "c" else _reduced)("mean", x, axis, keepdims, x.dtype)
 
 
-def var(x, /, *, axis=None, correction=0.0, keepdims=False):
+def var(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> DeviceArray:
     """The variance, of n elements the sum of squared distances from the mean divided by n - correction."""
     dtype = np.dtype(np.float64) if array_of("var", x).dtype.kind in "bui" else x.dtype
     real = np.dtype(f"float{dtype.itemsize * 4}") if dtype.kind == "c" else dtype
@@ -90,7 +96,7 @@ def var(x, /, *, axis=None, correction=0.0, keepdims=False):
     return astype(total / float(np.maximum(n - correction, 0)), real, copy=False)
 
 
-def std(x, /, *, axis=None, correction=0.0, keepdims=False):
+def std(x: DeviceArray, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> DeviceArray:
     """The standard deviation, the root of `var()`."""
     return apply(np.sqrt, var(x, axis=axis, correction=correction, keepdims=keepdims))
 
@@ -108,22 +114,22 @@ def _on_host_extreme(x, function, axis, keepdims):
     return function(x, axis=axis, keepdims=keepdims)
 
 
-def min(x, /, *, axis=None, keepdims=False):
+def min(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The least elements; NaN where one is. Of uint64 on the host."""
     return _extreme("minimum", np.min, x, axis, keepdims)
 
 
-def max(x, /, *, axis=None, keepdims=False):
+def max(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The greatest elements; NaN where one is. Of uint64 on the host."""
     return _extreme("maximum", np.max, x, axis, keepdims)
 
 
-def argmin(x, /, *, axis=None, keepdims=False):
+def argmin(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
     """Positions of the first of the least elements, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmin", np.argmin, x, axis, keepdims)
 
 
-def argmax(x, /, *, axis=None, keepdims=False):
+def argmax(x: DeviceArray, /, *, axis: int | None = None, keepdims: bool = False) -> DeviceArray:
     """Positions of the first of the greatest elements, or of the first NaN; without an axis, in the flattened array."""
     return _extreme("argmax", np.argmax, x, axis, keepdims)
 
@@ -132,14 +138,14 @@ def _truth(x):
     return apply(np.not_equal, x, 0) if array_of("any", x).dtype != bool else x
 
 
-def any(x, /, *, axis=None, keepdims=False):
+def any(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """Whether an element is not 0."""
     x = _truth(x)
     axes = axes_of("any", axis, x.ndim)
     return _or_of_nothing("maximum", False, x, axes, keepdims)
 
 
-def all(x, /, *, axis=None, keepdims=False):
+def all(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """Whether all elements are not 0."""
     x = _truth(x)
     axes = axes_of("all", axis, x.ndim)
@@ -152,12 +158,12 @@ def _or_of_nothing(kind, value, x, axes, keepdims):
     return _reduced(kind, x, axes, keepdims, np.bool_)
 
 
-def count_nonzero(x, /, *, axis=None, keepdims=False):
+def count_nonzero(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False) -> DeviceArray:
     """The number of elements that are not 0: int64."""
     return sum(_truth(x), axis=axis, keepdims=keepdims)
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x: DeviceArray, /, *, axis: int = -1, n: int = 1, prepend: DeviceArray | None = None, append: DeviceArray | None = None) -> DeviceArray:
     """Differences of neighbours along `axis`, n times; `prepend` and `append` are put before and behind first."""
     axis = axis_of("diff", axis, array_of("diff", x).ndim)
     x = concat([part for part in (prepend, x, append) if part is not None], axis=axis)
@@ -169,13 +175,13 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 
 
 @on_host
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_sum(x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> DeviceArray:
     """Sums up to each element along `axis`. On the host."""
     return _cumulative("cumulative_sum", np.cumsum, 0, x, axis, dtype, include_initial)
 
 
 @on_host
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+def cumulative_prod(x: DeviceArray, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> DeviceArray:
     """Products up to each element along `axis`. On the host."""
     return _cumulative("cumulative_prod", np.cumprod, 1, x, axis, dtype, include_initial)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +16,10 @@ from ._dtypes import astype
 from ._elementwise import conj
 from ._host import array_of
 from ._manipulation import axes_of, axis_of, moveaxis, roll
+
+if TYPE_CHECKING:
+    from .._types import Axes, DTypeLike
+    from ..offload.device_arrays import DeviceArray
 
 _NORMS = {"backward": "forward", "ortho": "ortho", "forward": "backward"}  # and that of the transform back
 
@@ -62,17 +68,17 @@ def _fft(name, x, n, axis, norm, back):
     return _along(name, x, n, axis, n, n, x.dtype, norm, back, lambda handle, a, b: _core.fft(handle, real, a, b, 1, back))
 
 
-def fft(x, /, *, n=None, axis=-1, norm="backward"):
+def fft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform along one axis; real arrays are taken as complex ones."""
     return _fft("fft", x, n, axis, norm, False)
 
 
-def ifft(x, /, *, n=None, axis=-1, norm="backward"):
+def ifft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of fft()."""
     return _fft("ifft", x, n, axis, norm, True)
 
 
-def rfft(x, /, *, n=None, axis=-1, norm="backward"):
+def rfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform of real values: n / 2 + 1 elements along `axis`."""
     x = _real_of("rfft", x)
     axis = axis_of("rfft", axis, x.ndim)
@@ -82,7 +88,7 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
                   lambda handle, a, b: _core.rfft(handle, x.dtype.name, a, b, 1))
 
 
-def irfft(x, /, *, n=None, axis=-1, norm="backward"):
+def irfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of rfft(): `n` real values along `axis`, by default 2 (m - 1) of m."""
     x = _complex_of("irfft", x)
     axis = axis_of("irfft", axis, x.ndim)
@@ -102,21 +108,21 @@ def _lengths(name, x, s, axes):
     return list(zip(s or [None] * len(axes), axes))
 
 
-def fftn(x, /, *, s=None, axes=None, norm="backward"):
+def fftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
     """The transform along several axes, one after the other; all by default, or the last len(s)."""
     for n, axis in _lengths("fftn", x, s, axes):
         x = fft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def ifftn(x, /, *, s=None, axes=None, norm="backward"):
+def ifftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
     """The inverse of fftn()."""
     for n, axis in _lengths("ifftn", x, s, axes):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return x
 
 
-def rfftn(x, /, *, s=None, axes=None, norm="backward"):
+def rfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
     """The transform of real values along several axes; the last of them has n / 2 + 1 elements."""
     *others, (n, axis) = _lengths("rfftn", x, s, axes)
     x = rfft(x, n=n, axis=axis, norm=norm)
@@ -125,7 +131,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     return x
 
 
-def irfftn(x, /, *, s=None, axes=None, norm="backward"):
+def irfftn(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward") -> DeviceArray:
     """The inverse of rfftn()."""
     *others, (last, axis_of_last) = _lengths("irfftn", x, s, axes)
     for n, axis in others:
@@ -133,47 +139,47 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     return irfft(x, n=last, axis=axis_of_last, norm=norm)
 
 
-def fft2(x, /, *, s=None, axes=(-2, -1), norm="backward"):
+def fft2(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> DeviceArray:
     """fftn() along two axes."""
     return fftn(x, s=s, axes=axes, norm=norm)
 
 
-def ifft2(x, /, *, s=None, axes=(-2, -1), norm="backward"):
+def ifft2(x: DeviceArray, /, *, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> DeviceArray:
     """ifftn() along two axes."""
     return ifftn(x, s=s, axes=axes, norm=norm)
 
 
-def hfft(x, /, *, n=None, axis=-1, norm="backward"):
+def hfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The transform of a signal of Hermitian symmetry, of which the first half is given: real."""
     if norm not in _NORMS:
         raise OptionError(f"hfft: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
     return irfft(conj(_complex_of("hfft", x)), n=n, axis=axis, norm=_NORMS[norm])
 
 
-def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
+def ihfft(x: DeviceArray, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> DeviceArray:
     """The inverse of hfft()."""
     if norm not in _NORMS:
         raise OptionError(f"ihfft: norm={norm!r}: give 'backward', 'ortho' or 'forward'")
     return conj(rfft(x, n=n, axis=axis, norm=_NORMS[norm]))
 
 
-def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """As numpy.fft.fftfreq."""
     return uploaded(np.fft.fftfreq(n, d).astype(dtype or np.float64), handle_for(device))
 
 
-def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> DeviceArray:
     """As numpy.fft.rfftfreq."""
     return uploaded(np.fft.rfftfreq(n, d).astype(dtype or np.float64), handle_for(device))
 
 
-def fftshift(x, /, *, axes=None):
+def fftshift(x: DeviceArray, /, *, axes: Axes = None) -> DeviceArray:
     """The frequency 0 in the middle."""
     axes = axes_of("fftshift", axes, x.ndim)
     return roll(x, tuple(x.shape[k] // 2 for k in axes), axis=axes)
 
 
-def ifftshift(x, /, *, axes=None):
+def ifftshift(x: DeviceArray, /, *, axes: Axes = None) -> DeviceArray:
     """The inverse of fftshift()."""
     axes = axes_of("ifftshift", axes, x.ndim)
     return roll(x, tuple(-(x.shape[k] // 2) for k in axes), axis=axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +19,15 @@ from ._host import array_of, on_host, through_host
 from ._manipulation import axes_of, axis_of, expand_dims, moveaxis, permute_dims
 from ._statistics import max as _max, min as _min, sum as _sum
 
+if TYPE_CHECKING:
+    from .._types import Axes, DTypeLike, Operand
+    from ..offload.device_arrays import DeviceArray
+
 
 # ---- Products
 
 
-def matmul(x1, x2, /):
+def matmul(x1: Operand, x2: Operand, /) -> DeviceArray:
     """As numpy.matmul, stacks and vectors too. Of integers by NumPy on the host, where they stay exact."""
     handle = handle_among((x1, x2))
     x1, x2 = there(x1, handle), there(x2, handle)
@@ -74,21 +79,21 @@ def _complex_product(a, b, dtype):
     return out
 
 
-def matrix_transpose(x, /):
+def matrix_transpose(x: DeviceArray, /) -> DeviceArray:
     """A view with the last two dimensions exchanged."""
     if array_of("matrix_transpose", x).ndim < 2:
         raise OptionError(f"matrix_transpose: an array of the shape {x.shape} is no matrix")
     return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def outer(x1, x2, /):
+def outer(x1: DeviceArray, x2: DeviceArray, /) -> DeviceArray:
     """Products of all pairs of elements of two vectors."""
     if (x1.ndim, x2.ndim) != (1, 1):
         raise OptionError(f"outer: arrays of the shapes {x1.shape} and {x2.shape}: give vectors")
     return expand_dims(x1, axis=1) * expand_dims(x2, axis=0)
 
 
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1: DeviceArray, x2: DeviceArray, /, *, axes: Any = 2) -> DeviceArray:
     """As numpy.tensordot: sums of products over `axes`, a number of them or two lists."""
     if hasattr(axes, "__index__"):
         of_1, of_2 = list(range(x1.ndim - axes, x1.ndim)), list(range(axes))
@@ -104,7 +109,7 @@ def tensordot(x1, x2, /, *, axes=2):
     return reshaped(product, [x1.shape[k] for k in rest_1] + [x2.shape[k] for k in rest_2])
 
 
-def vecdot(x1, x2, /, *, axis=-1):
+def vecdot(x1: DeviceArray, x2: DeviceArray, /, *, axis: int = -1) -> DeviceArray:
     """Sums of products along `axis`, with the conjugate of x1."""
     x1, x2 = (moveaxis(x, axis_of("vecdot", axis, x.ndim), -1) for x in (x1, x2))
     if x1.shape[-1] != x2.shape[-1]:
@@ -115,14 +120,14 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 
 @on_host
-def cross(x1, x2, /, *, axis=-1):
+def cross(x1: DeviceArray, x2: DeviceArray, /, *, axis: int = -1) -> DeviceArray:
     """Vector products of three-dimensional vectors. On the host."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise OptionError(f"cross: {x1.shape[axis]} and {x2.shape[axis]} elements along axis {axis}: give 3")
     return np.cross(x1, x2, axis=axis)
 
 
-def matrix_power(x, n, /):
+def matrix_power(x: DeviceArray, n: int, /) -> DeviceArray:
     """The matrix multiplied with itself, n times; of its inverse for n < 0."""
     if n < 0:
         return matrix_power(inv(x), -n)
@@ -135,7 +140,7 @@ def matrix_power(x, n, /):
     return copied(x) if result is x else result
 
 
-def diagonal(x, /, *, offset=0):
+def diagonal(x: DeviceArray, /, *, offset: int = 0) -> DeviceArray:
     """A view of the diagonals of the last two dimensions."""
     rows, columns = array_of("diagonal", x).shape[-2:]
     *_, down, right = x._core.strides
@@ -144,7 +149,7 @@ def diagonal(x, /, *, offset=0):
     return view(x, (*x.shape[:-2], n), (*x._core.strides[:-2], down + right), first if n else x._core.first)
 
 
-def trace(x, /, *, offset=0, dtype=None):
+def trace(x: DeviceArray, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> DeviceArray:
     """Sums of the diagonals of the last two dimensions."""
     return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
@@ -152,7 +157,7 @@ def trace(x, /, *, offset=0, dtype=None):
 # ---- Norms
 
 
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+def vector_norm(x: DeviceArray, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> DeviceArray:
     """As numpy.linalg.norm of vectors along `axis`, of the flattened array without one."""
     x = apply(np.absolute, array_of("vector_norm", x))
     x = x if x.dtype.kind == "f" else astype(x, np.float64)
@@ -170,7 +175,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     return _sum(x ** ord, **options) ** (1 / ord)
 
 
-def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+def matrix_norm(x: DeviceArray, /, *, keepdims: bool = False, ord: Any = "fro") -> DeviceArray:
     """As numpy.linalg.norm of matrices, the last two dimensions."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)

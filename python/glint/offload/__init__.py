@@ -32,5 +32,5 @@ __all__ = ["Accelerated", "Backend", "DeviceArray", "Expression", "Session", "Se
            "self_test", "set_oom_safe", "should_offload", "solve", "statistics", "std", "sum", "svd", "var", "where"]
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return __all__

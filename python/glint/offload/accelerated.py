@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class NumPyItself:
     reason: str
     choice: str = "numpy"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.reason
 
 
@@ -34,11 +35,11 @@ class Accelerated:
     the size at which the choice changes. Neither runs the function.
     """
 
-    def __init__(self, function, plan, session):
+    def __init__(self, function: Any, plan: Any, session: Any) -> None:
         functools.update_wrapper(self, function, updated=())
         self._function, self._plan, self._session = function, plan, session
 
-    def __call__(self, *arguments, **options):
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
         try:
             plan = self._plan(*arguments, **options)
         except Unsupported:
@@ -46,10 +47,10 @@ class Accelerated:
                                   **{key: for_numpy(x) for key, x in options.items()})
         return plan.run(session_or_default(self._session))
 
-    def decide(self, *arguments, **options):
+    def decide(self, *arguments: Any, **options: Any) -> Any:
         return self._decision(False, arguments, options)
 
-    def explain(self, *arguments, **options):
+    def explain(self, *arguments: Any, **options: Any) -> Any:
         return self._decision(True, arguments, options)
 
     def _decision(self, in_full, arguments, options={}):
@@ -60,7 +61,7 @@ class Accelerated:
         core = session_or_default(self._session)._core
         return core.explain(plan.work()) if in_full else core.decide(plan.work())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<accelerated {getattr(self._function, '__name__', 'function')}>"
 
 
@@ -105,11 +106,11 @@ def accelerate(function: Callable, on_gpu: Callable | None = None, *, operation:
 
 
 class _Pair:
-    def __init__(self, on_cpu, on_gpu, operation, size_of, unit, powers, work):
+    def __init__(self, on_cpu: Any, on_gpu: Any, operation: Any, size_of: Any, unit: Any, powers: Any, work: Any) -> None:
         self._on_cpu, self._on_gpu = on_cpu, on_gpu
         self._operation, self._size_of, self._unit, self._powers, self._work = operation, size_of, unit, powers, work
 
-    def plan(self, *arguments, **options):
+    def plan(self, *arguments: Any, **options: Any) -> Any:
         return Plan(lambda: self._work_of(arguments, options),
                      lambda session: self._run(session, arguments, options))
 

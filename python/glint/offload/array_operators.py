@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import OptionError
 from .array_methods import ArrayMethods
+
+if TYPE_CHECKING:
+    from ._operator_types import OperatorTypes
+    from .device_arrays import DeviceArray
+else:
+    OperatorTypes = ArrayMethods
 
 
 def _functions():
@@ -47,37 +54,38 @@ def _goes_with(other):
     return isinstance(other, (ArrayOperators, np.ndarray, np.generic, numbers.Number))
 
 
-class ArrayOperators(ArrayMethods):
+class ArrayOperators(OperatorTypes):
     """What DeviceArray has beside its memory. Numbers and NumPy arrays may stand beside it: they are taken to its GPU."""
 
-    __hash__ = None
+    if not TYPE_CHECKING:
+        __hash__ = None
 
-    __add__, __radd__, __iadd__ = _binary("add")
-    __sub__, __rsub__, __isub__ = _binary("subtract")
-    __mul__, __rmul__, __imul__ = _binary("multiply")
-    __truediv__, __rtruediv__, __itruediv__ = _binary("divide")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
-    __mod__, __rmod__, __imod__ = _binary("remainder")
-    __pow__, __rpow__, __ipow__ = _binary("pow")
-    __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
-    __and__, __rand__, __iand__ = _binary("bitwise_and")
-    __or__, __ror__, __ior__ = _binary("bitwise_or")
-    __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
-    __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
-    __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
-    __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
-    __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
+        __add__, __radd__, __iadd__ = _binary("add")
+        __sub__, __rsub__, __isub__ = _binary("subtract")
+        __mul__, __rmul__, __imul__ = _binary("multiply")
+        __truediv__, __rtruediv__, __itruediv__ = _binary("divide")
+        __floordiv__, __rfloordiv__, __ifloordiv__ = _binary("floor_divide")
+        __mod__, __rmod__, __imod__ = _binary("remainder")
+        __pow__, __rpow__, __ipow__ = _binary("pow")
+        __matmul__, __rmatmul__, __imatmul__ = _binary("matmul")
+        __and__, __rand__, __iand__ = _binary("bitwise_and")
+        __or__, __ror__, __ior__ = _binary("bitwise_or")
+        __xor__, __rxor__, __ixor__ = _binary("bitwise_xor")
+        __lshift__, __rlshift__, __ilshift__ = _binary("bitwise_left_shift")
+        __rshift__, __rrshift__, __irshift__ = _binary("bitwise_right_shift")
+        __lt__, __le__, __gt__ = _compared("less"), _compared("less_equal"), _compared("greater")
+        __ge__, __eq__, __ne__ = _compared("greater_equal"), _compared("equal"), _compared("not_equal")
 
-    def __neg__(self):
+    def __neg__(self) -> DeviceArray:
         return _functions().negative(self)
 
-    def __pos__(self):
+    def __pos__(self) -> DeviceArray:
         return _functions().positive(self)
 
-    def __abs__(self):
+    def __abs__(self) -> DeviceArray:
         return _functions().abs(self)
 
-    def __invert__(self):
+    def __invert__(self) -> DeviceArray:
         return _functions().bitwise_invert(self)
 
     # ---- Numbers
@@ -89,24 +97,24 @@ class ArrayOperators(ArrayMethods):
             raise TypeError(f"an array of {self.dtype} is no number of this kind: convert it by astype()")
         return convert(self.to_numpy()[()])
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self._number("buifc", bool)
 
-    def __int__(self):
+    def __int__(self) -> int:
         return self._number("buif", int)
 
-    def __float__(self):
+    def __float__(self) -> float:
         return self._number("buif", float)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return self._number("buifc", complex)
 
-    def __index__(self):
+    def __index__(self) -> int:
         return self._number("ui", operator.index)
 
     # ---- Indices
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> DeviceArray:
         """Integers, slices, None and ... give a view. A mask, or one array of integers along an axis, gives a copy; what else NumPy
         knows, it does on the host."""
         from .device_arrays import uploaded, view
@@ -132,7 +140,7 @@ class ArrayOperators(ArrayMethods):
             return None  # NumPy says what is wrong
         return _functions().take(self, at, axis=len(before)) if at.dtype.kind in "iu" else None
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> None:
         """Writes to the memory, and so to all views of it; values are converted to its type."""
         from .device_arrays import copy_to, element, uploaded, view
         xp = _functions()

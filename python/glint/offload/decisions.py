@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from .expressions import Expression, input
 from .device_arrays import to_device, to_host
 from .sessions import Session, bytes_of, session_or_default
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike
+
 Decision = _core.Decision
 
 _SAME = {"dot": "matmul", "ifft": "fft", "ifft2": "fft2", "irfft": "rfft", "irfft2": "rfft2",
@@ -21,7 +25,7 @@ _SAME = {"dot": "matmul", "ifft": "fft", "ifft2": "fft2", "irfft": "rfft", "irff
 _NAMES = ("matmul", "fft", "fft2", "rfft", "rfft2", "svd", "svdvals", "solve", "eigh", "eigvalsh", "qr", "map", "reduce")
 
 
-def decide(operation, *shapes, bytes: int | str | None = None, dtype="float32", resident: bool = False,
+def decide(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype: DTypeLike = "float32", resident: bool = False,
            result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
     """Decides where an operation would run at present; takes microseconds, and does not run it.
 
@@ -44,7 +48,7 @@ def decide(operation, *shapes, bytes: int | str | None = None, dtype="float32", 
     return _asked(False, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def explain(operation, *shapes, bytes: int | str | None = None, dtype="float32", resident: bool = False,
+def explain(operation: Any, *shapes: Any, bytes: int | str | None = None, dtype: DTypeLike = "float32", resident: bool = False,
             result_resident: bool | None = None, reuse: float = 1.0, session: Session | None = None) -> Decision:
     """As `decide()`, with `flips_at`: the size at which the choice changes, 0 if there is none.
 
@@ -54,7 +58,7 @@ def explain(operation, *shapes, bytes: int | str | None = None, dtype="float32",
     return _asked(True, operation, shapes, bytes, dtype, resident, result_resident, reuse, session)
 
 
-def should_offload(bytes: int | str, operation, *, dtype="float32", resident: bool = False, reuse: float = 1.0,
+def should_offload(bytes: int | str, operation: Any, *, dtype: DTypeLike = "float32", resident: bool = False, reuse: float = 1.0,
                    session: Session | None = None) -> bool:
     """Whether an operation on so much data would run on the GPU: `decide(operation, bytes=bytes).choice == "gpu"`.
 
@@ -78,7 +82,7 @@ def _asked(in_full, operation, shapes, bytes, dtype, resident, result_resident, 
     return session._core.explain(work) if in_full else session._core.decide(work)
 
 
-def work_of(operation, *shapes, dtype="float32", resident=False, result_resident=None, reuse=1.0):
+def work_of(operation: Any, *shapes: Any, dtype: DTypeLike = "float32", resident: bool = False, result_resident: bool | None = None, reuse: float = 1.0) -> Any:
     """The work of an operation for the cost model."""
     expression = operation if isinstance(operation, Expression) else input(0)
     name = "map" if isinstance(operation, Expression) else _SAME.get(operation, operation)
@@ -142,14 +146,14 @@ class Backend:
     instruction_set: str  #: of the CPU
     threads: int  #: of the CPU
 
-    def to_gpu(self, array, *, session: Session | None = None):
+    def to_gpu(self, array: Any, *, session: Session | None = None) -> Any:
         """`array` where this backend computes: a DeviceArray on the session's GPU, as `glint.gpu.to_device()`; of the CPU's backend
         a NumPy array. Raises NoGpu for an unusable backend."""
         if self.why_not:
             raise NoGpu(f"the backend {self.name} cannot be used: {self.why_not}")
         return to_host(array) if self.name == "cpu" else to_device(array, session=session)
 
-    def to_cpu(self, array) -> np.ndarray:
+    def to_cpu(self, array: Any) -> np.ndarray:
         """`array` as a NumPy array, as `glint.gpu.to_host()`."""
         return to_host(array)
 
@@ -196,10 +200,10 @@ def environment() -> dict[str, Setting]:
 class Calibration:
     """Measured times of operations on this machine, in seconds; 0: not measured."""
 
-    rows: tuple  #: of `operation`, `size`, `unit`, `cpu_s`, `gpu_s` (operands on the host), `gpu_resident_s`
+    rows: tuple[Any, ...]  #: of `operation`, `size`, `unit`, `cpu_s`, `gpu_s` (operands on the host), `gpu_resident_s`
     why_no_gpu: str  #: empty: the GPU was measured
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{r.operation} of {r.size:.4g} {r.unit}: CPU {r.cpu_s:.3g} s, GPU {r.gpu_s:.3g} s, "
                  f"operands there {r.gpu_resident_s:.3g} s" for r in self.rows]
         return "\n".join(lines + ([f"the CPU alone: {self.why_no_gpu}"] if self.why_no_gpu else []))
@@ -213,7 +217,7 @@ def calibrate(session: Session | None = None) -> Calibration:
     return Calibration(tuple(rows), why_no_gpu)
 
 
-def self_test(session: Session | None = None) -> list:
+def self_test(session: Session | None = None) -> list[Any]:
     """Each operation on each backend, compared with simple loops in double precision: rows with `operation`, `backend`,
     `error` and `bound` (relative), `ok`, and `why_not` if it could not run."""
     return session_or_default(session)._core.self_test()

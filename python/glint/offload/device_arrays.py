@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from ..errors import GpuError, OptionError
 from .array_operators import ArrayOperators
 from .sessions import Session, session_or_default
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike
+
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
           "complex64", "complex128")
 
@@ -20,7 +25,7 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 class ArrayDevice(int):
     """The CUDA ordinal of an array's GPU in this process. As `device=` it stands for the array's session, too."""
 
-    def __new__(cls, core):
+    def __new__(cls, core: Any) -> ArrayDevice:
         device = super().__new__(cls, core.ordinal)
         device.handle = core.session
         return device
@@ -38,7 +43,7 @@ class DeviceArray(ArrayOperators):
     uses it again. After `Session.close()` it is invalid: using it raises a GpuError.
     """
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         self._core = core
 
     @property
@@ -92,15 +97,15 @@ class DeviceArray(ArrayOperators):
         """Whether the memory belongs to another library."""
         return self._core.adopted
 
-    def __len__(self):
+    def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of a DeviceArray without dimensions")
         return self.shape[0]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[DeviceArray]:
         return (self[k] for k in range(len(self)))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<DeviceArray {self.shape}, {self.dtype}, on GPU {self.device}>"
 
     def to_numpy(self, out: np.ndarray | None = None) -> np.ndarray:
@@ -115,22 +120,22 @@ class DeviceArray(ArrayOperators):
             np.copyto(out, self.to_numpy())
         return out
 
-    def item(self, *index):
+    def item(self, *index: Any) -> Any:
         """An element as a number of Python; without `index`, that of an array of one element."""
         if not index and self.size != 1:
             raise OptionError(f"item() of an array of the shape {self.shape}: give the index of an element")
         chosen = self[index[0] if len(index) == 1 and isinstance(index[0], tuple) else index] if index else self
         return chosen.to_numpy().item()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         return self.to_numpy().tolist()
 
     # ---- Other libraries
 
-    def __array__(self, *_, **__):
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a DeviceArray is not brought to the host unasked: call to_numpy()")
 
-    def __array_namespace__(self, *, api_version: str | None = None):
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """`glint.arrays`, which follows the array API standard 2023.12."""
         from .. import arrays
         if api_version not in (None, "2021.12", "2022.12", "2023.12"):
@@ -140,7 +145,7 @@ class DeviceArray(ArrayOperators):
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
         """Waits until the elements are complete, so that any `stream` may read them."""
         if dl_device is not None and tuple(dl_device) == (1, 0):
             if copy is False:
@@ -153,12 +158,12 @@ class DeviceArray(ArrayOperators):
         return self._core.dlpack_view().__dlpack__(max_version=max_version)
 
     @property
-    def __cuda_array_interface__(self) -> dict:
+    def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3; accessing it waits until the elements are complete."""
         return {"version": 3, "shape": self.shape, "typestr": self.dtype.str, "data": (self._core.address(), False),
                 "strides": None if self._core.contiguous else self.strides, "stream": None}
 
-    def to_device(self, device, /, *, stream=None):
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """Itself, for the GPU where it is; a NumPy array, for "cpu"; a copy, for the device of an array of another session."""
         if device == "cpu":
             return self.to_numpy()
@@ -172,7 +177,7 @@ class DeviceArray(ArrayOperators):
 # ---- Creation
 
 
-def to_device(array, *, session: Session | None = None, unified: bool | None = None) -> DeviceArray:
+def to_device(array: Any, *, session: Session | None = None, unified: bool | None = None) -> DeviceArray:
     """Copies `array` to the session's GPU, which is opened if necessary. It keeps its type; longdouble becomes float64. A
     DeviceArray is copied from GPU to GPU if `session` is given and not its own, directly where the GPUs reach each other, else
     through the host; otherwise it is returned.
@@ -193,7 +198,7 @@ def to_device(array, *, session: Session | None = None, unified: bool | None = N
     return array if isinstance(array, DeviceArray) else uploaded(array, session._core, unified)
 
 
-def uploaded(array: np.ndarray, handle, unified: bool | None = None) -> DeviceArray:
+def uploaded(array: np.ndarray, handle: Any, unified: bool | None = None) -> DeviceArray:
     """A copy on the GPU of the C++ session `handle`."""
     if array.dtype.kind == "f" and array.itemsize > 8:
         array = array.astype(np.float64)
@@ -203,7 +208,7 @@ def uploaded(array: np.ndarray, handle, unified: bool | None = None) -> DeviceAr
     return DeviceArray(_core.to_device(handle, array.dtype.name, array.shape, packed.reshape(-1).view(np.uint8), unified))
 
 
-def element(number, dtype) -> np.ndarray:
+def element(number: Any, dtype: DTypeLike) -> np.ndarray:
     """A number as an array of this type without dimensions. Raises OptionError for what the type does not hold, as NumPy does."""
     made = np.empty((), dtype)
     try:
@@ -216,23 +221,23 @@ def element(number, dtype) -> np.ndarray:
     return made
 
 
-def empty_there(handle, shape, dtype, unified: bool | None = None) -> DeviceArray:
+def empty_there(handle: Any, shape: Any, dtype: DTypeLike, unified: bool | None = None) -> DeviceArray:
     """An uninitialised array on the GPU of the C++ session `handle`."""
     return DeviceArray(_core.device_empty(handle, np.dtype(dtype).name, shape, unified))
 
 
-def zeros_there(handle, shape, dtype) -> DeviceArray:
+def zeros_there(handle: Any, shape: Any, dtype: DTypeLike) -> DeviceArray:
     array = empty_there(handle, shape, dtype)
     copy_to(array, uploaded(np.zeros((), dtype), handle))
     return array
 
 
-def to_host(array) -> np.ndarray:
+def to_host(array: Any) -> np.ndarray:
     """A NumPy array: a copy of an array on a GPU, else over the same memory."""
     return array.to_numpy() if isinstance(array, DeviceArray) else on_host(array)
 
 
-def host_or_device(array, session: Session, *, open_gpu: bool = False):
+def host_or_device(array: Any, session: Session, *, open_gpu: bool = False) -> Any:
     """`array` as a NumPy array or a DeviceArray: an array on a GPU is used there if the session has that GPU, or may open it;
     else it is copied to the host."""
     if isinstance(array, (np.ndarray, DeviceArray)):
@@ -251,12 +256,12 @@ def host_or_device(array, session: Session, *, open_gpu: bool = False):
         return on_host(array)
 
 
-def adopt(array, session: Session) -> DeviceArray:
+def adopt(array: Any, session: Session) -> DeviceArray:
     """A DeviceArray over the memory of another library's array, which it keeps alive."""
     return adopted_by(array, session._core)
 
 
-def adopted_by(array, core) -> DeviceArray:
+def adopted_by(array: Any, core: Any) -> DeviceArray:
     """adopt(), by the compiled session."""
     dtype = dtype_name(array)
     if dtype not in DTYPES:
@@ -279,19 +284,19 @@ def readable(array: np.ndarray) -> np.ndarray:
 # ---- Views and copies
 
 
-def view(array: DeviceArray, shape, strides, first=None, dtype=None) -> DeviceArray:
+def view(array: DeviceArray, shape: Any, strides: Sequence[int], first: int | None = None, dtype: Any = None) -> DeviceArray:
     """Another array over the same memory; `strides` and `first` in elements of `dtype`."""
     core = array._core
     first = 0 if 0 in shape else core.first if first is None else first
     return DeviceArray(core.view(dtype or core.dtype, shape, strides, first))
 
 
-def of_session(array: DeviceArray, handle) -> DeviceArray:
+def of_session(array: DeviceArray, handle: Any) -> DeviceArray:
     """The array, or a copy where it is of another session than the C++ session `handle`."""
     return array if array._core.session is handle else copy(empty_there(handle, array.shape, array.dtype), array)
 
 
-def copy_to(target: DeviceArray, source: DeviceArray):
+def copy_to(target: DeviceArray, source: DeviceArray) -> None:
     """Writes `source`, broadcast and converted, into `target`. Elements may overlap."""
     source = broadcast(of_session(source, target._core.session), target.shape)
     if source._core.shares_memory(target._core):
@@ -299,7 +304,7 @@ def copy_to(target: DeviceArray, source: DeviceArray):
     _core.device_copy(target._core.session, source._core, target._core)
 
 
-def copy(to: DeviceArray, array) -> DeviceArray:
+def copy(to: DeviceArray, array: Any) -> DeviceArray:
     """Copies all elements of `array`, of the same shape and type, into `to`, and returns that: from the host, or from any GPU,
     directly where the two GPUs reach each other, else through the host."""
     if not isinstance(to, DeviceArray):
@@ -319,20 +324,20 @@ def copy(to: DeviceArray, array) -> DeviceArray:
     return to
 
 
-def copied(array: DeviceArray, dtype=None) -> DeviceArray:
+def copied(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
     """A new array in C order, of `dtype`."""
     new = empty_there(array._core.session, array.shape, dtype or array.dtype)
     _core.device_copy(array._core.session, array._core, new._core)
     return new
 
 
-def contiguous(array: DeviceArray, dtype=None) -> DeviceArray:
+def contiguous(array: DeviceArray, dtype: DTypeLike | None = None) -> DeviceArray:
     """The array in C order and of `dtype`: itself, or a copy."""
     same = dtype is None or array.dtype == dtype  # not `in`: NumPy takes None for float64
     return array if same and array._core.contiguous else copied(array, dtype)
 
 
-def broadcast(array: DeviceArray, shape) -> DeviceArray:
+def broadcast(array: DeviceArray, shape: Any) -> DeviceArray:
     """A view of another shape, as numpy.broadcast_to."""
     shape, missing = tuple(shape), len(shape) - array.ndim
     if array.shape == shape:
@@ -343,7 +348,7 @@ def broadcast(array: DeviceArray, shape) -> DeviceArray:
     return view(array, shape, [0] * missing + steps)
 
 
-def reshaped(array: DeviceArray, shape, copy: bool | None = None) -> DeviceArray:
+def reshaped(array: DeviceArray, shape: Any, copy: bool | None = None) -> DeviceArray:
     """As numpy.reshape, in C order: a view of an array in C order, else a copy. One extent may be -1."""
     shape = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
     if shape.count(-1) == 1:

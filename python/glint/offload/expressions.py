@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from typing import Any
 
 import numpy as np
 
@@ -27,33 +28,33 @@ class Expression(np.lib.mixins.NDArrayOperatorsMixin):
 
     __hash__ = None
 
-    def __init__(self, core):
+    def __init__(self, core: Any) -> None:
         self._core = core
 
-    def __array_ufunc__(self, ufunc, method, *operands, **options):
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **options: Any) -> Any:
         if method != "__call__" or options or ufunc.__name__ not in STEPS | {"positive"}:
             return NotImplemented
         return operands[0] if ufunc.__name__ == "positive" else step(ufunc.__name__, *operands)
 
-    def __array_function__(self, function, types, args, options):
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if function is np.where and len(args) == 3:
             return where(*args)
         if function is np.clip and len(args) == 3 and not options:
             return minimum_of(maximum_of(args[0], args[1]), args[2])
         return NotImplemented
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in STEPS:
             return lambda *others: step(name, self, *others)
         raise AttributeError(f"an Expression has no {name!r}; it knows {', '.join(sorted(STEPS))}")
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *STEPS]
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError("an Expression is neither true nor false; glint.offload.where(condition, a, b) chooses")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Expression of {_core.expression_inputs(self._core)} inputs>"
 
 
@@ -62,34 +63,34 @@ def input(k: int) -> Expression:
     return Expression(_core.expression_input(k))
 
 
-def where(condition, a, b) -> Expression:
+def where(condition: Any, a: Any, b: Any) -> Expression:
     """`a` where `condition` is not 0, else `b`."""
     return step("where", condition, a, b)
 
 
-def erf(x) -> Expression:
+def erf(x: Any) -> Expression:
     """The error function."""
     return step("erf", x)
 
 
-def fma(a, b, c) -> Expression:
+def fma(a: Any, b: Any, c: Any) -> Expression:
     """a * b + c, rounded once."""
     return step("fma", a, b, c)
 
 
-def minimum_of(a, b):
+def minimum_of(a: Any, b: Any) -> Any:
     return a if b is None else step("minimum", a, b)
 
 
-def maximum_of(a, b):
+def maximum_of(a: Any, b: Any) -> Any:
     return a if b is None else step("maximum", a, b)
 
 
-def step(name, *operands) -> Expression:
+def step(name: str, *operands: Any) -> Expression:
     return Expression(_core.expression_step(name, [core_expression(x) for x in operands]))
 
 
-def core_expression(value):
+def core_expression(value: Any) -> Any:
     if isinstance(value, Expression):
         return value._core
     if isinstance(value, (numbers.Real, np.bool_)) or (isinstance(value, np.ndarray) and value.ndim == 0):
@@ -98,7 +99,7 @@ def core_expression(value):
                       "are what map() is given")
 
 
-def expression_of(function, n: int) -> Expression:
+def expression_of(function: Any, n: int) -> Expression:
     """An Expression, or the result of calling a function with `n` inputs."""
     if isinstance(function, Expression):
         return function

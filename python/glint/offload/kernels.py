@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,13 @@ class Kernel:
     ...     axpy((y.size + 255) // 256, 256, y, x, a, y.size)
     """
 
-    def __init__(self, source: str, name: str, options: Sequence[str] = ()):
+    def __init__(self, source: str, name: str, options: Sequence[str] = ()) -> None:
         if not (isinstance(source, str) and isinstance(name, str)):
             raise OptionError(f"Kernel({source!r:.60}, {name!r:.60}): give the source in CUDA C++ and the name of the kernel, both as str")
         self.name = name
         self._core = _core.KernelSource(source, name, list(options))
 
-    def __call__(self, blocks: int, threads: int, *arguments, shared_bytes: int = 0, session: Session | None = None):
+    def __call__(self, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0, session: Session | None = None) -> Any:
         """Launches `blocks` blocks of `threads` threads on the session's GPU; returns before it is done, as other operations on a
         DeviceArray, and what uses the arrays afterwards waits for it.
 
@@ -89,5 +90,5 @@ class Kernel:
             raise OptionError(f"capability={capability!r}: give a compute capability, as 90 or '9.0'")
         return _core.compile(self._core, int(number))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Kernel {self.name}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +28,11 @@ class Plan:
     run: Callable
 
 
-def for_numpy(x):
+def for_numpy(x: Any) -> Any:
     return to_host(x) if isinstance(x, DeviceArray) else x
 
 
-def plan_of(function):
+def plan_of(function: Any) -> Any:
     if function in _PLANS:
         return _PLANS[function]
     if isinstance(function, np.ufunc):

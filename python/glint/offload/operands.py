@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,15 +13,19 @@ from ..errors import OptionError
 from .device_arrays import (DeviceArray, adopt, broadcast, contiguous, copy_to, empty_there, host_or_device, readable, uploaded,
                             usable)
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike
+    from .sessions import Session
+
 most_dimensions = 4
 
 
-def core_of(array):
+def core_of(array: Any) -> Any:
     """What C++ reads: an array on a GPU in C order, or any on the host that it can use without a copy."""
     return contiguous(array)._core if isinstance(array, DeviceArray) else readable(array)
 
 
-def real(session, what, *arrays):
+def real(session: Session, what: str, *arrays: Any) -> Any:
     """The arrays without a copy where possible, converted to one type: float32 or float64."""
     arrays = [host_or_device(x, session) for x in arrays]
     for x in arrays:
@@ -32,12 +37,12 @@ def real(session, what, *arrays):
     return [as_dtype(x, dtype) for x in arrays], dtype
 
 
-def native(array):
+def native(array: Any) -> Any:
     """The array in this machine's byte order."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def as_dtype(array, dtype):
+def as_dtype(array: Any, dtype: DTypeLike) -> Any:
     if array.dtype == dtype:
         return array
     return contiguous(array, dtype) if isinstance(array, DeviceArray) else array.astype(dtype)
@@ -46,7 +51,9 @@ def as_dtype(array, dtype):
 class Result:
     """The destination of a result: C++ writes to `core()`; `value` is returned to the caller after `with`."""
 
-    def __init__(self, session, dtype, shape, out, on, *inputs):
+    value: Any
+
+    def __init__(self, session: Any, dtype: Any, shape: Any, out: Any, on: str | None, *inputs: Any) -> None:
         if on not in (None, "host", "device"):
             raise OptionError(f"on={on!r}: give 'host' or 'device'")
         if out is not None and on is not None:
@@ -71,7 +78,7 @@ class Result:
             raise OptionError("out is read-only")
         return target
 
-    def core(self, *inputs):
+    def core(self, *inputs: Any) -> Any:
         """The memory for C++, which must not overlap any of `inputs`."""
         target = self._target
         if isinstance(target, DeviceArray):
@@ -85,15 +92,15 @@ class Result:
             target = self._room
         return target.reshape(folded(self._shape)) if target.ndim > most_dimensions else target
 
-    def __enter__(self):
+    def __enter__(self) -> Result:
         return self
 
-    def __exit__(self, failed, *_):
+    def __exit__(self, failed: object, *_: object) -> None:
         if self._room is not None and not failed:
             put(self._target, self._room)
 
 
-def put(target, values):
+def put(target: Any, values: Any) -> None:
     """Writes an array into another of the same shape, on the host or on a GPU."""
     if isinstance(target, DeviceArray):
         copy_to(target, values if isinstance(values, DeviceArray) else uploaded(values, target._core.session))
@@ -101,27 +108,27 @@ def put(target, values):
         np.copyto(target, values.to_numpy() if isinstance(values, DeviceArray) else values)
 
 
-def folded(shape):
+def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
     """An array with at most four dimensions: the first ones are merged."""
     first = len(shape) - most_dimensions + 1
     return (math.prod(shape[:first]), *shape[first:])
 
 
-def common_shape(what, arrays):
+def common_shape(what: str, arrays: Any) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*(x.shape for x in arrays))
     except ValueError:
         raise OptionError(f"{what}: shapes {[x.shape for x in arrays]} do not go together") from None
 
 
-def spread(array, shape):
+def spread(array: Any, shape: tuple[int, ...]) -> Any:
     """A view broadcast to the common shape; an array of one element is unchanged."""
     if array.shape == shape or array.size == 1:
         return array
     return broadcast(array, shape) if isinstance(array, DeviceArray) else np.broadcast_to(array, shape)
 
 
-def flat(array, shape):
+def flat(array: Any, shape: tuple[int, ...]) -> Any:
     """With at most four dimensions; without any where there is one element."""
     if array.size == 1:
         return array.reshape(())

@@ -7,6 +7,7 @@ import gc
 import sys
 import traceback
 from collections.abc import Callable
+from typing import Any
 
 from .. import _core
 from ..arguments import switch
@@ -30,7 +31,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def oom_safe(function: Callable | None = None, *, on_cpu: Callable | None = None, operation: str | None = None,
-             session: Session | None = None):
+             session: Session | None = None) -> Any:
     """A decorator: if `function` runs out of GPU memory, it is called once more after a clean-up, then `on_cpu` is called
     instead, with the same arguments.
 
@@ -82,7 +83,7 @@ def _recovered(session, name, error, on_cpu_now):
     return True
 
 
-def give_back_of_others():
+def give_back_of_others() -> None:
     """Empties the caches of PyTorch and CuPy, if this process uses them."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_initialized():
@@ -126,7 +127,7 @@ def oom_safe_enabled(session: Session | None = None) -> bool:
     return _core.process_oom_safe() and (session is None or session.oom_safe)
 
 
-def failure_of(error: BaseException):
+def failure_of(error: BaseException) -> Any:
     """An exception of a function on the GPU, for C++: (out of memory, message, asked, free, beyond the limit); None if not an
     error of the GPU."""
     if is_out_of_memory(error):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +16,12 @@ from ..errors import OptionError
 from .operands import Result
 from .sessions import Session, session_or_default
 
+if TYPE_CHECKING:
+    from .._types import DTypeLike
 
-def uniform(shape, *, seed: int, dtype="float64", first: int = 0, out=None, on: str | None = None,
-            session: Session | None = None):
+
+def uniform(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
+            session: Session | None = None) -> Any:
     """Numbers uniform in [0, 1), those of `numpy.random.Generator(numpy.random.Philox(key=seed)).random(shape, dtype)`, bit for bit.
 
     shape: of the result; a number n is (n,).
@@ -29,8 +33,8 @@ def uniform(shape, *, seed: int, dtype="float64", first: int = 0, out=None, on: 
     return _random(False, shape, seed, dtype, first, out, on, session)
 
 
-def normal(shape, *, seed: int, dtype="float64", first: int = 0, out=None, on: str | None = None,
-           session: Session | None = None):
+def normal(shape: Any, *, seed: int, dtype: DTypeLike = "float64", first: int = 0, out: Any = None, on: str | None = None,
+           session: Session | None = None) -> Any:
     """Normal numbers of mean 0 and variance 1, each two made of two of `uniform()` (Box and Muller): not NumPy's, and the same bits
     on every backend. Arguments as there. float32: of 24 random bits each, so at most 5.8.
     """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from .device_arrays import DeviceArray, contiguous, empty_there, readable, resha
 _OF_NOTHING = {"sum": 0, "product": 1, "mean": math.nan}
 
 
-def reduced(kind, array, axes, dtype, handle):
+def reduced(kind: str, array: Any, axes: Sequence[int], dtype: np.dtype[Any], handle: Any) -> Any:
     """The array reduced along `axes`, computed in `dtype`: float32, float64 or int64; of this type, or int64 for positions.
 
     kind: "sum", "product", "mean", "minimum", "maximum"; "argmin", "argmax" along one axis or all. Lies where the array does.

@@ -13,13 +13,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from .. import _core
 from ..arguments import backend as backend_of, callback, seconds, shown, switch, whole
 from ..errors import OptionError
 
 
-_all = weakref.WeakSet()
+_all: weakref.WeakSet[Session] = weakref.WeakSet()
 _process = os.getpid()
 
 
@@ -58,7 +59,7 @@ class Session:
 
     def __init__(self, backend: str = "auto", *, gpu_memory: int | str | None = None, gpu_timeout: float = math.inf,
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
-                 unified: bool = False, log: Callable[[str], object] | None = None):
+                 unified: bool = False, log: Callable[[str], object] | None = None) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
         threads, oom_safe, unified = whole("threads", threads, 4, 1, 4096, none=0), switch("oom_safe", oom_safe), switch("unified", unified)
         if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
@@ -72,10 +73,10 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Session: backend {self.backend!r}, GPU {'open' if self.gpu_open else 'not open'}, {self.threads} threads>"
 
     @property
@@ -84,7 +85,7 @@ class Session:
         return self._core.choice
 
     @backend.setter
-    def backend(self, backend: str):
+    def backend(self, backend: str) -> None:
         self._core.choice = backend_of("backend", backend)
 
     @property
@@ -103,7 +104,7 @@ class Session:
         return self._core.oom_safe
 
     @oom_safe.setter
-    def oom_safe(self, on: bool):
+    def oom_safe(self, on: bool) -> None:
         self._core.oom_safe = switch("oom_safe", on)
 
     @property
@@ -117,23 +118,23 @@ class Session:
         return self._core.unified
 
     @unified.setter
-    def unified(self, on: bool):
+    def unified(self, on: bool) -> None:
         self._core.unified = switch("unified", on)
 
     def open(self) -> int:
         """Opens the GPU now; returns its number in this process. Raises NoGpu, LeaseTimeout or another GpuError."""
         return self._core.open_gpu()
 
-    def close(self):
+    def close(self) -> None:
         """Releases the GPU and saves measured speeds. Its DeviceArrays become invalid, except those that other libraries still
         use: their memory remains, outside the lease, until these release it."""
         self._core.close_gpu()
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all work on the GPU is complete."""
         self._core.synchronize()
 
-    def clean_up(self):
+    def clean_up(self) -> None:
         """Releases unused memory on the GPU: plans, work areas, the pool's spare memory."""
         self._core.clean_up()
 
@@ -141,12 +142,12 @@ class Session:
         """Saves measured speeds for later programs, as close() does; False if they could not be written."""
         return self._core.save()
 
-    def statistics(self) -> dict:
+    def statistics(self) -> dict[str, Any]:
         """Operations per backend with times, bytes over the link, quality of the decisions, and failures on the GPU; "total":
         the sums over all operations, with copies of arrays to and from the GPU."""
         return json.loads(self._core.statistics_json())
 
-    def reset_statistics(self):
+    def reset_statistics(self) -> None:
         self._core.reset_statistics()
 
 
@@ -165,17 +166,17 @@ def _log_of(session):
 class Restore:
     """Restores a setting at the end of a `with` statement."""
 
-    def __init__(self, restore: Callable[[], object]):
+    def __init__(self, restore: Callable[[], object]) -> None:
         self._restore = restore
 
     def __enter__(self) -> Restore:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._restore()
 
 
-def bytes_of(name, value):
+def bytes_of(name: str, value: int | str | None) -> int:
     """Number of bytes from 2**30 or "1GiB"; 0 for None."""
     if value is None:
         return 0
@@ -233,7 +234,7 @@ def session_or_default(session: Session | None) -> Session:
     return default_session() if session is None else session
 
 
-def close():
+def close() -> None:
     """Releases the GPUs of the default session and of `on_device()`; the next operation may lease one again."""
     for session in _without_owner():
         session.close()
@@ -244,13 +245,13 @@ def _without_owner():
         return [*([] if _default is None else [_default]), *_of_device.values()]
 
 
-def clean_up():
+def clean_up() -> None:
     """Releases unused memory of the GPUs of the default session and of `on_device()`."""
     for session in _without_owner():
         session.clean_up()
 
 
-def statistics(session: Session | None = None) -> dict:
+def statistics(session: Session | None = None) -> dict[str, Any]:
     """`Session.statistics()` of the default session.
 
     >>> sorted(glint.offload.statistics())
@@ -259,6 +260,6 @@ def statistics(session: Session | None = None) -> dict:
     return session_or_default(session).statistics()
 
 
-def reset_statistics(session: Session | None = None):
+def reset_statistics(session: Session | None = None) -> None:
     """Resets the counts; measured speeds are kept."""
     session_or_default(session).reset_statistics()
