@@ -263,18 +263,18 @@ class Bench {
     double calibration_s_ = 0, decision_s_ = 0;
 };
 
-const char* name_of(Backend side) { return side == Backend::gpu ? "GPU" : "CPU"; }
+const char* in_table(Backend side) { return side == Backend::gpu ? "GPU" : "CPU"; }
 
 void Bench::print() const {
     put("{:<26} {:>10} {:<9} {:<5} {:>10} {:>10}  {:<6} {:<7} {:<6} {:<6}\n", "operation", "size", "operands", "GPU",
         "CPU s", "GPU s", "faster", "decided", "later", "rules");
     for (const Case& of : cases_) {
         const auto mark = [&](Backend side) {
-            return fmt::format("{}{}", name_of(side), of.matters() && side != of.faster() ? " !" : "");
+            return fmt::format("{}{}", in_table(side), of.matters() && side != of.faster() ? " !" : "");
         };
         put("{:<26} {:>10.4g} {:<9} {:<5} {:>10.3g} {:>10.3g}  {:<6} {:<7} {:<6} {:<6} {}\n", of.work.operation->name,
             of.work.size, of.resident ? "resident" : "host", of.cold ? "cold" : "warm", of.cpu_s, of.gpu_s,
-            of.matters() ? name_of(of.faster()) : "=", mark(of.at_first), mark(of.later), mark(of.by_rules),
+            of.matters() ? in_table(of.faster()) : "=", mark(of.at_first), mark(of.later), mark(of.by_rules),
             of.why_not);
     }
     put("\n{:<20} {:>10} {:>14} {:>8}\n", "policy", "seconds", "x always right", "right");
@@ -305,9 +305,9 @@ nlohmann::ordered_json Bench::json() const {
                          {"gpu", of.cold ? "cold" : "warm"},
                          {"cpu_s", of.cpu_s},
                          {"gpu_s", of.gpu_s},
-                         {"decided", name_of(of.at_first)},
-                         {"later", name_of(of.later)},
-                         {"rules", name_of(of.by_rules)},
+                         {"decided", in_table(of.at_first)},
+                         {"later", in_table(of.later)},
+                         {"rules", in_table(of.by_rules)},
                          {"why_not", of.why_not}});
     for (const Policy& policy : policies())
         all.push_back({{"policy", policy.name}, {"seconds", policy.seconds}, {"right_share", policy.right}});

@@ -8,6 +8,7 @@
 #include "cli/print.hpp"
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
+#include "glint/environment.hpp"
 #include "glint/version.hpp"
 #include "mpi/localize.hpp"
 
@@ -46,6 +47,7 @@ int lead(const World& world, CLI::App& program, const cli::LocalizeFlags& flags,
         const std::string message = cli::explain(error, program);
         return cli::report(message.c_str(), "options", cli::exit_options, cli::wants_json(argc, argv));
     }
+    environment::check();
     return lead_localize(world, flags, interrupted);
 }
 

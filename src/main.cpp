@@ -88,14 +88,6 @@ int split_at_dashes(const std::vector<Command>& commands, int argc, char** argv)
     return argc;
 }
 
-/// What is wrong with a variable GLINT_*; `glint doctor` lists all.
-std::string problem_of_variables(const std::string& command) {
-    if (command == "doctor" || command == "completion") return "";
-    for (const environment::Setting& setting : environment::settings())
-        if (!setting.problem.empty()) return setting.problem;
-    return "";
-}
-
 int parse_and_run(CLI::App& program, int argc, char** argv) {
     std::vector<Command> commands;
     for (const auto& [add, group] : listed) {
@@ -121,8 +113,8 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     }
     for (const Command& command : commands) {
         if (!command.app->parsed()) continue;
-        const std::string problem = problem_of_variables(command.app->get_name());
-        if (!problem.empty()) return report(problem.c_str(), "options", exit_options, wants_json(argc, argv));
+        const std::string name = command.app->get_name();
+        if (name != "doctor" && name != "completion") environment::check();  // the doctor lists all problems
         return command.run();
     }
     put_text(program.help());

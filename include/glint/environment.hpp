@@ -60,5 +60,7 @@ struct Setting {
 };
 /// All variables, in the order of the documentation. Does not throw for invalid values.
 std::vector<Setting> settings();
+/// Throws OptionError for the first with a problem. Programs call it before they begin.
+void check();
 
 }  // namespace glint::environment

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from . import _core
 from .errors import OptionError
 
 INT32, INT64, UINT64 = 2**31 - 1, 2**63 - 1, 2**64 - 1
@@ -95,10 +96,15 @@ def switch(name: str, value: Any) -> bool:
 
 def backend(name: str, value: Any) -> str:
     """"auto", "cpu" or "gpu", which is also called "cuda"; upper case is read too."""
-    word = value.lower() if isinstance(value, str) else value
-    if not isinstance(word, str) or word not in ("auto", "cpu", "gpu", "cuda"):
+    named = _core.backend_named(value) if isinstance(value, str) else None
+    if named is None:
         raise OptionError(f"{name}={shown(value)}: give 'auto', 'cpu' or 'gpu' (also 'cuda')")
-    return "gpu" if word == "cuda" else word
+    return named
+
+
+def threads_of(threads: Any) -> int:
+    """0 for None: GLINT_THREADS, or all that may be used."""
+    return whole("threads", threads, 4, 1, 4096, none=0)
 
 
 def callback(name: str, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, whole
+from .arguments import INT32, INT64, backend as backend_of, callback, number, seconds, shown, switch, threads_of, whole
 from .arrays_in import capsule_of, columns_of, dtype_name, integers, on_gpu, pixels_of
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
@@ -293,7 +293,7 @@ def fit_options(backend: Any, auto_timeout: Any, gpu_timeout: Any, gpu_memory: A
     options.gpu_timeout_s = seconds("gpu_timeout", gpu_timeout)
     options.gpu_memory_bytes = _core.parse_gpu_memory(str(gpu_memory))
     options.gpu_batch_size = whole("batch_size", batch_size, 10000, 1, INT64, none=0)
-    options.threads = whole("threads", threads, 4, 1, 4096, none=0)
+    options.threads = threads_of(threads)
     options.always_gpu = switch("always_gpu", always_gpu)
     options.max_iterations, options.tolerance = whole("max_iterations", max_iterations, 50, 1, 255), number("tolerance", tolerance, 0.01)
     return options

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from . import _core
-from .arguments import INT32, INT64, callback, number, path as path_of, switch, two, whole
+from .arguments import INT32, INT64, callback, number, path as path_of, switch, threads_of, two, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
@@ -42,14 +42,6 @@ class LocalizeInfo:
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
-
-
-def _threshold(threshold: float | None) -> float:
-    """For the core, in which 0 is the default."""
-    found = number("threshold", threshold, 5, none=0.0)
-    if threshold is not None and not found > 0:
-        raise OptionError(f"threshold={threshold} is outside 1 to 1000 standard deviations of the noise")
-    return found
 
 
 def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = None, out: StrPath | None = None, *, roi_size: int | None = None,
@@ -98,12 +90,12 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
-    options.threshold = _threshold(threshold)
+    options.threshold = number("threshold", threshold, 5, 1, 1000, none=0.0)
     options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
     options.emitters = count_or("emitters", emitters, "auto", 1)
     options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
     options.frames = _range_of(frames, len(movie), movie.name)
-    options.threads, options.memory_bytes = whole("threads", threads, 4, 1, 4096, none=0), whole("memory", memory, "2**28", 1, INT64)
+    options.threads, options.memory_bytes = threads_of(threads), whole("memory", memory, "2**28", 1, INT64)
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                        tolerance)
@@ -174,4 +166,4 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     camera = camera_for("detect(movie", psf, camera, movie)
     core = core_camera(camera)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
-    return Spots(_core.detect(movie._movie, core, sigma_px, _threshold(threshold), callback("progress", progress)))
+    return Spots(_core.detect(movie._movie, core, sigma_px, number("threshold", threshold, 5, 1, 1000, none=0.0), callback("progress", progress)))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from . import _core
-from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, whole
+from .arguments import INT32, INT64, UINT64, callback, number, pair, shown, threads_of, whole
 from .camera import Camera, core_camera
 from .errors import OptionError
 from .fits import Progress, column_names
@@ -53,7 +53,7 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     options.spots_per_frame, options.on_frames = number("spots_per_frame", spots_per_frame, 10), number("on_frames", on_frames, 3)
     options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
-    movie, truth = _core.simulate(options, core, whole("threads", threads, 4, 1, 4096, none=0), callback("progress", progress))
+    movie, truth = _core.simulate(options, core, threads_of(threads), callback("progress", progress))
     return SimulatedMovie(movie, Localizations._of_core(truth))
 
 

@@ -196,6 +196,10 @@ nb::dict dict_of(const FitInfo& info) {
 }
 
 void bind_fit(nb::module_& m) {
+    m.def("backend_named", [](const std::string& word) -> std::optional<std::string> {
+        const std::optional<Backend> named = backend_named(word);
+        return named ? std::optional<std::string>(name_of(*named)) : std::nullopt;
+    });
     nb::enum_<Backend>(m, "Backend")
         .value("auto", Backend::automatic)
         .value("cpu", Backend::cpu)

@@ -29,17 +29,6 @@ const char* name_of(offload::Basis basis) {
     return names[int(basis)];
 }
 
-Backend choice_of(const std::string& name) {
-    if (name == "auto") return Backend::automatic;
-    if (name == "cpu") return Backend::cpu;
-    if (name == "gpu") return Backend::gpu;
-    throw OptionError("choice='" + name + "' is none: give 'auto', 'cpu' or 'gpu'");
-}
-
-const char* name_of(Backend backend) {
-    return backend == Backend::automatic ? "auto" : backend == Backend::cpu ? "cpu" : "gpu";
-}
-
 /// A Python function that C++ may call and release from any thread.
 std::function<void(const std::string&)> log_of(nb::object function) {
     if (function.is_none()) return {};
@@ -159,7 +148,7 @@ void bind_session(nb::module_& m) {
                          nb::object log) {
                  Running::refuse_forked_child();
                  offload::SessionOptions options;
-                 options.choice = choice_of(choice), options.gpu_memory_bytes = gpu_memory_bytes;
+                 options.choice = backend_named(choice).value(), options.gpu_memory_bytes = gpu_memory_bytes;
                  options.gpu_timeout_s = gpu_timeout_s, options.least_bytes = least_bytes;
                  options.oom_safe = oom_safe, options.threads = threads, options.log = log_of(std::move(log));
                  options.device = device, options.unified = unified;
@@ -194,7 +183,7 @@ void bind_session(nb::module_& m) {
         .def_prop_rw(
             "choice", [](SharedSession& s) { return s.with([](Session& x) { return name_of(x.choice()); }); },
             [](SharedSession& s, const std::string& name) {
-                s.with([choice = choice_of(name)](Session& x) { x.set_choice(choice); });
+                s.with([choice = backend_named(name).value()](Session& x) { x.set_choice(choice); });
             })
         .def_prop_rw(
             "oom_safe", [](SharedSession& s) { return s.with([](Session& x) { return x.oom_safe(); }); },

@@ -119,7 +119,7 @@ def test_numbers_outside_their_limits():
     with pytest.raises(glint.OptionError, match="threads=4097: give a whole number from 1 to 4096"):
         glint.localize(movie, psf, camera, threads=4097)
     for call in (glint.localize, glint.detect):
-        with pytest.raises(glint.OptionError, match="threshold=0 is outside 1 to 1000"):
+        with pytest.raises(glint.OptionError, match="threshold=0: give a number from 1 to 1000"):
             call(movie, psf, camera, threshold=0)
 
 

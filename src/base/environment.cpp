@@ -61,10 +61,6 @@ int number_of(const char* name, int most, const char* expected) {
 
 std::string words(bool on) { return on ? "true" : "false"; }
 
-std::string words(Backend backend) {
-    return backend == Backend::cpu ? "cpu" : backend == Backend::gpu ? "gpu" : "auto";
-}
-
 std::string number_or(int number, const char* otherwise) { return number ? std::to_string(number) : otherwise; }
 
 /// The validated value as written; the default if it is not set.
@@ -81,7 +77,7 @@ struct Variable {
 };
 
 constexpr Variable variables[] = {
-    {"GLINT_BACKEND", [] { return words(backend()); }},
+    {"GLINT_BACKEND", [] { return std::string(name_of(backend())); }},
     {"GLINT_THREADS", [] { return std::to_string(threads()); }},
     {"GLINT_ISA", [] { return active_isa(); }},
     {"GLINT_OFFLOAD_THRESHOLD",
@@ -129,11 +125,10 @@ std::uint64_t offload_threshold_bytes() {
 Backend backend(Backend asked) {
     if (asked != Backend::automatic) return asked;
     constexpr const char* name = "GLINT_BACKEND";
-    const std::string word = word_of(name);
-    if (word.empty() || word == "auto") return Backend::automatic;
-    if (word == "cpu") return Backend::cpu;
-    if (word == "gpu" || word == "cuda") return Backend::gpu;
-    refuse(name, value_of(name), "auto, cpu or gpu (also cuda)");
+    const std::string value = value_of(name);
+    if (value.empty()) return Backend::automatic;
+    if (const std::optional<Backend> named = backend_named(value)) return *named;
+    refuse(name, value, "auto, cpu or gpu (also cuda)");
 }
 
 int threads() {
@@ -171,6 +166,11 @@ std::vector<Setting> settings() {
         all.push_back(std::move(setting));
     }
     return all;
+}
+
+void check() {
+    for (const Setting& setting : settings())
+        if (!setting.problem.empty()) throw OptionError(setting.problem);
 }
 
 }  // namespace glint::environment

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _core
-from ..arguments import backend as backend_of, callback, seconds, shown, switch, whole
+from ..arguments import backend as backend_of, callback, seconds, shown, switch, threads_of, whole
 from ..errors import OptionError
 
 
@@ -61,7 +61,7 @@ class Session:
                  least_bytes: int | str = 0, oom_safe: bool = True, threads: int | None = None, device: int | None = None,
                  unified: bool = False, log: Callable[[str], object] | None = None) -> None:
         backend, gpu_timeout = backend_of("backend", backend), seconds("gpu_timeout", gpu_timeout)
-        threads, oom_safe, unified = whole("threads", threads, 4, 1, 4096, none=0), switch("oom_safe", oom_safe), switch("unified", unified)
+        threads, oom_safe, unified = threads_of(threads), switch("oom_safe", oom_safe), switch("unified", unified)
         if device is not None and not (hasattr(device, "__index__") and not isinstance(device, bool) and 0 <= operator.index(device) < 2**31):
             raise OptionError(f"device={device!r}: give the number of a GPU, 0 or more, or None for any")
         least = bytes_of("least_bytes", None if least_bytes == 0 else least_bytes)

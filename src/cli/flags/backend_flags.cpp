@@ -20,9 +20,8 @@ void add_backend_flags(CLI::App& app, BackendFlags& flags) {
     app.add_option("--backend", flags.backend,
                    "Where to fit: auto is what GLINT_BACKEND says, else the one that is expected to finish first")
         ->transform(CLI::Validator(
-            [](std::string& name) {
-                name = CLI::detail::to_lower(name);
-                if (name == "cuda") name = "gpu";  // as GLINT_BACKEND
+            [](std::string& word) {
+                if (const std::optional<Backend> named = backend_named(word)) word = name_of(*named);
                 return std::string();
             },
             ""))
@@ -64,9 +63,7 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
 }
 
 Backend backend_of(const BackendFlags& flags) {
-    return environment::backend(flags.backend == "cpu"   ? Backend::cpu
-                                : flags.backend == "gpu" ? Backend::gpu
-                                                         : Backend::automatic);
+    return environment::backend(backend_named(flags.backend).value());  // the flag's check has seen it
 }
 
 void use_backend(const BackendFlags& flags, FitOptions& options, Console& console) {
