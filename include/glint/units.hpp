@@ -18,6 +18,9 @@ struct Length {
 /// "--sigma"), when the text is no such length, not finite or not greater than zero.
 Length parse_length(std::string_view text, std::string_view what);
 
+/// Of a camera pixel in the sample; what lies outside is a mistake.
+constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;
+
 /// In camera pixels. `pixel_size_nm` must be greater than 0 when the unit is nanometres (else OptionError).
 double to_px(Length length, double pixel_size_nm);
 

@@ -14,6 +14,7 @@
 #include "detect/detect_setup.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
+#include "glint/units.hpp"
 #include "glint/version.hpp"
 
 namespace glint {
@@ -47,8 +48,12 @@ FrameRange checked_range(const MovieInfo& movie, FrameRange range) {
 }
 
 double checked_pixel_size(double pixel_size_nm) {
-    if (!(pixel_size_nm > 0 && std::isfinite(pixel_size_nm)))
+    if (!(pixel_size_nm > 0))
         throw OptionError("the pixel size must be given and greater than zero: --pixel-size 100nm");
+    if (pixel_size_nm < smallest_pixel_nm || pixel_size_nm > largest_pixel_nm)
+        throw OptionError(fmt::format(
+            "pixels of {:g} nm: a camera pixel in the sample is {:g} to {:g} nm wide, as in --pixel-size 100nm",
+            pixel_size_nm, smallest_pixel_nm, largest_pixel_nm));
     return pixel_size_nm;
 }
 

@@ -200,8 +200,9 @@ double pixel_size_nm(const std::string& text) {
     const Length length = parse_length(text, "--pixel-size");
     if (length.unit == Length::Unit::pixel)
         throw OptionError(fmt::format("--pixel-size {}: give it in nm or um, as in 100nm", text));
-    if (!(length.value >= 1 && length.value <= 1e5))
-        throw OptionError(fmt::format("--pixel-size {}: a camera pixel in the sample is 1nm to 100um wide", text));
+    if (length.value < smallest_pixel_nm || length.value > largest_pixel_nm)
+        throw OptionError(fmt::format("--pixel-size {}: a camera pixel in the sample is {:g} to {:g} nm wide", text,
+                                      smallest_pixel_nm, largest_pixel_nm));
     return length.value;
 }
 
@@ -211,7 +212,8 @@ Localizations read_table(const std::string& file, double pixel_size_nm, Console&
     if (locs.pixel_size_nm <= 0) locs.pixel_size_nm = pixel_size_nm;
     if (std::abs(locs.pixel_size_nm - pixel_size_nm) > 1e-6 * pixel_size_nm)
         throw OptionError(
-            fmt::format("{} says that its pixels are {:g} nm: --pixel-size {:g}nm is for tables that do not say it",
+            fmt::format("{} says that its pixels are {:g} nm: leave out --pixel-size {:g}nm, which is for tables that "
+                        "do not say it",
                         file, locs.pixel_size_nm, pixel_size_nm));
     return locs;
 }

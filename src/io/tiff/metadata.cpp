@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "glint/error.hpp"
+#include "glint/units.hpp"
 #include "io/files/input_file.hpp"
 #include "io/length_units.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 constexpr std::uint32_t micromanager_tag = 51123;
 constexpr std::size_t largest_json_bytes = 16 << 20;  // of one page; parsed, it takes ten times as much
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(1) << 28;
-constexpr double smallest_pixel_nm = 1, largest_pixel_nm = 1e5;
 
 std::optional<double> number(std::string_view text) {
     double value = 0;
