@@ -145,22 +145,13 @@ std::optional<double> squared_misfit(const LoneSpot& spot, JointFitter& fitter, 
     return gain / (4 * spot.emitter.theta[2] * std::exp(-r * r / 8));
 }
 
-/// Of lone spots, px; NaN where the fit did not converge.
-struct WidthsOfSpots {
-    std::vector<double> widths, errors;  // standard deviations
-    void add(FitStatus status, double width, double error) {
-        const bool good = status == FitStatus::converged;
-        widths.push_back(good ? width : std::numeric_limits<double>::quiet_NaN());
-        errors.push_back(good ? error : std::numeric_limits<double>::quiet_NaN());
-    }
+/// A lone spot's, px.
+struct Width {
+    double px, error_px;
 };
-std::vector<double> without_nan(std::vector<double> values) {
-    std::erase_if(values, [](double value) { return std::isnan(value); });
-    return values;
-}
 
-/// The width that fits each spot best.
-WidthsOfSpots free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
+/// The width that fits each spot best; NaN where that fit did not converge.
+std::vector<Width> free_widths(const Job& job, const FoundSpots& found, const std::vector<LoneSpot>& lone) {
     Psf free = job.options.psf;
     free.model = PsfModel::GaussianXYNBS;
     Rois rois = make_rois(job.camera, found.rois.size);
@@ -175,16 +166,18 @@ WidthsOfSpots free_widths(const Job& job, const FoundSpots& found, const std::ve
     FitOptions options;
     options.backend = Backend::cpu, options.threads = 1;
     const Fits fits = fit(rois, free, job.pixel_size_um, options);
-    WidthsOfSpots widths;
+    std::vector<Width> widths;
     for (std::size_t row = 0; row < fits.count(); ++row)
-        widths.add(fits.status[row], double(fits.theta[4][row]), double(fits.crlb[4][row]));
+        widths.push_back({fits.status[row] == FitStatus::converged ? double(fits.theta[4][row])
+                                                                   : std::numeric_limits<double>::quiet_NaN(),
+                          double(fits.crlb[4][row])});
     return widths;
 }
 
 /// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
 struct Peak {
     double low, high;
-    double deviation() const { return (high - low) / 0.64; }  // if it is a Gaussian's
+    double deviation() const { return (high - low) / 0.64; }  // of a Gaussian, the middle quarter is 0.64 of it wide
     double reach() const { return 3 * (high - low); }         // with its slopes
     double middle() const { return (low + high) / 2; }
     bool has(double value) const { return std::abs(value - middle()) <= reach(); }
@@ -199,29 +192,30 @@ Peak peak_of(std::vector<double> values) {
 }
 
 /// The greater of a spot's widths, of a model whose widths are free.
-WidthsOfSpots fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone, const Fits& fits) {
-    WidthsOfSpots widths;
+std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone, const Fits& fits) {
+    std::vector<Width> widths;
     for (const LoneSpot& spot : lone) {
         const PsfWidths w = psf.widths(spot.emitter.theta.data() + 4);
-        widths.add(FitStatus::converged, std::max(w.x_px, w.y_px), double(fits.crlb[4][spot.window]));
+        widths.push_back({std::max(w.x_px, w.y_px), double(fits.crlb[4][spot.window])});
     }
     return widths;
 }
 
 /// Sets the width of single molecules, and leaves only the spots that have it: none where frames are crowded and the peak is
 /// so broad that it is not that of single molecules.
-void keep_singles(const Job& job, const WidthsOfSpots& spots, bool crowded, std::vector<LoneSpot>& lone,
+void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded, std::vector<LoneSpot>& lone,
                   LoneSpots& to) {
     constexpr double most_errors = 4;
-    const std::vector<double>& widths = spots.widths;
-    const std::vector<double> known = without_nan(widths);
+    std::vector<double> known, errors;
+    for (const Width& width : widths)
+        if (!std::isnan(width.px)) known.push_back(width.px), errors.push_back(width.error_px);
     if (known.size() < least_spots) return;
     const Peak peak = peak_of(known);
-    if (crowded && peak.deviation() > most_errors * median(without_nan(spots.errors))) return lone.clear();
+    if (crowded && peak.deviation() > most_errors * median(errors)) return lone.clear();
     std::vector<LoneSpot> singles;
     std::vector<double> of_singles, apart;
     for (std::size_t k = 0; k < lone.size(); ++k)
-        if (peak.has(widths[k])) of_singles.push_back(widths[k]), singles.push_back(std::move(lone[k]));
+        if (peak.has(widths[k].px)) of_singles.push_back(widths[k].px), singles.push_back(std::move(lone[k]));
     lone = std::move(singles);
     const double middle = median(of_singles);
     for (const double width : of_singles) apart.push_back(std::abs(width - middle));

@@ -1,0 +1,64 @@
+// What a joint fit works on: molecules with the model that they make, and the memory for all of a group's numbers, which fit
+// into a core's caches, or a GPU's.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "fit/joint/images.hpp"
+
+namespace glint::GLINT_ISA {
+
+/// Molecules, one background, and the model they make (mu' of each pixel, at least model_floor).
+struct JointState {
+    int count;
+    float bg, tilt[2];  // at the image's centre; its slopes along x and y, per px
+    float* theta;       // most_parameters each
+    float* mu;
+    GLINT_INLINE float* of(int e) const { return theta + e * most_parameters; }
+};
+
+/// The memory that a joint fit works in, the team's own. Borrowed; nothing in it outlives the fit.
+template <class Psf>
+struct JointSpace {
+    using Image = EmitterImage<Psf>;
+    static constexpr int margin = 16;                                    // floats around what is read in whole rows
+    static constexpr int most_reach = 16, stencil = 2 * most_reach + 1;  // px
+    static constexpr size_t floats_of_image = sizeof(Image) / sizeof(float);
+    JointState states[3];
+    float *residual, *weight, *fixed, *score, *photons, *start_shape;  // of each pixel
+    float* profiles[2];
+    Image* images[2];                                               // of each molecule that moves
+    int* which;                                                     // these, in increasing order
+    float* last_step;                                               // of these, in standard errors
+    float *fisher, *factor;                                         // fisher is lost where the inverse is computed
+    float *gradient, *scale, *solution, *diagonal, *inverse_pivot;  // of each parameter
+    float *along, *down;                                            // the image of a molecule that is looked for
+
+    /// Lays all out from `at` on, which is aligned to 8 bytes; returns the number of floats, also for a null pointer.
+    GLINT_INLINE size_t lay_out(float* at, int pitch, int height, int molecules) {
+        const size_t pixels = size_t(pitch) * size_t(height), order = size_t(rounded_up(4 + molecules * Image::each));
+        const size_t count = size_t(molecules);
+        size_t used = 0;
+        const auto take = [&](size_t n) {
+            float* begin = at ? at + used + margin : nullptr;
+            used += (n + 1) / 2 * 2 + 2 * margin;
+            return begin;
+        };
+        for (JointState& state : states) {
+            state.theta = take(count * most_parameters);
+            state.mu = take(pixels);
+        }
+        float** planes[] = {&residual, &weight, &fixed, &score, &photons, &start_shape};
+        for (float** plane : planes) *plane = take(pixels);
+        for (float*& bank : profiles) bank = take(count * size_t(Image::space(pitch, height)));
+        for (Image*& bank : images) bank = reinterpret_cast<Image*>(take(count * floats_of_image));
+        which = reinterpret_cast<int*>(take(count)), last_step = take(count);
+        along = take(stencil), down = take(stencil);
+        float** matrices[] = {&fisher, &factor};
+        for (float** matrix : matrices) *matrix = take(order * order);
+        float** vectors[] = {&gradient, &scale, &solution, &diagonal, &inverse_pivot};
+        for (float** vector : vectors) *vector = take(order);
+        return used;
+    }
+};
+
+}  // namespace glint::GLINT_ISA
