@@ -1,0 +1,224 @@
+// What the program says of a run: summaries, JSON, warnings, previews.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "glint/localization_io.hpp"
+#include "glint/movie_io.hpp"
+#include "gpu/doctor/doctor.hpp"
+#include "tests/command_line.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+TEST_F(CommandLine, no_localizations_are_explained) {
+    make_movie("m.tif");
+    const Ended done = glint("localize m.tif -o o.hdf5 -q --threshold 900" + given);
+    EXPECT_EQ(done.exit_code, 0);
+    EXPECT_NE(done.err.find("no localizations: no spot reached the detection threshold"), done.err.npos) << done.err;
+}
+
+TEST_F(CommandLine, json_says_what_a_table_was_made_with) {
+    make_movie("m.tif");
+    const Ended done = glint("localize m.tif -o o.hdf5 -q --json --readnoise 1.5 --em-gain 2" + given);
+    const auto json = nlohmann::json::parse(done.out);
+    EXPECT_EQ(json.at("threshold"), 6) << "an EMCCD's, not 0";
+    EXPECT_EQ(json.at("camera").at("gain_e_per_adu"), 1);
+    EXPECT_EQ(json.at("camera").at("offset_adu"), 100);
+    EXPECT_EQ(json.at("camera").at("em_gain"), 2);
+    EXPECT_EQ(json.at("camera").at("readnoise_e"), 1.5);
+    EXPECT_EQ(json.at("psf_values").at("sigma_nm"), 130);
+}
+
+TEST_F(CommandLine, results_go_to_stdout_and_talk_to_stderr) {
+    make_movie("m.tif");
+    const Ended talking = glint("localize m.tif -o a.hdf5 --json" + given);
+    EXPECT_EQ(talking.exit_code, 0);
+    EXPECT_NO_THROW(nlohmann::json::parse(talking.out));
+    EXPECT_NE(talking.err.find("(command line)"), std::string::npos) << "where each value came from";
+    EXPECT_EQ(glint("localize m.tif -o b.hdf5 --json -q" + given).err.find("frames/s"), std::string::npos);
+}
+
+TEST_F(CommandLine, fit_finds_several_molecules_in_a_roi) {
+    const Psf psf{.sigma_um = 0.13};
+    std::array<std::vector<float>, max_parameters> truth;
+    Rois rois = simulate_rois({.size = 13, .count = 60, .photons_min = 2000, .spread_px = 0.5}, psf, 0.1, {}, truth);
+    MovieInfo info;
+    info.width = info.height = 13, info.frames = 30, info.type = PixelType::uint16;
+    TiffMovieWriter writer(folder_ / "rois.tif", info);
+    FrameBlock block;
+    block.count = 30, block.width = block.height = 13, block.type = PixelType::uint16;
+    for (std::size_t roi = 0; roi < 30; ++roi)  // the other 30, 4 px to the right, in the same ROIs
+        for (std::size_t p = 0; p < 169; ++p) {
+            const float right = p % 13 < 4 ? 10 : rois.pixels[(roi + 30) * 169 + p - 4];
+            const auto count = std::uint16_t(100 + rois.pixels[roi * 169 + p] + right);
+            block.bytes.push_back(std::byte(count & 255)), block.bytes.push_back(std::byte(count >> 8));
+        }
+    writer.append(block);
+    writer.close();
+    const Ended end = glint("fit rois.tif -o f.hdf5 --emitters auto --psf-misfit 0 --json -q" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto result = nlohmann::json::parse(end.out);
+    const Localizations rows = read_localizations(folder_ / "f.hdf5");
+    EXPECT_EQ(result["rois"], 30);
+    EXPECT_EQ(result["localizations"], rows.size());
+    EXPECT_EQ(result["molecules"], rows.size() + result["not_converged"].get<std::size_t>());
+    EXPECT_GE(std::count(rows.emitters.begin(), rows.emitters.end(), 2.0f), 58);
+    EXPECT_EQ(rows.frame.back(), 29u);
+    expect_fails("fit rois.tif -o g.hdf5 --emitters 65" + given, 2, "--emitters 65: give 1 to 64, or auto");
+    expect_fails("fit rois.tif -o g.hdf5 --emitters two" + given, 2, "--emitters two");
+    expect_fails("fit rois.tif -o g.hdf5 --emitters 2 --backend gpu" + given, 2, "CPU only");
+}
+
+TEST_F(CommandLine, failed_rows_are_told_in_every_format) {
+    make_movie("m.tif", 40, 32);
+    std::vector<std::uint8_t> status;
+    for (const std::string name : {"o.hdf5", "o.csv", "o.smlm.h5"}) {
+        const Ended end =
+            glint("localize m.tif --keep-failed --emitters 1 --max-iterations 3 --json -q -o " + name + given);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        const Localizations rows = read_localizations(folder_ / name, {}, 100);
+        if (status.empty()) status = rows.status;
+        EXPECT_EQ(rows.status, status) << name;
+        EXPECT_EQ(nlohmann::json::parse(end.out)["not_converged"],
+                  std::count_if(status.begin(), status.end(), [](std::uint8_t one) { return one != 0; }));
+    }
+    EXPECT_NE(std::count(status.begin(), status.end(), std::uint8_t(FitStatus::iteration_limit)), 0);
+}
+
+TEST_F(CommandLine, rows_beyond_the_edge_are_told) {
+    MovieInfo info;
+    info.width = info.height = 9, info.frames = 3, info.type = PixelType::uint16;
+    TiffMovieWriter writer(folder_ / "rois.tif", info);
+    FrameBlock block;
+    block.count = 3, block.width = block.height = 9, block.type = PixelType::uint16;
+    for (int p = 0; p < 3 * 81; ++p) {  // molecules at x = -0.5
+        const double x = p % 9 + 0.5, y = p / 9 % 9 - 4;
+        const auto count = std::uint16_t(110 + 300 * std::exp(-(x * x + y * y) / (2 * 1.3 * 1.3)));
+        block.bytes.push_back(std::byte(count & 255)), block.bytes.push_back(std::byte(count >> 8));
+    }
+    writer.append(block);
+    writer.close();
+    const Ended end = glint("fit rois.tif -o f.hdf5" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("beyond the edge  3 rows have x or y below 0"), std::string::npos) << end.out;
+    EXPECT_NE(end.out.find("they are in the file, and Picasso leaves them out"), std::string::npos) << end.out;
+}
+
+TEST_F(CommandLine, a_machine_without_a_gpu_is_no_news) {
+    if (gpu::doctor::machine_has_gpu()) GTEST_SKIP() << "this one has a GPU";
+    make_movie("m.tif", 10);
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).err.find("GPU"), std::string::npos);
+    EXPECT_NE(glint("localize m.tif -o p.hdf5 --explain" + given).err.find("GPU"), std::string::npos);
+    EXPECT_NE(glint("localize m.tif -o q.hdf5 --always-gpu" + given).err.find("fitted on the CPU: "),
+              std::string::npos);
+}
+
+TEST_F(CommandLine, explain_tells_the_time_of_joint_fits) {
+    make_movie("m.tif", 20);
+    const auto explained = [&](const std::string& flags) {
+        return glint("localize m.tif -o o.hdf5 --overwrite --explain" + given + flags).err;
+    };
+    const std::string words = explained("");
+    EXPECT_NE(words.find("with them the CPU takes about "), std::string::npos) << words;
+    EXPECT_NE(words.find(" s, by 8 frames of this movie"), std::string::npos) << words;
+    EXPECT_EQ(explained(" --emitters 1").find("with them the CPU"), std::string::npos);
+}
+
+TEST_F(CommandLine, preview_marks_molecules_that_joint_fits_find) {
+    make_movie("m.tif", 2);
+    ASSERT_EQ(glint("localize m.tif -o spots.png --preview 1 --emitters 1" + given).exit_code, 0);
+    const Ended end = glint("localize m.tif -o all.png --preview 1 --json" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto result = nlohmann::json::parse(end.out);
+    EXPECT_GE(result["molecules"], result["spots"]);
+    EXPECT_LE(result["fitted_together"], result["molecules"]);
+    EXPECT_NE(read_bytes(folder_ / "all.png"), read_bytes(folder_ / "spots.png"));
+}
+
+TEST_F(CommandLine, preview_shows_what_the_run_writes_for_that_frame) {
+    make_movie("m.tif", 60);
+    for (const std::string flags : {"", " --emitters 1", " --keep-failed --psf-misfit 0"}) {
+        const Ended run = glint("localize m.tif -o o.hdf5 --overwrite --json" + given + flags);
+        const Ended shown = glint("localize m.tif -o p.png --overwrite --preview 7 --json" + given + flags);
+        ASSERT_EQ(shown.exit_code, 0) << shown.err;
+        const auto of_run = nlohmann::json::parse(run.out), of_frame = nlohmann::json::parse(shown.out);
+        EXPECT_EQ(of_frame["psf_misfit"], of_run["psf_misfit"]) << "learnt from the whole movie";
+        const Localizations rows = read_localizations(folder_ / "o.hdf5");
+        EXPECT_EQ(of_frame["localizations"], std::count(rows.frame.begin(), rows.frame.end(), 7u));
+    }
+    const Ended words = glint("localize m.tif -o p.png --overwrite --preview 7" + given);
+    for (const char* word : {"noise check", "PSF misfit", "from ", "circle: spot found", "left out"})
+        EXPECT_NE(words.out.find(word), std::string::npos) << word << "\n" << words.out;
+}
+
+TEST_F(CommandLine, preview_is_of_the_first_movie_and_of_the_frames_asked_for) {
+    make_movie("m.tif", 60);
+    make_movie("n.tif", 40, 64);  // of another size: no movie with the first
+    const auto one = nlohmann::json::parse(glint("localize m.tif -o p.png --preview 7 --json" + given).out);
+    const Ended several = glint("localize m.tif n.tif -o q.png --preview 7 --json" + given);
+    ASSERT_EQ(several.exit_code, 0) << several.err;
+    auto of_first = nlohmann::json::parse(several.out);
+    EXPECT_NE(several.err.find("--preview shows m.tif, the first of 2 movies"), several.err.npos) << several.err;
+    of_first["output"] = one["output"];
+    EXPECT_EQ(of_first, one) << "with what the first alone teaches";
+    expect_fails("localize m.tif n.tif -o r.png --preview 60" + given, 2, "--preview 60: m.tif has frames 0 to 59");
+    expect_fails("localize m.tif -o r.png --preview 7 --frames 10:20" + given, 2,
+                 "--preview 7: --frames 10:20 are the frames 10 to 19 of m.tif");
+    EXPECT_EQ(glint("localize m.tif -o r.png --preview 10 --frames 10:20 -q" + given).exit_code, 0);
+}
+
+/// The number in the summary's line that begins so; -1: there is none.
+static long count_in(const std::string& summary, const std::string& line) {
+    const std::size_t at = ('\n' + summary).find('\n' + line + "  ");
+    return at == std::string::npos ? -1 : std::stol(summary.substr(summary.find_first_not_of(' ', at + line.size())));
+}
+
+TEST_F(CommandLine, a_movie_without_spots_has_a_sensible_summary_and_score) {
+    make_movie("m.tif", 4);
+    const Ended end = glint("localize m.tif -o o.hdf5 --threshold 900" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(count_in(end.out, "spots"), 0) << end.out;
+    EXPECT_EQ(count_in(end.out, "molecules fitted"), 0) << end.out;
+    EXPECT_EQ(end.out.find("one at each spot"), end.out.npos) << end.out;
+    EXPECT_EQ(end.out.find(", \n"), end.out.npos) << end.out;
+    const Ended scored = glint("score o.hdf5 o.hdf5");
+    ASSERT_EQ(scored.exit_code, 0) << scored.err;
+    for (const std::string figure : {"recall", "precision", "jaccard"})
+        EXPECT_NE(scored.out.find(fmt::format("{:<18}-\n", figure)), scored.out.npos) << scored.out;
+    EXPECT_EQ(nlohmann::json::parse(glint("score o.hdf5 o.hdf5 --json").out)["recall"], nullptr);
+}
+
+// An offset above the background made figures like 22241806.00.
+TEST_F(CommandLine, noise_check_of_a_background_below_0_says_what_to_do) {
+    make_movie("m.tif");
+    const Ended end =
+        glint("localize m.tif -o o.hdf5 --pixel-size 100nm --offset 150 --gain 1 --sigma 130nm --emitters 1");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("over 10 (1 when the camera's values are right): see the warning"), end.out.npos) << end.out;
+    EXPECT_NE(end.err.find("the offset of 150 ADU is too high: the movie's median count is 1"), end.err.npos)
+        << end.err;
+}
+
+TEST_F(CommandLine, the_summary_adds_up) {
+    make_movie("m.tif", 40, 32);  // crowded
+    for (const std::string flags : {"", " --emitters 1"}) {
+        const Ended end = glint("localize m.tif -o o.hdf5 --overwrite" + given + flags);
+        ASSERT_EQ(end.exit_code, 0) << end.err;
+        const long duplicates = count_in(end.out, "  duplicates");
+        EXPECT_EQ(duplicates < 0, flags.empty()) << end.out;
+        EXPECT_EQ(count_in(end.out, "localizations"),
+                  count_in(end.out, "molecules fitted") - count_in(end.out, "  not converged") -
+                      count_in(end.out, "  left their spot") - std::max(duplicates, 0l))
+            << end.out;
+        const auto json =
+            nlohmann::json::parse(glint("localize m.tif -o o.hdf5 --overwrite --json" + given + flags).out);
+        EXPECT_EQ(json["molecules"],
+                  json["spots"].get<long>() + json["added"].get<long>() - json["merged"].get<long>());
+        EXPECT_EQ(json["molecules"], count_in(end.out, "molecules fitted"));
+        EXPECT_EQ(json["added"] > 0, flags.empty()) << "joint fits find more";
+    }
+}
