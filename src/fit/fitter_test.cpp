@@ -8,9 +8,9 @@
 #include <mutex>
 #include <thread>
 
-#include "fit/gpu_sharing_fixture.hpp"
 #include "glint/error.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/gpu_sharing_fixture.hpp"
 
 namespace glint {
 namespace {

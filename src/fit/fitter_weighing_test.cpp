@@ -4,9 +4,9 @@
 
 #include <cstdlib>
 
-#include "fit/gpu_sharing_fixture.hpp"
 #include "fit/weigh.hpp"
 #include "offload/machine.hpp"
+#include "tests/gpu_sharing_fixture.hpp"
 
 namespace glint {
 namespace {
