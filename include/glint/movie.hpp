@@ -32,6 +32,9 @@ struct MovieInfo {
     std::optional<double> offset_adu;          ///< camera offset (baseline), if the metadata contain it
     std::optional<double> gain_e_per_adu;      ///< photoelectrons per ADU, if the metadata contain it
     std::optional<double> em_gain;             ///< electron multiplication gain, if the metadata contain it
+    std::optional<double> exposure_ms;         ///< of a frame, if the metadata contain it
+    std::string camera;                        ///< its name in the metadata, else empty
+    std::string planes;                        ///< of a file that holds more: "channel 1 (GFP), z 3"
     std::vector<std::filesystem::path> files;  ///< all files of the movie; none for one in memory
     std::vector<std::string> warnings;         ///< e.g. "movie.tif: page 312 of 400 is truncated (...)"
 };

@@ -10,6 +10,7 @@
 #include "glint/camera.hpp"
 #include "glint/if_exists.hpp"
 #include "glint/movie.hpp"
+#include "glint/movie_choice.hpp"
 #include "glint/rois.hpp"
 
 namespace glint {
@@ -21,12 +22,14 @@ struct Localizations;
 /// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
 /// complete frames and a warning in MovieInfo::warnings; so does a file of an OME-TIFF set whose other files are
 /// missing. If they exist, opening one alone is an error. Throws InputError: no such file, not a movie, zero frames,
-/// frames of different sizes, colour images, headers that claim more than the file contains.
-std::unique_ptr<Movie> open_movie(const std::filesystem::path& path);
+/// frames of different sizes, colour images, headers that claim more than the file contains. OptionError where the file has
+/// several channels, z planes or positions and `choice` does not say which, or names one that does not exist.
+std::unique_ptr<Movie> open_movie(const std::filesystem::path& path, const MovieChoice& choice = {});
 
 /// Joins several files to one movie; frame numbers continue. A file that is a continuation of another one in the list
 /// is read once, after it. Throws as above; OptionError for a file that is given twice.
-std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths);
+std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths,
+                                         const MovieChoice& choice = {});
 
 /// Writes frames one after another, one uncompressed strip per page; BigTIFF if the movie may exceed 4 GiB. The file
 /// appears under its name when `close` returns; a writer that is destroyed before leaves no file. Throws OutputError.

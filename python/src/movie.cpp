@@ -63,9 +63,10 @@ class ArrayMovie : public Movie {
     const std::byte* begin_;
 };
 
-std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths) {
+std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths, std::optional<std::string> channel,
+                                  std::optional<std::int64_t> z, std::optional<std::int64_t> position) {
     Running running;
-    auto opened = running.run([&] { return open_joined_movie(paths); });
+    auto opened = running.run([&] { return open_joined_movie(paths, {std::move(channel), z, position}); });
     auto shared = std::make_shared<SharedMovie>();
     shared->movie = std::move(opened);
     return shared;
@@ -152,7 +153,7 @@ void bind_movie(nb::module_& m) {
                 return shared;
             },
             "frames"_a.noconvert(), "name"_a, nb::keep_alive<0, 1>())
-        .def_static("open", &open, "paths"_a)
+        .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())
         .def("read", &read, "first"_a, "count"_a)
         .def_prop_ro("name", [](const SharedMovie& shared) { return shared.movie->info().name; })
         .def_prop_ro("shape",
@@ -170,6 +171,9 @@ void bind_movie(nb::module_& m) {
         .def_prop_ro("offset", fact(&MovieInfo::offset_adu))
         .def_prop_ro("gain", fact(&MovieInfo::gain_e_per_adu))
         .def_prop_ro("em_gain", fact(&MovieInfo::em_gain))
+        .def_prop_ro("exposure_ms", fact(&MovieInfo::exposure_ms))
+        .def_prop_ro("camera", [](const SharedMovie& shared) { return shared.movie->info().camera; })
+        .def_prop_ro("planes", [](const SharedMovie& shared) { return shared.movie->info().planes; })
         .def_prop_ro("warnings", [](const SharedMovie& shared) { return shared.movie->info().warnings; });
     m.def("write_movie", &write, "path"_a, "frames"_a.noconvert(), "pixel_size_nm"_a.none(), "overwrite"_a, "inputs"_a);
     m.def("read_rois", &read_stack, "path"_a);

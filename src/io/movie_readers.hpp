@@ -1,4 +1,4 @@
-// The readers behind open_movie, one per format.
+// The readers behind open_movie, one per format. One more is a file with its two functions, and a line in open_movie.cpp.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "glint/movie.hpp"
+#include "glint/movie_choice.hpp"
+#include "io/files/input_file.hpp"
 #include "io/tiff/ome_xml.hpp"
 
 namespace glint {
@@ -20,7 +22,16 @@ struct TiffMovieFile {
 /// frames would get wrong numbers. Throws InputError.
 TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::filesystem::path& next);
 
-/// Picasso .raw with its .yaml, which is `yaml`. Throws InputError.
-std::unique_ptr<Movie> open_raw_movie(const std::filesystem::path& path, const std::filesystem::path& yaml);
+/// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
+struct MovieFormat {
+    const char* name;                                                      ///< for messages
+    bool (*is)(const InputFile& file, const std::filesystem::path& path);  ///< by its content, and companions beside it
+    /// Throws InputError; OptionError for a choice that is missing or does not exist (chosen_planes()).
+    std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
+};
+
+/// Picasso .raw with its .yaml.
+bool is_raw(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
 }  // namespace glint

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -33,24 +35,36 @@ void add_tiff(const fs::path& path, Opened& opened) {
     }
 }
 
-void add(const fs::path& path, Opened& opened) {
-    if (begins_like_tiff(InputFile(path))) return add_tiff(path, opened);
+constexpr MovieFormat formats[] = {{"Picasso raw", is_raw, open_raw}};
+
+[[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
     yaml.replace_extension(".yaml");
-    if (!fs::exists(yaml) || yaml == path)
-        throw InputError(fmt::format(
-            "{}: is no movie: it does not begin like a TIFF, and {} is not beside it, which a raw movie needs",
-            path.string(), yaml.filename().string()));
-    opened.movies.push_back(open_raw_movie(path, yaml));
+    throw InputError(
+        fmt::format("{}: is no movie: it does not begin like a TIFF or another format that glint reads, and {} is not "
+                    "beside it, which a "
+                    "raw movie needs",
+                    path.string(), yaml.filename().string()));
+}
+
+void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
+    const InputFile file(path);
+    if (begins_like_tiff(file)) return add_tiff(path, opened);
+    const auto format = std::find_if(std::begin(formats), std::end(formats),
+                                     [&](const MovieFormat& one) { return one.is(file, path); });
+    if (format == std::end(formats)) refuse(path);
+    opened.movies.push_back(format->open(path, choice));
 }
 
 }  // namespace
 
-std::unique_ptr<Movie> open_movie(const fs::path& path) { return open_joined_movie({path}); }
+std::unique_ptr<Movie> open_movie(const fs::path& path, const MovieChoice& choice) {
+    return open_joined_movie({path}, choice);
+}
 
-std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths) {
+std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice) {
     Opened opened;
-    for (const fs::path& path : without_continuations(paths)) add(path, opened);
+    for (const fs::path& path : without_continuations(paths)) add(path, choice, opened);
     return concatenate(std::move(opened.movies), check_ome_sets(opened.tiffs));
 }
 

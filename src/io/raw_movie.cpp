@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/frame_block.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
-#include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
 #include "io/movie_readers.hpp"
+#include "io/plain_movie.hpp"
+#include "io/planes.hpp"
 
 namespace glint {
 namespace {
@@ -81,11 +80,11 @@ PixelType pixel_type(const Description& yaml) {
     yaml.refuse(fmt::format("`Data Type: {}` is not read; uint8, uint16 and float32 are", type));
 }
 
-bool is_swapped(const Description& yaml, PixelType type) {
+bool is_big_endian(const Description& yaml, PixelType type) {
     if (type == PixelType::uint8) return false;
     const std::string order = yaml.text("Byte Order");
     if (order != "<" && order != ">") yaml.refuse(fmt::format("`Byte Order: {}` is neither < nor >", order));
-    return (order == "<") != host_is_little_endian;
+    return order == ">";
 }
 
 MovieInfo read_description(const Description& yaml) {
@@ -102,66 +101,45 @@ MovieInfo read_description(const Description& yaml) {
     return info;
 }
 
-class RawMovie : public Movie {
-  public:
-    RawMovie(const std::filesystem::path& path, const std::filesystem::path& yaml_path) : file_(path) {
-        const Description yaml(yaml_path);
-        info_ = read_description(yaml);
-        info_.name = path.filename().string();
-        swapped_ = is_swapped(yaml, info_.type);
-        fit_to_file();
-        info_.files = {path, yaml_path};
-        file_.expect_sequential_reads();
-    }
-    const MovieInfo& info() const override { return info_; }
-    void read(std::int64_t first, int count, FrameBlock& block) override {
-        shape_like(info_, first, count, block);
-        read_to(first, count, block.bytes.data());
-    }
-    void read_to(std::int64_t first, int count, std::byte* out) override;
-
-  private:
-    void fit_to_file();
-    std::uint64_t frame_bytes() const { return std::uint64_t(info_.width) * info_.height * bytes_of(info_.type); }
-
-    InputFile file_;
-    MovieInfo info_;
-    bool swapped_ = false;
-};
-
-void RawMovie::fit_to_file() {
-    const auto whole = std::int64_t(file_.size() / frame_bytes());
-    const std::uint64_t rest = file_.size() % frame_bytes();
-    const std::string described = fmt::format("{} frames of {}x{} pixels of {} bytes", info_.frames, info_.width,
-                                              info_.height, bytes_of(info_.type));
-    if (whole == 0)
-        throw InputError(fmt::format("{}: has {} bytes, less than one frame: its .yaml says {}", file_.name(),
-                                     file_.size(), described));
-    if (whole < info_.frames) {
-        info_.warnings.push_back(
-            fmt::format("{}: frame {} of {} is truncated (expected {} bytes, found {}); the first {} frames are usable",
-                        info_.name, whole + 1, info_.frames, frame_bytes(), rest, whole));
-        info_.frames = whole;
-    } else if (whole > info_.frames || rest != 0) {
-        info_.warnings.push_back(fmt::format("{}: has {} bytes beyond the {} that its .yaml says", info_.name,
-                                             file_.size() - std::uint64_t(info_.frames) * frame_bytes(), described));
-    }
+/// A warning where the file is longer than described.
+void check_length(const std::filesystem::path& path, MovieInfo& info, int pixel_bytes) {
+    const std::uint64_t frame_bytes = std::uint64_t(info.width) * info.height * pixel_bytes,
+                        size = InputFile(path).size();
+    const std::string described =
+        fmt::format("{} frames of {}x{} pixels of {} bytes", info.frames, info.width, info.height, pixel_bytes);
+    if (size < frame_bytes)
+        throw InputError(
+            fmt::format("{}: has {} bytes, less than one frame: its .yaml says {}", path.string(), size, described));
+    const std::uint64_t all = std::uint64_t(info.frames) * frame_bytes;
+    if (size > all)
+        info.warnings.push_back(fmt::format("{}: has {} bytes beyond the {} that its .yaml says",
+                                            path.filename().string(), size - all, described));
 }
 
-void RawMovie::read_to(std::int64_t first, int count, std::byte* out) {
-    check_frames(info_, first, count);
-    const std::size_t n_bytes = std::size_t(count) * frame_bytes();
-    const std::size_t got = file_.read_at(std::uint64_t(first) * frame_bytes(), out, n_bytes);
-    if (got != n_bytes)
-        throw UnreadableFrame(file_.name(), first + std::int64_t(got / frame_bytes()),
-                              "the file became shorter after it was opened");
-    if (swapped_) swap_bytes(out, n_bytes, bytes_of(info_.type));
+StoredPixel stored_as(PixelType type) {
+    return type == PixelType::uint8    ? StoredPixel::uint8
+           : type == PixelType::uint16 ? StoredPixel::uint16
+                                       : StoredPixel::float32;
 }
+
+std::filesystem::path yaml_of(std::filesystem::path path) { return path.replace_extension(".yaml"); }
 
 }  // namespace
 
-std::unique_ptr<Movie> open_raw_movie(const std::filesystem::path& path, const std::filesystem::path& yaml) {
-    return std::make_unique<RawMovie>(path, yaml);
+bool is_raw(const InputFile&, const std::filesystem::path& path) {
+    return yaml_of(path) != path && std::filesystem::exists(yaml_of(path));
+}
+
+std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice) {
+    require_single_planes(choice, path.string());
+    const Description yaml(yaml_of(path));
+    PlainFrames frames;
+    frames.info = read_description(yaml);
+    frames.stored = stored_as(frames.info.type);
+    frames.big_endian = is_big_endian(yaml, frames.info.type);
+    frames.files = {yaml_of(path)};
+    check_length(path, frames.info, bytes_of(frames.stored));
+    return plain_movie(path, std::move(frames));
 }
 
 }  // namespace glint

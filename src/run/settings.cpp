@@ -86,6 +86,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"movie size",
          fmt::format("{}x{}, {} frames, {}", info.width, info.height, count_text(info.frames), name_of(info.type))},
         {"movie content", content_text(movie)},
+        {"movie planes", info.planes.empty() ? "all" : info.planes},
         {"frames", fmt::format("{}:{}", job.frames.begin, count_text(job.frames.end))},
         {"PSF", psf_text(options.psf)},
         {"pixel size", fmt::format("{} nm", options.pixel_size_nm)},

@@ -13,6 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -41,6 +42,7 @@ struct CalibrateFlags {
     std::string beads, out, plot, z_step, z_center, sigma;
     bool descending = false, overwrite = false;
     int roi_size = 0;
+    MovieChoice choice;
     CameraFlags camera;
     ConsoleFlags console;
 };
@@ -104,9 +106,9 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 }
 
 int run(const CalibrateFlags& flags) {
-    const std::unique_ptr<Movie> stack = open_movie(flags.beads);
+    const std::unique_ptr<Movie> stack = open_movie(flags.beads, flags.choice);
     const std::string example = fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", flags.beads,
-                                            flags.out, flags.z_step, as_given(flags.camera));
+                                            flags.out, flags.z_step, as_given(flags.choice) + as_given(flags.camera));
     MissingOptions missing;
     const CameraFacts facts = camera_facts(flags.camera, stack->info(), missing);
     missing.require(stack->info().name, example);
@@ -143,6 +145,7 @@ Command add_calibrate(CLI::App& program) {
     app->add_option("--sigma", flags->sigma, "Rough width, for finding the beads (default: 1.3px)");
     app->add_option("--roi,--roi-size", flags->roi_size, "Edge of the fitted window, px (default: from the width)")
         ->check(CLI::Range(min_roi_size, max_roi_size));
+    add_movie_flags(*app, flags->choice);
     add_camera_flags(*app, flags->camera);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);

@@ -266,7 +266,7 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 }  // namespace
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
-    OpenedTask opened{open_movies(task.movies), {}, flags.options};
+    OpenedTask opened{open_movies(task.movies, flags), {}, flags.options};
     const MovieInfo& info = opened.movie->info();
     opened.facts = complete_facts(flags, info);
     Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
@@ -299,7 +299,7 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
     stop_on_signals();  // from here on, also while movies are opened
     if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
     if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing
-        complete_facts(flags, flags.movies.empty() ? MovieInfo() : open_movies({flags.movies.front()})->info());
+        complete_facts(flags, flags.movies.empty() ? MovieInfo() : open_movies({flags.movies.front()}, flags)->info());
     const std::vector<LocalizeTask> tasks = plan(flags);
     check_outputs_of(tasks, flags);
     Console console(flags.console);
@@ -330,8 +330,8 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
     return finish(results, tasks.size() > 1, code, flags);
 }
 
-std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths) {
-    return open_joined_movie({paths.begin(), paths.end()});
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags) {
+    return open_joined_movie({paths.begin(), paths.end()}, flags.choice);
 }
 
 std::string example_of(const LocalizeFlags& flags) {
@@ -341,7 +341,7 @@ std::string example_of(const LocalizeFlags& flags) {
     if (!flags.out.empty() || !flags.preview_frame) text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
     if (flags.preview_frame) text += fmt::format(" --preview {}", *flags.preview_frame);
     if (flags.concat) text += " --concat";
-    return text + as_given(flags.psf) + as_given(flags.camera);
+    return text + as_given(flags.choice) + as_given(flags.psf) + as_given(flags.camera);
 }
 
 CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
@@ -351,6 +351,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
                                 "Output file (.hdf5, .csv, .smlm.h5), or a folder: a name without an ending"),
                 table_endings);
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
+    add_movie_flags(*app, flags.choice);
     add_psf_flags(*app, flags.psf);
     add_camera_flags(*app, flags.camera);
     add_fit_flags(*app, flags.options.fit);

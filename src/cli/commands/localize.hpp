@@ -12,6 +12,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/backend_flags.hpp"
 #include "cli/flags/camera_flags.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "glint/localize.hpp"
 
@@ -21,6 +22,7 @@ struct LocalizeFlags {
     std::vector<std::string> movies;
     std::string out, frames, summary;
     bool concat = false;
+    MovieChoice choice;
     std::optional<std::int64_t> preview_frame;
     CameraFlags camera;
     PsfFlags psf;
@@ -54,8 +56,8 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 
 /// The camera of a movie. Throws OptionError that names all options that are missing, not the camera's alone.
 CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
-/// The movies as one, and a command line that localizes them (completed in error messages).
-std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths);
+/// The movies as one, with the channel and planes that the flags choose; and a command line that localizes them (completed in error messages).
+std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags);
 std::string example_of(const LocalizeFlags& flags);
 
 /// What was found, fitted, left out and kept, and what the noise says: for --json, and as lines of a summary.

@@ -139,7 +139,7 @@ void require_frame(std::int64_t frame, const LocalizeFlags& flags, const FrameRa
 int preview(const LocalizeFlags& flags) {
     const std::filesystem::path out = picture_path(flags);
     Console console(flags.console);
-    const std::unique_ptr<Movie> movie = open_movies(movies_of(flags, console));
+    const std::unique_ptr<Movie> movie = open_movies(movies_of(flags, console), flags);
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
     const FrameRange range = parse_frame_range(flags.frames, info.frames);

@@ -1,0 +1,17 @@
+// Flags that choose what of a file is the movie: channel, z plane, position.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "glint/movie_choice.hpp"
+
+namespace glint::cli {
+
+void add_movie_flags(CLI::App& app, MovieChoice& choice);
+
+/// The flags as they were given, for a command to go on with: " --channel 1 --z 3".
+std::string as_given(const MovieChoice& choice);
+
+}  // namespace glint::cli

@@ -1,0 +1,208 @@
+// Frames without compression: what is stored as the movie has it is read straight into place.
+// SPDX-License-Identifier: MIT
+#include "io/plain_movie.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
+#include "glint/error.hpp"
+#include "io/byte_order.hpp"
+#include "io/files/input_file.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int largest_edge_px = 65535;
+constexpr std::int64_t largest_frames = std::int64_t(1) << 40;
+
+/// int16 counts above 32,768: how FITS and others store uint16.
+bool is_shifted_uint16(const PlainFrames& frames) {
+    return frames.stored == StoredPixel::int16 && frames.scale == 1 && frames.zero == 32768;
+}
+
+template <class Value, class To>
+void convert_row(const std::byte* from, int count, int step, double scale, double zero, To* to) {
+    for (int x = 0; x < count; ++x) {
+        Value value;
+        std::memcpy(&value, from + std::size_t(x) * step * sizeof value, sizeof value);
+        to[x] = To(scale * double(value) + zero);
+    }
+}
+
+template <class To>
+void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
+    const auto convert = [&](auto like) {
+        convert_row<decltype(like)>(from, frames.info.width, frames.samples, frames.scale, frames.zero, to);
+    };
+    switch (frames.stored) {
+        case StoredPixel::uint8: return convert(std::uint8_t());
+        case StoredPixel::uint16: return convert(std::uint16_t());
+        case StoredPixel::float32: return convert(float());
+        case StoredPixel::int8: return convert(std::int8_t());
+        case StoredPixel::int16: return convert(std::int16_t());
+        case StoredPixel::uint32: return convert(std::uint32_t());
+        case StoredPixel::int32: return convert(std::int32_t());
+        case StoredPixel::uint64: return convert(std::uint64_t());
+        case StoredPixel::int64: return convert(std::int64_t());
+        case StoredPixel::float64: return convert(double());
+    }
+}
+
+PixelType type_of(const PlainFrames& frames) {
+    if (is_shifted_uint16(frames)) return PixelType::uint16;
+    return frames.scale == 1 && frames.zero == 0 ? movie_type(frames.stored) : PixelType::float32;
+}
+
+class PlainMovie : public Movie {
+  public:
+    PlainMovie(const std::filesystem::path& path, PlainFrames frames) : file_(path), frames_(std::move(frames)) {
+        MovieInfo& info = frames_.info;
+        info.name = path.filename().string();
+        info.files = {path};
+        info.files.insert(info.files.end(), frames_.files.begin(), frames_.files.end());
+        check_sizes();
+        info.type = type_of(frames_);
+        as_stored_ = bytes_of(info.type) == bytes_of(frames_.stored) && frames_.samples == 1 && frames_.scale == 1 &&
+                     frames_.zero == 0 && row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
+        swapped_ = frames_.big_endian == host_is_little_endian && bytes_of(frames_.stored) > 1;
+        leave_out_truncated();
+        file_.expect_sequential_reads();
+    }
+    const MovieInfo& info() const override { return frames_.info; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(frames_.info, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override;
+
+  private:
+    void check_sizes() const;
+    void leave_out_truncated();
+    std::uint64_t pixel_bytes() const { return std::uint64_t(bytes_of(frames_.stored)) * frames_.samples; }
+    std::uint64_t row_bytes() const {
+        return frames_.row_bytes ? frames_.row_bytes : frames_.info.width * pixel_bytes();
+    }
+    /// From a frame's first byte to behind its last one: the last row has no gap, nor other channels behind its last pixel.
+    std::uint64_t stored_bytes() const {
+        return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
+               bytes_of(frames_.stored);
+    }
+    std::uint64_t step() const { return frames_.step ? frames_.step : row_bytes() * frames_.info.height; }
+    std::uint64_t offset(std::int64_t frame) const {
+        return frames_.offsets.empty() ? frames_.first_byte + std::uint64_t(frame) * step()
+                                       : frames_.offsets[std::size_t(frame)];
+    }
+    int run(std::int64_t first, int count, std::size_t frame_bytes) const;
+    void read_bytes(std::int64_t frame, std::byte* out, std::size_t n) const;
+    void convert(const std::vector<std::byte>& from, std::byte* to) const;
+
+    InputFile file_;
+    PlainFrames frames_;
+    bool as_stored_ = false, swapped_ = false;
+};
+
+void PlainMovie::check_sizes() const {
+    const MovieInfo& info = frames_.info;
+    if (info.width < 1 || info.height < 1 || info.width > largest_edge_px || info.height > largest_edge_px)
+        throw InputError(fmt::format("{}: claims frames of {}x{} px; they have 1 to {} px along an edge", file_.name(),
+                                     info.width, info.height, largest_edge_px));
+    if (info.frames < 1 || info.frames > largest_frames)
+        throw InputError(fmt::format("{}: claims {} frames", file_.name(), info.frames));
+    if (row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored) || row_bytes() > file_.size() ||
+        frames_.step > file_.size() || (frames_.step && frames_.step < stored_bytes()))
+        throw InputError(
+            fmt::format("{}: its header's sizes contradict each other: the file is damaged", file_.name()));
+}
+
+void PlainMovie::leave_out_truncated() {
+    MovieInfo& info = frames_.info;
+    const auto is_whole = [&](std::int64_t frame) {
+        return offset(frame) <= file_.size() && file_.size() - offset(frame) >= stored_bytes();
+    };
+    std::int64_t whole = 0;
+    if (frames_.offsets.empty()) {
+        if (is_whole(0)) whole = 1 + std::int64_t((file_.size() - frames_.first_byte - stored_bytes()) / step());
+        whole = std::min(whole, info.frames);
+    } else {
+        while (whole < info.frames && is_whole(whole)) ++whole;
+    }
+    if (whole == info.frames) return;
+    const std::uint64_t found = file_.size() - std::min(file_.size(), offset(whole));
+    const std::string what =
+        fmt::format("{}: frame {} of {} is truncated (expected {} bytes, found {})",
+                    whole == 0 ? file_.name() : info.name, whole + 1, info.frames, stored_bytes(), found);
+    if (whole == 0) throw InputError(what + "; no frame is usable");
+    info.warnings.push_back(fmt::format("{}; the first {} frames are usable", what, whole));
+    info.frames = whole;
+}
+
+void PlainMovie::read_bytes(std::int64_t frame, std::byte* out, std::size_t n) const {
+    const std::size_t got = file_.read_at(offset(frame), out, n);
+    if (got != n)
+        throw UnreadableFrame(file_.name(), frame + std::int64_t(got / step()),
+                              "the file became shorter after it was opened");
+    if (swapped_) swap_bytes(out, n, bytes_of(frames_.stored));
+}
+
+// How many frames from `first` follow each other without gaps. Those to be swapped are read one by one, so that they are
+// swapped while the cache still holds them.
+int PlainMovie::run(std::int64_t first, int count, std::size_t frame_bytes) const {
+    int run = 1;
+    while (!swapped_ && run < count && offset(first + run) == offset(first) + std::uint64_t(run) * frame_bytes) ++run;
+    return run;
+}
+
+void PlainMovie::convert(const std::vector<std::byte>& from, std::byte* to) const {
+    const MovieInfo& info = frames_.info;
+    for (int y = 0; y < info.height; ++y) {
+        const std::byte* row = from.data() + std::size_t(y) * row_bytes();
+        std::byte* out = to + std::size_t(y) * info.width * bytes_of(info.type);
+        switch (info.type) {
+            case PixelType::uint8: convert_row(frames_, row, reinterpret_cast<std::uint8_t*>(out)); break;
+            case PixelType::uint16: convert_row(frames_, row, reinterpret_cast<std::uint16_t*>(out)); break;
+            case PixelType::float32: convert_row(frames_, row, reinterpret_cast<float*>(out)); break;
+        }
+    }
+}
+
+void PlainMovie::read_to(std::int64_t first, int count, std::byte* out) {
+    check_frames(frames_.info, first, count);
+    const std::size_t frame_bytes = std::size_t(frames_.info.width) * frames_.info.height * bytes_of(frames_.info.type);
+    std::vector<std::byte> stored(as_stored_ ? 0 : std::size_t(stored_bytes()));
+    for (int done = 0; done < count;) {
+        std::byte* to = out + std::size_t(done) * frame_bytes;
+        const int frames = as_stored_ ? run(first + done, count - done, frame_bytes) : 1;
+        read_bytes(first + done, as_stored_ ? to : stored.data(), as_stored_ ? frames * frame_bytes : stored.size());
+        if (!as_stored_) convert(stored, to);
+        done += frames;
+    }
+}
+
+}  // namespace
+
+int bytes_of(StoredPixel stored) {
+    switch (stored) {
+        case StoredPixel::uint8:
+        case StoredPixel::int8: return 1;
+        case StoredPixel::uint16:
+        case StoredPixel::int16: return 2;
+        case StoredPixel::float32:
+        case StoredPixel::uint32:
+        case StoredPixel::int32: return 4;
+        default: return 8;
+    }
+}
+
+PixelType movie_type(StoredPixel stored) {
+    if (stored == StoredPixel::uint8) return PixelType::uint8;
+    return stored == StoredPixel::uint16 ? PixelType::uint16 : PixelType::float32;
+}
+
+std::unique_ptr<Movie> plain_movie(const std::filesystem::path& path, PlainFrames frames) {
+    return std::make_unique<PlainMovie>(path, std::move(frames));
+}
+
+}  // namespace glint

@@ -1,0 +1,38 @@
+// Movies whose frames lie uncompressed in a file: the formats say where, and what a pixel is.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "glint/movie.hpp"
+
+namespace glint {
+
+/// How a pixel is stored. What MovieInfo has no type for becomes float32: exact up to 16,777,216 counts.
+enum class StoredPixel { uint8, uint16, float32, int8, int16, uint32, int32, uint64, int64, float64 };
+
+int bytes_of(StoredPixel stored);
+/// The type of a movie of such pixels.
+PixelType movie_type(StoredPixel stored);
+
+struct PlainFrames {
+    MovieInfo info;  ///< width, height, frames and metadata; plain_movie() sets type, name and files
+    StoredPixel stored = StoredPixel::uint16;
+    bool big_endian = false;
+    double scale = 1, zero = 0;  ///< a pixel is scale * stored + zero; int16 and a zero of 32,768 are uint16
+    std::uint64_t first_byte = 0;
+    std::uint64_t step = 0;              ///< frame k begins at first_byte + k * step; 0: without gaps
+    std::vector<std::uint64_t> offsets;  ///< of the frames, in place of both where they lie irregularly
+    std::uint64_t row_bytes = 0;         ///< from row to row; 0: without gaps
+    int samples = 1;                     ///< values at each pixel, side by side, of which the first is the movie's
+    std::vector<std::filesystem::path> files;  ///< beside the file of the pixels: descriptions
+};
+
+/// Frames that the file is too short for are left out, with a warning. Throws InputError where none is whole, where the sizes
+/// are no frame's (1 to 65,535 px), or the file cannot be read.
+std::unique_ptr<Movie> plain_movie(const std::filesystem::path& path, PlainFrames frames);
+
+}  // namespace glint

@@ -1,0 +1,126 @@
+// Chooses planes along the dimensions of a file.
+// SPDX-License-Identifier: MIT
+#include "io/planes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+const char* word(Dimension dimension) {
+    switch (dimension) {
+        case Dimension::z: return "z";
+        case Dimension::channel: return "channel";
+        case Dimension::position: return "position";
+        default: return "time";
+    }
+}
+
+const char* plural(Dimension dimension) {
+    switch (dimension) {
+        case Dimension::z: return "z planes";
+        case Dimension::channel: return "channels";
+        case Dimension::position: return "positions";
+        default: return "times";
+    }
+}
+
+std::string named(const Axis& axis, std::int64_t k) {
+    const bool has_name = std::size_t(k) < axis.names.size() && !axis.names[std::size_t(k)].empty();
+    return has_name ? fmt::format("{} ({})", k, axis.names[std::size_t(k)]) : fmt::format("{}", k);
+}
+
+/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9".
+std::string offered(const Axis& axis) {
+    constexpr std::int64_t most = 8;
+    std::string text = fmt::format("--{} ", word(axis.dimension));
+    if (axis.size > most || axis.names.empty())
+        return text + (axis.size == 1 ? "0" : fmt::format("0 to {}", axis.size - 1));
+    for (std::int64_t k = 0; k < axis.size; ++k)
+        text += (k == 0 ? "" : k + 1 == axis.size ? " or " : ", ") + named(axis, k);
+    return text;
+}
+
+std::optional<std::int64_t> as_number(const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// What was asked for along an axis, as text; nothing where it was not.
+std::optional<std::string> asked(Dimension dimension, const MovieChoice& choice) {
+    if (dimension == Dimension::channel) return choice.channel;
+    const auto& number = dimension == Dimension::z ? choice.z : choice.position;
+    if (dimension == Dimension::time || !number) return std::nullopt;
+    return fmt::format("{}", *number);
+}
+
+std::int64_t chosen(const Axis& axis, const std::string& text, const std::string& file) {
+    for (std::size_t k = 0; k < axis.names.size(); ++k)
+        if (axis.dimension == Dimension::channel && axis.names[k] == text) return std::int64_t(k);
+    const auto number = as_number(text);
+    if (!number || *number < 0 || *number >= axis.size)
+        throw OptionError(
+            fmt::format("{}: --{} {} is not there: give {}", file, word(axis.dimension), text, offered(axis)));
+    return *number;
+}
+
+[[noreturn]] void refuse_to_mix(const std::vector<const Axis*>& open, const std::string& file) {
+    std::string there, give;
+    for (const Axis* axis : open) {
+        there += fmt::format("{}{} {}", there.empty() ? "" : " and ", axis->size, plural(axis->dimension));
+        give += (give.empty() ? "" : " and ") + offered(*axis);
+    }
+    throw OptionError(fmt::format("{}: has {}, and a movie is one of them: choose by {}", file, there, give));
+}
+
+/// The axis along which the frames are: time, or z where there is a single time.
+Dimension frame_dimension(const std::vector<Axis>& axes, const MovieChoice& choice) {
+    for (const Axis& axis : axes)
+        if (axis.dimension == Dimension::time && axis.size > 1) return Dimension::time;
+    return choice.z ? Dimension::time : Dimension::z;
+}
+
+}  // namespace
+
+Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file) {
+    const Dimension along = frame_dimension(axes, choice);
+    Planes planes;
+    planes.frames = 1;
+    std::vector<const Axis*> open;
+    std::int64_t stride = 1;
+    for (auto axis = axes.rbegin(); axis != axes.rend(); stride *= (axis++)->size) {
+        if (axis->dimension == along) {
+            planes.step = stride, planes.frames = axis->size;
+        } else if (const auto text = asked(axis->dimension, choice)) {
+            const std::int64_t k = chosen(*axis, *text, file);
+            planes.first += k * stride;
+            if (axis->size > 1)
+                planes.described = fmt::format("{} {}{}{}", word(axis->dimension), named(*axis, k),
+                                               planes.described.empty() ? "" : ", ", planes.described);
+        } else if (axis->size > 1) {
+            open.insert(open.begin(), &*axis);
+        }
+    }
+    const auto lacks = [&](Dimension dimension) {
+        return std::none_of(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.dimension == dimension; });
+    };
+    for (const Dimension dimension : {Dimension::channel, Dimension::z, Dimension::position})
+        if (const auto text = asked(dimension, choice); text && lacks(dimension))
+            (void)chosen({dimension, 1, {}}, *text, file);
+    if (!open.empty()) refuse_to_mix(open, file);
+    return planes;
+}
+
+void require_single_planes(const MovieChoice& choice, const std::string& file) {
+    (void)chosen_planes({}, choice, file);
+}
+
+}  // namespace glint

@@ -1,0 +1,37 @@
+// Which of a file's planes are the frames of the movie, where it has several channels, z planes or positions.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glint/movie_choice.hpp"
+
+namespace glint {
+
+enum class Dimension { time, z, channel, position };
+
+/// A dimension of the planes of a file. `names`: of channels or positions, where the file has them.
+struct Axis {
+    Dimension dimension = Dimension::time;
+    std::int64_t size = 1;
+    std::vector<std::string> names;
+};
+
+/// The planes that are the movie's frames: frame k is plane first + k * step of the file. `described`: "channel 1 (GFP), z 3";
+/// empty where the file holds nothing else.
+struct Planes {
+    std::int64_t first = 0, step = 1, frames = 0;
+    std::string described;
+};
+
+/// `axes`: the slowest first, as planes follow each other in the file. Time is the frames; where there is a single time and no
+/// choice of z, the z planes are. Throws OptionError that names `file`: what has to be chosen, with all that there is, or a
+/// choice that does not exist.
+Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file);
+
+/// For formats whose planes have neither channels nor z nor positions: OptionError where one beyond the first is asked for.
+void require_single_planes(const MovieChoice& choice, const std::string& file);
+
+}  // namespace glint
