@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,32 @@ std::string calibration_warning(const Psf& psf, int roi_size, double pixel_size_
 /// on the same output; the journal keeps what is finished).
 LocalizeResult localize(Movie& movie, const Camera& camera, const std::filesystem::path& out,
                         const LocalizeOptions& options);
+
+/// What a run says of a movie that is still being written; means and medians are of the frames since the last report.
+struct FollowStatus {
+    std::int64_t frames_there = 0;   ///< complete in the movie
+    std::int64_t frames = 0;         ///< localized
+    std::int64_t localizations = 0;  ///< rows in all
+    double spots_per_frame = 0;      ///< found by the detection; NaN, as what follows, where no frame was localized
+    double density_per_um2 = 0;      ///< rows a frame and square micrometre
+    double precision_nm = 0;         ///< median square root of the CRLB, mean of x and y
+    double photons = 0;              ///< median, photoelectrons
+    double background = 0;           ///< median, photoelectrons per pixel
+    double noise_check = 0;          ///< median
+    double lag_s = 0;                ///< since the oldest frame was seen that is not localized; 0: there is none
+};
+
+struct FollowOptions {
+    double timeout_s = 30;  ///< the movie ends after so long without a new frame
+    double report_s = 1;
+    std::function<void(const FollowStatus&)> report;  ///< called by one thread at a time
+};
+
+/// `localize` of a movie while it is written, each frame as soon as it is complete. After `timeout_s` without a new frame the
+/// file appears under its name, as if the movie had been localized then; a stop leaves the journal and the partial file, and
+/// `resume` goes on. The misfit of the PSF is not learnt, since the frames to learn from come later.
+LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
+                      const LocalizeOptions& options, const FollowOptions& follow);
 
 /// Whether a run with `options.resume` has nothing to do: the output is there, and no journal. Throws OptionError where the
 /// file tells that it was made from something else, or with other settings, and says which. A .csv tells nothing: that it

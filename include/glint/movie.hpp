@@ -65,6 +65,17 @@ class Movie {
     virtual void read_to(std::int64_t first, int count, std::byte* out);
 };
 
+/// A movie whose end is not known yet: its info says unknown_frames until end() is called.
+class GrowingMovie : public Movie {
+  public:
+    /// Waits, at most `wait_s`, until there are more frames than `have`; returns how many there are. Throws InputError.
+    virtual std::int64_t frames_beyond(std::int64_t have, double wait_s) = 0;
+    /// Whether no more can come (a pipe that was closed).
+    virtual bool ended() const = 0;
+    /// The movie has as many frames as there are now, which is returned.
+    virtual std::int64_t end() = 0;
+};
+
 /// A movie in memory (tests, simulation). `block` holds all frames.
 std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name = "memory");
 

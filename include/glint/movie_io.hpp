@@ -11,6 +11,7 @@
 #include "glint/if_exists.hpp"
 #include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
+#include "glint/progress.hpp"
 #include "glint/rois.hpp"
 
 namespace glint {
@@ -30,6 +31,16 @@ std::unique_ptr<Movie> open_movie(const std::filesystem::path& path, const Movie
 /// is read once, after it. Throws as above; OptionError for a file that is given twice.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths,
                                          const MovieChoice& choice = {});
+
+/// Files that another program is writing, of any format: they are opened again and again, and frames count once they were
+/// complete twice. The first frame is waited for: at most `wait_s`, and until `stop`; then throws what open_joined_movie does.
+std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesystem::path>& paths,
+                                                 const MovieChoice& choice, double wait_s,
+                                                 const StopFlag* stop = nullptr);
+
+/// Frames without a header or gaps, in native byte order, from a pipe's descriptor, which is not closed. Each frame can be read once
+/// by read_to(); read() shows frames that were not taken yet. At most 256 MB wait in memory, or two frames.
+std::unique_ptr<GrowingMovie> pipe_movie(int descriptor, int width, int height, PixelType type);
 
 /// Writes frames one after another, one uncompressed strip per page; BigTIFF if the movie may exceed 4 GiB. The file
 /// appears under its name when `close` returns; a writer that is destroyed before leaves no file. Throws OutputError.

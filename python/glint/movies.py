@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,14 +19,15 @@ from .localizations import StrPath, load_localizations
 from .table import Table
 
 
-MovieLike: TypeAlias = "Movie | StrPath | Sequence[StrPath] | np.ndarray | Any"  #: what `open_movie()` takes
+MovieLike: TypeAlias = "Movie | StrPath | Sequence[StrPath] | np.ndarray | Iterator[Any] | Any"  #: what `open_movie()` takes
 
 
 class Movie:
     """An open movie: frames are read on access, as `movie[k]`, `movie[100:200]`.
 
     `shape` is (frames, height, width), `dtype` uint8, uint16 or float32. The camera's values in the file's metadata
-    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU) and `em_gain`; None if missing.
+    are `pixel_size_um`, `offset` (ADU), `gain` (photoelectrons per ADU), `em_gain` and `exposure_ms`; None if missing.
+    `camera_name` is its name there, and `planes` what was chosen of a file that holds more ("channel 1 (GFP), z 3"); else "".
     """
 
     name: str
@@ -35,12 +37,16 @@ class Movie:
     offset: float | None
     gain: float | None
     em_gain: float | None
+    exposure_ms: float | None
+    camera_name: str
+    planes: str
 
     def __init__(self, core: Any) -> None:
         self._movie = core
         self.name, self.shape, self.dtype = core.name, core.shape, np.dtype(core.dtype)
         self.pixel_size_um = None if core.pixel_size_nm is None else core.pixel_size_nm / 1000
         self.offset, self.gain, self.em_gain = core.offset, core.gain, core.em_gain
+        self.exposure_ms, self.camera_name, self.planes = core.exposure_ms, core.camera, core.planes
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -83,22 +89,84 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
     return movie.camera() if camera is None else camera
 
 
-def open_movie(movie: MovieLike) -> Movie:
-    """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that form one movie, or an array of shape
-    (frames, height, width). uint8, uint16 and float32 arrays in C order, also np.memmap, are used without a copy.
+def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | None = None,
+               position: int | None = None) -> Movie:
+    """Opens a movie: a file or folder of any format that glint reads, a list of files that form one movie, or an array of shape
+    (frames, height, width).
 
-    Raises InputError if it is not a movie; a truncated file gives its complete frames and a warning.
+    uint8, uint16 and float32 arrays of NumPy in C order, also np.memmap, are used without a copy. Of other array-likes (Zarr, Dask,
+    h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An iterator or generator of
+    frames is first copied to a temporary file.
+
+    Of a file with several channels, z planes or positions, `channel` (its number from 0, or its name), `z` and `position` say which.
+    Raises InputError if it is not a movie, OptionError if a choice is missing; a truncated file gives its complete frames and a
+    warning.
+
+    >>> movie = glint.open_movie("cells.nd2", channel="GFP", z=3)
     """
-    if isinstance(movie, Movie):
-        return movie
+    chosen = {"channel": channel, "z": z, "position": position}
+    given = [name for name, value in chosen.items() if value is not None]
     if isinstance(movie, (str, bytes, os.PathLike)):
         movie = [movie]
     if isinstance(movie, (list, tuple)) and movie and all(isinstance(m, (str, bytes, os.PathLike)) for m in movie):
-        opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie]))
+        if channel is not None and not isinstance(channel, str):
+            channel = str(whole("channel", channel, 0))
+        planes = [None if value is None else whole(name, value, 0) for name, value in (("z", z), ("position", position))]
+        opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie], channel, *planes))
         for text in opened._movie.warnings:
             warn(text)
         return opened
+    if given:
+        raise OptionError(f"{given[0]}={chosen[given[0]]} chooses of a file; this movie is {shown(movie)}")
+    if isinstance(movie, Movie):
+        return movie
+    return _movie_of_array(movie)
+
+
+def _movie_of_array(movie: Any) -> Movie:
+    if isinstance(movie, Iterator):
+        movie = _spooled(movie)
+    if _is_lazy(movie):
+        return _lazy(movie)
     return Movie(_core.Movie.of_array(frames_of(movie), "array"))
+
+
+def _is_lazy(movie: Any) -> bool:
+    """An array in parts or in a file, rather than one in memory."""
+    in_memory = isinstance(movie, np.ndarray) or hasattr(movie, "__dlpack__") or hasattr(movie, "__array_interface__")
+    return not in_memory and all(hasattr(movie, name) for name in ("shape", "dtype", "__getitem__")) and len(movie.shape) == 3
+
+
+def _lazy(array: Any) -> Movie:
+    dtype = np.dtype(array.dtype)
+    if dtype.kind not in "uif":
+        raise OptionError(f"an array of {dtype} is no movie: give numbers of shape (frames, height, width)")
+    name = dtype.name if dtype.name in ("uint8", "uint16") else "float32"
+    frames, height, width = (int(n) for n in array.shape)
+
+    def fetch(first: int, count: int) -> np.ndarray:
+        return np.ascontiguousarray(np.asarray(array[first:first + count]), name)
+
+    return Movie(_core.Movie.fetched(fetch, type(array).__name__, frames, height, width, name))
+
+
+def _spooled(frames: Iterator[Any]) -> np.ndarray:
+    """The frames in a file without a name, which goes with the array."""
+    file, shape, dtype, count = tempfile.TemporaryFile(), None, None, 0
+    for frame in frames:
+        frame = frames_of(frame)
+        if len(frame) != 1:
+            raise OptionError(f"frame {count} of the iterator has the shape {frame.shape}: give (height, width)")
+        shape, dtype = shape or frame.shape[1:], dtype or frame.dtype
+        if frame.shape[1:] != shape or frame.dtype != dtype:
+            raise OptionError(f"frame {count} of the iterator is {frame.shape[1:]} of {frame.dtype}, the first {shape} of {dtype}: "
+                              "the frames of a movie are alike")
+        file.write(frame.tobytes())
+        count += 1
+    if shape is None:
+        raise OptionError("the iterator has no frames")
+    file.flush()
+    return np.memmap(file, dtype, "r", shape=(count, *shape))
 
 
 def save_movie(path: StrPath, frames: Any, *, pixel_size_um: float | None = None, overwrite: bool = False) -> None:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "movie.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -62,6 +63,65 @@ class ArrayMovie : public Movie {
     MovieInfo info_;
     const std::byte* begin_;
 };
+
+PixelType type_named(const std::string& name) {
+    if (name == "uint8") return PixelType::uint8;
+    if (name == "uint16") return PixelType::uint16;
+    return PixelType::float32;
+}
+
+/// Frames that a Python function gives: fetch(first, count) -> array. It is called by threads of glint, one at a time.
+class FetchedMovie : public Movie {
+  public:
+    FetchedMovie(nb::object fetch, MovieInfo info) : fetch_(std::move(fetch)), info_(std::move(info)) {}
+    ~FetchedMovie() override {
+        const nb::gil_scoped_acquire acquire;
+        fetch_.reset();
+    }
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        block.first_frame = first, block.count = count;
+        block.width = info_.width, block.height = info_.height, block.type = info_.type;
+        block.bytes.resize(std::size_t(count) * block.frame_bytes());
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override;
+
+  private:
+    nb::object fetch_;
+    MovieInfo info_;
+};
+
+void FetchedMovie::read_to(std::int64_t first, int count, std::byte* out) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+        const auto frames = nb::cast<Frames>(fetch_(first, count), false);
+        if (type_of(frames) != info_.type || frames.shape(0) != std::size_t(count) ||
+            frames.shape(1) != std::size_t(info_.height) || frames.shape(2) != std::size_t(info_.width))
+            throw InputError("they have another shape or type than the array says");
+        std::memcpy(out, frames.data(), frames.nbytes());
+    } catch (nb::python_error& error) {
+        if (error.matches(PyExc_KeyboardInterrupt)) throw;
+        const std::string why = error.what();
+        throw InputError(fmt::format("{}: frames {} to {} cannot be read: {}", info_.name, first, first + count - 1,
+                                     why.substr(why.rfind('\n') + 1)));
+    } catch (const std::exception& error) {
+        throw InputError(
+            fmt::format("{}: frames {} to {} cannot be read: {}", info_.name, first, first + count - 1, error.what()));
+    }
+}
+
+std::shared_ptr<SharedMovie> fetched(nb::object fetch, const std::string& name, std::int64_t frames,
+                                     std::int64_t height, std::int64_t width, const std::string& type) {
+    if (height < 1 || width < 1 || height > 65535 || width > 65535)
+        throw OptionError(fmt::format("frames of {}x{}: they have 1 to 65535 pixels along an edge", width, height));
+    MovieInfo info;
+    info.name = name;
+    info.frames = frames, info.height = int(height), info.width = int(width), info.type = type_named(type);
+    auto shared = std::make_shared<SharedMovie>();
+    shared->movie = std::make_unique<FetchedMovie>(std::move(fetch), std::move(info));
+    return shared;
+}
 
 std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths, std::optional<std::string> channel,
                                   std::optional<std::int64_t> z, std::optional<std::int64_t> position) {
@@ -153,6 +213,7 @@ void bind_movie(nb::module_& m) {
                 return shared;
             },
             "frames"_a.noconvert(), "name"_a, nb::keep_alive<0, 1>())
+        .def_static("fetched", &fetched, "fetch"_a, "name"_a, "frames"_a, "height"_a, "width"_a, "dtype"_a)
         .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())
         .def("read", &read, "first"_a, "count"_a)
         .def_prop_ro("name", [](const SharedMovie& shared) { return shared.movie->info().name; })

@@ -1,5 +1,6 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
 import glint
+import h5py
 import numpy as np
 import pytest
 import tifffile
@@ -61,6 +62,53 @@ def test_a_file_a_list_of_files_and_an_array_are_the_same(psf, camera, simulated
     raw = np.memmap(tmp_path / "movie.raw", np.uint16, "w+", shape=movie.shape)
     raw[:] = movie
     same_table(glint.localize(raw, psf, camera), expected)
+
+
+class Parts:
+    """What Zarr, Dask and h5py have in common; counts the frames that it gave."""
+
+    def __init__(self, frames):
+        self.frames, self.shape, self.dtype, self.most = frames, frames.shape, frames.dtype, 0
+
+    def __getitem__(self, key):
+        part = self.frames[key]
+        self.most = max(self.most, len(part))
+        return part
+
+
+def test_array_likes_are_read_in_parts_and_iterators_once(psf, camera, simulated, tmp_path):
+    movie = np.concatenate([simulated.movie] * 10)
+    expected = glint.localize(movie, psf, camera, psf_misfit=0.1)
+    parts = Parts(movie)
+    same_table(glint.localize(parts, psf, camera, psf_misfit=0.1), expected)
+    assert 0 < parts.most < len(movie) / 2
+    with h5py.File(tmp_path / "movie.h5", "w") as file:
+        file["frames"] = movie
+        same_table(glint.localize(file["frames"], psf, camera, psf_misfit=0.1), expected)
+        assert glint.open_movie(file["frames"]).shape == movie.shape
+    same_table(glint.localize((frame for frame in movie), psf, camera, psf_misfit=0.1), expected)
+    with pytest.raises(glint.OptionError, match="no frames"):
+        glint.open_movie(iter([]))
+    with pytest.raises(glint.OptionError, match="frame 1 of the iterator"):
+        glint.open_movie(iter([movie[0], movie[0, 1:]]))
+
+
+def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
+    class Broken(Parts):
+        def __getitem__(self, key):
+            raise OSError("the server is gone")
+
+    with pytest.raises(glint.InputError, match="Broken: frames .* cannot be read: .*the server is gone"):
+        glint.localize(Broken(simulated.movie), psf, camera)
+
+
+def test_a_choice_of_planes_is_checked(simulated, tmp_path):
+    tifffile.imwrite(tmp_path / "movie.tif", simulated.movie)
+    for wrong in ({"z": -1}, {"z": "a"}, {"position": 1.5}, {"channel": -2}):
+        with pytest.raises(glint.OptionError):
+            glint.open_movie(tmp_path / "movie.tif", **wrong)
+    with pytest.raises(glint.OptionError, match="z=0 chooses of a file"):
+        glint.open_movie(simulated.movie, z=0)
 
 
 def test_frames_of_a_file(simulated, tmp_path):

@@ -13,9 +13,9 @@ using test::read_bytes;
 namespace {
 
 /// Still being written: how many frames there are becomes known at the end.
-class GrowingMovie : public Movie {
+class StillWritten : public Movie {
   public:
-    GrowingMovie() : info_(movie_->info()) { info_.frames = unknown_frames; }
+    StillWritten() : info_(movie_->info()) { info_.frames = unknown_frames; }
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override { movie_->read(first, count, block); }
     void end() { info_.frames = Pipeline::frames; }
@@ -71,7 +71,7 @@ TEST_F(Pipeline, a_movie_that_grows_gives_the_bytes_of_the_whole_one) {
     const Camera of = camera();
     std::int64_t there = 0;
     for (const std::int64_t until : {17, 30, frames}) {
-        GrowingMovie growing;
+        StillWritten growing;
         LocalizeOptions how = options();
         how.resume = there > 0;
         Job job = make_job(growing.info(), of, how);

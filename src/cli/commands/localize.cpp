@@ -18,6 +18,7 @@
 #include "cli/report.hpp"
 #include "cli/stop.hpp"
 #include "detect/detect_setup.hpp"
+#include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/movie_io.hpp"
@@ -34,6 +35,7 @@ Examples:
   glint localize movie.tif -o spots.png --preview 0 --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
   glint localize day1/*.tif -o results --sigma 130nm --camera camera.toml --resume
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
+  glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml --follow
 
 Movies: TIFF (ImageJ, OME, BigTIFF, MicroManager), Picasso .raw. Output by its name: .hdf5 Picasso, .csv
 ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
@@ -156,8 +158,19 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
     summary.print();
 }
 
-LocalizeResult localize_here(const LocalizeTask& task, OpenedTask& opened, Console&, nlohmann::ordered_json&) {
-    return localize(*opened.movie, opened.facts.camera, task.out, opened.options);
+/// The first flag that makes no sense for a movie that is still being written; empty where there is none.
+std::string unsuited_to_growing(const LocalizeFlags& flags) {
+    const bool pipe = !flags.follow.stdin_frames.empty();
+    if (flags.preview_frame) return "--preview";
+    if (!flags.frames.empty()) return "--frames";
+    if (pipe && flags.options.resume) return "--resume";
+    if (pipe && flags.options.fit.backend == Backend::gpu) return "--backend gpu";
+    if (!pipe && flags.movies.size() > 1 && !flags.concat) return fmt::format("{}, a second movie,", flags.movies[1]);
+    return "";
+}
+
+std::string frames_text(const MovieInfo& info) {
+    return info.frames == unknown_frames ? "being written" : with_commas(info.frames) + " frames";
 }
 
 /// Runs a task. Returns its fields for --json; `complete` is false after a stop.
@@ -170,15 +183,16 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
         return {{"movies", task.movies}, {"output", task.out.string()}, {"complete", true}, {"skipped", true}};
     }
     opened.options.stop = &stop_on_signals();
-    console.notice(fmt::format("{}: {}x{} px, {} frames; {}; ROI {} px", info.name, info.width, info.height,
-                               with_commas(info.frames), opened.facts.sources, opened.options.roi_size));
-    opened.options.progress = console.progress(info.name, "frames");
+    console.notice(fmt::format("{}: {}x{} px, {}{}; {}; ROI {} px", info.name, info.width, info.height,
+                               info.planes.empty() ? "" : info.planes + ", ", frames_text(info), opened.facts.sources,
+                               opened.options.roi_size));
+    if (!flags.follow.growing()) opened.options.progress = console.progress(info.name, "frames");
     nlohmann::ordered_json more;
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
     nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
     if (!more.is_null()) json.update(more);
-    if (!flags.console.json) print_summary(result, task, opened.options);
+    if (!flags.console.json && !flags.follow.growing()) print_summary(result, task, opened.options);
     complete = result.complete;
     return json;
 }
@@ -202,7 +216,10 @@ void tell_failures(const std::vector<nlohmann::ordered_json>& results) {
 }
 
 int finish(const std::vector<nlohmann::ordered_json>& results, bool several, int code, const LocalizeFlags& flags) {
-    if (flags.console.json) print_json(several ? nlohmann::ordered_json(results) : results.front());
+    if (flags.follow.growing())  // the last of its lines
+        put("{}\n", results.front().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    else if (flags.console.json)
+        print_json(several ? nlohmann::ordered_json(results) : results.front());
     tell_failures(results);
     if (code == exit_interrupted)
         tell("glint: stopped; what is finished is kept: give the same command with --resume to go on\n");
@@ -267,6 +284,9 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
     OpenedTask opened{open_movies(task.movies, flags), {}, flags.options};
+    if (Backend& backend = opened.options.fit.backend;
+        flags.follow.growing() && environment::backend(backend) == Backend::automatic)
+        backend = Backend::cpu;  // a camera's rate is a few cores' work: no GPU is held while frames are waited for
     const MovieInfo& info = opened.movie->info();
     opened.facts = complete_facts(flags, info);
     Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
@@ -277,7 +297,7 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Conso
     options.pixel_size_nm = opened.facts.pixel_size_nm;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
     if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
-    options.frames = parse_frame_range(flags.frames, info.frames);
+    if (info.frames != unknown_frames) options.frames = parse_frame_range(flags.frames, info.frames);
     options.warn = console.warner();
     use_backend(flags.backend, options.fit, console);
     return opened;
@@ -297,9 +317,12 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
 
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
     stop_on_signals();  // from here on, also while movies are opened
+    if (flags.follow.growing()) require_suited(flags.follow, unsuited_to_growing(flags));
     if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
     if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing
-        complete_facts(flags, flags.movies.empty() ? MovieInfo() : open_movies({flags.movies.front()}, flags)->info());
+        complete_facts(flags, flags.movies.empty() || flags.follow.growing()
+                                  ? MovieInfo()
+                                  : open_movies({flags.movies.front()}, flags)->info());
     const std::vector<LocalizeTask> tasks = plan(flags);
     check_outputs_of(tasks, flags);
     Console console(flags.console);
@@ -331,12 +354,15 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 }
 
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags) {
+    if (flags.follow.growing()) return open_growing(flags.follow, paths, flags.choice);
     return open_joined_movie({paths.begin(), paths.end()}, flags.choice);
 }
 
 std::string example_of(const LocalizeFlags& flags) {
     std::string text = "glint localize";
-    for (const std::string& movie : flags.movies) text += " " + movie;
+    text += as_given(flags.follow);
+    if (flags.follow.stdin_frames.empty())
+        for (const std::string& movie : flags.movies) text += " " + movie;
     if (flags.movies.empty()) text += " movie.tif";
     if (!flags.out.empty() || !flags.preview_frame) text += " -o " + (flags.out.empty() ? "locs.hdf5" : flags.out);
     if (flags.preview_frame) text += fmt::format(" --preview {}", *flags.preview_frame);
@@ -365,7 +391,16 @@ Command add_localize(CLI::App& program) {
     const auto flags = std::make_shared<LocalizeFlags>();
     CLI::App* app = add_localize_flags(program, *flags);
     app->footer(localize_footer);
-    return {app, [flags] { return localize_all(*flags, localize_here); }};
+    add_follow_flags(*app, flags->follow);
+    return {app, [flags] {
+                take_stdin_as_movie(flags->follow, flags->movies);
+                return localize_all(*flags, [flags](const LocalizeTask& task, OpenedTask& opened, Console&, auto&) {
+                    const auto growing = dynamic_cast<GrowingMovie*>(opened.movie.get());
+                    const Camera& camera = opened.facts.camera;
+                    return growing ? follow_and_report(*growing, camera, task.out, opened.options, flags->follow)
+                                   : localize(*opened.movie, camera, task.out, opened.options);
+                });
+            }};
 }
 
 }  // namespace glint::cli

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/follow.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/backend_flags.hpp"
 #include "cli/flags/camera_flags.hpp"
@@ -23,6 +24,7 @@ struct LocalizeFlags {
     std::string out, frames, summary;
     bool concat = false;
     MovieChoice choice;
+    FollowFlags follow;
     std::optional<std::int64_t> preview_frame;
     CameraFlags camera;
     PsfFlags psf;

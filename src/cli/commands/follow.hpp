@@ -1,0 +1,41 @@
+// `--follow` and `--stdin` of `glint localize`: movies that are still being written.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/localize.hpp"
+#include "glint/movie_choice.hpp"
+
+namespace glint::cli {
+
+struct FollowFlags {
+    bool follow = false;
+    double timeout_s = 30;
+    std::vector<std::string> stdin_frames;  ///< "512x512", "uint16"; empty: not given
+
+    bool growing() const { return follow || !stdin_frames.empty(); }
+};
+
+void add_follow_flags(CLI::App& app, FollowFlags& flags);
+
+/// Throws OptionError for flags that do not go with a growing movie: `unsuited` names the first of them that was given.
+void require_suited(const FollowFlags& flags, const std::string& unsuited);
+
+/// With --stdin the movie is "stdin". Throws OptionError where there are others.
+void take_stdin_as_movie(const FollowFlags& flags, std::vector<std::string>& movies);
+
+/// The flags as they were given: " --stdin 512x512 uint16".
+std::string as_given(const FollowFlags& flags);
+
+std::unique_ptr<Movie> open_growing(const FollowFlags& flags, const std::vector<std::string>& movies,
+                                    const MovieChoice& choice);
+
+/// Localizes it; prints a line of JSON each second.
+LocalizeResult follow_and_report(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
+                                 const LocalizeOptions& options, const FollowFlags& flags);
+
+}  // namespace glint::cli

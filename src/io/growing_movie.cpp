@@ -1,0 +1,114 @@
+// A movie that another program is writing: opened again whenever more of it is asked for.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "data/frame_block.hpp"
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+
+namespace glint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds look_every(0.2);
+// Finding the frames of a long movie takes a while each time: a tenth of a core, no more.
+constexpr double rest_per_look = 9;
+
+class FilesThatGrow : public GrowingMovie {
+  public:
+    FilesThatGrow(std::vector<std::filesystem::path> paths, MovieChoice choice)
+        : paths_(std::move(paths)), choice_(std::move(choice)) {}
+
+    /// Throws where nothing can be read yet.
+    void open_first() {
+        now_ = open_joined_movie(paths_, choice_);
+        info_ = now_->info();
+        info_.frames = unknown_frames;
+        info_.warnings.clear();  // of an incomplete file; end() has those of the last look
+        opened_ = Clock::now();
+    }
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override { movie()->read(first, count, block); }
+    void read_to(std::int64_t first, int count, std::byte* out) override { movie()->read_to(first, count, out); }
+    std::int64_t frames_beyond(std::int64_t have, double wait_s) override;
+    bool ended() const override { return false; }
+    std::int64_t end() override;
+
+  private:
+    std::shared_ptr<Movie> movie() {
+        const std::lock_guard lock(mutex_);
+        return now_;
+    }
+    void look();
+
+    std::vector<std::filesystem::path> paths_;
+    MovieChoice choice_;
+    MovieInfo info_;
+    std::mutex mutex_;
+    std::shared_ptr<Movie> now_;    // guarded by mutex_: threads read while another one looks
+    std::int64_t seen_before_ = 0;  // frames at the look before the last
+    Clock::time_point opened_;
+    Seconds took_{0};
+};
+
+void FilesThatGrow::look() {
+    seen_before_ = movie()->info().frames;
+    const Clock::time_point began = Clock::now();
+    try {
+        std::shared_ptr<Movie> next = open_joined_movie(paths_, choice_);
+        // A file that is shorter than it was is being written anew, or its index is in the middle of a change.
+        if (next->info().frames >= seen_before_ && next->info().width == info_.width &&
+            next->info().height == info_.height && next->info().type == info_.type) {
+            const std::lock_guard lock(mutex_);
+            now_ = std::move(next);
+        }
+    } catch (const InputError&) {  // in the middle of a change: the next look will tell
+    }
+    opened_ = Clock::now();
+    took_ = opened_ - began;
+}
+
+std::int64_t FilesThatGrow::frames_beyond(std::int64_t have, double wait_s) {
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(wait_s));
+    while (seen_before_ <= have) {
+        const auto next =
+            opened_ + std::chrono::duration_cast<Clock::duration>(std::max(look_every, rest_per_look * took_));
+        if (next > deadline) {
+            std::this_thread::sleep_until(deadline);
+            break;
+        }
+        std::this_thread::sleep_until(next);
+        look();
+    }
+    return seen_before_;
+}
+
+std::int64_t FilesThatGrow::end() {
+    look();
+    info_.frames = movie()->info().frames;
+    info_.warnings = movie()->info().warnings;
+    info_.files = movie()->info().files;
+    return info_.frames;
+}
+
+}  // namespace
+
+std::unique_ptr<GrowingMovie> open_growing_movie(const std::vector<std::filesystem::path>& paths,
+                                                 const MovieChoice& choice, double wait_s, const StopFlag* stop) {
+    auto movie = std::make_unique<FilesThatGrow>(paths, choice);
+    const auto deadline = Clock::now() + Seconds(wait_s);
+    while (true) try {
+            movie->open_first();
+            return movie;
+        } catch (const InputError&) {  // not there yet, or without a complete frame
+            if (Clock::now() >= deadline || (stop && stop->load())) throw;
+            std::this_thread::sleep_for(look_every);
+        }
+}
+
+}  // namespace glint

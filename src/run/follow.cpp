@@ -1,0 +1,144 @@
+// Localizes a movie while it is written.
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "glint/error.hpp"
+#include "glint/localize.hpp"
+#include "run/run.hpp"
+
+namespace glint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+
+double median(std::vector<float> values) {
+    std::erase_if(values, [](float value) { return !std::isfinite(value); });
+    if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// What is reported: fed by the thread that looks for frames and by those that end blocks.
+class Reporter {
+  public:
+    Reporter(const FollowOptions& follow, double pixel_size_nm, const MovieInfo& movie, std::int64_t done)
+        : follow_(follow), pixel_size_nm_(pixel_size_nm) {
+        frame_um2_ = double(movie.width) * movie.height * pixel_size_nm * pixel_size_nm * 1e-6;
+        status_.frames = status_.frames_there = done;
+    }
+    void there_are(std::int64_t frames) {
+        const std::lock_guard lock(mutex_);
+        if (frames > status_.frames_there) seen_.push_back({frames, Clock::now()});
+        status_.frames_there = std::max(frames, status_.frames_there);
+        report_when_due(false);
+    }
+    void done(const BlockResult& block) {
+        const std::lock_guard lock(mutex_);
+        const Localizations& rows = block.rows;
+        frames_ += block.frames(), rows_ += std::int64_t(rows.size()), spots_ += block.counts.spots;
+        status_.frames = block.end_frame(), status_.localizations += std::int64_t(rows.size());
+        while (!seen_.empty() && seen_.front().frames <= status_.frames) seen_.pop_front();
+        noise_.insert(noise_.end(), block.noise_checks.begin(), block.noise_checks.end());
+        for (std::size_t k = 0; k < rows.size(); ++k) precision_px_.push_back((rows.lpx_px[k] + rows.lpy_px[k]) / 2);
+        photons_.insert(photons_.end(), rows.photons.begin(), rows.photons.end());
+        background_.insert(background_.end(), rows.bg.begin(), rows.bg.end());
+        report_when_due(false);
+    }
+    void last() {
+        const std::lock_guard lock(mutex_);
+        report_when_due(true);
+    }
+
+  private:
+    struct Seen {
+        std::int64_t frames;
+        Clock::time_point when;
+    };
+    void report_when_due(bool now);
+
+    const FollowOptions& follow_;
+    double pixel_size_nm_ = 0, frame_um2_ = 0;
+    std::mutex mutex_;
+    FollowStatus status_;
+    std::deque<Seen> seen_;  // frames that are not localized yet, and since when they are there
+    std::int64_t frames_ = 0, rows_ = 0, spots_ = 0;
+    std::vector<float> precision_px_, photons_, background_, noise_;
+    Clock::time_point reported_ = Clock::now();
+};
+
+void Reporter::report_when_due(bool now) {
+    if (!follow_.report || (!now && seconds_since(reported_) < follow_.report_s)) return;
+    const double frames = frames_ > 0 ? double(frames_) : std::numeric_limits<double>::quiet_NaN();
+    status_.spots_per_frame = double(spots_) / frames;
+    status_.density_per_um2 = double(rows_) / frames / frame_um2_;
+    status_.precision_nm = median(std::exchange(precision_px_, {})) * pixel_size_nm_;
+    status_.photons = median(std::exchange(photons_, {}));
+    status_.background = median(std::exchange(background_, {}));
+    status_.noise_check = median(std::exchange(noise_, {}));
+    status_.lag_s = seen_.empty() ? 0 : seconds_since(seen_.front().when);
+    frames_ = rows_ = spots_ = 0;
+    reported_ = Clock::now();
+    follow_.report(status_);
+}
+
+constexpr double look_s = 0.1;  // between two looks at the stop flag
+
+}  // namespace
+
+LocalizeResult follow(GrowingMovie& movie, const Camera& camera, const std::filesystem::path& out,
+                      const LocalizeOptions& options, const FollowOptions& follow) {
+    Job job = prepare_job(movie, camera, options);
+    Run run(movie, camera, out, job, Writers::this_process);
+    Reporter reporter(follow, options.pixel_size_nm, movie.info(), run.finished_frames());
+    const auto stopped = [&] { return options.stop && options.stop->load(); };
+    const std::vector<FrameRange> gaps = run.to_do();
+    auto gap = gaps.begin();
+    std::int64_t begun = 0;
+    Clock::time_point grew = Clock::now();
+    // The gaps that an interrupted run left, one by one; the last goes on to the movie's end, whenever that comes.
+    const auto next = [&]() -> FrameRange {
+        if (gap == gaps.end()) return {};
+        if (gap->end != unknown_end) return *gap++;
+        begun = std::max(begun, gap->begin);
+        while (!stopped() && !movie.ended() && seconds_since(grew) < follow.timeout_s) {
+            const std::int64_t there = movie.frames_beyond(begun, look_s);
+            reporter.there_are(there);
+            if (there <= begun) continue;
+            grew = Clock::now();
+            return {std::exchange(begun, there), there};
+        }
+        return {};
+    };
+    const PartDone done = run_part(movie, job, unknown_end, next, [&](const BlockResult& block) {
+        run.append(block);
+        reporter.done(block);
+    });
+    std::exception_ptr error = done.error;
+    if (!error && !stopped()) {
+        // What came between the last look and the end is begun by nobody: an end is where the last frame was begun.
+        const std::int64_t end =
+            std::min(movie.end(), gaps.empty() ? movie.info().frames : std::max(begun, gaps.back().begin));
+        for (const std::string& warning : movie.info().warnings)
+            if (options.warn) options.warn(warning);
+        if (end > 0)
+            run.end_at(end);
+        else
+            error = std::make_exception_ptr(InputError(movie.info().name + ": has no frames"));
+    }
+    LocalizeResult result = run.finish({}, error);
+    result.fit = done.fit;
+    reporter.last();
+    return result;
+}
+
+}  // namespace glint

@@ -1,0 +1,135 @@
+// Movies that are localized while they are written, from files and from pipes.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "glint/movie_io.hpp"
+#include "tests/expect_error.hpp"
+#include "tests/localize_fixture.hpp"
+
+using namespace glint;
+using test::expect_error;
+using test::Pipeline;
+using test::read_bytes;
+
+namespace {
+
+class Follow : public Pipeline {
+  protected:
+    static constexpr std::size_t frame_bytes = std::size_t(width) * height * 2;
+
+    Follow() {
+        FrameBlock block;
+        movie()->read(0, frames, block);
+        bytes_.assign(reinterpret_cast<const char*>(block.bytes.data()), frames * frame_bytes);
+        folder_.write("m.yaml", "Data Type: uint16\nByte Order: '<'\nFrames: 60\nHeight: 40\nWidth: 48\n");
+    }
+    std::filesystem::path path() const { return folder_ / "m.raw"; }
+    /// Appends `count` of the movie's bytes from `begin` on.
+    void write(std::size_t begin, std::size_t count) {
+        std::ofstream(path(), std::ios::binary | std::ios::app).write(bytes_.data() + begin, std::streamsize(count));
+    }
+    LocalizeResult follow_file(const std::filesystem::path& out, const LocalizeOptions& how, double timeout_s = 1) {
+        const auto movie = open_growing_movie({path()}, {}, 5, how.stop);
+        FollowOptions options{timeout_s, 0.01, [this](const FollowStatus& status) { told_.push_back(status); }};
+        return follow(*movie, camera(), out, how, options);
+    }
+    /// What the whole file gives.
+    std::string whole() {
+        localize(*open_movie(path()), camera(), folder_ / "whole.hdf5", options());
+        return read_bytes(folder_ / "whole.hdf5") + read_bytes(folder_ / "whole.yaml");
+    }
+
+    std::string bytes_;
+    std::vector<FollowStatus> told_;
+};
+
+}  // namespace
+
+TEST_F(Follow, a_file_that_grows_gives_the_bytes_of_the_whole_one) {
+    std::jthread writer([this] {
+        // Parts that end within frames, and a file that is not there at first.
+        for (std::size_t begin = 0; begin < bytes_.size(); begin += 7001) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            write(begin, std::min<std::size_t>(7001, bytes_.size() - begin));
+        }
+    });
+    const LocalizeResult result = follow_file(folder_ / "grown.hdf5", options());
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.frames, frames);
+    EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
+    ASSERT_GT(told_.size(), 2u);
+    EXPECT_GT(told_.back().frames_there, 0);
+    std::int64_t before = 0;
+    for (const FollowStatus& status : told_) {
+        EXPECT_GE(status.frames, before);
+        EXPECT_LE(status.frames, status.frames_there);
+        before = status.frames;
+    }
+    EXPECT_EQ(told_.back().frames, frames);
+    EXPECT_EQ(told_.back().localizations, result.localizations);
+}
+
+TEST_F(Follow, stopped_it_goes_on_with_what_came_meanwhile) {
+    write(0, 20 * frame_bytes);
+    StopFlag stop{false};
+    LocalizeOptions how = options();
+    how.stop = &stop;
+    {
+        std::jthread stopper([&] {
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+            stop = true;
+        });
+        const LocalizeResult part = follow_file(folder_ / "grown.hdf5", how, 60);
+        EXPECT_FALSE(part.complete);
+        EXPECT_EQ(part.frames, 20);
+        EXPECT_EQ(part.written, partial_path(folder_ / "grown.hdf5"));
+    }
+    write(20 * frame_bytes, 40 * frame_bytes);
+    stop = false;
+    how.resume = true;
+    const LocalizeResult result = follow_file(folder_ / "grown.hdf5", how);
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.resumed_frames, 20);
+    EXPECT_EQ(read_bytes(folder_ / "grown.hdf5") + read_bytes(folder_ / "grown.yaml"), whole());
+}
+
+TEST_F(Follow, a_file_that_never_comes_is_the_error_of_a_missing_one) {
+    expect_error<InputError>([&] { open_growing_movie({folder_ / "none.tif"}, {}, 0.3); }, {"none.tif"});
+    StopFlag stop{true};
+    expect_error<InputError>([&] { open_growing_movie({folder_ / "none.tif"}, {}, 1000, &stop); }, {"none.tif"});
+}
+
+TEST_F(Follow, a_pipe_gives_the_rows_of_the_file) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::jthread writer([this, end = ends[1]] {
+        for (std::size_t done = 0; done < bytes_.size();) {
+            const ssize_t n = ::write(end, bytes_.data() + done, std::min<std::size_t>(5000, bytes_.size() - done));
+            if (n < 0) break;
+            done += std::size_t(n);
+        }
+        (void)!::write(end, "abc", 3);
+        ::close(end);
+    });
+    std::string warned;
+    LocalizeOptions how = options();
+    how.warn = [&](const std::string& text) { warned += text; };
+    const auto pipe = pipe_movie(ends[0], width, height, PixelType::uint16);
+    const LocalizeResult result = follow(*pipe, camera(), folder_ / "piped.csv", how, {});
+    ::close(ends[0]);
+    EXPECT_TRUE(result.complete);
+    EXPECT_EQ(result.frames, frames);
+    EXPECT_EQ(read_bytes(folder_ / "piped.csv"), reference());
+    EXPECT_NE(warned.find("frame 61 is truncated (expected 3840 bytes, found 3)"), std::string::npos) << warned;
+}
+
+TEST_F(Follow, a_pipe_without_frames_is_an_error_and_leaves_nothing) {
+    const auto pipe = pipe_movie(::open("/dev/null", O_RDONLY), width, height, PixelType::uint16);
+    expect_error<InputError>([&] { follow(*pipe, camera(), folder_ / "none.csv", options(), {}); },
+                             {"stdin: has no frames"});
+    EXPECT_EQ(folder_.names(), (std::vector<std::string>{"m.yaml"}));
+}

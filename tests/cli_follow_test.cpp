@@ -1,0 +1,76 @@
+// `glint localize --follow` and `--stdin`, as a user runs them.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "glint/localization_io.hpp"
+#include "tests/command_line.hpp"
+
+namespace glint::test {
+namespace {
+
+class FollowCommand : public CommandLine {
+  protected:
+    /// A file of 40 frames of 48x48 px without a header.
+    void make_raw() {
+        make_movie("m.tif");
+        FrameBlock block;
+        open_movie(folder_ / "m.tif")->read(0, 40, block);
+        folder_.write("m.bin",
+                      std::string(reinterpret_cast<const char*>(block.bytes.data()), 40 * block.frame_bytes()));
+    }
+    static std::vector<nlohmann::json> lines(const std::string& out) {
+        std::vector<nlohmann::json> all;
+        std::istringstream text(out);
+        for (std::string line; std::getline(text, line);) all.push_back(nlohmann::json::parse(line));
+        return all;
+    }
+};
+
+TEST_F(FollowCommand, writes_lines_of_json_and_the_file_of_the_whole_movie) {
+    make_movie("m.tif");
+    const Ended end = glint("localize m.tif -o f.csv --follow --follow-timeout 2" + given);
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    const auto told = lines(end.out);
+    ASSERT_GE(told.size(), 2u);
+    for (const char* key : {"frame", "frames_there", "lag_s", "localizations", "spots_per_frame", "density_per_um2",
+                            "precision_nm", "photons", "background", "noise_check"})
+        EXPECT_TRUE(told.front().contains(key)) << key;
+    EXPECT_EQ(told.back().at("complete"), true);
+    EXPECT_EQ(told.back().at("frames"), 40);
+    const Ended one = glint("localize m.tif -o whole.csv -q" + given);
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    const auto rows = read_localizations(folder_ / "f.csv", {}, 100),
+               whole = read_localizations(folder_ / "whole.csv", {}, 100);
+    // The whole movie's own misfit is learnt, that of a followed one is not: of few spots the two may differ.
+    EXPECT_NEAR(double(rows.size()), double(whole.size()), 0.02 * double(whole.size()));
+}
+
+TEST_F(FollowCommand, frames_from_a_pipe_are_those_of_the_file) {
+    make_raw();
+    const Ended piped = run(folder_, "exec glint localize --stdin 48x48 uint16 -o p.csv" + given + " < m.bin");
+    ASSERT_EQ(piped.exit_code, 0) << piped.err;
+    EXPECT_EQ(lines(piped.out).back().at("frames"), 40);
+    const Ended followed = glint("localize m.tif -o f.csv --follow --follow-timeout 1" + given);
+    ASSERT_EQ(followed.exit_code, 0) << followed.err;
+    EXPECT_EQ(read_bytes(folder_ / "p.csv"), read_bytes(folder_ / "f.csv"));
+}
+
+TEST_F(FollowCommand, what_does_not_go_with_a_growing_movie_is_refused) {
+    make_movie("m.tif");
+    expect_fails("localize m.tif -o f.csv --follow --frames 0:10" + given, 2, "--frames does not go with --follow");
+    expect_fails("localize m.tif -o f.png --follow --preview 0" + given, 2, "--preview does not go with --follow");
+    expect_fails("localize m.tif m.tif -o f --follow" + given, 2, "a second movie");
+    expect_fails("localize m.tif --stdin 48x48 uint16 -o f.csv" + given, 2, "leave out m.tif");
+    expect_fails("localize --stdin 48x48 uint16 -o f.csv --resume" + given, 2, "--resume does not go with --stdin");
+    expect_fails("localize --stdin 48 uint16 -o f.csv < /dev/null" + given, 2, "width x height");
+    expect_fails("localize --stdin 48x48 int16 -o f.csv < /dev/null" + given, 2, "uint8, uint16 or float32");
+    expect_fails("localize --stdin 48x48 uint16 -o f.csv < /dev/null" + given, 3, "stdin: has no frames");
+    expect_fails("localize none.tif -o f.csv --follow --follow-timeout 1" + given, 3, "none.tif");
+    EXPECT_FALSE(exists("f.csv"));
+}
+
+}  // namespace
+}  // namespace glint::test
