@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable
+from typing import Any
 
 from . import _core
-from .arguments import INT32, INT64, callback, number, path as path_of, switch, threads_of, two, whole
+from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
 from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
 from .localizations import Localizations, StrPath, load_localizations
-from .movies import MovieLike, camera_for, open_movie
+from .movies import Movie, MovieLike, camera_for, open_movie
 from .psf import Psf, core_psf
 from .table import Table
 
@@ -49,7 +51,8 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
              emitters: int | str = "auto", psf_misfit: float | None = None, keep_failed: bool = False, resume: bool = False, overwrite: bool = False, backend: str = "auto",
              auto_timeout: float = 300.0, gpu_timeout: float = math.inf, gpus: int | str = 1,
              gpu_memory: int | str = 1 << 30, batch_size: int | None = None, threads: int | None = None, always_gpu: bool = False, max_iterations: int = 50,
-             tolerance: float = 0.01, memory: int = 256 << 20, progress: Progress | None = None,
+             tolerance: float = 0.01, memory: int = 256 << 20, follow: float | None = None,
+             on_status: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
              on_wait: OnWait | None = None, log: Callable[[str], object] | None = None) -> Localizations:
     """Detects the molecules in a movie, fits each, and returns the table of localizations.
 
@@ -71,6 +74,9 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         lone spots of the movie say (`info.psf_misfit`).
     keep_failed: keep also fits that did not converge, left their spot, or are duplicates.
     memory: bytes of frames in memory.
+    follow: localize the movie (a file, a list of files or a folder) into `out` while it is written, until so many seconds have passed without a
+        new frame. on_status: called each second with a dict: `frame`, `frames_there`, `lag_s`, `localizations`, `spots_per_frame`,
+        `density_per_um2`, `precision_nm`, `photons`, `background`, `noise_check`. Without `psf_misfit` that is 0.05: nothing is learnt before the frames come.
     The others are as in `fit()`; `progress` counts frames. Warnings are Python warnings.
 
     With z, a molecule beyond the calibrated range has its row, with `status` 2 (FitStatus.AT_BOUND) and z at the bound;
@@ -83,7 +89,12 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     >>> locs.info.frames
     20
     """
-    movie = open_movie(movie)
+    growing = follow is not None
+    if growing and (out is None or frames is not None):
+        raise OptionError("follow= writes to a file, and takes the whole movie: give out=, and no frames=")
+    if not growing and on_status is not None:
+        raise OptionError("on_status= is for a movie that is still being written: give follow=30 as well")
+    movie = _open_growing(movie, number("follow", follow, 30, 1, 1e6)) if growing else open_movie(movie)
     camera = camera_for("localize(movie", psf, camera, movie)
     core = core_camera(camera)
     options = _core.LocalizeOptions()
@@ -94,9 +105,11 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
     options.emitters = count_or("emitters", emitters, "auto", 1)
     options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
-    options.frames = _range_of(frames, len(movie), movie.name)
+    options.frames = _range_of(frames, movie.shape[0], movie.name)
     options.threads, options.memory_bytes = threads_of(threads), whole("memory", memory, "2**28", 1, INT64)
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
+    if growing and backend == "auto" and "GLINT_BACKEND" not in os.environ:
+        backend = "cpu"  # no GPU is held while frames are waited for
     fits = fit_options(backend, auto_timeout, gpu_timeout, gpu_memory, batch_size, threads, always_gpu, max_iterations,
                        tolerance)
     fits.gpus = gpu_count(gpus)
@@ -112,7 +125,10 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     if resume and _core.finished_before(movie._movie, core, out, options, fits, callbacks):
         return load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     try:
-        info = _core.localize(movie._movie, core, out, options, fits, callbacks)
+        if growing:
+            info = _core.follow(movie._movie, core, out, options, fits, callbacks, float(follow), callback("on_status", on_status))
+        else:
+            info = _core.localize(movie._movie, core, out, options, fits, callbacks)
     except KeyboardInterrupt as stop:
         if hasattr(stop, "add_note"):  # from Python 3.11 on
             stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
@@ -123,6 +139,13 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     locs = load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     locs.info = info
     return locs
+
+
+def _open_growing(movie, wait_s):
+    files = [movie] if isinstance(movie, (str, bytes, os.PathLike)) else movie
+    if not (isinstance(files, (list, tuple)) and files and all(isinstance(f, (str, bytes, os.PathLike)) for f in files)):
+        raise OptionError(f"follow= follows files: the movie is {shown(movie)}")
+    return Movie(_core.Movie.open_growing([os.fsdecode(f) for f in files], wait_s))
 
 
 def _info_of(info):

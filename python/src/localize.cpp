@@ -83,6 +83,20 @@ nb::dict to_file(SharedMovie& shared, const Camera& camera, const fs::path& out,
     }));
 }
 
+/// The same for a movie that is still being written. `report` gets a FollowStatus each second, as a dict.
+nb::dict follow_to_file(SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,
+                        const FitOptions& fit, const Callbacks& callbacks, double timeout_s, nb::handle report) {
+    Running running;
+    const LocalizeOptions options = with_callbacks(wanted, fit, callbacks, running);
+    FollowOptions how;
+    how.timeout_s = timeout_s;
+    how.report = running.statuses(report);
+    return dict_of_result(running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return follow(dynamic_cast<GrowingMovie&>(*shared.movie), camera, out, options, how);
+    }));
+}
+
 nb::tuple in_memory(SharedMovie& shared, const Camera& camera, const LocalizeOptions& wanted, const FitOptions& fit,
                     const Callbacks& callbacks) {
     Running running;
@@ -168,6 +182,8 @@ void bind_localize(nb::module_& m) {
     m.def("partial_path", &partial_path, "out"_a);
     m.def("journal_path", &journal_path, "out"_a);
     m.def("localize", &to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a);
+    m.def("follow", &follow_to_file, "movie"_a, "camera"_a, "out"_a, "options"_a, "fit"_a, "callbacks"_a, "timeout_s"_a,
+          "report"_a.none());
     m.def(
         "finished_before",
         [](SharedMovie& shared, const Camera& camera, const fs::path& out, const LocalizeOptions& wanted,

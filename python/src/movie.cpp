@@ -132,6 +132,14 @@ std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& path
     return shared;
 }
 
+std::shared_ptr<SharedMovie> open_growing(const std::vector<std::filesystem::path>& paths, double wait_s) {
+    Running running;
+    auto opened = running.run([&] { return open_growing_movie(paths, {}, wait_s, running.stop()); });
+    auto shared = std::make_shared<SharedMovie>();
+    shared->movie = std::move(opened);
+    return shared;
+}
+
 template <class T>
 nb::object array_over(std::vector<std::byte>& bytes, const FrameBlock& block, nb::handle owner) {
     const std::size_t shape[] = {std::size_t(block.count), std::size_t(block.height), std::size_t(block.width)};
@@ -213,6 +221,7 @@ void bind_movie(nb::module_& m) {
                 return shared;
             },
             "frames"_a.noconvert(), "name"_a, nb::keep_alive<0, 1>())
+        .def_static("open_growing", &open_growing, "paths"_a, "wait_s"_a)
         .def_static("fetched", &fetched, "fetch"_a, "name"_a, "frames"_a, "height"_a, "width"_a, "dtype"_a)
         .def_static("open", &open, "paths"_a, "channel"_a.none(), "z"_a.none(), "position"_a.none())
         .def("read", &read, "first"_a, "count"_a)

@@ -40,6 +40,21 @@ std::function<void(const std::string&)> Running::text(nb::handle function) {
     };
 }
 
+std::function<void(const FollowStatus&)> Running::statuses(nb::handle function) {
+    if (function.is_none()) return {};
+    return [this, function](const FollowStatus& status) {
+        post(Kind::text, [=] {
+            nb::dict dict;
+            dict["frame"] = status.frames, dict["frames_there"] = status.frames_there, dict["lag_s"] = status.lag_s;
+            dict["localizations"] = status.localizations, dict["spots_per_frame"] = status.spots_per_frame;
+            dict["density_per_um2"] = status.density_per_um2, dict["precision_nm"] = status.precision_nm;
+            dict["photons"] = status.photons, dict["background"] = status.background;
+            dict["noise_check"] = status.noise_check;
+            function(dict);
+        });
+    };
+}
+
 void Running::post(Kind kind, std::function<void()> tell) {
     const std::lock_guard lock(mutex_);
     const auto pending =

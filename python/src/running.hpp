@@ -19,6 +19,7 @@
 
 #include "base/start_threads.hpp"
 #include "glint/fit.hpp"
+#include "glint/localize.hpp"
 #include "glint/progress.hpp"
 
 namespace glint::python {
@@ -33,6 +34,8 @@ class Running {
     Progress progress(nanobind::handle function);
     OnWait on_wait(nanobind::handle function);
     std::function<void(const std::string&)> text(nanobind::handle function);
+    /// Each status is passed on, as a dict.
+    std::function<void(const FollowStatus&)> statuses(nanobind::handle function);
 
     /// Runs work() in another thread, without the GIL. Rethrows an exception of a callback or KeyboardInterrupt after
     /// work() has ended; else the exception of work().

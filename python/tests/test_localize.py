@@ -1,4 +1,7 @@
 """localize(), detect() and cut_rois() on files that tifffile wrote, and on arrays."""
+import threading
+import time
+
 import glint
 import h5py
 import numpy as np
@@ -100,6 +103,32 @@ def test_an_array_like_that_fails_names_the_frames(psf, camera, simulated):
 
     with pytest.raises(glint.InputError, match="Broken: frames .* cannot be read: .*the server is gone"):
         glint.localize(Broken(simulated.movie), psf, camera)
+
+
+def test_a_movie_is_followed_while_it_is_written(psf, camera, simulated, tmp_path):
+    def write():
+        with tifffile.TiffWriter(tmp_path / "movie.tif") as writer:
+            for frame in simulated.movie:
+                writer.write(frame, contiguous=False)
+                time.sleep(0.02)
+
+    told = []
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        followed = glint.localize(tmp_path / "movie.tif", psf, camera, tmp_path / "f.hdf5", follow=2, on_status=told.append)
+    finally:
+        writer.join()
+    same_table(followed, glint.localize(simulated.movie, psf, camera, psf_misfit=0.05))
+    assert told[-1]["frame"] == told[-1]["frames_there"] == 60 and told[-1]["localizations"] == len(followed)
+    assert {"lag_s", "spots_per_frame", "density_per_um2", "precision_nm", "photons", "background", "noise_check"} < told[0].keys()
+    for wrong in ({}, {"out": tmp_path / "g.csv", "frames": (0, 10)}):
+        with pytest.raises(glint.OptionError, match="follow="):
+            glint.localize(tmp_path / "movie.tif", psf, camera, follow=2, **wrong)
+    with pytest.raises(glint.OptionError, match="follows files"):
+        glint.localize(simulated.movie, psf, camera, tmp_path / "g.csv", follow=2)
+    with pytest.raises(glint.InputError, match="none.tif"):
+        glint.localize(tmp_path / "none.tif", psf, camera, tmp_path / "g.csv", follow=1)
 
 
 def test_a_choice_of_planes_is_checked(simulated, tmp_path):
