@@ -8,6 +8,7 @@
 #include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
 #include "io/files/input_file.hpp"
+#include "io/planes.hpp"
 #include "io/tiff/ome_xml.hpp"
 
 namespace glint {
@@ -16,6 +17,7 @@ struct TiffMovieFile {
     std::unique_ptr<Movie> movie;
     bool truncated = false;  ///< some frames are lost
     OmeMovie ome;            ///< what its OME metadata say
+    std::vector<Axis> axes;  ///< of the planes of the whole movie, which may go on in other files; none: frames alone
 };
 
 /// One TIFF file. `next` continues it, or is empty: a truncated file's warnings say that `next` is left out, since its

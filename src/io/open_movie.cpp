@@ -21,18 +21,47 @@ namespace fs = std::filesystem;
 struct Opened {
     std::vector<std::unique_ptr<Movie>> movies;
     std::vector<OmePart> tiffs;
+    std::vector<Axis> axes;  ///< of a set of TIFFs of which one alone has not all planes
 };
 
+/// Whether planes of several channels, z or positions lie in the movie, or could.
+bool holds_all(const Movie& movie, const std::vector<Axis>& axes, bool truncated) {
+    const std::int64_t frames = movie.info().frames, planes = count_of(axes);
+    return planes == frames || (truncated && frames < planes);
+}
+
 /// The file and those that continue it.
-void add_tiff(const fs::path& path, Opened& opened) {
+void add_tiff(const fs::path& path, const MovieChoice& choice, Opened& opened) {
     const auto files = continuations(path);
-    for (std::size_t k = 0; k <= files.size(); ++k) {
+    std::vector<std::unique_ptr<Movie>> parts;
+    std::vector<Axis> axes;
+    bool broken = false;
+    for (std::size_t k = 0; k <= files.size() && !broken; ++k) {
         const fs::path& file = k == 0 ? path : files[k - 1];
-        auto [movie, truncated, ome] = open_tiff_movie(file, k < files.size() ? files[k] : "");
-        opened.tiffs.push_back({file, movie->info().frames, truncated, std::move(ome)});
-        opened.movies.push_back(std::move(movie));
-        if (truncated) return;
+        auto part = open_tiff_movie(file, k < files.size() ? files[k] : "");
+        broken = part.truncated;
+        if (k == 0) axes = std::move(part.axes);
+        opened.tiffs.push_back({file, part.movie->info().frames, part.truncated, std::move(part.ome)});
+        parts.push_back(std::move(part.movie));
     }
+    auto movie = concatenate(std::move(parts));
+    if (axes.empty())
+        require_single_planes(choice, path.string());
+    else if (holds_all(*movie, axes, broken))
+        movie = picked(std::move(movie), chosen_planes(axes, choice, path.string()));
+    else
+        opened.axes = std::move(axes);
+    opened.movies.push_back(std::move(movie));
+}
+
+/// Picks from all files of a set together.
+std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::vector<Axis>& axes, const MovieChoice& choice) {
+    const MovieInfo& info = movie->info();
+    if (holds_all(*movie, axes, true)) return picked(std::move(movie), chosen_planes(axes, choice, info.name));
+    throw InputError(fmt::format(
+        "{}: its metadata say that the {} planes of several channels, z planes or positions lie in it, and it has {}: which of "
+        "them are one movie is not known. Save that movie alone",
+        info.name, count_of(axes), info.frames));
 }
 
 constexpr MovieFormat formats[] = {{"Picasso raw", is_raw, open_raw}};
@@ -49,7 +78,7 @@ constexpr MovieFormat formats[] = {{"Picasso raw", is_raw, open_raw}};
 
 void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
     const InputFile file(path);
-    if (begins_like_tiff(file)) return add_tiff(path, opened);
+    if (begins_like_tiff(file)) return add_tiff(path, choice, opened);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
     if (format == std::end(formats)) refuse(path);
@@ -65,7 +94,9 @@ std::unique_ptr<Movie> open_movie(const fs::path& path, const MovieChoice& choic
 std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice) {
     Opened opened;
     for (const fs::path& path : without_continuations(paths)) add(path, choice, opened);
-    return concatenate(std::move(opened.movies), check_ome_sets(opened.tiffs));
+    auto warnings = check_ome_sets(opened.tiffs);
+    auto movie = concatenate(std::move(opened.movies), std::move(warnings));
+    return opened.axes.empty() ? std::move(movie) : picked_of_set(std::move(movie), opened.axes, choice);
 }
 
 }  // namespace glint

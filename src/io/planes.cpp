@@ -8,6 +8,7 @@
 #include <charconv>
 #include <optional>
 
+#include "data/frame_block.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -81,6 +82,33 @@ std::int64_t chosen(const Axis& axis, const std::string& text, const std::string
     throw OptionError(fmt::format("{}: has {}, and a movie is one of them: choose by {}", file, there, give));
 }
 
+class PickedFrames : public Movie {
+  public:
+    PickedFrames(std::unique_ptr<Movie> movie, const Planes& planes) : movie_(std::move(movie)), planes_(planes) {
+        info_ = movie_->info();
+        const std::int64_t left = info_.frames - planes.first;  // of a file that breaks off
+        info_.frames = std::min(planes.frames, left <= 0 ? 0 : (left - 1) / planes.step + 1);
+        info_.planes = planes.described;
+    }
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(info_, first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override {
+        check_frames(info_, first, count);
+        const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
+        if (planes_.step == 1) return movie_->read_to(planes_.first + first, count, out);
+        for (int k = 0; k < count; ++k)
+            movie_->read_to(planes_.first + (first + k) * planes_.step, 1, out + std::size_t(k) * frame_bytes);
+    }
+
+  private:
+    std::unique_ptr<Movie> movie_;
+    Planes planes_;
+    MovieInfo info_;
+};
+
 /// The axis along which the frames are: time, or z where there is a single time.
 Dimension frame_dimension(const std::vector<Axis>& axes, const MovieChoice& choice) {
     for (const Axis& axis : axes)
@@ -117,6 +145,24 @@ Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, c
             (void)chosen({dimension, 1, {}}, *text, file);
     if (!open.empty()) refuse_to_mix(open, file);
     return planes;
+}
+
+std::int64_t count_of(const std::vector<Axis>& axes) {
+    constexpr std::int64_t most = std::int64_t(1) << 40;
+    std::int64_t count = 1;
+    for (const Axis& axis : axes) {
+        if (axis.size < 1 || axis.size > most / count) return 0;
+        count *= axis.size;
+    }
+    return count;
+}
+
+std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes) {
+    const std::string name = movie->info().name;
+    auto frames = std::make_unique<PickedFrames>(std::move(movie), planes);
+    if (frames->info().frames == 0)
+        throw InputError(fmt::format("{}: breaks off before the first frame of {}", name, planes.described));
+    return frames;
 }
 
 void require_single_planes(const MovieChoice& choice, const std::string& file) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "glint/movie.hpp"
 #include "glint/movie_choice.hpp"
 
 namespace glint {
@@ -30,6 +32,12 @@ struct Planes {
 /// choice of z, the z planes are. Throws OptionError that names `file`: what has to be chosen, with all that there is, or a
 /// choice that does not exist.
 Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file);
+
+/// How many planes the axes have; 0 where there are more than a file can hold.
+std::int64_t count_of(const std::vector<Axis>& axes);
+
+/// The frames of `movie` that are the planes chosen; as many as it has. Its info tells the choice.
+std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes);
 
 /// For formats whose planes have neither channels nor z nor positions: OptionError where one beyond the first is asked for.
 void require_single_planes(const MovieChoice& choice, const std::string& file);

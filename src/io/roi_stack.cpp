@@ -69,7 +69,7 @@ void copy_window(std::span<const float> map, int map_width, int x, int y, int si
 }  // namespace
 
 RoiCounts read_tiff_rois(const std::filesystem::path& path) {
-    const auto [movie, truncated, ome] = open_tiff_movie(path, "");
+    const auto [movie, truncated, ome, axes] = open_tiff_movie(path, "");
     const MovieInfo& info = movie->info();
     if (truncated) throw InputError(info.warnings.back() + ": copy the file again");
     const auto missing = check_ome_sets({{path, info.frames, truncated, ome}});

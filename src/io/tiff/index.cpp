@@ -193,6 +193,7 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
     walk.index.ome = std::move(metadata.ome);
+    walk.index.axes = std::move(metadata.axes);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
     if (is_stack_beyond_directories(walk, metadata.images))
         finish_stack(walk, metadata.images);

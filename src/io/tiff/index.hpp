@@ -7,6 +7,7 @@
 
 #include "glint/movie.hpp"
 #include "io/files/input_file.hpp"
+#include "io/planes.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_xml.hpp"
 
@@ -20,6 +21,7 @@ struct TiffIndex {
     MovieInfo info;
     bool truncated = false;     ///< frames are lost; a warning says which
     OmeMovie ome;               ///< what its OME metadata say
+    std::vector<Axis> axes;     ///< of the movie's planes (TiffMetadata)
     bool swapped = false;       ///< plain frames have the other byte order
     std::vector<Place> places;  ///< one per frame; a single one for a stack without further directories
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -65,6 +66,27 @@ std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
     return *value * *nm;
 }
 
+/// Axes that matter: a single one is the frames, whatever its name.
+std::vector<Axis> several(std::vector<Axis> axes) {
+    const auto longer = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
+    return longer > 1 ? axes : std::vector<Axis>();
+}
+
+/// Along the pages of a file: DimensionOrder names the fastest first, and images follow each other.
+std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
+    constexpr double most = 1e12;
+    if (!(ome.times * ome.slices * ome.channels * ome.images < most)) return {};
+    std::vector<Axis> axes{{Dimension::position, std::int64_t(std::max(1.0, ome.images)), {}}};
+    const std::string_view order = xml_attribute(ome.pixels, "DimensionOrder");
+    for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
+        if (*letter == 'T') axes.push_back({Dimension::time, std::int64_t(ome.times), {}});
+        if (*letter == 'Z') axes.push_back({Dimension::z, std::int64_t(ome.slices), {}});
+        if (*letter == 'C' && !ome.holds_one_channel(file_name))
+            axes.push_back({Dimension::channel, std::int64_t(ome.channels), ome.channel_names});
+    }
+    return several(std::move(axes));
+}
+
 std::string text_tag(TIFF* tiff, std::uint32_t tag) {
     const char* text = nullptr;
     return TIFFGetField(tiff, tag, &text) && text ? text : "";
@@ -114,10 +136,10 @@ TiffMetadata read_ome(const std::string& text, const std::filesystem::path& path
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution) {
     TiffMetadata metadata;
     metadata.images = count_of(line_value(text, "images"));
-    const auto channels = count_of(line_value(text, "channels"));
-    if (channels > 1 && channels != metadata.images)  // else channels are the only axis, whose name does not matter
-        metadata.warnings.push_back(fmt::format(
-            "the ImageJ description says {} channels; all their pages are read as one sequence of frames", channels));
+    const auto size = [&](const char* key) { return std::max<std::int64_t>(1, count_of(line_value(text, key))); };
+    metadata.axes = several({{Dimension::time, size("frames"), {}},
+                             {Dimension::z, size("slices"), {}},
+                             {Dimension::channel, size("channels"), {}}});
     const auto unit = line_value(text, "unit"), y_unit = line_value(text, "yunit");
     const auto nm = unit ? nm_of_unit(*unit) : std::nullopt;
     const auto y_nm = y_unit ? nm_of_unit(*y_unit) : nm;
@@ -129,10 +151,7 @@ TiffMetadata read_imagej_description(const std::string& text, double x_resolutio
 TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid) {
     TiffMetadata metadata;
     OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
-    const bool other_axis = ome.images * ome.times * ome.slices > 1;
-    if (ome.channels > 1 && other_axis && !ome.holds_one_channel(file_name))
-        metadata.warnings.push_back(fmt::format(
-            "the OME metadata say {:.0f} channels; all their pages are read as one sequence of frames", ome.channels));
+    metadata.axes = axes_of(ome, file_name);
     const auto x_nm = ome_size_nm(ome.pixels, "X");
     if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
     return metadata;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "io/planes.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_xml.hpp"
 
@@ -16,7 +17,8 @@ namespace glint {
 struct TiffMetadata {
     std::int64_t images = 0;  ///< ImageJ's `images=N`: pages of the stack, whatever the directories say; 0: not said
     std::optional<double> pixel_size_nm;
-    std::vector<std::string> warnings;  ///< without the file's name: "the ImageJ description says 2 channels ..."
+    std::vector<std::string> warnings;  ///< without the file's name: "the metadata say pixels of ..."
+    std::vector<Axis> axes;             ///< of the planes of the movie, the slowest first; none: not said, or one alone
     OmeMovie ome;                       ///< of OME files
 };
 

@@ -48,10 +48,11 @@ TEST(TiffMetadata, imagej_images_and_channels) {
     EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=400\n", 0, 0).images, 400);
     EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=-4\n", 0, 0).images, 0);
     EXPECT_EQ(read_imagej_description("ImageJ=1\nimages=1e300\n", 0, 0).images, 0);
-    EXPECT_EQ(read_imagej_description("images=7\nchannels=7", 0, 0).warnings.size(), 0u);
+    EXPECT_TRUE(read_imagej_description("images=7\nchannels=7", 0, 0).axes.empty()) << "they are the frames";
     const auto two = read_imagej_description("images=8\nchannels=2\nframes=4", 0, 0);
-    ASSERT_EQ(two.warnings.size(), 1u);
-    EXPECT_NE(two.warnings[0].find("2 channels"), std::string::npos);
+    EXPECT_EQ(count_of(two.axes), 8);
+    EXPECT_EQ(two.axes.front().dimension, Dimension::time);
+    EXPECT_EQ(two.axes.back().dimension, Dimension::channel);
 }
 
 TEST(TiffMetadata, ome_sizes) {
@@ -62,8 +63,12 @@ TEST(TiffMetadata, ome_sizes) {
     EXPECT_FALSE(ome("PhysicalSizeX=\"0.0\"").pixel_size_nm);
     EXPECT_FALSE(ome("PhysicalSizeZ=\"0.1\"").pixel_size_nm);
     EXPECT_FALSE(ome("PhysicalSizeX=\"0.1").pixel_size_nm);
-    EXPECT_EQ(ome("SizeC=\"2\" SizeT=\"9\"").warnings.size(), 1u);
-    EXPECT_EQ(ome("SizeC=\"9\" SizeT=\"1\" SizeZ=\"1\"").warnings.size(), 0u);
+    const auto axes = ome("DimensionOrder=\"XYZCT\" SizeC=\"2\" SizeT=\"9\"").axes;
+    EXPECT_EQ(count_of(axes), 18);
+    ASSERT_EQ(axes.size(), 4u);
+    EXPECT_EQ(axes[1].dimension, Dimension::time);
+    EXPECT_EQ(axes[2].dimension, Dimension::channel);
+    EXPECT_TRUE(ome("DimensionOrder=\"XYZCT\" SizeC=\"9\" SizeT=\"1\" SizeZ=\"1\"").axes.empty());
     EXPECT_EQ(read_ome_description("<ome:OME><ome:Pixels PhysicalSizeX=\"0.2\"/></ome:OME>", "a.tif").pixel_size_nm,
               200);
     EXPECT_EQ(ome("PhysicalSizeX='1e-7' PhysicalSizeXUnit='m'").pixel_size_nm, 100);

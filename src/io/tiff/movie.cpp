@@ -41,6 +41,7 @@ class TiffMovie : public Movie {
     }
     bool truncated() const { return index_.truncated; }
     const OmeMovie& ome() const { return index_.ome; }
+    const std::vector<Axis>& axes() const { return index_.axes; }
     const MovieInfo& info() const override { return index_.info; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(index_.info, first, count, block);
@@ -132,7 +133,8 @@ TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::file
     auto movie = std::make_unique<TiffMovie>(path, next);
     const bool truncated = movie->truncated();
     OmeMovie ome = movie->ome();
-    return {std::move(movie), truncated, std::move(ome)};
+    std::vector<Axis> axes = movie->axes();
+    return {std::move(movie), truncated, std::move(ome), std::move(axes)};
 }
 
 }  // namespace glint

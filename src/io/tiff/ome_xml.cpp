@@ -100,6 +100,8 @@ class Reader {
             all_.movie.metadata_file = unescaped(xml_attribute(tags.tag(), "MetadataFile"));
         if (tags.name() == "Pixels") begin_image(tags.tag());
         if (images_ == 0) return;
+        if (tags.name() == "Channel")
+            image_.movie.channel_names.push_back(unescaped(xml_attribute(tags.tag(), "Name")));
         if (tags.name() == "TiffData") channel_ = image_.channel_of(tags.tag());
         if (tags.name() == "UUID") take_file(tags);
     }
@@ -145,6 +147,7 @@ class Reader {
         if (to.images == 0) {
             to.times = image.movie.times, to.slices = image.movie.slices, to.channels = image.movie.channels;
             to.pixels = image.movie.pixels;
+            to.channel_names = image.movie.channel_names;
         } else if (image.movie.times != to.times || image.movie.slices != to.slices ||
                    image.movie.channels != to.channels) {
             to.times = to.slices = to.channels = 0;  // of different sizes: no one number of frames
