@@ -35,7 +35,11 @@ void add_tiff(const fs::path& path, Opened& opened) {
     }
 }
 
-constexpr MovieFormat formats[] = {{"Picasso raw", is_raw, open_raw}};
+// Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
+constexpr MovieFormat formats[] = {
+    {"DAX", is_dax, open_dax},
+    {"Picasso raw", is_raw, open_raw},
+};
 
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
