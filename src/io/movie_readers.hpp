@@ -34,6 +34,10 @@ struct MovieFormat {
 bool is_dax(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// SPE 2.x and 3.x of Princeton Instruments.
+bool is_spe(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

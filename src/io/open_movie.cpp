@@ -38,6 +38,7 @@ void add_tiff(const fs::path& path, Opened& opened) {
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
     {"DAX", is_dax, open_dax},
+    {"SPE", is_spe, open_spe},
     {"Picasso raw", is_raw, open_raw},
 };
 

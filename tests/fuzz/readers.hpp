@@ -62,6 +62,7 @@ inline void read_movie(const std::filesystem::path& path) {
     }
 }
 
+inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
 /// A description and the pixels of a movie, parted by the first zero byte.

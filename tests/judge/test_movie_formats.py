@@ -1,8 +1,10 @@
 """glint's readers of other formats than TIFF, judged by the programs that know these formats, pixel for pixel."""
+import re
+import struct
+
+import imageio.v3 as imageio
 import numpy as np
 import pytest
-
-import re
 
 
 def movie(dtype, frames=7, height=37, width=53, seed=1):
@@ -33,3 +35,55 @@ def test_dax(dump, data, name, shape):
     assert facts["warnings"] == []
     assert (found.shape, facts["type"]) == (shape, "uint16")
     np.testing.assert_array_equal(found, storm_analysis_frames(data / name))
+
+
+SPE_TYPES = {"float32": 0, "int32": 1, "int16": 2, "uint16": 3, "float64": 5, "uint8": 6, "uint32": 8}
+SPE_FORMATS = {"uint16": "MonochromeUnsigned16", "uint32": "MonochromeUnsigned32", "float32": "MonochromeFloating32"}
+
+
+def spe_header(frames, version, footer_at=0):
+    header = bytearray(4100)
+    for at, form, value in [(10, "f", 0.05), (42, "H", frames.shape[2]), (108, "h", SPE_TYPES[frames.dtype.name]),
+                            (656, "H", frames.shape[1]), (678, "Q", footer_at), (1446, "i", len(frames)), (1510, "h", 1),
+                            (1992, "f", version), (2996, "i", 0x01234567), (4098, "H", 0x5555)]:
+        struct.pack_into("<" + form, header, at, value)
+    return bytes(header)
+
+
+def spe_footer(frames, stride):
+    _, height, width = frames.shape
+    return f"""<SpeFormat version="3.0" xmlns="http://www.princetoninstruments.com/spe/2009"><DataFormat>
+<DataBlock type="Frame" count="{len(frames)}" pixelFormat="{SPE_FORMATS[frames.dtype.name]}" size="{frames[0].nbytes}" stride="{stride}">
+<DataBlock type="Region" count="1" width="{width}" height="{height}" size="{frames[0].nbytes}" stride="{frames[0].nbytes}" />
+</DataBlock></DataFormat></SpeFormat>""".encode()
+
+
+def test_real_spe(dump, data):
+    facts, found = dump(data / "spestack_test.spe")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, imageio.imread(data / "spestack_test.spe", plugin="SPE", index=...))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16", "uint16"])
+def test_spe_2(dump, tmp_path, dtype):
+    frames = movie(dtype)
+    (tmp_path / "movie.spe").write_bytes(spe_header(frames, 2.5) + frames.tobytes())
+    facts, found = dump(tmp_path / "movie.spe")
+    assert facts["exposure_ms"] == pytest.approx(50)
+    np.testing.assert_array_equal(found, as_read(imageio.imread(tmp_path / "movie.spe", plugin="SPE", index=...)))
+    np.testing.assert_array_equal(found, as_read(frames))
+
+
+@pytest.mark.parametrize("dtype", SPE_FORMATS)
+@pytest.mark.parametrize("stamps", [0, 16])
+def test_spe_3(dump, tmp_path, dtype, stamps):
+    """ImageIO does not know of time stamps between the frames: NumPy judges those."""
+    frames = movie(dtype)
+    stored = b"".join(frame.tobytes() + b"T" * stamps for frame in frames)
+    footer = spe_footer(frames, frames[0].nbytes + stamps)
+    (tmp_path / "movie.spe").write_bytes(spe_header(frames, 3, 4100 + len(stored)) + stored + footer)
+    facts, found = dump(tmp_path / "movie.spe")
+    assert facts["warnings"] == []
+    if not stamps and dtype != "uint32":
+        np.testing.assert_array_equal(found, imageio.imread(tmp_path / "movie.spe", plugin="SPE", index=...))
+    np.testing.assert_array_equal(found, as_read(frames))
