@@ -32,6 +32,14 @@ struct MovieFormat {
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
 };
 
+/// DAX with its .inf: without a header, it is told by its name's end.
+bool is_dax(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// SPE 2.x and 3.x of Princeton Instruments.
+bool is_spe(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

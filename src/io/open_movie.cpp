@@ -64,7 +64,12 @@ std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::ve
         info.name, count_of(axes), info.frames));
 }
 
-constexpr MovieFormat formats[] = {{"Picasso raw", is_raw, open_raw}};
+// Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
+constexpr MovieFormat formats[] = {
+    {"DAX", is_dax, open_dax},
+    {"SPE", is_spe, open_spe},
+    {"Picasso raw", is_raw, open_raw},
+};
 
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;

@@ -56,6 +56,16 @@ PixelType type_of(const PlainFrames& frames) {
     return frames.scale == 1 && frames.zero == 0 ? movie_type(frames.stored) : PixelType::float32;
 }
 
+/// Not so of 32-bit integers, which become float32 of as many bytes.
+bool is_stored_as(PixelType type, StoredPixel stored) {
+    switch (type) {
+        case PixelType::uint8: return stored == StoredPixel::uint8;
+        case PixelType::uint16: return stored == StoredPixel::uint16;
+        case PixelType::float32: return stored == StoredPixel::float32;
+    }
+    return false;
+}
+
 class PlainMovie : public Movie {
   public:
     PlainMovie(const std::filesystem::path& path, PlainFrames frames) : file_(path), frames_(std::move(frames)) {
@@ -65,7 +75,7 @@ class PlainMovie : public Movie {
         info.files.insert(info.files.end(), frames_.files.begin(), frames_.files.end());
         check_sizes();
         info.type = type_of(frames_);
-        as_stored_ = bytes_of(info.type) == bytes_of(frames_.stored) && frames_.samples == 1 && frames_.scale == 1 &&
+        as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && frames_.scale == 1 &&
                      frames_.zero == 0 && row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
         swapped_ = frames_.big_endian == host_is_little_endian && bytes_of(frames_.stored) > 1;
         leave_out_truncated();

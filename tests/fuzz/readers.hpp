@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -61,14 +62,18 @@ inline void read_movie(const std::filesystem::path& path) {
     }
 }
 
+inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
-/// The description and the pixels of a raw movie, parted by the first zero byte.
-inline void raw(Bytes bytes) {
+/// A description and the pixels of a movie, parted by the first zero byte.
+inline std::filesystem::path written_beside(Bytes bytes, const char* description, const char* movie) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
-    written(bytes.first(zero), "movie.yaml");
-    read_movie(written(bytes.subspan(std::min(zero + 1, bytes.size())), "movie.raw"));
+    written(bytes.first(zero), description);
+    return written(bytes.subspan(std::min(zero + 1, bytes.size())), movie);
 }
+
+inline void raw(Bytes bytes) { read_movie(written_beside(bytes, "movie.yaml", "movie.raw")); }
+inline void dax(Bytes bytes) { read_movie(written_beside(bytes, "movie.inf", "movie.dax")); }
 
 inline void read_roi_stack(const std::filesystem::path& path) {
     try {

@@ -1,8 +1,10 @@
 """What the judges share: the program under test and the folder of third-party movies."""
+import json
 import os
 import pathlib
 import subprocess
 
+import numpy as np
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -35,3 +37,21 @@ def data():
     if not folder.is_dir():
         pytest.skip(f"no third-party movies in {folder}: GLINT_DATA names their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def dump(program, tmp_path_factory):
+    """Reads a movie through movie_dump: (facts, frames as an array)."""
+    folder = pathlib.Path(os.environ.get("GLINT_BIN", program.parent))
+
+    def run(path, frames_per_block=3):
+        frames_path = tmp_path_factory.mktemp("frames") / "frames.bin"
+        done = subprocess.run([folder / "movie_dump", path, frames_path, str(frames_per_block)],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == "", "the library must not print"
+        facts = json.loads(done.stdout)
+        frames = np.fromfile(frames_path, dtype=facts["type"])
+        return facts, frames.reshape(facts["frames"], facts["height"], facts["width"])
+
+    return run

@@ -10,24 +10,6 @@ import pytest
 import tifffile
 
 
-@pytest.fixture(scope="session")
-def dump(program, tmp_path_factory):
-    """Reads a movie through movie_dump: (facts, frames as an array)."""
-    folder = pathlib.Path(os.environ.get("GLINT_BIN", program.parent))
-
-    def run(path, frames_per_block=3):
-        frames_path = tmp_path_factory.mktemp("frames") / "frames.bin"
-        done = subprocess.run([folder / "movie_dump", path, frames_path, str(frames_per_block)],
-                              capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == "", "the library must not print"
-        facts = json.loads(done.stdout)
-        frames = np.fromfile(frames_path, dtype=facts["type"])
-        return facts, frames.reshape(facts["frames"], facts["height"], facts["width"])
-
-    return run
-
-
 def movie(dtype, frames=7, height=37, width=53, seed=1):
     """Counts that compress a little and use every byte."""
     counts = np.random.default_rng(seed).poisson(300, (frames, height, width)) * 37

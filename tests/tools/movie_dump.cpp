@@ -31,6 +31,8 @@ void dump(const char* path, const char* frames_path, int frames_per_block) {
                                 {"offset_adu", or_null(info.offset_adu)},
                                 {"gain_e_per_adu", or_null(info.gain_e_per_adu)},
                                 {"em_gain", or_null(info.em_gain)},
+                                {"exposure_ms", or_null(info.exposure_ms)},
+                                {"camera", info.camera},
                                 {"warnings", info.warnings}}
                      .dump()
               << "\n";

@@ -7,35 +7,12 @@
 #include <cmath>
 #include <map>
 
+#include "io/xml_tags.hpp"
+
 namespace glint {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
-
-/// The tags of a text, one after the other.
-class Tags {
-  public:
-    explicit Tags(std::string_view xml) : rest_(xml) {}
-
-    bool next() {
-        const auto open = rest_.find('<');
-        if (open == rest_.npos) return false;
-        rest_.remove_prefix(open + 1);
-        const auto end = std::min(rest_.find_first_of("<>"), rest_.size());
-        tag_ = rest_.substr(0, end);
-        rest_.remove_prefix(end);
-        if (rest_.starts_with('>')) rest_.remove_prefix(1);
-        name_ = tag_.substr(0, tag_.find_first_of(" \t\r\n/"));
-        if (const auto colon = name_.find(':'); colon != name_.npos) name_.remove_prefix(colon + 1);  // <ome:Pixels
-        return true;
-    }
-    std::string_view name() const { return name_; }  ///< without the namespace; empty for </...>
-    std::string_view tag() const { return tag_; }
-    std::string_view text() const { return rest_.substr(0, rest_.find('<')); }  ///< up to the next tag
-
-  private:
-    std::string_view rest_, tag_, name_;
-};
 
 /// A whole number of 1 or more, or `otherwise`.
 double count_in(std::string_view tag, std::string_view key, double otherwise) {
@@ -86,7 +63,7 @@ class Reader {
     Reader(const std::string& file_name, std::string uuid) : file_name_(file_name), uuid_(std::move(uuid)) {}
 
     OmeMovie read(std::string_view xml) {
-        for (Tags tags(xml); tags.next();) take(tags);
+        for (XmlTags tags(xml); tags.next();) take(tags);
         finish_image();
         if (all_.movie.images == 0 && images_ == 1) join_renamed();
         all_.movie.uuid = uuid_;
@@ -94,7 +71,7 @@ class Reader {
     }
 
   private:
-    void take(const Tags& tags) {
+    void take(const XmlTags& tags) {
         if (tags.name() == "OME" && uuid_.empty()) uuid_ = xml_attribute(tags.tag(), "UUID");
         if (tags.name() == "BinaryOnly")
             all_.movie.metadata_file = unescaped(xml_attribute(tags.tag(), "MetadataFile"));
@@ -119,7 +96,7 @@ class Reader {
         image_.movie.pixels = tag;
     }
 
-    void take_file(const Tags& tags) {
+    void take_file(const XmlTags& tags) {
         const std::string name = unescaped(xml_attribute(tags.tag(), "FileName"));
         if (name.empty()) return;
         const bool this_file = name == file_name_ || (!uuid_.empty() && tags.text() == uuid_);

@@ -1,0 +1,89 @@
+"""glint's readers of other formats than TIFF, judged by the programs that know these formats, pixel for pixel."""
+import re
+import struct
+
+import imageio.v3 as imageio
+import numpy as np
+import pytest
+
+
+def movie(dtype, frames=7, height=37, width=53, seed=1):
+    """Numbers over all of the type's range, or fractions."""
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        return rng.normal(300, 100, (frames, height, width)).astype(dtype)
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, (frames, height, width), dtype, endpoint=True)
+
+
+def as_read(frames):
+    """Of the type that glint has for it: float32 where it has none."""
+    return frames if frames.dtype in (np.uint8, np.uint16, np.float32) else frames.astype(np.float32)
+
+
+def storm_analysis_frames(path):
+    """A DAX as storm-analysis reads it: by the dimensions and the byte order of the .inf."""
+    text = path.with_suffix(".inf").read_text()
+    width, height = map(int, re.search(r"frame dimensions = (\d+) x (\d+)", text).groups())
+    order = {"big": ">", "little": "<"}[re.search(r" (big|little) endian", text).group(1)]
+    return np.fromfile(path, order + "u2").reshape(-1, height, width)
+
+
+@pytest.mark.parametrize("name,shape", [("test_spliner.dax", (20, 256, 256)), ("test_300x200_dh.dax", (5, 200, 300))])
+def test_dax(dump, data, name, shape):
+    facts, found = dump(data / name)
+    assert facts["warnings"] == []
+    assert (found.shape, facts["type"]) == (shape, "uint16")
+    np.testing.assert_array_equal(found, storm_analysis_frames(data / name))
+
+
+SPE_TYPES = {"float32": 0, "int32": 1, "int16": 2, "uint16": 3, "float64": 5, "uint8": 6, "uint32": 8}
+SPE_FORMATS = {"uint16": "MonochromeUnsigned16", "uint32": "MonochromeUnsigned32", "float32": "MonochromeFloating32"}
+
+
+def spe_header(frames, version, footer_at=0):
+    header = bytearray(4100)
+    for at, form, value in [(10, "f", 0.05), (42, "H", frames.shape[2]), (108, "h", SPE_TYPES[frames.dtype.name]),
+                            (656, "H", frames.shape[1]), (678, "Q", footer_at), (1446, "i", len(frames)), (1510, "h", 1),
+                            (1992, "f", version), (2996, "i", 0x01234567), (4098, "H", 0x5555)]:
+        struct.pack_into("<" + form, header, at, value)
+    return bytes(header)
+
+
+def spe_footer(frames, stride):
+    _, height, width = frames.shape
+    return f"""<SpeFormat version="3.0" xmlns="http://www.princetoninstruments.com/spe/2009"><DataFormat>
+<DataBlock type="Frame" count="{len(frames)}" pixelFormat="{SPE_FORMATS[frames.dtype.name]}" size="{frames[0].nbytes}" stride="{stride}">
+<DataBlock type="Region" count="1" width="{width}" height="{height}" size="{frames[0].nbytes}" stride="{frames[0].nbytes}" />
+</DataBlock></DataFormat></SpeFormat>""".encode()
+
+
+def test_real_spe(dump, data):
+    facts, found = dump(data / "spestack_test.spe")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, imageio.imread(data / "spestack_test.spe", plugin="SPE", index=...))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int16", "uint16"])
+def test_spe_2(dump, tmp_path, dtype):
+    frames = movie(dtype)
+    (tmp_path / "movie.spe").write_bytes(spe_header(frames, 2.5) + frames.tobytes())
+    facts, found = dump(tmp_path / "movie.spe")
+    assert facts["exposure_ms"] == pytest.approx(50)
+    np.testing.assert_array_equal(found, as_read(imageio.imread(tmp_path / "movie.spe", plugin="SPE", index=...)))
+    np.testing.assert_array_equal(found, as_read(frames))
+
+
+@pytest.mark.parametrize("dtype", SPE_FORMATS)
+@pytest.mark.parametrize("stamps", [0, 16])
+def test_spe_3(dump, tmp_path, dtype, stamps):
+    """ImageIO does not know of time stamps between the frames: NumPy judges those."""
+    frames = movie(dtype)
+    stored = b"".join(frame.tobytes() + b"T" * stamps for frame in frames)
+    footer = spe_footer(frames, frames[0].nbytes + stamps)
+    (tmp_path / "movie.spe").write_bytes(spe_header(frames, 3, 4100 + len(stored)) + stored + footer)
+    facts, found = dump(tmp_path / "movie.spe")
+    assert facts["warnings"] == []
+    if not stamps and dtype != "uint32":
+        np.testing.assert_array_equal(found, imageio.imread(tmp_path / "movie.spe", plugin="SPE", index=...))
+    np.testing.assert_array_equal(found, as_read(frames))
