@@ -17,19 +17,13 @@ struct Target {
     const char* name;  ///< folder in tests/fuzz/corpus
     void (*feed)(fuzz::Bytes);
 };
-constexpr Target targets[] = {{"tiff", fuzz::tiff},
-                              {"raw", fuzz::raw},
-                              {"npy", fuzz::npy},
-                              {"roi_hdf5", fuzz::roi_hdf5},
-                              {"csv", fuzz::csv},
-                              {"picasso", fuzz::picasso},
-                              {"toml", fuzz::toml},
-                              {"smlm", fuzz::smlm},
-                              {"hdf5_bytes", fuzz::hdf5_bytes},
-                              {"maps", fuzz::maps},
-                              {"records", fuzz::records},
-                              {"metadata", fuzz::metadata},
-                              {"description", fuzz::description}};
+constexpr Target targets[] = {{"tiff", fuzz::tiff},         {"raw", fuzz::raw},
+                              {"nd2", fuzz::nd2},           {"npy", fuzz::npy},
+                              {"roi_hdf5", fuzz::roi_hdf5}, {"csv", fuzz::csv},
+                              {"picasso", fuzz::picasso},   {"toml", fuzz::toml},
+                              {"smlm", fuzz::smlm},         {"hdf5_bytes", fuzz::hdf5_bytes},
+                              {"maps", fuzz::maps},         {"records", fuzz::records},
+                              {"metadata", fuzz::metadata}, {"description", fuzz::description}};
 
 std::string bytes_of_file(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);

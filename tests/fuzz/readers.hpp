@@ -63,6 +63,8 @@ inline void read_movie(const std::filesystem::path& path) {
 
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
+inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
+
 /// The description and the pixels of a raw movie, parted by the first zero byte.
 inline void raw(Bytes bytes) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
