@@ -21,6 +21,7 @@ constexpr Target targets[] = {
     {"tiff", fuzz::tiff},
     {"raw", fuzz::raw},
     {"dax", fuzz::dax},
+    {"nd2", fuzz::nd2},
     {"spe", fuzz::spe},
     {"npy", fuzz::npy},
     {"roi_hdf5", fuzz::roi_hdf5},

@@ -44,4 +44,8 @@ std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieCh
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// Nikon ND2.
+bool is_nd2(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_nd2(const std::filesystem::path& path, const MovieChoice& choice);
+
 }  // namespace glint

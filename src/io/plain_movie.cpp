@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
@@ -25,10 +26,12 @@ bool is_shifted_uint16(const PlainFrames& frames) {
 
 template <class Value, class To>
 void convert_row(const std::byte* from, int count, int step, double scale, double zero, To* to) {
+    const bool is_copied = std::is_same_v<Value, To> && scale == 1 && zero == 0;
+    if (is_copied && step == 1) return (void)std::memcpy(to, from, std::size_t(count) * sizeof(Value));
     for (int x = 0; x < count; ++x) {
         Value value;
         std::memcpy(&value, from + std::size_t(x) * step * sizeof value, sizeof value);
-        to[x] = To(scale * double(value) + zero);
+        to[x] = is_copied ? To(value) : To(scale * double(value) + zero);
     }
 }
 
@@ -66,6 +69,13 @@ bool is_stored_as(PixelType type, StoredPixel stored) {
     return false;
 }
 
+std::uint64_t pixel_bytes_of(const PlainFrames& frames) {
+    return std::uint64_t(bytes_of(frames.stored)) * std::uint64_t(frames.samples);
+}
+std::uint64_t row_bytes_of(const PlainFrames& frames) {
+    return frames.row_bytes ? frames.row_bytes : std::uint64_t(frames.info.width) * pixel_bytes_of(frames);
+}
+
 class PlainMovie : public Movie {
   public:
     PlainMovie(const std::filesystem::path& path, PlainFrames frames) : file_(path), frames_(std::move(frames)) {
@@ -91,10 +101,8 @@ class PlainMovie : public Movie {
   private:
     void check_sizes() const;
     void leave_out_truncated();
-    std::uint64_t pixel_bytes() const { return std::uint64_t(bytes_of(frames_.stored)) * frames_.samples; }
-    std::uint64_t row_bytes() const {
-        return frames_.row_bytes ? frames_.row_bytes : frames_.info.width * pixel_bytes();
-    }
+    std::uint64_t pixel_bytes() const { return pixel_bytes_of(frames_); }
+    std::uint64_t row_bytes() const { return row_bytes_of(frames_); }
     /// From a frame's first byte to behind its last one: the last row has no gap, nor other channels behind its last pixel.
     std::uint64_t stored_bytes() const {
         return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
@@ -107,7 +115,6 @@ class PlainMovie : public Movie {
     }
     int run(std::int64_t first, int count, std::size_t frame_bytes) const;
     void read_bytes(std::int64_t frame, std::byte* out, std::size_t n) const;
-    void convert(const std::vector<std::byte>& from, std::byte* to) const;
 
     InputFile file_;
     PlainFrames frames_;
@@ -165,19 +172,6 @@ int PlainMovie::run(std::int64_t first, int count, std::size_t frame_bytes) cons
     return run;
 }
 
-void PlainMovie::convert(const std::vector<std::byte>& from, std::byte* to) const {
-    const MovieInfo& info = frames_.info;
-    for (int y = 0; y < info.height; ++y) {
-        const std::byte* row = from.data() + std::size_t(y) * row_bytes();
-        std::byte* out = to + std::size_t(y) * info.width * bytes_of(info.type);
-        switch (info.type) {
-            case PixelType::uint8: convert_row(frames_, row, reinterpret_cast<std::uint8_t*>(out)); break;
-            case PixelType::uint16: convert_row(frames_, row, reinterpret_cast<std::uint16_t*>(out)); break;
-            case PixelType::float32: convert_row(frames_, row, reinterpret_cast<float*>(out)); break;
-        }
-    }
-}
-
 void PlainMovie::read_to(std::int64_t first, int count, std::byte* out) {
     check_frames(frames_.info, first, count);
     const std::size_t frame_bytes = std::size_t(frames_.info.width) * frames_.info.height * bytes_of(frames_.info.type);
@@ -186,7 +180,7 @@ void PlainMovie::read_to(std::int64_t first, int count, std::byte* out) {
         std::byte* to = out + std::size_t(done) * frame_bytes;
         const int frames = as_stored_ ? run(first + done, count - done, frame_bytes) : 1;
         read_bytes(first + done, as_stored_ ? to : stored.data(), as_stored_ ? frames * frame_bytes : stored.size());
-        if (!as_stored_) convert(stored, to);
+        if (!as_stored_) to_movie_pixels(frames_, stored, to);
         done += frames;
     }
 }
@@ -209,6 +203,19 @@ int bytes_of(StoredPixel stored) {
 PixelType movie_type(StoredPixel stored) {
     if (stored == StoredPixel::uint8) return PixelType::uint8;
     return stored == StoredPixel::uint16 ? PixelType::uint16 : PixelType::float32;
+}
+
+void to_movie_pixels(const PlainFrames& frames, std::span<const std::byte> stored, std::byte* out) {
+    const MovieInfo& info = frames.info;
+    for (int y = 0; y < info.height; ++y) {
+        const std::byte* row = stored.data() + std::size_t(y) * row_bytes_of(frames);
+        std::byte* to = out + std::size_t(y) * info.width * bytes_of(info.type);
+        switch (info.type) {
+            case PixelType::uint8: convert_row(frames, row, reinterpret_cast<std::uint8_t*>(to)); break;
+            case PixelType::uint16: convert_row(frames, row, reinterpret_cast<std::uint16_t*>(to)); break;
+            case PixelType::float32: convert_row(frames, row, reinterpret_cast<float*>(to)); break;
+        }
+    }
 }
 
 std::unique_ptr<Movie> plain_movie(const std::filesystem::path& path, PlainFrames frames) {

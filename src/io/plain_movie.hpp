@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "glint/movie.hpp"
@@ -34,5 +35,9 @@ struct PlainFrames {
 /// Frames that the file is too short for are left out, with a warning. Throws InputError where none is whole, where the sizes
 /// are no frame's (1 to 65,535 px), or the file cannot be read.
 std::unique_ptr<Movie> plain_movie(const std::filesystem::path& path, PlainFrames frames);
+
+/// Converts one frame from stored pixels of the machine's byte order, whose rows, samples and scale are those of `frames`, to
+/// info.type.
+void to_movie_pixels(const PlainFrames& frames, std::span<const std::byte> stored, std::byte* out);
 
 }  // namespace glint

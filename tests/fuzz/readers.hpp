@@ -65,6 +65,8 @@ inline void read_movie(const std::filesystem::path& path) {
 inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
+inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
+
 /// A description and the pixels of a movie, parted by the first zero byte.
 inline std::filesystem::path written_beside(Bytes bytes, const char* description, const char* movie) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());

@@ -65,14 +65,6 @@ def test_imagej_stack_with_one_directory(dump, tmp_path):
     np.testing.assert_array_equal(dump(tmp_path / "movie.tif")[1], frames)
 
 
-def test_imagej_channels_are_warned_of(dump, tmp_path):
-    frames = movie("uint16", frames=6).reshape(3, 2, 37, 53)
-    tifffile.imwrite(tmp_path / "movie.tif", frames, imagej=True, metadata={"axes": "TCYX"})
-    facts, found = dump(tmp_path / "movie.tif")
-    assert "2 channels" in facts["warnings"][0]
-    np.testing.assert_array_equal(found, frames.reshape(6, 37, 53))
-
-
 @pytest.mark.parametrize("size,unit,nm", [(0.1, "µm", 100), (65, "nm", 65), (0.0001, "mm", 100), (1, "pixel", None)])
 @pytest.mark.parametrize("big", [False, True])
 def test_ome(dump, tmp_path, size, unit, nm, big):

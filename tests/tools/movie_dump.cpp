@@ -19,8 +19,20 @@ const char* name_of(glint::PixelType type) {
     return type == glint::PixelType::uint8 ? "uint8" : type == glint::PixelType::uint16 ? "uint16" : "float32";
 }
 
-void dump(const char* path, const char* frames_path, int frames_per_block) {
-    const auto movie = glint::open_movie(path);
+/// "channel=1", "z=4", "position=0"
+glint::MovieChoice choice_of(int count, char** arguments) {
+    glint::MovieChoice choice;
+    for (const std::string& argument : std::vector<std::string>(arguments, arguments + count)) {
+        const std::string name = argument.substr(0, argument.find('=')), value = argument.substr(name.size() + 1);
+        if (name == "channel") choice.channel = value;
+        if (name == "z") choice.z = std::stoll(value);
+        if (name == "position") choice.position = std::stoll(value);
+    }
+    return choice;
+}
+
+void dump(const char* path, const char* frames_path, int frames_per_block, const glint::MovieChoice& choice) {
+    const auto movie = glint::open_movie(path, choice);
     const glint::MovieInfo& info = movie->info();
     std::cout << nlohmann::json{{"name", info.name},
                                 {"width", info.width},
@@ -33,6 +45,7 @@ void dump(const char* path, const char* frames_path, int frames_per_block) {
                                 {"em_gain", or_null(info.em_gain)},
                                 {"exposure_ms", or_null(info.exposure_ms)},
                                 {"camera", info.camera},
+                                {"planes", info.planes},
                                 {"warnings", info.warnings}}
                      .dump()
               << "\n";
@@ -48,9 +61,9 @@ void dump(const char* path, const char* frames_path, int frames_per_block) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4) return std::fputs("movie_dump MOVIE FRAMES_OUT FRAMES_PER_BLOCK\n", stderr), 2;
+    if (argc < 4) return std::fputs("movie_dump MOVIE FRAMES_OUT FRAMES_PER_BLOCK [channel=1] [z=4]\n", stderr), 2;
     try {
-        dump(argv[1], argv[2], std::stoi(argv[3]));
+        dump(argv[1], argv[2], std::stoi(argv[3]), choice_of(argc - 4, argv + 4));
     } catch (const glint::Error& error) {
         std::cerr << error.what() << "\n";
         return 1;

@@ -1,0 +1,40 @@
+// The chunks of an ND2 file: where each is, and what is in it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/files/input_file.hpp"
+#include "io/nd2/variant.hpp"
+
+namespace glint::nd2 {
+
+/// Where a chunk's data are.
+struct Data {
+    std::uint64_t begin = 0, bytes = 0;
+};
+
+struct Chunks {
+    std::map<std::string, std::uint64_t> named;  ///< where those of metadata begin, by name without the "!"
+    std::vector<std::uint64_t> frames;           ///< where those of pixels begin, by number; 0 where there is none
+    bool recovered = false;  ///< the file has no map of chunks: they were looked for one after the other
+};
+
+/// From the map at the file's end, else chunk by chunk. Throws InputError: damaged, no chunk of pixels.
+Chunks find_chunks(const InputFile& file);
+
+/// What follows a chunk's header, whose name must be `name`. Throws std::runtime_error with the bare reason where another chunk is
+/// there, or it reaches beyond the file's end.
+Data data_of(const InputFile& file, std::uint64_t begin, const std::string& name);
+
+/// The values of a chunk of metadata; none where the file lacks it. Throws InputError where they are damaged.
+std::optional<Value> values_of(const InputFile& file, const Chunks& chunks, const std::string& name);
+
+/// "ImageDataSeq|7"
+std::string frame_name(std::int64_t number);
+
+}  // namespace glint::nd2

@@ -1,0 +1,34 @@
+// The metadata of ND2 files ("CLX lite variant"): a tree of named values.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glint::nd2 {
+
+/// A value, or a level with values in it. Elements of lists have no name.
+struct Value {
+    std::string name;
+    double number = 0;  ///< of integers, floating-point numbers and true (1) or false
+    std::string text;   ///< UTF-8; raw bytes where they are no text
+    std::vector<Value> children;
+
+    /// The first child of that name, or null; so is a child of null, so that paths can be followed blindly.
+    const Value* child(std::string_view child_name) const;
+    double number_of(std::string_view child_name, double otherwise = 0) const;
+    std::string text_of(std::string_view child_name) const;
+};
+
+/// The value at the end of a path of names below `value`, or null.
+const Value* follow(const Value* value, std::initializer_list<std::string_view> path);
+
+/// Throws std::runtime_error with the bare reason: damaged, deeper than 64 levels, more than a million values.
+Value parse_variant(std::span<const std::byte> bytes);
+
+}  // namespace glint::nd2

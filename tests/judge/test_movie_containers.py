@@ -1,0 +1,85 @@
+"""Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
+import itertools
+import subprocess
+
+import nd2
+import nd2_writer
+import numpy as np
+import pytest
+
+
+def counts(dtype, *shape, seed=1):
+    """Counts that compress a little and use every byte."""
+    out = np.random.default_rng(seed).poisson(300, shape) * 37
+    return (out / 7 if dtype == "float32" else out % 251 if dtype == "uint8" else out).astype(dtype)
+
+
+def test_real_nd2(dump, data):
+    path = data / "cluster.nd2"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    with nd2.ND2File(path) as file:
+        judged = file.asarray()  # T, Z, C, Y, X
+        names = [channel.channel.name for channel in file.metadata.channels]
+        size_nm = file.voxel_size().x * 1e3
+    for (k, name), z in itertools.product(enumerate(names), range(judged.shape[1])):
+        facts, found = dump(path, channel=name, z=z)
+        assert facts["planes"] == f"z {z}, channel {k} ({name})"
+        assert facts["pixel_size_nm"] == pytest.approx(size_nm) and facts["camera"] == "Nikon A1plus"
+        assert facts["warnings"] == []
+        np.testing.assert_array_equal(found, judged[:, z, k])
+
+
+def test_real_nd2_needs_a_choice(program, data, tmp_path):
+    path = data / "cluster.nd2"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    done = subprocess.run([program, "localize", path, "--sigma", "130nm", "--offset", "0", "--gain", "1", "-o", tmp_path / "x.hdf5"],
+                          capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "--z 0 to 9 and --channel 0 (5-FAM/pH 9.0) or 1 (FM 4-64/2% CHAPS)" in done.stderr
+
+
+@pytest.mark.parametrize("dtype,channels,compressed,padding", list(itertools.product(
+    ["uint8", "uint16", "float32"], [1, 3], [False, True], [0, 4])))
+def test_nd2(dump, tmp_path, dtype, channels, compressed, padding):
+    frames = counts(dtype, 7, channels, 19, 23)
+    path = tmp_path / "movie.nd2"
+    nd2_writer.write(path, frames, compressed=compressed, padding=padding, pixel_um=0.108, exposure_ms=20.0, camera="Prime")
+    with nd2.ND2File(path) as file:
+        judged = file.asarray()
+    np.testing.assert_array_equal(judged.reshape(frames.shape), frames, "the judge reads what was written")
+    for channel in range(channels):
+        facts, found = dump(path, channel=channel)
+        np.testing.assert_array_equal(found, frames[:, channel])
+        assert (facts["pixel_size_nm"], facts["exposure_ms"], facts["camera"]) == (pytest.approx(108), 20, "Prime")
+        assert facts["warnings"] == []
+
+
+@pytest.mark.parametrize("axes", ["TPZ", "PTZ", "TZ", "PT", "Z"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_loops_of_nd2(dump, tmp_path, axes, packed):
+    sizes = {"T": 3, "P": 2, "Z": 4}
+    frames = counts("uint16", *(sizes[axis] for axis in axes), 2, 8, 9)
+    path = tmp_path / "movie.nd2"
+    nd2_writer.write(path, frames, axes=axes, names=["DAPI", "\u03b1-GFP"], packed_metadata=packed)
+    with nd2.ND2File(path) as file:
+        assert list(file.sizes)[:len(axes)] == list(axes)
+        judged = file.asarray()
+    for position, z in itertools.product(range(2 if "P" in axes else 1), range(4 if "T" in axes and "Z" in axes else 1)):
+        choice = ({"position": position} if "P" in axes else {}) | ({"z": z} if "Z" in axes and "T" in axes else {})
+        index = [{"P": position, "Z": z}.get(axis, slice(None)) if axis != axes[-1] or "T" in axes else slice(None) for axis in axes]
+        index = [slice(None) if axis == "T" else one for axis, one in zip(axes, index)]
+        np.testing.assert_array_equal(dump(path, channel="\u03b1-GFP", **choice)[1], judged[(*index, 1)])
+
+
+def test_stopped_acquisition_of_nd2(dump, tmp_path):
+    frames = counts("uint16", 10, 1, 8, 9)
+    nd2_writer.write(tmp_path / "movie.nd2", frames, sequences=6)
+    facts, found = dump(tmp_path / "movie.nd2")
+    np.testing.assert_array_equal(found, frames[:6, 0])
+    assert "frame 7 of 10 is not in the file" in facts["warnings"][0]
+    nd2_writer.write(tmp_path / "open.nd2", frames, with_map=False)
+    facts, found = dump(tmp_path / "open.nd2")
+    np.testing.assert_array_equal(found, frames[:, 0])
+    assert "has no map of its chunks" in facts["warnings"][0]
