@@ -23,6 +23,7 @@ constexpr Target targets[] = {
     {"dax", fuzz::dax},
     {"nd2", fuzz::nd2},
     {"spe", fuzz::spe},
+    {"ndtiff", fuzz::ndtiff},
     {"npy", fuzz::npy},
     {"roi_hdf5", fuzz::roi_hdf5},
     {"csv", fuzz::csv},

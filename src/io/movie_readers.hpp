@@ -40,6 +40,21 @@ std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieCh
 bool is_spe(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// A format of movies that are folders.
+struct FolderFormat {
+    const char* name;
+    bool (*is)(const std::filesystem::path& folder);
+    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice);
+};
+
+/// NDTiff of Micro-Manager: NDTiff.index beside the files.
+bool is_ndtiff(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const MovieChoice& choice);
+
+/// All TIFF files of a folder, in the natural order of their names; Micro-Manager's single images by channel, z and position.
+bool is_tiff_folder(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

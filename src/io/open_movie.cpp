@@ -55,13 +55,15 @@ void add_tiff(const fs::path& path, const MovieChoice& choice, Opened& opened) {
 }
 
 /// Picks from all files of a set together.
-std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::vector<Axis>& axes, const MovieChoice& choice) {
+std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::vector<Axis>& axes,
+                                     const MovieChoice& choice) {
     const MovieInfo& info = movie->info();
     if (holds_all(*movie, axes, true)) return picked(std::move(movie), chosen_planes(axes, choice, info.name));
-    throw InputError(fmt::format(
-        "{}: its metadata say that the {} planes of several channels, z planes or positions lie in it, and it has {}: which of "
-        "them are one movie is not known. Save that movie alone",
-        info.name, count_of(axes), info.frames));
+    throw InputError(
+        fmt::format("{}: its metadata say that the {} planes of several channels, z planes or positions lie in it, and "
+                    "it has {}: which of "
+                    "them are one movie is not known. Save that movie alone",
+                    info.name, count_of(axes), info.frames));
 }
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
@@ -71,6 +73,18 @@ constexpr MovieFormat formats[] = {
     {"SPE", is_spe, open_spe},
     {"Picasso raw", is_raw, open_raw},
 };
+
+// Any folder may be one of TIFFs: the last.
+constexpr FolderFormat folder_formats[] = {
+    {"NDTiff", is_ndtiff, open_ndtiff},
+    {"folder of TIFFs", is_tiff_folder, open_tiff_folder},
+};
+
+std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice) {
+    const auto format = std::find_if(std::begin(folder_formats), std::end(folder_formats),
+                                     [&](const FolderFormat& one) { return one.is(folder); });
+    return format->open(folder, choice);
+}
 
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
@@ -83,7 +97,12 @@ constexpr MovieFormat formats[] = {
 }
 
 void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored)) return opened.movies.push_back(open_folder(path, choice));
     const InputFile file(path);
+    const bool of_ndtiff =
+        path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
+    if (of_ndtiff) return opened.movies.push_back(open_ndtiff(path.parent_path(), choice));
     if (begins_like_tiff(file)) return add_tiff(path, choice, opened);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });

@@ -165,8 +165,66 @@ std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes
     return frames;
 }
 
+namespace {
+
+/// The different values of a dimension, in ascending order, and which of them a plane has.
+template <class Value>
+struct Values {
+    std::vector<Value> sorted;
+    explicit Values(const std::vector<PlaneAt>& planes, Value PlaneAt::*member) {
+        for (const PlaneAt& plane : planes) sorted.push_back(plane.*member);
+        std::sort(sorted.begin(), sorted.end());
+        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    }
+    std::int64_t size() const { return std::int64_t(sorted.size()); }
+    std::int64_t index(const Value& value) const {
+        return std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
+    }
+};
+
+/// Frames are numbered without gaps, so those behind a missing one get too small a number.
+void warn_of_gaps(const std::vector<std::int64_t>& frames, const char* what, const std::string& file,
+                  PlanesAt& chosen) {
+    for (std::size_t k = 1; k < frames.size(); ++k) {
+        if (frames[k] == frames[k - 1])
+            throw InputError(
+                fmt::format("{}: has {} {} twice: which of the two is the frame is not known", file, what, frames[k]));
+        if (frames[k] == frames[k - 1] + 1 || !chosen.warnings.empty()) continue;
+        chosen.warnings.push_back(fmt::format("{}: {} {} is missing, and frames behind it have too small numbers", file,
+                                              what, frames[k - 1] + 1));
+    }
+}
+
+}  // namespace
+
+PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file) {
+    const Values times(planes, &PlaneAt::time), slices(planes, &PlaneAt::z), positions(planes, &PlaneAt::position);
+    const Values channels(planes, &PlaneAt::channel);
+    const bool frames_are_z = times.size() == 1 && slices.size() > 1 && !choice.z;
+    const std::vector<Axis> axes{{Dimension::position, positions.size(), {}},
+                                 {Dimension::time, times.size(), {}},
+                                 {Dimension::z, slices.size(), {}},
+                                 {Dimension::channel, channels.size(), channels.sorted}};
+    const Planes regular = chosen_planes(axes, choice, file);
+    const std::int64_t channel = regular.first % channels.size(), z = regular.first / channels.size() % slices.size();
+    const std::int64_t position = regular.first / channels.size() / slices.size() / times.size();
+    PlanesAt chosen{{}, regular.described, {}};
+    for (std::size_t k = 0; k < planes.size(); ++k)
+        if (channels.index(planes[k].channel) == channel && positions.index(planes[k].position) == position &&
+            (frames_are_z || slices.index(planes[k].z) == z))
+            chosen.indices.push_back(k);
+    const auto frame_of = [&](std::size_t k) { return frames_are_z ? planes[k].z : planes[k].time; };
+    std::sort(chosen.indices.begin(), chosen.indices.end(),
+              [&](std::size_t a, std::size_t b) { return frame_of(a) < frame_of(b); });
+    if (chosen.indices.empty()) throw InputError(fmt::format("{}: has no frame of {}", file, regular.described));
+    std::vector<std::int64_t> frames;
+    for (const std::size_t k : chosen.indices) frames.push_back(frame_of(k));
+    warn_of_gaps(frames, frames_are_z ? "z plane" : "time", file, chosen);
+    return chosen;
+}
+
 void require_single_planes(const MovieChoice& choice, const std::string& file) {
-    (void)chosen_planes({}, choice, file);
+    (void)chosen_planes(std::vector<Axis>(), choice, file);
 }
 
 }  // namespace glint

@@ -39,6 +39,21 @@ std::int64_t count_of(const std::vector<Axis>& axes);
 /// The frames of `movie` that are the planes chosen; as many as it has. Its info tells the choice.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes);
 
+/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count.
+struct PlaneAt {
+    std::int64_t time = 0, z = 0, position = 0;
+    std::string channel;
+};
+
+/// The planes chosen, by time: their indices in `planes`. Throws as chosen_planes(); InputError where two have the same place. A
+/// time that is missing is a warning.
+struct PlanesAt {
+    std::vector<std::size_t> indices;
+    std::string described;
+    std::vector<std::string> warnings;
+};
+PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file);
+
 /// For formats whose planes have neither channels nor z nor positions: OptionError where one beyond the first is asked for.
 void require_single_planes(const MovieChoice& choice, const std::string& file);
 

@@ -77,6 +77,16 @@ inline std::filesystem::path written_beside(Bytes bytes, const char* description
 inline void raw(Bytes bytes) { read_movie(written_beside(bytes, "movie.yaml", "movie.raw")); }
 inline void dax(Bytes bytes) { read_movie(written_beside(bytes, "movie.inf", "movie.dax")); }
 
+/// The index of an NDTiff, beside a file of pixels.
+inline void ndtiff(Bytes bytes) {
+    const auto folder = scratch_folder() / "ndtiff";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "run_NDTiffStack.tif", std::ios::binary | std::ios::trunc) << std::string(4096, 'x');
+    std::ofstream(folder / "NDTiff.index", std::ios::binary | std::ios::trunc)
+        .write(bytes.data(), std::streamsize(bytes.size()));
+    read_movie(folder);
+}
+
 inline void read_roi_stack(const std::filesystem::path& path) {
     try {
         const Rois rois = read_rois(path, Camera{});

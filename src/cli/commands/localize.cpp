@@ -51,7 +51,9 @@ bool names_a_file(const fs::path& out) {
 }
 
 fs::path output_in(const fs::path& folder, const std::string& movie) {
-    std::string stem = fs::path(movie).stem();
+    const fs::path path = movie.ends_with('/') ? fs::path(movie).parent_path() : fs::path(movie);
+    std::error_code ignored;
+    std::string stem = fs::is_directory(path, ignored) ? path.filename() : path.stem();
     if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
     return folder / (stem + ".hdf5");
 }

@@ -22,7 +22,7 @@ struct OmeFile {
 struct OmeMovie {
     double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
     double images = 0;                           ///< of these sizes
-    std::vector<std::string> channel_names;          ///< empty where one has none
+    std::vector<std::string> channel_names;      ///< empty where one has none
     std::vector<OmeFile> files;                  ///< that the text names, as it names them first; none: this one alone
     std::string pixels;                          ///< the attributes of <Pixels>
     std::string metadata_file;                   ///< the text says only that this file holds the metadata

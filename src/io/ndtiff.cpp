@@ -1,0 +1,237 @@
+// NDTiff of Micro-Manager: a folder with an index of planes beside the files that hold them.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "data/joined_movie.hpp"
+#include "glint/error.hpp"
+#include "glint/units.hpp"
+#include "io/byte_order.hpp"
+#include "io/movie_readers.hpp"
+#include "io/plain_movie.hpp"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t largest_index_bytes = std::uint64_t(1) << 31;
+constexpr std::uint32_t largest_text_bytes = 1 << 16;
+enum PixelKind : std::uint32_t {
+    eight_bit = 0,
+    sixteen_bit = 1,
+    rgb = 2,
+    ten_bit = 3,
+    twelve_bit = 4,
+    fourteen_bit = 5,
+    eleven_bit = 6
+};
+
+/// A plane, as its record in the index has it.
+struct Record {
+    PlaneAt at;
+    std::string file;
+    std::uint32_t offset = 0, width = 0, height = 0, kind = 0, compression = 0;
+    std::uint32_t metadata_offset = 0, metadata_bytes = 0, metadata_compression = 0;
+};
+
+/// Reads the index record by record. One that is incomplete ends it: the file may still be growing.
+class Index {
+  public:
+    explicit Index(const fs::path& path) : name_(path.string()) {
+        const InputFile file(path);
+        if (file.size() > largest_index_bytes)
+            throw InputError(fmt::format("{}: has {} bytes, too many for an index", name_, file.size()));
+        bytes_.resize(std::size_t(file.size()));
+        bytes_.resize(file.read_at(0, reinterpret_cast<std::byte*>(bytes_.data()), bytes_.size()));
+    }
+    bool next(Record& record) {
+        const std::size_t begin = at_;
+        std::string axes;
+        record = {};
+        const bool whole = text(axes) && text(record.file) && number(record.offset) && number(record.width) &&
+                           number(record.height) && number(record.kind) && number(record.compression) &&
+                           number(record.metadata_offset) && number(record.metadata_bytes) &&
+                           number(record.metadata_compression);
+        if (!whole) return at_ = begin, false;
+        record.at = place(axes);
+        return true;
+    }
+
+  private:
+    bool number(std::uint32_t& value) {
+        if (bytes_.size() - at_ < sizeof value) return false;
+        std::memcpy(&value, bytes_.data() + at_, sizeof value);
+        if (!host_is_little_endian) swap_32_bit(reinterpret_cast<std::byte*>(&value), 1);
+        at_ += sizeof value;
+        return true;
+    }
+    bool text(std::string& value) {
+        std::uint32_t length = 0;
+        if (!number(length)) return false;
+        if (length > largest_text_bytes) refuse(fmt::format("claims a text of {} bytes", length));
+        if (bytes_.size() - at_ < length) return false;
+        value = bytes_.substr(at_, length);
+        at_ += length;
+        return true;
+    }
+    PlaneAt place(const std::string& axes) const;
+    [[noreturn]] void refuse(const std::string& why) const {
+        throw InputError(fmt::format("{}: {} at byte {}: the index is damaged", name_, why, at_));
+    }
+
+    std::string name_, bytes_;
+    std::size_t at_ = 0;
+};
+
+PlaneAt Index::place(const std::string& axes) const {
+    const Json parsed = Json::parse(axes, nullptr, false);
+    if (!parsed.is_object()) refuse("has axes that are no JSON");
+    PlaneAt at;
+    for (const auto& [name, value] : parsed.items()) {
+        if (name == "channel") {
+            at.channel = value.is_string() ? value.get<std::string>() : value.dump();
+            continue;
+        }
+        const bool whole = value.is_number_integer();
+        if (whole && name == "time")
+            at.time = value;
+        else if (whole && name == "z")
+            at.z = value;
+        else if (whole && name == "position")
+            at.position = value;
+        else if (whole && value == 0)
+            continue;  // an axis of a single plane
+        else
+            refuse(fmt::format("has the axis {} ({}); time, z, position (whole numbers) and channel are read", name,
+                               value.dump()));
+    }
+    return at;
+}
+
+StoredPixel stored_as(const Record& record, const std::string& folder) {
+    if (record.compression != 0)
+        throw InputError(
+            fmt::format("{}: its pixels are compressed ({}), which NDTiff does not define: read the TIFF files by "
+                        "another program and save them without compression",
+                        folder, record.compression));
+    if (record.kind == eight_bit) return StoredPixel::uint8;
+    if (record.kind == rgb)
+        throw InputError(folder +
+                         ": holds colour images: a colour image is no camera frame; save one channel as a grey movie");
+    if (record.kind <= eleven_bit) return StoredPixel::uint16;
+    throw InputError(fmt::format("{}: has pixels of the kind {}; 8 to 16 bits of grey are read", folder, record.kind));
+}
+
+/// Micro-Manager's metadata of a plane.
+void take_metadata(const fs::path& file, const Record& record, MovieInfo& info) {
+    constexpr std::uint32_t most = 16 << 20;
+    if (record.metadata_compression != 0 || record.metadata_bytes > most) return;
+    std::string text(record.metadata_bytes, '\0');
+    text.resize(
+        InputFile(file).read_at(record.metadata_offset, reinterpret_cast<std::byte*>(text.data()), text.size()));
+    const Json metadata = Json::parse(text, nullptr, false);
+    if (!metadata.is_object()) return;
+    const auto number = [&](const char* key) -> std::optional<double> {
+        const auto found = metadata.find(key);
+        return found != metadata.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+    };
+    if (const auto um = number("PixelSizeUm"); um && *um * 1000 >= smallest_pixel_nm && *um * 1000 <= largest_pixel_nm)
+        info.pixel_size_nm = *um * 1000;
+    for (const char* key : {"Exposure-ms", "Exposure"})
+        if (const auto ms = number(key); ms && *ms > 0 && !info.exposure_ms) info.exposure_ms = ms;
+    for (const char* key : {"Core-Camera", "Camera"})
+        if (const auto found = metadata.find(key); found != metadata.end() && found->is_string() && info.camera.empty())
+            info.camera = found->get<std::string>();
+}
+
+fs::path file_of(const fs::path& folder, const Record& record) {
+    const fs::path name(record.file);
+    if (name.empty() || name != name.filename())
+        throw InputError(
+            fmt::format("{}: its index names the file {}, which is not in this folder", folder.string(), record.file));
+    return folder / name;
+}
+
+/// Planes of one file that follow each other in the movie.
+std::unique_ptr<Movie> open_run(const fs::path& folder, const Record* const* begin, const Record* const* end) {
+    const Record& first = **begin;
+    PlainFrames frames;
+    frames.info.width = int(std::min<std::uint32_t>(first.width, 1 << 30));
+    frames.info.height = int(std::min<std::uint32_t>(first.height, 1 << 30));
+    frames.info.frames = end - begin;
+    frames.stored = stored_as(first, folder.string());
+    for (auto record = begin; record != end; ++record) {
+        if ((*record)->width != first.width || (*record)->height != first.height || (*record)->kind != first.kind)
+            throw InputError(fmt::format(
+                "{}: time {} has {}x{} px of kind {}, time {} {}x{} of kind {}: the frames of a movie are alike",
+                folder.string(), (*record)->at.time, (*record)->width, (*record)->height, (*record)->kind,
+                first.at.time, first.width, first.height, first.kind));
+        frames.offsets.push_back((*record)->offset);
+    }
+    return plain_movie(file_of(folder, first), std::move(frames));
+}
+
+std::vector<std::unique_ptr<Movie>> open_runs(const fs::path& folder, const std::vector<const Record*>& records) {
+    std::vector<std::unique_ptr<Movie>> movies;
+    for (std::size_t begin = 0; begin < records.size();) {
+        std::size_t end = begin + 1;
+        while (end < records.size() && records[end]->file == records[begin]->file) ++end;
+        movies.push_back(open_run(folder, records.data() + begin, records.data() + end));
+        const bool broken = movies.back()->info().frames < std::int64_t(end - begin);
+        if (broken) break;  // frames behind those that are lost would get wrong numbers
+        begin = end;
+    }
+    return movies;
+}
+
+/// The folder that has the index; version 2 has one for each resolution. Empty where there is none.
+fs::path folder_of_index(const fs::path& folder) {
+    std::error_code ignored;
+    for (const fs::path& place : {folder, folder / "Full resolution"})
+        if (fs::is_regular_file(place / "NDTiff.index", ignored)) return place;
+    return {};
+}
+
+class NamedMovie : public Movie {
+  public:
+    NamedMovie(std::unique_ptr<Movie> movie, MovieInfo info) : movie_(std::move(movie)), info_(std::move(info)) {}
+    const MovieInfo& info() const override { return info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override { movie_->read(first, count, block); }
+    void read_to(std::int64_t first, int count, std::byte* out) override { movie_->read_to(first, count, out); }
+
+  private:
+    std::unique_ptr<Movie> movie_;
+    MovieInfo info_;
+};
+
+}  // namespace
+
+bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
+
+std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice) {
+    const fs::path folder = folder_of_index(given);
+    Index index(folder / "NDTiff.index");
+    std::vector<Record> records;
+    for (Record record; index.next(record);) records.push_back(record);
+    if (records.empty()) throw InputError(folder.string() + ": its index names no image yet");
+    std::vector<PlaneAt> planes;
+    for (const Record& record : records) planes.push_back(record.at);
+    const PlanesAt chosen = chosen_planes(planes, choice, folder.string());
+    std::vector<const Record*> of_choice;
+    for (const std::size_t k : chosen.indices) of_choice.push_back(&records[k]);
+    auto movie = concatenate(open_runs(folder, of_choice), chosen.warnings);
+    MovieInfo info = movie->info();
+    info.name = (given.filename().empty() ? given.parent_path() : given).filename().string();
+    info.planes = chosen.described;
+    info.files.push_back(folder / "NDTiff.index");
+    take_metadata(file_of(folder, *of_choice.front()), *of_choice.front(), info);
+    return std::make_unique<NamedMovie>(std::move(movie), std::move(info));
+}
+
+}  // namespace glint

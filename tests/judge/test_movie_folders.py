@@ -1,0 +1,111 @@
+"""Folders as movies: TIFF files in natural order, Micro-Manager's single images, and NDTiff that its own package writes."""
+import subprocess
+
+import numpy as np
+import pytest
+import tifffile
+from ndtiff import NDTiffDataset
+
+
+def movie(frames, height=17, width=23, seed=5, dtype="uint16"):
+    return np.random.default_rng(seed).integers(0, 250, (frames, height, width)).astype(dtype)
+
+
+def refused(program, folder, *more):
+    done = subprocess.run([program, "localize", folder, "-o", folder.parent / "l.csv", "--sigma", "130nm", "--pixel-size", "100nm",
+                           "--offset", "0", "--gain", "1", *more], capture_output=True, text=True)
+    assert done.returncode in (2, 3), done.stderr
+    return done.stderr
+
+
+def test_files_in_natural_order(dump, tmp_path):
+    frames = movie(23)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for k, frame in enumerate(frames):
+        tifffile.imwrite(folder / f"img_{k}.tif", frame)
+    (folder / "notes.txt").write_text("no movie")
+    (folder / "._img_1.tif").write_bytes(b"what a Mac leaves")
+    facts, found = dump(folder)
+    assert facts["name"] == "images" and facts["warnings"] == []
+    np.testing.assert_array_equal(found, frames)
+    np.testing.assert_array_equal(dump(folder, 7)[1], frames)
+
+
+@pytest.mark.parametrize("dtype,compression", [("uint8", None), ("uint16", "zlib"), ("float32", "lzw")])
+def test_files_of_several_pages(dump, tmp_path, dtype, compression):
+    frames = movie(12, dtype=dtype)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k, end in enumerate((5, 9, 12)):
+        tifffile.imwrite(folder / f"part{k + 8}.tiff", frames[[0, 5, 9][k]:end], compression=compression, photometric="minisblack",
+                         metadata=None)
+    np.testing.assert_array_equal(dump(folder)[1], frames)
+
+
+def test_a_file_of_another_size_is_named(program, tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for k in range(3):
+        tifffile.imwrite(folder / f"{k}.tif", movie(1, width=23 if k != 1 else 24)[0])
+    assert "1.tif: has 24x17 px" in refused(program, folder)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "empty: is a folder without TIFF files" in refused(program, empty)
+
+
+def test_single_images_of_micromanager(dump, program, tmp_path):
+    frames = movie(2 * 3 * 4).reshape(4, 3, 2, 17, 23)  # time, z, channel
+    for style in ("img_channel{c:03}_position000_time{t:09}_z{z:03}.tif", "img_{t:09}_{name}_{z:03}.tif"):
+        folder = tmp_path / style[4:7].strip("{:")
+        folder.mkdir()
+        for t, z, c in np.ndindex(4, 3, 2):
+            tifffile.imwrite(folder / style.format(t=t, z=z, c=c, name=["Cy3", "GFP b"][c]), frames[t, z, c])
+        for z, c in np.ndindex(3, 2):
+            np.testing.assert_array_equal(dump(folder, z=z, channel=c)[1], frames[:, z, c])
+        assert "3 z planes and 2 channels" in refused(program, folder)
+    np.testing.assert_array_equal(dump(folder, z=1, channel="GFP b")[1], frames[:, 1, 1])
+
+
+def ndtiff(folder, frames, axes, **options):
+    """Writes frames whose leading dimensions are `axes`."""
+    data = NDTiffDataset(str(folder), name="run", summary_metadata={"a": 1}, writable=True, **options)
+    for place in np.ndindex(frames.shape[:-2]):
+        named = {axis: (["Cy3", "GFP"][k] if axis == "channel" else k) for axis, k in zip(axes, place)}
+        data.put_image(named, frames[place], {"PixelSizeUm": 0.108, "Exposure-ms": 20.0, "Core-Camera": "Andor"})
+    data.finish()
+    data.close()
+
+
+# Frames beyond the 8 kB that Python keeps back, since the package reads its file while it writes it; it writes uint16 alone.
+LARGE = {"height": 70, "width": 90}
+
+
+def test_ndtiff(dump, program, tmp_path):
+    frames = movie(24, **LARGE).reshape(4, 3, 2, 70, 90)
+    ndtiff(tmp_path, frames, ("time", "z", "channel"))
+    folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
+    for z, c in np.ndindex(3, 2):
+        facts, found = dump(folder, z=z, channel=["Cy3", "GFP"][c])
+        np.testing.assert_array_equal(found, frames[:, z, c])
+        assert facts["pixel_size_nm"] == pytest.approx(108) and facts["exposure_ms"] == 20 and facts["camera"] == "Andor"
+    assert "3 z planes and 2 channels" in refused(program, folder) and "Cy3" in refused(program, folder)
+    judge = NDTiffDataset(str(folder))
+    np.testing.assert_array_equal(judge.read_image(time=2, z=1, channel="GFP"), frames[2, 1, 1])
+    tiff = next(folder.glob("*.tif"))
+    np.testing.assert_array_equal(dump(tiff, z=1, channel="GFP")[1], frames[:, 1, 1])
+
+
+def test_ndtiff_that_is_still_being_written(dump, tmp_path):
+    """The last record of the index, and the last frame, may be incomplete."""
+    frames = movie(9, **LARGE)
+    ndtiff(tmp_path, frames, ("time",))
+    folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
+    index = (folder / "NDTiff.index").read_bytes()
+    (folder / "NDTiff.index").write_bytes(index[:-7])
+    np.testing.assert_array_equal(dump(folder)[1], frames[:-1])
+    tiff = next(folder.glob("*.tif"))
+    tiff.write_bytes(tiff.read_bytes()[:50_000])
+    facts, found = dump(folder)
+    assert 0 < len(found) < 8 and "truncated" in facts["warnings"][-1]
+    np.testing.assert_array_equal(found, frames[:len(found)])
