@@ -222,3 +222,41 @@ TEST_F(CommandLine, the_summary_adds_up) {
         EXPECT_EQ(json["added"] > 0, flags.empty()) << "joint fits find more";
     }
 }
+
+TEST_F(CommandLine, inspect_estimates_what_localize_needs_and_says_what_is_missing) {
+    make_movie("m.tif", 400);
+    const Ended told = glint("inspect m.tif");
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    for (const char* part : {"400 of 48x48 px, uint16", "no pixel size, offset or gain", "e-/ADU",
+                             "if the read noise is 0", "glint localize m.tif -o locs.hdf5 --sigma 1.",
+                             "--pixel-size PIXEL_SIZE --offset ", "PIXEL_SIZE: edge of a camera pixel"})
+        EXPECT_NE(told.out.find(part), std::string::npos) << part << "\n" << told.out;
+    const Ended done = glint("inspect m.tif --json -q --pixel-size 100nm");
+    const auto json = nlohmann::json::parse(done.out);
+    EXPECT_EQ(done.err, "");
+    EXPECT_EQ(json.at("still_needed"), "");
+    const auto within = [&](const nlohmann::json& estimate, double truth) {
+        EXPECT_NEAR(estimate.at("value").get<double>(), truth, 3 * estimate.at("error").get<double>());
+    };
+    within(json.at("noise").at("gain_e_per_adu"), 1);
+    within(json.at("noise").at("offset_adu"), 100);
+    within(json.at("spots").at("sigma_px"), 1.3);
+    EXPECT_TRUE(json.at("counts").at("saturation_adu").is_null());
+    const std::string next = json.at("localize").get<std::string>().substr(std::string("glint ").size());
+    EXPECT_EQ(glint(next + " -q").exit_code, 0) << next;
+    EXPECT_TRUE(exists("locs.hdf5"));
+}
+
+TEST_F(CommandLine, inspect_takes_what_is_given) {
+    make_movie("m.tif", 80);
+    const auto json = nlohmann::json::parse(
+        glint("inspect m.tif --json -q --gain 1 --offset 100 --readnoise 0 --sigma 1.3px --pixel-size 0.1um").out);
+    EXPECT_EQ(json.at("noise").at("gain_e_per_adu").at("value"), 1);
+    EXPECT_EQ(json.at("noise").at("offset_adu").at("value"), 100);
+    EXPECT_NE(json.at("localize").get<std::string>().find("--sigma 1.3px --pixel-size 100nm --offset 100.0 --gain 1"),
+              std::string::npos)
+        << json.at("localize");
+    expect_fails("inspect nothing.tif", 3, "nothing.tif");
+    expect_fails("inspect m.tif --gain 0", 2, "a gain of 0");
+    expect_fails("inspect m.tif --sigma 130nm", 2, "pixel size");
+}

@@ -116,10 +116,7 @@ double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const C
     return nm;
 }
 
-}  // namespace
-
-void add_camera_flags(CLI::App& app, CameraFlags& flags) {
-    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+void add_numbers(CLI::App& app, CameraFlags& flags, const std::string& group) {
     app.add_option("--pixel-size", flags.pixel_size, "Edge of a camera pixel in the sample, with unit: 100nm, 0.1um")
         ->group(group);
     app.add_option("--offset", flags.offset, "Counts of a dark pixel (baseline), ADU")->group(group);
@@ -128,12 +125,31 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
     app.add_option("--readnoise", flags.readnoise, "Read noise, photoelectrons rms")->group(group);
     app.add_option("--em-gain", flags.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise")
         ->group(group);
+}
+
+}  // namespace
+
+void add_camera_flags(CLI::App& app, CameraFlags& flags) {
+    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+    add_numbers(app, flags, group);
     offer_files(
         app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
             ->group(group),
         toml_endings);
     app.add_option("--sensor-roi", flags.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)")
         ->group(group);
+}
+
+void add_known_camera_flags(CLI::App& app, CameraFlags& flags) {
+    add_numbers(app, flags, "Camera (what is given is not estimated)");
+}
+
+InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie) {
+    InspectOptions options;
+    options.offset_adu = flags.offset, options.gain_e_per_adu = flags.gain;
+    options.readnoise_e = flags.readnoise.value_or(0);
+    options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
+    return options;
 }
 
 std::string as_given(const CameraFlags& flags) {

@@ -12,6 +12,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/missing.hpp"
 #include "glint/camera.hpp"
+#include "glint/inspect.hpp"
 #include "glint/localizations.hpp"
 #include "glint/movie.hpp"
 
@@ -24,6 +25,10 @@ struct CameraFlags {
     std::string sensor_roi;  ///< "X,Y"
 };
 void add_camera_flags(CLI::App& app, CameraFlags& flags);
+/// Without --camera and what is for maps: values that are known of a movie that is to be inspected.
+void add_known_camera_flags(CLI::App& app, CameraFlags& flags);
+/// Of these, those that a movie's inspection is told; the EM gain may be the metadata's.
+InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie);
 
 /// The flags as they were given, for a command to go on with: " --pixel-size 100nm --offset 100 --gain 0.5".
 std::string as_given(const CameraFlags& flags);
