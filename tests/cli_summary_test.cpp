@@ -260,3 +260,37 @@ TEST_F(CommandLine, inspect_takes_what_is_given) {
     expect_fails("inspect m.tif --gain 0", 2, "a gain of 0");
     expect_fails("inspect m.tif --sigma 130nm", 2, "pixel size");
 }
+
+TEST_F(CommandLine, localize_estimates_what_it_is_told_to) {
+    make_movie("m.tif", 400);
+    const std::string estimating = " --pixel-size 100nm --offset auto --gain auto --sigma auto";
+    const Ended told = glint("localize m.tif -o a.hdf5" + estimating);
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    EXPECT_NE(told.err.find(" e-/ADU (estimated)"), std::string::npos) << told.err;
+    EXPECT_NE(told.out.find("estimated"), std::string::npos) << told.out;
+    EXPECT_NE(told.out.find("e-/ADU, sigma 1."), std::string::npos) << told.out;
+    const Localizations found = read_localizations(folder_ / "a.hdf5");
+    EXPECT_NE(found.history.back().find("Estimated from the movie: offset "), std::string::npos)
+        << found.history.back();
+    // Again to the same, and nothing of it where numbers are given.
+    EXPECT_EQ(glint("localize m.tif -o a.hdf5 --resume" + estimating).exit_code, 0);
+    EXPECT_EQ(glint("localize m.tif -o b.hdf5" + given).out.find("estimated"), std::string::npos);
+    EXPECT_EQ(read_localizations(folder_ / "b.hdf5").history.back().find("Estimated"), std::string::npos);
+    // A photon is a photon: the same molecules, as bright to the gain's error.
+    const auto mean = [](const std::vector<float>& values) {
+        double sum = 0;
+        for (const float value : values) sum += value;
+        return sum / double(values.size());
+    };
+    EXPECT_NEAR(mean(found.photons) / mean(read_localizations(folder_ / "b.hdf5").photons), 1, 0.15);
+}
+
+TEST_F(CommandLine, localize_refuses_to_estimate_what_the_movie_does_not_tell) {
+    make_movie("m.tif", 2);
+    expect_fails("localize m.tif -o o.hdf5 -q --pixel-size 100nm --offset 100 --sigma 130nm --gain auto", 2,
+                 "--gain auto: cannot be estimated");
+    expect_fails("localize m.tif -o o.hdf5 -q --pixel-size 100nm --offset nan --sigma 130nm --gain 1", 2,
+                 "auto, not nan");
+    expect_fails("simulate -o s.tif --gain auto", 2, "--gain");
+    EXPECT_FALSE(exists("o.hdf5"));
+}

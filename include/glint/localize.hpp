@@ -40,6 +40,7 @@ struct LocalizeOptions {
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
     bool resume = false;     ///< continue the journal of a stopped run with the same input and options
     bool overwrite = false;  ///< replace an existing output, start over on an existing journal
+    std::string estimated;   ///< which of the camera's and PSF's values were estimated, for the file's metadata
     Progress progress;
     Warn warn;
     const StopFlag* stop = nullptr;

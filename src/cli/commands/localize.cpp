@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize_table.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
@@ -128,6 +129,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
                  {"psf", std::string(name_of(options.psf.model))},
                  {"psf_values", psf_json(options.psf)},
                  {"camera", camera_json(facts)},
+                 {"estimated", options.estimated},
                  {"threshold", threshold_of(facts.camera.excess_noise(), {.threshold = options.threshold})},
                  {"roi_size", options.roi_size},
                  {"fit", fit_json(result.fit)}});
@@ -145,6 +147,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                    : ""));
     add_counts(summary, result, options);
     summary.add("noise check", noise_check_text(result.noise_check));
+    if (!options.estimated.empty()) summary.add("estimated", options.estimated);
     add_lone_spots(summary, result.lone, options);
     const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads{}", result.seconds,
@@ -265,8 +268,11 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 
 }  // namespace
 
-OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
-    OpenedTask opened{open_movies(task.movies), {}, flags.options};
+OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
+    std::unique_ptr<Movie> movie = open_movies(task.movies);
+    complete_facts(given, movie->info());  // before anything is estimated
+    const LocalizeFlags flags = with_estimates(given, *movie, console);
+    OpenedTask opened{std::move(movie), {}, flags.options};
     const MovieInfo& info = opened.movie->info();
     opened.facts = complete_facts(flags, info);
     Paths inputs = opened.facts.files;  // `localize` checks the movie's own files
@@ -353,6 +359,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     app->add_flag("--concat", flags.concat, "The movies are one movie in several files");
     add_psf_flags(*app, flags.psf);
     add_camera_flags(*app, flags.camera);
+    allow_auto(*app);
     add_fit_flags(*app, flags.options.fit);
     add_backend_flags(*app, flags.backend);
     add_run_flags(*app, flags);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
+#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/stop.hpp"
@@ -136,10 +137,12 @@ void require_frame(std::int64_t frame, const LocalizeFlags& flags, const FrameRa
 
 }  // namespace
 
-int preview(const LocalizeFlags& flags) {
-    const std::filesystem::path out = picture_path(flags);
-    Console console(flags.console);
-    const std::unique_ptr<Movie> movie = open_movies(movies_of(flags, console));
+int preview(const LocalizeFlags& given) {
+    const std::filesystem::path out = picture_path(given);
+    Console console(given.console);
+    const std::unique_ptr<Movie> movie = open_movies(movies_of(given, console));
+    complete_facts(given, movie->info());
+    const LocalizeFlags flags = with_estimates(given, *movie, console);
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
     const FrameRange range = parse_frame_range(flags.frames, info.frames);

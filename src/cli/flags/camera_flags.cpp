@@ -20,6 +20,8 @@ namespace {
 constexpr const char* from_command = "command line";
 constexpr const char* from_metadata = "movie's metadata";
 
+std::string source_of(const std::string& other) { return other.empty() ? from_command : other; }
+
 /// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
 struct Report {
     MissingOptions& missing;
@@ -55,7 +57,7 @@ void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFi
                 Report& report) {
     std::string who = flags.camera_file;
     if (flags.offset)
-        camera.offset_adu = {float(*flags.offset), {}}, who = from_command;
+        camera.offset_adu = {float(*flags.offset), {}}, who = source_of(flags.offset_source);
     else if (!file.has_offset && movie.offset_adu)
         camera.offset_adu = {float(*movie.offset_adu), {}}, who = from_metadata;
     else if (!file.has_offset)
@@ -67,7 +69,7 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
               Report& report) {
     std::string who = flags.camera_file;
     if (flags.gain)
-        camera.gain_e_per_adu = {float(*flags.gain), {}}, who = from_command;
+        camera.gain_e_per_adu = {float(*flags.gain), {}}, who = source_of(flags.gain_source);
     else if (!file.has_gain && movie.gain_e_per_adu)
         camera.gain_e_per_adu = {float(*movie.gain_e_per_adu), {}}, who = from_metadata;
     else if (!file.has_gain)
@@ -158,7 +160,7 @@ std::string as_given(const CameraFlags& flags) {
         if (!value.empty()) text += fmt::format(" {} {}", flag, value);
     };
     const auto add_number = [&](const char* flag, const std::optional<double>& value) {
-        if (value) text += fmt::format(" {} {}", flag, *value);
+        if (value) text += std::isnan(*value) ? fmt::format(" {} auto", flag) : fmt::format(" {} {}", flag, *value);
     };
     add_text("--pixel-size", flags.pixel_size);
     add_text("--camera", flags.camera_file);
@@ -174,7 +176,10 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, Missi
                          bool pixel_size_needed) {
     const CameraFile file =
         flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
-    CameraFacts facts{file.camera, 0, file.files, {}};
+    CameraFacts facts;
+    facts.camera = file.camera, facts.files = file.files;
+    facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;
+    facts.has_gain = flags.gain || file.has_gain || movie.gain_e_per_adu;
     Report report{missing, {}};
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);

@@ -18,9 +18,13 @@
 
 namespace glint::cli {
 
+/// Of --offset, --gain and --sigma of `glint localize`: the movie itself shall tell.
+inline const std::string word_auto = "auto";
+
 struct CameraFlags {
-    std::string pixel_size;  ///< with unit; empty: not given
-    std::optional<double> offset, gain, readnoise, em_gain;
+    std::string pixel_size;                                  ///< with unit; empty: not given
+    std::optional<double> offset, gain, readnoise, em_gain;  ///< of the first two NaN: auto
+    std::string offset_source, gain_source;                  ///< where not the command line: "estimated"
     std::string camera_file;
     std::string sensor_roi;  ///< "X,Y"
 };
@@ -37,7 +41,8 @@ struct CameraFacts {
     Camera camera;
     double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given
     std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
-    std::string sources;                       ///< a line of text: every value and its source
+    bool has_offset = false, has_gain = false;
+    std::string sources;  ///< a line of text: every value and its source
 };
 
 /// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when offset, gain or
