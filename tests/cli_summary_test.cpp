@@ -294,3 +294,20 @@ TEST_F(CommandLine, localize_refuses_to_estimate_what_the_movie_does_not_tell) {
     expect_fails("simulate -o s.tif --gain auto", 2, "--gain");
     EXPECT_FALSE(exists("o.hdf5"));
 }
+
+TEST_F(CommandLine, noise_check_has_an_error_and_names_the_likeliest_mistake) {
+    make_movie("m.tif", 400);
+    const auto wrong = nlohmann::json::parse(
+        glint("localize m.tif -o a.hdf5 --json -q --pixel-size 100nm --sigma 130nm --offset 100 --gain 3").out);
+    EXPECT_EQ(wrong.at("likeliest_mistake").get<std::string>().find("likeliest wrong: the gain ("), 0u) << wrong;
+    EXPECT_NEAR(wrong.at("noise_check").get<double>(), std::sqrt(3), 0.05);
+    const Ended told = glint("localize m.tif -o b.hdf5 -q --pixel-size 100nm --sigma 130nm --offset 100 --gain 3");
+    EXPECT_NE(told.err.find("m.tif: by its own noise, likeliest wrong: the gain"), std::string::npos) << told.err;
+    const auto right = nlohmann::json::parse(glint("localize m.tif -o c.hdf5 --json -q" + given).out);
+    EXPECT_EQ(right.at("likeliest_mistake"), "");
+    // 400 frames whose 44 x 44 places scatter by 1 / sqrt(2 n), and the kurtosis of ten photons a little more
+    const double error = right.at("noise_check_error");
+    EXPECT_NEAR(right.at("noise_check").get<double>(), 1, 5 * error);
+    EXPECT_LT(error, 0.005);
+    EXPECT_NE(glint("localize m.tif -o d.hdf5 -q" + given).out.find(" +- 0.00"), std::string::npos);
+}

@@ -72,6 +72,11 @@ struct Inspection {
 /// Throws InputError for a movie that cannot be read or whose end is not known yet, OptionError for values out of range.
 Inspection inspect(Movie& movie, const InspectOptions& options = {});
 
+/// Which value of `camera` is likeliest wrong, for a person: "likeliest wrong: the gain (1.82 e-/ADU would fit)". `noise` is of
+/// inspect() without anything known. Offset and read noise have the same effect, so that one of them may be named for the other;
+/// where the movie tells no gain, more than one value may be. Empty where nothing is wrong, and for cameras with maps.
+std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera);
+
 /// The camera of `options` with what was estimated; nothing where gain or offset is missing.
 std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options);
 

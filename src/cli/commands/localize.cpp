@@ -146,7 +146,7 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                    ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
                                    : ""));
     add_counts(summary, result, options);
-    summary.add("noise check", noise_check_text(result.noise_check));
+    summary.add("noise check", noise_check_text(result.noise_check, result.noise_check_error));
     if (!options.estimated.empty()) summary.add("estimated", options.estimated);
     add_lone_spots(summary, result.lone, options);
     const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
@@ -180,6 +180,9 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
     nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
+    json["likeliest_mistake"] = mistake_of(*opened.movie, opened.facts.camera, result);
+    if (const std::string mistake = json["likeliest_mistake"]; !mistake.empty())
+        console.warn(fmt::format("{}: by its own noise, {}", info.name, mistake));
     if (!more.is_null()) json.update(more);
     if (!flags.console.json) print_summary(result, task, opened.options);
     complete = result.complete;

@@ -179,7 +179,7 @@ int preview(const LocalizeFlags& given) {
     summary.add("frame", fmt::format("{} of {}", frame, info.name));
     add_counts(summary, result, options);
     summary.add("  fitted together", with_commas(std::int64_t(together)));
-    summary.add("noise check", noise_check_text(result.noise_check, " in this frame"));
+    summary.add("noise check", noise_check_text(result.noise_check, 0, " in this frame"));
     add_lone_spots(summary, job.lone, options);
     summary.add("marks", "circle: spot found; cross: molecule, yellow where fitted alone, cyan with its neighbours");
     summary.add("written", out.string()).print();
