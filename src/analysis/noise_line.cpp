@@ -231,8 +231,10 @@ Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& part
         error.gain = std::max(error.gain, root * line.slope_error * value.gain);
         error.offset = std::max(error.offset, root * std::hypot(line.slope_error * light_adu, line.variance_error));
     }
-    if (!reading.gain_is_known()) error.gain = std::hypot(error.gain, linear_part * value.gain);
-    if (!reading.offset_is_known())
+    error.gain = reading.gain_is_known() ? 0 : std::hypot(error.gain, linear_part * value.gain);
+    if (reading.offset_is_known())
+        error.offset = 0;
+    else
         error.offset = std::hypot(error.offset, linear_part * light_adu, reading.rounding_adu2() / 2 / slope);
     return error;
 }
