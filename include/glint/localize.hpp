@@ -41,6 +41,7 @@ struct LocalizeOptions {
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
     bool resume = false;     ///< continue the journal of a stopped run with the same input and options
     bool overwrite = false;  ///< replace an existing output, start over on an existing journal
+    std::string estimated;   ///< which of the camera's and PSF's values were estimated, for the file's metadata
     Progress progress;
     Warn warn;
     const StopFlag* stop = nullptr;
@@ -81,8 +82,9 @@ struct LocalizeResult {
     std::filesystem::path written;  ///< the final file, or the partial one after a stop
     FitInfo fit;                    ///< of this run; seconds are summed over the threads
     double seconds = 0;
-    double noise_check = 0;  ///< median over frames; 1 when the camera's parameters are right
-    LoneSpots lone;          ///< with any_emitters
+    double noise_check = 0;        ///< median over frames; 1 when the camera's parameters are right
+    double noise_check_error = 0;  ///< its standard error, by the scatter of the frames; 0: of too few to tell
+    LoneSpots lone;                ///< with any_emitters
 };
 
 /// The ROI edge that suits a PSF, px, odd: the fit's window must hold the spot and some background, and as few

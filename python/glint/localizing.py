@@ -38,6 +38,7 @@ class LocalizeInfo:
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
     hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
+    noise_check_error: float  #: its standard error; 0: of too few frames to tell
     psf_misfit: float  #: with emitters="auto", as given or as lone spots say
     lone_spots: int  #: of which the misfit was learnt; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`

@@ -31,7 +31,8 @@ nb::dict dict_of_result(const LocalizeResult& result) {
     dict["not_converged"] = result.not_converged, dict["left_spot"] = result.left_spot;
     dict["duplicates"] = result.duplicates, dict["bad_pixels"] = result.bad_pixels;
     dict["at_bound"] = result.at_bound, dict["hidden_rows"] = result.hidden_rows;
-    dict["noise_check"] = result.noise_check, dict["seconds"] = result.seconds;
+    dict["noise_check"] = result.noise_check, dict["noise_check_error"] = result.noise_check_error;
+    dict["seconds"] = result.seconds;
     dict["psf_misfit"] = result.lone.psf_misfit, dict["lone_spots"] = result.lone.count;
     dict["lone_spot_width_um"] = result.lone.width_um;
     dict["width_bounds_um"] = nb::make_tuple(result.lone.least_width_um, result.lone.most_width_um);

@@ -20,6 +20,7 @@ struct Command {
 };
 
 Command add_localize(CLI::App& program);
+Command add_inspect(CLI::App& program);
 Command add_fit(CLI::App& program);
 Command add_render(CLI::App& program);
 Command add_simulate(CLI::App& program);

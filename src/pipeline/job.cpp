@@ -140,6 +140,7 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.like = template_row(job, movie);
     job.like.frames = movie.frames;
     job.made_with = provenance_of(options.psf) + provenance_of(camera);
+    if (!options.estimated.empty()) job.made_with += fmt::format("Estimated from the movie: {}\n", options.estimated);
     job.like.history = {history_of(movie, job)};
     return job;
 }

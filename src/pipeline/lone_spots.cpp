@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "fit/joint/joint_fit.hpp"
+#include "fit/width_peak.hpp"
 #include "glint/detect.hpp"
 #include "glint/error.hpp"
 #include "pipeline/found_spots.hpp"
@@ -174,23 +175,6 @@ std::vector<Width> free_widths(const Job& job, const FoundSpots& found, const st
     return widths;
 }
 
-/// Where a quarter of the values are closest together: the peak of single molecules, however many of the spots are pairs.
-struct Peak {
-    double low, high;
-    double deviation() const { return (high - low) / 0.64; }  // of a Gaussian, the middle quarter is 0.64 of it wide
-    double reach() const { return 3 * (high - low); }         // with its slopes
-    double middle() const { return (low + high) / 2; }
-    bool has(double value) const { return std::abs(value - middle()) <= reach(); }
-};
-Peak peak_of(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t quarter = values.size() / 4;
-    std::size_t best = 0;
-    for (std::size_t k = 0; k + quarter < values.size(); ++k)
-        if (values[k + quarter] - values[k] < values[best + quarter] - values[best]) best = k;
-    return {values[best], values[best + quarter]};
-}
-
 /// The greater of a spot's widths, of a model whose widths are free.
 std::vector<Width> fitted_widths(const PsfInDouble& psf, const std::vector<LoneSpot>& lone, const Fits& fits) {
     std::vector<Width> widths;
@@ -210,7 +194,7 @@ void keep_singles(const Job& job, const std::vector<Width>& widths, bool crowded
     for (const Width& width : widths)
         if (!std::isnan(width.px)) known.push_back(width.px), errors.push_back(width.error_px);
     if (known.size() < least_spots) return;
-    const Peak peak = peak_of(known);
+    const WidthPeak peak = peak_of(known);
     if (crowded && peak.deviation() > most_errors * median(errors)) return lone.clear();
     std::vector<LoneSpot> singles;
     std::vector<double> of_singles, apart;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "glint/error.hpp"
@@ -23,6 +24,15 @@ double median(std::vector<double> values) {
     const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
+}
+
+/// By the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the median's price.
+double error_of_median(const std::vector<double>& values, double middle) {
+    constexpr std::size_t least_values = 5;
+    if (values.size() < least_values) return 0;
+    std::vector<double> apart;
+    for (const double value : values) apart.push_back(std::abs(value - middle));
+    return 1.2533 * 1.4826 * median(std::move(apart)) / std::sqrt(double(values.size()));
 }
 
 /// The background of a frame from the middle of the movie, photoelectrons per pixel, and whether half of its pixels have the
@@ -62,7 +72,8 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.bad_pixels = totals.counts.bad_pixels;
     std::vector<double> known = totals.spreads;
     std::erase(known, 0.0);  // frames that hold no information
-    result.noise_check = median(std::move(known));
+    result.noise_check = median(known);
+    result.noise_check_error = error_of_median(known, result.noise_check);
 }
 
 void check_output(const fs::path& out, const LocalizeOptions& options, const MovieInfo& movie) {

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"localize", "fit", "calibrate", "simulate", "render", "score", "convert", "devices", "lease", "top", "doctor", "bench",
+COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "score", "convert", "devices", "lease", "top", "doctor", "bench",
             "completion"}
 
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/command.hpp"
+#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize_table.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
@@ -132,6 +133,7 @@ nlohmann::ordered_json as_json(const LocalizeResult& result, const LocalizeTask&
                  {"psf", std::string(name_of(options.psf.model))},
                  {"psf_values", psf_json(options.psf)},
                  {"camera", camera_json(facts)},
+                 {"estimated", options.estimated},
                  {"threshold", threshold_of(facts.camera.excess_noise(), {.threshold = options.threshold})},
                  {"roi_size", options.roi_size},
                  {"fit", fit_json(result.fit)}});
@@ -148,7 +150,8 @@ void print_summary(const LocalizeResult& result, const LocalizeTask& task, const
                                    ? fmt::format(" ({} from the journal)", with_commas(result.resumed_frames))
                                    : ""));
     add_counts(summary, result, options);
-    summary.add("noise check", noise_check_text(result.noise_check));
+    summary.add("noise check", noise_check_text(result.noise_check, result.noise_check_error));
+    if (!options.estimated.empty()) summary.add("estimated", options.estimated);
     add_lone_spots(summary, result.lone, options);
     const std::string device = result.fit.device.empty() ? "" : ", " + result.fit.device;  // where anything was fitted
     summary.add("time", fmt::format("{:.1f} s, {} frames/s, {} threads{}", result.seconds,
@@ -193,6 +196,10 @@ nlohmann::ordered_json run_task(const LocalizeTask& task, const LocalizeFlags& f
     const LocalizeResult result = localize_task(task, opened, console, more);
     tell_backend(flags.backend, result.fit, console);
     nlohmann::ordered_json json = as_json(result, task, opened.options, opened.facts);
+    const bool pipe = !flags.follow.stdin_frames.empty();  // whose frames are gone
+    json["likeliest_mistake"] = pipe ? "" : mistake_of(*opened.movie, opened.facts.camera, result);
+    if (const std::string mistake = json["likeliest_mistake"]; !mistake.empty())
+        console.warn(fmt::format("{}: by its own noise, {}", info.name, mistake));
     if (!more.is_null()) json.update(more);
     if (!flags.console.json && !flags.follow.growing()) print_summary(result, task, opened.options);
     complete = result.complete;
@@ -284,8 +291,11 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
 
 }  // namespace
 
-OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& flags, Console& console) {
-    OpenedTask opened{open_movies(task.movies, flags), {}, flags.options};
+OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
+    std::unique_ptr<Movie> movie = open_movies(task.movies, given);
+    complete_facts(given, movie->info());  // before anything is estimated
+    const LocalizeFlags flags = with_estimates(given, *movie, console);
+    OpenedTask opened{std::move(movie), {}, flags.options};
     if (Backend& backend = opened.options.fit.backend;
         flags.follow.growing() && environment::backend(backend) == Backend::automatic)
         backend = Backend::cpu;  // a camera's rate is a few cores' work: no GPU is held while frames are waited for
@@ -382,6 +392,7 @@ CLI::App* add_localize_flags(CLI::App& program, LocalizeFlags& flags) {
     add_movie_flags(*app, flags.choice);
     add_psf_flags(*app, flags.psf);
     add_camera_flags(*app, flags.camera);
+    allow_auto(*app);
     add_fit_flags(*app, flags.options.fit);
     add_backend_flags(*app, flags.backend);
     add_run_flags(*app, flags);

@@ -66,7 +66,10 @@ std::string example_of(const LocalizeFlags& flags);
 nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeOptions& options);
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options);
 /// Adds what lone spots say about the PSF, with --emitters auto. `options`: as asked for, before anything was learnt.
-std::string noise_check_text(double spread, std::string_view where = "");
+std::string noise_check_text(double spread, double error, std::string_view where = "");
+/// Which value of the camera is likeliest wrong, by the movie's noise; it is read again for that, and only where the noise check
+/// differs from 1 by more than chance. Else empty.
+std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result);
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options);
 
 /// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled, and a cross at each row that

@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "cli/commands/localize.hpp"
+#include "cli/stop.hpp"
+#include "glint/inspect.hpp"
 #include "pipeline/lone_spots.hpp"
 
 namespace glint::cli {
@@ -39,18 +44,31 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
+            {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
             {"lone_spots", result.lone.count},
             {"lone_spot_width_nm", number_if(result.lone.width_um > 0, result.lone.width_um * 1000)},
             {"width_bounds_nm", width_bounds_nm(result.lone)}};
 }
 
-std::string noise_check_text(double spread, std::string_view where) {
+std::string noise_check_text(double spread, double error, std::string_view where) {
     if (!(spread > 0)) return fmt::format("not measured{}: there are no empty regions", where);
     constexpr double no_measure = 10;  // beyond, the figure says nothing but that the camera's values are wrong
     if (spread > no_measure)
         return fmt::format("over {:g}{} (1 when the camera's values are right): see the warning", no_measure, where);
-    return fmt::format("{:.2f}{} (1 when the camera's values are right)", spread, where);
+    const std::string text =
+        error > 0 ? fmt::format("{:.3f} +- {:.3f}", spread, std::max(error, 0.0005)) : fmt::format("{:.2f}", spread);
+    return fmt::format("{}{} (1 when the camera's values are right)", text, where);
+}
+
+std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result) {
+    constexpr double small_part = 0.05, errors = 3;
+    const double apart = std::abs(result.noise_check - 1);
+    if (result.noise_check == 0 || !result.complete || !(apart > small_part + errors * result.noise_check_error))
+        return "";
+    InspectOptions nothing_known;
+    nothing_known.spots = false, nothing_known.stop = &stop_on_signals();
+    return likeliest_mistake(inspect(movie, nothing_known).noise, camera);
 }
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {

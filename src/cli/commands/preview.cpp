@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
+#include "cli/commands/estimates.hpp"
 #include "cli/commands/localize.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/stop.hpp"
@@ -136,10 +137,12 @@ void require_frame(std::int64_t frame, const LocalizeFlags& flags, const FrameRa
 
 }  // namespace
 
-int preview(const LocalizeFlags& flags) {
-    const std::filesystem::path out = picture_path(flags);
-    Console console(flags.console);
-    const std::unique_ptr<Movie> movie = open_movies(movies_of(flags, console), flags);
+int preview(const LocalizeFlags& given) {
+    const std::filesystem::path out = picture_path(given);
+    Console console(given.console);
+    const std::unique_ptr<Movie> movie = open_movies(movies_of(given, console), given);
+    complete_facts(given, movie->info());
+    const LocalizeFlags flags = with_estimates(given, *movie, console);
     const MovieInfo& info = movie->info();
     const std::int64_t frame = *flags.preview_frame;
     const FrameRange range = parse_frame_range(flags.frames, info.frames);
@@ -176,7 +179,7 @@ int preview(const LocalizeFlags& flags) {
     summary.add("frame", fmt::format("{} of {}", frame, info.name));
     add_counts(summary, result, options);
     summary.add("  fitted together", with_commas(std::int64_t(together)));
-    summary.add("noise check", noise_check_text(result.noise_check, " in this frame"));
+    summary.add("noise check", noise_check_text(result.noise_check, 0, " in this frame"));
     add_lone_spots(summary, job.lone, options);
     summary.add("marks", "circle: spot found; cross: molecule, yellow where fitted alone, cyan with its neighbours");
     summary.add("written", out.string()).print();

@@ -20,6 +20,8 @@ namespace {
 constexpr const char* from_command = "command line";
 constexpr const char* from_metadata = "movie's metadata";
 
+std::string source_of(const std::string& other) { return other.empty() ? from_command : other; }
+
 /// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
 struct Report {
     MissingOptions& missing;
@@ -55,7 +57,7 @@ void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFi
                 Report& report) {
     std::string who = flags.camera_file;
     if (flags.offset)
-        camera.offset_adu = {float(*flags.offset), {}}, who = from_command;
+        camera.offset_adu = {float(*flags.offset), {}}, who = source_of(flags.offset_source);
     else if (!file.has_offset && movie.offset_adu)
         camera.offset_adu = {float(*movie.offset_adu), {}}, who = from_metadata;
     else if (!file.has_offset)
@@ -67,7 +69,7 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
               Report& report) {
     std::string who = flags.camera_file;
     if (flags.gain)
-        camera.gain_e_per_adu = {float(*flags.gain), {}}, who = from_command;
+        camera.gain_e_per_adu = {float(*flags.gain), {}}, who = source_of(flags.gain_source);
     else if (!file.has_gain && movie.gain_e_per_adu)
         camera.gain_e_per_adu = {float(*movie.gain_e_per_adu), {}}, who = from_metadata;
     else if (!file.has_gain)
@@ -116,10 +118,7 @@ double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const C
     return nm;
 }
 
-}  // namespace
-
-void add_camera_flags(CLI::App& app, CameraFlags& flags) {
-    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+void add_numbers(CLI::App& app, CameraFlags& flags, const std::string& group) {
     app.add_option("--pixel-size", flags.pixel_size, "Edge of a camera pixel in the sample, with unit: 100nm, 0.1um")
         ->group(group);
     app.add_option("--offset", flags.offset, "Counts of a dark pixel (baseline), ADU")->group(group);
@@ -128,6 +127,13 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
     app.add_option("--readnoise", flags.readnoise, "Read noise, photoelectrons rms")->group(group);
     app.add_option("--em-gain", flags.em_gain, "EM gain: makes the camera an EMCCD, with its excess noise")
         ->group(group);
+}
+
+}  // namespace
+
+void add_camera_flags(CLI::App& app, CameraFlags& flags) {
+    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+    add_numbers(app, flags, group);
     offer_files(
         app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
             ->group(group),
@@ -136,13 +142,25 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
         ->group(group);
 }
 
+void add_known_camera_flags(CLI::App& app, CameraFlags& flags) {
+    add_numbers(app, flags, "Camera (what is given is not estimated)");
+}
+
+InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie) {
+    InspectOptions options;
+    options.offset_adu = flags.offset, options.gain_e_per_adu = flags.gain;
+    options.readnoise_e = flags.readnoise.value_or(0);
+    options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
+    return options;
+}
+
 std::string as_given(const CameraFlags& flags) {
     std::string text;
     const auto add_text = [&](const char* flag, const std::string& value) {
         if (!value.empty()) text += fmt::format(" {} {}", flag, value);
     };
     const auto add_number = [&](const char* flag, const std::optional<double>& value) {
-        if (value) text += fmt::format(" {} {}", flag, *value);
+        if (value) text += std::isnan(*value) ? fmt::format(" {} auto", flag) : fmt::format(" {} {}", flag, *value);
     };
     add_text("--pixel-size", flags.pixel_size);
     add_text("--camera", flags.camera_file);
@@ -158,7 +176,10 @@ CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, Missi
                          bool pixel_size_needed) {
     const CameraFile file =
         flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
-    CameraFacts facts{file.camera, 0, file.files, {}};
+    CameraFacts facts;
+    facts.camera = file.camera, facts.files = file.files;
+    facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;
+    facts.has_gain = flags.gain || file.has_gain || movie.gain_e_per_adu;
     Report report{missing, {}};
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);

@@ -12,18 +12,27 @@
 #include "cli/console.hpp"
 #include "cli/flags/missing.hpp"
 #include "glint/camera.hpp"
+#include "glint/inspect.hpp"
 #include "glint/localizations.hpp"
 #include "glint/movie.hpp"
 
 namespace glint::cli {
 
+/// Of --offset, --gain and --sigma of `glint localize`: the movie itself shall tell.
+inline const std::string word_auto = "auto";
+
 struct CameraFlags {
-    std::string pixel_size;  ///< with unit; empty: not given
-    std::optional<double> offset, gain, readnoise, em_gain;
+    std::string pixel_size;                                  ///< with unit; empty: not given
+    std::optional<double> offset, gain, readnoise, em_gain;  ///< of the first two NaN: auto
+    std::string offset_source, gain_source;                  ///< where not the command line: "estimated"
     std::string camera_file;
     std::string sensor_roi;  ///< "X,Y"
 };
 void add_camera_flags(CLI::App& app, CameraFlags& flags);
+/// Without --camera and what is for maps: values that are known of a movie that is to be inspected.
+void add_known_camera_flags(CLI::App& app, CameraFlags& flags);
+/// Of these, those that a movie's inspection is told; the EM gain may be the metadata's.
+InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie);
 
 /// The flags as they were given, for a command to go on with: " --pixel-size 100nm --offset 100 --gain 0.5".
 std::string as_given(const CameraFlags& flags);
@@ -32,7 +41,8 @@ struct CameraFacts {
     Camera camera;
     double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given
     std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
-    std::string sources;                       ///< a line of text: every value and its source
+    bool has_offset = false, has_gain = false;
+    std::string sources;  ///< a line of text: every value and its source
 };
 
 /// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when offset, gain or

@@ -1,0 +1,83 @@
+// What a movie tells about itself: its counts, the camera's gain and offset, and its spots (docs/theory.md, section 11).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "glint/camera.hpp"
+#include "glint/movie.hpp"
+#include "glint/progress.hpp"
+
+namespace glint {
+
+/// A value with its standard error.
+struct Estimate {
+    double value = 0, error = 0;
+};
+
+/// What is known already; the rest is estimated. Of what is known more, the rest gets smaller errors.
+struct InspectOptions {
+    std::optional<double> offset_adu, gain_e_per_adu;
+    double readnoise_e = 0;  ///< rms, as Camera::readnoise_e; it cannot be told from the offset in a movie
+    double em_gain = 1;      ///< above 1: an EMCCD, whose shot noise has twice the variance
+    double sigma_px = 0;     ///< of spots; 0: estimated
+    bool spots = true;       ///< false: counts and noise alone
+    Progress progress;
+    const StopFlag* stop = nullptr;  ///< polled between blocks; a stop throws Cancelled
+};
+
+/// The counts of the frames that were read.
+struct MovieCounts {
+    std::int64_t frames = 0;        ///< read
+    std::int64_t empty_frames = 0;  ///< of these, all of one count
+    double least_adu = 0, most_adu = 0;
+    double saturation_adu = 0;   ///< the highest count, where it occurs so often that it is the camera's limit; else 0
+    double saturated_share = 0;  ///< of the pixels, at that count
+    Estimate background_adu;     ///< mean over frames of their median counts
+    Estimate background_drift;  ///< last tenth of the movie less the first, ADU; error 0 where there are too few frames
+};
+
+/// The noise of pixels over their mean count. Where nothing could be estimated, `why_not` says why.
+struct MovieNoise {
+    std::int64_t samples = 0;
+    double mean_adu = 0, variance_adu2 = 0;        ///< of a typical sample
+    double least_mean_adu = 0, most_mean_adu = 0;  ///< of the mean counts that the line was fitted to
+    std::optional<Estimate> gain_e_per_adu, offset_adu;
+    std::string why_not;
+};
+
+/// The spots in some frames.
+struct MovieSpots {
+    std::int64_t frames = 0, found = 0;
+    int lone = 0;                      ///< spots that no other is near, which the following are from
+    std::optional<Estimate> sigma_px;  ///< of the Gaussian that fits them best
+    std::optional<Estimate> photons;   ///< median, photoelectrons; nothing where the gain is not known
+    Estimate per_pixel;                ///< spots found, per pixel and frame
+    std::string why_not;
+};
+
+struct Inspection {
+    MovieCounts counts;
+    MovieNoise noise;
+    MovieSpots spots;
+};
+
+/// Reads at most 1024 frames, spread over the movie in groups of eight; holds eight of them, and 80 MB more. The estimates
+/// of gain and offset follow Heintzmann et al. (arXiv:1611.05654): the variance of noise at spatial frequencies that no
+/// lens transmits, over the mean count; saturated areas and empty frames are left out. The same movie gives the same result.
+///
+/// The offset is that of a camera with `readnoise_e`; a lower offset and a larger read noise would describe the same noise.
+/// Throws InputError for a movie that cannot be read or whose end is not known yet, OptionError for values out of range.
+Inspection inspect(Movie& movie, const InspectOptions& options = {});
+
+/// Which value of `camera` is likeliest wrong, for a person: "likeliest wrong: the gain (1.82 e-/ADU would fit)". `noise` is of
+/// inspect() without anything known. Offset and read noise have the same effect, so that one of them may be named for the other;
+/// where the movie tells no gain, more than one value may be. Empty where nothing is wrong, and for cameras with maps.
+std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera);
+
+/// The camera of `options` with what was estimated; nothing where gain or offset is missing.
+std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options);
+
+}  // namespace glint

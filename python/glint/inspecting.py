@@ -1,0 +1,85 @@
+"""What a movie tells about its camera and its spots."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from . import _core
+from .arguments import callback, number
+from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera
+from .errors import OptionError
+from .fits import Progress
+from .movies import MovieLike, open_movie
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error."""
+
+    value: float
+    error: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    """The result of `inspect()`. What could not be estimated is None, and `why_no_gain` or `why_no_sigma` says why."""
+
+    frames_read: int  #: spread over the movie
+    empty_frames: int  #: of these, all of one count
+    least_adu: float
+    most_adu: float
+    saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
+    saturated_share: float  #: of the pixels, at that count
+    background_adu: Estimate  #: mean over frames of their median counts
+    background_drift_adu: Estimate | None  #: last tenth of the movie less the first
+    gain: Estimate | None  #: photoelectrons per ADU
+    offset: Estimate | None  #: ADU, of a camera with `readnoise`
+    noise_mean_adu: float  #: of a typical pixel
+    noise_variance_adu2: float  #: of its noise
+    why_no_gain: str
+    sigma_px: Estimate | None  #: of the Gaussian that fits lone spots best
+    photons: Estimate | None  #: median of a spot in a frame, photoelectrons
+    spots_per_pixel: Estimate  #: found, in a frame
+    spots: int  #: found in `spot_frames` frames
+    spot_frames: int
+    lone_spots: int  #: of these, without another near
+    why_no_sigma: str
+    readnoise: float  #: as given, e- rms
+    em_gain: float  #: as given, or as the metadata say
+
+    def camera(self, pixel_size_um: float) -> Camera:
+        """The camera with what was estimated; OptionError where gain or offset could not be."""
+        if self.gain is None or self.offset is None:
+            raise OptionError(f"gain and offset could not be estimated: {self.why_no_gain}")
+        values: dict[str, Any] = {"pixel_size_um": pixel_size_um, "offset": self.offset.value, "gain": self.gain.value}
+        if self.em_gain != 1:
+            return EMCCDCamera(**values, em_gain=self.em_gain, readnoise=self.readnoise)
+        if self.readnoise > 0:
+            return SCMOSCamera(**values, readnoise=self.readnoise)
+        return IdealCamera(**values)
+
+
+def inspect(movie: MovieLike, *, offset: float | None = None, gain: float | None = None, readnoise: float = 0.0,
+            em_gain: float | None = None, sigma_px: float | None = None, progress: Progress | None = None) -> Inspection:
+    """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
+
+    Gain and offset come from the movie's own noise, as docs/theory.md, section 11, says. What is given is not estimated, and makes the
+    rest more certain. offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset.
+    em_gain: None: the metadata's, or none. progress: called as progress(frames, all).
+
+    >>> found = glint.inspect(movie)
+    >>> found.saturation_adu is None
+    True
+
+    Of a movie with more than 20 frames, `found.camera(pixel_size_um=0.1)` is what `localize()` needs.
+    """
+    movie = open_movie(movie)
+    options = _core.InspectOptions()
+    options.offset_adu = None if offset is None else number("offset", offset, 100)
+    options.gain_e_per_adu = None if gain is None else number("gain", gain, 0.5)
+    options.readnoise_e = number("readnoise", readnoise, 1.6)
+    options.em_gain = number("em_gain", movie.em_gain if em_gain is None else em_gain, 300, none=1.0)
+    options.sigma_px = number("sigma_px", sigma_px, 1.3, none=0.0)
+    found = _core.inspect(movie._movie, options, callback("progress", progress))
+    pairs = {name: Estimate(*value) for name, value in found.items() if isinstance(value, tuple)}
+    return Inspection(**found | pairs, readnoise=options.readnoise_e, em_gain=options.em_gain)

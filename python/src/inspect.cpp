@@ -1,0 +1,65 @@
+// Bindings: what a movie tells about its camera and its spots (glint/inspecting.py).
+// SPDX-License-Identifier: MIT
+#include "glint/inspect.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <mutex>
+
+#include "bindings.hpp"
+#include "movie.hpp"
+#include "running.hpp"
+
+namespace glint::python {
+namespace {
+
+nb::object pair_of(const std::optional<Estimate>& estimate) {
+    return estimate ? nb::object(nb::make_tuple(estimate->value, estimate->error)) : nb::none();
+}
+
+nb::dict dict_of(const Inspection& found) {
+    const MovieCounts& counts = found.counts;
+    const MovieNoise& noise = found.noise;
+    const MovieSpots& spots = found.spots;
+    nb::dict dict;
+    dict["frames_read"] = counts.frames, dict["empty_frames"] = counts.empty_frames;
+    dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu;
+    dict["saturation_adu"] = counts.saturation_adu > 0 ? nb::object(nb::float_(counts.saturation_adu)) : nb::none();
+    dict["saturated_share"] = counts.saturated_share;
+    dict["background_adu"] = pair_of(counts.background_adu);
+    const bool drifts = counts.background_drift.error > 0;
+    dict["background_drift_adu"] = pair_of(drifts ? std::optional(counts.background_drift) : std::nullopt);
+    dict["gain"] = pair_of(noise.gain_e_per_adu), dict["offset"] = pair_of(noise.offset_adu);
+    dict["noise_mean_adu"] = noise.mean_adu, dict["noise_variance_adu2"] = noise.variance_adu2;
+    dict["why_no_gain"] = noise.why_not;
+    dict["sigma_px"] = pair_of(spots.sigma_px), dict["photons"] = pair_of(spots.photons);
+    dict["spots_per_pixel"] = pair_of(spots.per_pixel);
+    dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
+    dict["why_no_sigma"] = spots.why_not;
+    return dict;
+}
+
+nb::dict inspect_movie(SharedMovie& shared, InspectOptions options, nb::handle progress) {
+    Running running;
+    options.progress = running.progress(progress), options.stop = running.stop();
+    return dict_of(running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return inspect(*shared.movie, options);
+    }));
+}
+
+}  // namespace
+
+void bind_inspect(nb::module_& m) {
+    nb::class_<InspectOptions>(m, "InspectOptions")
+        .def(nb::init<>())
+        .def_rw("offset_adu", &InspectOptions::offset_adu, nb::arg().none())
+        .def_rw("gain_e_per_adu", &InspectOptions::gain_e_per_adu, nb::arg().none())
+        .def_rw("readnoise_e", &InspectOptions::readnoise_e)
+        .def_rw("em_gain", &InspectOptions::em_gain)
+        .def_rw("sigma_px", &InspectOptions::sigma_px);
+    m.def("inspect", &inspect_movie, "movie"_a, "options"_a, "progress"_a.none());
+}
+
+}  // namespace glint::python

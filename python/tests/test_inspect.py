@@ -1,0 +1,51 @@
+"""glint.inspect: gain, offset and width from a movie alone."""
+import glint
+import numpy as np
+import pytest
+
+PSF = glint.GaussianXYNB(sigma_um=0.13)
+
+
+@pytest.fixture(scope="module")
+def movie():
+    camera = glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
+    return glint.simulate(PSF, camera, frames=200, seed=3).movie
+
+
+def within(estimate, truth):
+    assert abs(estimate.value - truth) < 3 * estimate.error
+
+
+def test_estimates_lie_within_their_errors(movie):
+    told = []
+    found = glint.inspect(movie, progress=lambda done, all: told.append((done, all)))
+    within(found.gain, 0.5)
+    within(found.offset, 100)
+    within(found.sigma_px, 1.3)
+    assert found.frames_read == 200 and found.saturation_adu is None and found.why_no_gain == found.why_no_sigma == ""
+    assert found.least_adu == np.min(movie[:]) and found.most_adu == np.max(movie[:])
+    assert told[-1][0] <= told[-1][1]
+    camera = found.camera(pixel_size_um=0.1)
+    assert isinstance(camera, glint.IdealCamera) and camera.gain == found.gain.value
+    assert len(glint.localize(movie, PSF, camera)) > 1000
+
+
+def test_what_is_given_is_not_estimated(movie):
+    found = glint.inspect(movie, gain=0.5, readnoise=1, sigma_px=1.3)
+    assert found.gain == (0.5, 0) and found.gain.error == 0
+    assert found.offset.error < glint.inspect(movie, readnoise=1).offset.error
+    assert isinstance(found.camera(0.1), glint.SCMOSCamera)
+    assert isinstance(glint.inspect(movie, em_gain=300).camera(0.1), glint.EMCCDCamera)
+
+
+def test_what_cannot_be_estimated_is_none(movie):
+    found = glint.inspect(movie[:2])
+    assert found.gain is None and found.offset is None and found.photons is None and "needed" in found.why_no_gain
+    with pytest.raises(glint.OptionError, match="could not be estimated"):
+        found.camera(0.1)
+
+
+def test_wrong_values_are_refused(movie):
+    for values in ({"gain": 0}, {"gain": "auto"}, {"readnoise": -1}, {"em_gain": 0.5}, {"sigma_px": 100}):
+        with pytest.raises(glint.OptionError):
+            glint.inspect(movie, **values)

@@ -1,0 +1,156 @@
+// Reads groups of frames all over a movie, and estimates from them what nobody has told.
+// SPDX-License-Identifier: MIT
+#include "glint/inspect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "analysis/count_statistics.hpp"
+#include "analysis/noise_line.hpp"
+#include "analysis/typical_spots.hpp"
+#include "glint/error.hpp"
+#include "glint/rois.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::int64_t most_frames = 1024, most_pixels = std::int64_t(1) << 28, least_blocks = 4;
+constexpr std::int64_t most_spot_frames = 512, most_spot_pixels = std::int64_t(1) << 24;
+
+void check(const MovieInfo& movie, const InspectOptions& options) {
+    if (movie.frames == unknown_frames)
+        throw InputError(fmt::format("{}: is still being written: inspect it when it is complete", movie.name));
+    const auto in_range = [](double value, double least, double most) { return value >= least && value <= most; };
+    if (options.gain_e_per_adu && !in_range(*options.gain_e_per_adu, 1e-6, 1e6))
+        throw OptionError(fmt::format("a gain of {} e-/ADU: give a number greater than 0", *options.gain_e_per_adu));
+    if (options.offset_adu && !std::isfinite(*options.offset_adu))
+        throw OptionError(fmt::format("an offset of {} ADU: give a finite number", *options.offset_adu));
+    if (!in_range(options.readnoise_e, 0, 1e6))
+        throw OptionError(fmt::format("a read noise of {} e-: give 0 or more", options.readnoise_e));
+    if (!in_range(options.em_gain, 1, 1e6))
+        throw OptionError(fmt::format("an EM gain of {}: give 1 or more", options.em_gain));
+    if (options.sigma_px != 0 && !in_range(options.sigma_px, 0.3, 8))
+        throw OptionError(fmt::format("a sigma of {} px: give 0.3 to 8 px", options.sigma_px));
+}
+
+/// Which frames are read: `count` blocks of `length` consecutive ones, evenly over the movie.
+struct Blocks {
+    std::int64_t count = 0, frames = 0;
+    int length = 0;
+
+    std::int64_t first(std::int64_t k) const { return count > 1 ? k * (frames - length) / (count - 1) : 0; }
+};
+
+Blocks blocks_of(const MovieInfo& movie) {
+    Blocks to{0, movie.frames, int(std::min<std::int64_t>(noise_frames, movie.frames))};
+    const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
+    const std::int64_t affordable = std::max(most_pixels / (pixels * to.length), least_blocks);
+    to.count = std::clamp<std::int64_t>(movie.frames / to.length, 1, std::min(most_frames / to.length, affordable));
+    return to;
+}
+
+bool is_copy(const FrameBlock& block, int frame) {
+    return frame > 0 && std::memcmp(block.frame(frame), block.frame(frame - 1), block.frame_bytes()) == 0;
+}
+
+/// What a first pass gathers.
+struct Gathered {
+    MovieCounts counts;
+    NoiseSamples samples;
+    std::vector<std::int64_t> for_spots;  ///< frames that are not empty, spread over the movie
+};
+
+void poll(const InspectOptions& options, std::int64_t done, std::int64_t total) {
+    if (options.stop && options.stop->load()) throw Cancelled("stopped: nothing was estimated");
+    if (options.progress) options.progress(done, total, -1);
+}
+
+Gathered gathered(Movie& movie, const Blocks& blocks, const InspectOptions& options) {
+    const MovieInfo& info = movie.info();
+    CountStatistics counts;
+    NoiseSampler sampler(info.width, info.height, blocks.count);
+    Gathered to;
+    FrameBlock block;
+    for (std::int64_t k = 0; k < blocks.count; ++k) {
+        poll(options, k * blocks.length, blocks.count * blocks.length);
+        movie.read(blocks.first(k), blocks.length, block);
+        std::vector<int> use;
+        for (int frame = 0; frame < block.count; ++frame)
+            if (counts.add(block, frame) && !is_copy(block, frame)) use.push_back(frame);
+        for (const int frame : use) to.for_spots.push_back(blocks.first(k) + frame);
+        if (int(use.size()) >= least_noise_frames) sampler.add(block, use, k);
+    }
+    poll(options, blocks.count * blocks.length, blocks.count * blocks.length);
+    to.counts = counts.result(), to.samples = sampler.take();
+    return to;
+}
+
+/// The camera with which spots are looked for: where the gain is not known, one whose noise at the typical count is right.
+Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) {
+    Camera camera;
+    camera.em_gain = options.em_gain;
+    if (options.em_gain > 1) camera.kind = CameraKind::EMCCD;
+    const double excess = camera.excess_noise();
+    const double gain = noise.gain_e_per_adu ? noise.gain_e_per_adu->value : options.gain_e_per_adu.value_or(1);
+    // Read noise is part of the light that such an offset lets in: the noise is the same.
+    const double zero = noise.mean_adu - noise.variance_adu2 * gain / (excess * options.em_gain);
+    camera.gain_e_per_adu.scalar = float(gain), camera.offset_adu.scalar = float(zero);
+    return camera;
+}
+
+MovieSpots spots_of(Movie& movie, const std::vector<std::int64_t>& from, const MovieNoise& noise,
+                    const InspectOptions& options) {
+    const MovieInfo& info = movie.info();
+    const std::int64_t pixels = std::int64_t(info.width) * info.height;
+    const std::int64_t frames =
+        std::min({std::int64_t(from.size()), most_spot_frames, std::max<std::int64_t>(most_spot_pixels / pixels, 4)});
+    const CameraView camera(detecting_camera(noise, options), info.width, info.height);
+    SpotFrames read;
+    FrameBlock block;
+    for (std::int64_t k = 0; k < frames; ++k) {
+        poll(options, k, frames);
+        movie.read(from[std::size_t(k * std::int64_t(from.size()) / frames)], 1, block);
+        std::vector<float> photoelectrons(std::size_t(info.width) * std::size_t(info.height));
+        camera.to_photoelectrons(block.frame(0), block.type, photoelectrons);
+        read.photoelectrons.push_back(std::move(photoelectrons));
+    }
+    MovieSpots spots = typical_spots(read, camera, options.sigma_px);
+    if (!noise.gain_e_per_adu) spots.photons.reset();
+    if (spots.photons)
+        spots.photons->error = std::hypot(
+            spots.photons->error, spots.photons->value * noise.gain_e_per_adu->error / noise.gain_e_per_adu->value);
+    return spots;
+}
+
+}  // namespace
+
+Inspection inspect(Movie& movie, const InspectOptions& options) {
+    const MovieInfo& info = movie.info();
+    check(info, options);
+    Inspection to;
+    Gathered all = gathered(movie, blocks_of(info), options);
+    to.counts = all.counts;
+    to.noise = noise_of(std::move(all.samples), to.counts.saturation_adu, info.type != PixelType::float32, options);
+    if (!options.spots) return to;
+    if (to.noise.variance_adu2 > 0 && std::min(info.width, info.height) >= min_roi_size)
+        to.spots = spots_of(movie, all.for_spots, to.noise, options);
+    else
+        to.spots.why_not = "the noise is not known: " + to.noise.why_not;
+    return to;
+}
+
+std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options) {
+    if (!found.noise.gain_e_per_adu || !found.noise.offset_adu) return {};
+    Camera camera = detecting_camera(found.noise, options);
+    camera.offset_adu.scalar = float(found.noise.offset_adu->value);
+    camera.readnoise_e.scalar = float(options.readnoise_e);
+    if (options.readnoise_e > 0 && camera.kind == CameraKind::Ideal) camera.kind = CameraKind::SCMOS;
+    return camera;
+}
+
+}  // namespace glint

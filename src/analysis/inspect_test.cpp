@@ -1,0 +1,236 @@
+// Estimates of gain, offset and width on movies whose truth is known: within their stated errors, or withheld.
+// SPDX-License-Identifier: MIT
+#include "glint/inspect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "glint/error.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/simulate.hpp"
+#include "tests/thorough.hpp"
+
+using namespace glint;
+
+namespace {
+
+struct Conditions {
+    double gain = 1, offset = 100, background = 10;
+    float readnoise_e = 0;
+    bool maps = false;
+    std::uint64_t seed = 1;
+    int size = 128, frames = 200;
+    double spots = 10, sigma_um = 0.13, em_gain = 1;
+};
+
+/// As sCMOS cameras have it: an offset, a gain and a read noise of each pixel.
+void add_maps(Camera& camera, int size, float readnoise_e) {
+    camera.sensor_width = camera.sensor_height = size;
+    for (int k = 0; k < size * size; ++k) {
+        camera.offset_adu.map.push_back(camera.offset_adu.scalar + 0.5f * float(k * 7 % 9 - 4));
+        camera.gain_e_per_adu.map.push_back(camera.gain_e_per_adu.scalar * (1 + 0.01f * float(k * 11 % 7 - 3)));
+        camera.readnoise_e.map.push_back(readnoise_e * (k % 97 == 0 ? 4.0f : 1.0f));
+    }
+}
+
+Camera camera_of(const Conditions& c) {
+    Camera camera;
+    camera.gain_e_per_adu.scalar = float(c.gain), camera.offset_adu.scalar = float(c.offset);
+    camera.readnoise_e.scalar = c.readnoise_e;
+    if (c.readnoise_e > 0) camera.kind = CameraKind::SCMOS;
+    if (c.em_gain > 1) camera.kind = CameraKind::EMCCD, camera.em_gain = c.em_gain;
+    if (c.maps) add_maps(camera, c.size, c.readnoise_e);
+    return camera;
+}
+
+/// What nobody can tell from a movie: the read noise, rms over all pixels.
+InspectOptions known_of(const Conditions& c) {
+    InspectOptions options;
+    options.readnoise_e = c.readnoise_e * (c.maps ? std::sqrt(1 + 15.0 / 97) : 1);
+    return options;
+}
+
+FrameBlock simulated(const Conditions& c) {
+    SimulateOptions options;
+    options.psf.sigma_um = c.sigma_um;
+    options.width = options.height = c.size, options.frames = c.frames;
+    options.background = c.background, options.spots_per_frame = c.spots, options.seed = c.seed;
+    FrameBlock block;
+    Simulation(options, camera_of(c)).read(0, c.frames, block);
+    return block;
+}
+
+Inspection inspected(FrameBlock block, const InspectOptions& options = {}) {
+    return inspect(*memory_movie(std::move(block), "movie"), options);
+}
+
+std::uint16_t* counts_of(FrameBlock& block) { return reinterpret_cast<std::uint16_t*>(block.bytes.data()); }
+
+/// How many of the estimates were made, and how many lie within three of their errors of the truth.
+struct Coverage {
+    int made = 0, covered = 0;
+    void add(const std::optional<Estimate>& estimate, double truth) {
+        if (!estimate) return;
+        ++made, covered += std::abs(estimate->value - truth) < 3 * estimate->error;
+    }
+};
+
+}  // namespace
+
+// Cameras of all kinds: a gain of 0.3 to 3 e-/ADU, an offset of 0 to 500 ADU, a background of 2 to 100 e-. Where light and offset are
+// so low that counts are cut off at 0, nothing is estimated.
+TEST(Inspect, estimates_lie_within_three_of_their_errors) {
+    Coverage gain, offset, sigma;
+    int movies = 0;
+    for (const double background : {2.0, 10.0, 100.0})
+        for (const double g : {0.3, 1.0, 3.0})
+            for (const double o : {0.0, 100.0, 500.0})
+                for (const bool scmos : {false, true}) {
+                    Conditions c{.gain = g, .offset = o, .background = background};
+                    c.readnoise_e = scmos ? 1.6f : 0, c.maps = scmos, c.seed = std::uint64_t(++movies);
+                    if (!glint::test::has_turn(movies, 5)) continue;
+                    const Inspection found = inspected(simulated(c), known_of(c));
+                    const bool is_dark = o == 0 && background <= 10;
+                    EXPECT_TRUE(found.noise.gain_e_per_adu || is_dark || background == 100) << found.noise.why_not;
+                    gain.add(found.noise.gain_e_per_adu, g), offset.add(found.noise.offset_adu, o);
+                    sigma.add(found.spots.sigma_px, c.sigma_um * 10);
+                }
+    for (const Coverage& one : {gain, offset, sigma}) {
+        ASSERT_GT(one.made, 3);
+        // 95 of 100, less four standard errors of a binomial share
+        EXPECT_GE(one.covered, 0.95 * one.made - 4 * std::sqrt(one.made * 0.95 * 0.05)) << "of " << one.made;
+    }
+}
+
+TEST(Inspect, tells_no_gain_where_light_does_not_vary) {
+    const Inspection found = inspected(simulated({.background = 50, .spots = 0.001}));
+    EXPECT_FALSE(found.noise.gain_e_per_adu);
+    EXPECT_FALSE(found.noise.offset_adu);
+    EXPECT_NE(found.noise.why_not.find("differ too little"), std::string::npos) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.variance_adu2, 50 + 1.0 / 12, 1);
+    EXPECT_FALSE(found.spots.photons);
+    EXPECT_FALSE(estimated_camera(found, {}));
+}
+
+TEST(Inspect, tells_no_gain_where_counts_are_cut_off) {
+    FrameBlock block = simulated({.background = 20});
+    for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
+        counts_of(block)[k] = std::uint16_t(std::max(counts_of(block)[k] - 122, 0));
+    const Inspection found = inspected(std::move(block));
+    EXPECT_FALSE(found.noise.gain_e_per_adu);
+    EXPECT_NE(found.noise.why_not.find("cut off at 0"), std::string::npos) << found.noise.why_not;
+}
+
+// Given the offset, the gain is the noise over the light; given the gain, the offset is where the noise would be none.
+TEST(Inspect, is_more_certain_the_more_is_known) {
+    const Conditions c{.gain = 0.5, .background = 100};
+    const FrameBlock block = simulated(c);
+    const Inspection nothing = inspected(block);
+    InspectOptions offset, gain;
+    offset.offset_adu = 100, gain.gain_e_per_adu = 0.5;
+    const Inspection with_offset = inspected(block, offset), with_gain = inspected(block, gain);
+    ASSERT_TRUE(with_offset.noise.gain_e_per_adu && with_gain.noise.offset_adu);
+    EXPECT_NEAR(with_offset.noise.gain_e_per_adu->value, 0.5, 3 * with_offset.noise.gain_e_per_adu->error);
+    EXPECT_NEAR(with_gain.noise.offset_adu->value, 100, 3 * with_gain.noise.offset_adu->error);
+    EXPECT_LT(with_offset.noise.gain_e_per_adu->error, 0.05 * 0.5);
+    if (nothing.noise.gain_e_per_adu) {
+        EXPECT_LT(with_offset.noise.gain_e_per_adu->error, nothing.noise.gain_e_per_adu->error);
+        EXPECT_LT(with_gain.noise.offset_adu->error, nothing.noise.offset_adu->error);
+    }
+}
+
+TEST(Inspect, takes_the_excess_noise_of_an_EM_register_into_account) {
+    Conditions c{.gain = 15.6, .offset = 200, .background = 10, .readnoise_e = 74};
+    c.em_gain = 300;
+    InspectOptions known = known_of(c);
+    known.em_gain = 300;
+    const Inspection found = inspected(simulated(c), known);
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.gain_e_per_adu->value, 15.6, 3 * found.noise.gain_e_per_adu->error);
+    EXPECT_NEAR(found.noise.offset_adu->value, 200, 3 * found.noise.offset_adu->error);
+    EXPECT_EQ(estimated_camera(found, known)->kind, CameraKind::EMCCD);
+}
+
+TEST(Inspect, leaves_out_saturated_areas_and_empty_frames) {
+    const Conditions c{.gain = 0.5};
+    for (const int count : {65535, 4095, 1000}) {
+        FrameBlock block = simulated(c);
+        int painted = 0;
+        for (int frame = 0; frame < c.frames; ++frame)
+            for (int k = 0; k < c.size * c.size; ++k) {
+                std::uint16_t& pixel = counts_of(block)[frame * c.size * c.size + k];
+                const bool inside = std::hypot(k % c.size - 64, k / c.size - 64) < 20;
+                if (inside || pixel > count) pixel = std::uint16_t(count), ++painted;
+                if (frame == 11 || frame == 90) pixel = 0;
+            }
+        const Inspection found = inspected(std::move(block));
+        EXPECT_EQ(found.counts.saturation_adu, count);
+        EXPECT_NEAR(found.counts.saturated_share, painted / double(c.frames * c.size * c.size), 0.002);
+        EXPECT_EQ(found.counts.empty_frames, 2);
+        ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+        EXPECT_NEAR(found.noise.gain_e_per_adu->value, 0.5, 3 * found.noise.gain_e_per_adu->error) << count;
+        EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error) << count;
+    }
+}
+
+TEST(Inspect, sees_no_saturation_in_the_tail_of_light) {
+    for (const double background : {2.0, 100.0})
+        EXPECT_EQ(inspected(simulated({.gain = 3, .background = background})).counts.saturation_adu, 0) << background;
+}
+
+TEST(Inspect, measures_how_the_background_drifts) {
+    FrameBlock block = simulated({});
+    for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
+        counts_of(block)[k] = std::uint16_t(counts_of(block)[k] + (k / (128 * 128)) / 10);  // 0 to 19 ADU
+    const MovieCounts counts = inspected(std::move(block)).counts;
+    EXPECT_NEAR(counts.background_drift.value, 18, 1 + 3 * counts.background_drift.error);
+}
+
+TEST(Inspect, measures_the_width_of_spots_from_a_start_that_is_far_off) {
+    for (const double sigma_um : {0.1, 0.2}) {
+        const Inspection found = inspected(simulated({.gain = 0.5, .sigma_um = sigma_um}));
+        ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
+        EXPECT_NEAR(found.spots.sigma_px->value, sigma_um * 10, 3 * found.spots.sigma_px->error);
+        // 500 to 2000 photons: detected are all but those in pairs
+        EXPECT_NEAR(found.spots.per_pixel.value * 128 * 128, 10, 2);
+    }
+}
+
+TEST(Inspect, copes_with_movies_that_say_nothing) {
+    for (const int frames : {1, 2, 3}) EXPECT_NE(inspected(simulated({.frames = frames})).noise.why_not, "") << frames;
+    EXPECT_NE(inspected(simulated({.size = 8})).noise.why_not, "");
+    FrameBlock black = simulated({});
+    std::fill(black.bytes.begin(), black.bytes.end(), std::byte(0));
+    const Inspection found = inspected(std::move(black));
+    EXPECT_EQ(found.counts.empty_frames, found.counts.frames);
+    EXPECT_NE(found.noise.why_not, "");
+    EXPECT_NE(found.spots.why_not, "");
+}
+
+TEST(Inspect, refuses_values_out_of_range) {
+    InspectOptions options;
+    options.em_gain = 0.5;
+    EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError);
+    options.em_gain = 1, options.gain_e_per_adu = 0;
+    EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError);
+}
+
+// Nominal gains. The first is of a real camera, whose noise says 1.82.
+TEST(Inspect, finds_the_gain_of_movies_that_others_made) {
+    const char* folder = std::getenv("GLINT_DATA");
+    if (!folder) GTEST_SKIP() << "GLINT_DATA names no folder of movies";
+    const std::filesystem::path data = folder;
+    for (const auto& [name, gain] :
+         {std::pair("storm_microtubules_astigmatic.tif", 1.67), std::pair("sim_2d_low_density.tif", 1.0),
+          std::pair("sim_3d_astigmatic_low_density.tif", 1.0)}) {
+        if (!std::filesystem::exists(data / name)) continue;
+        const Inspection found = inspect(*open_movie(data / name));
+        ASSERT_TRUE(found.noise.gain_e_per_adu) << name << found.noise.why_not;
+        EXPECT_NEAR(found.noise.gain_e_per_adu->value, gain, 0.1 * gain) << name;
+    }
+}

@@ -1,0 +1,133 @@
+// Which of a camera's values is likeliest wrong: each is changed alone, and the line of the noise says which change explains it.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "glint/inspect.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double rounding_adu2 = 1.0 / 12;
+constexpr double known_part = 0.03;  // to which the variance at the typical mean is known
+
+/// A camera as its noise has it: variance = slope (mean - offset) + dark.
+struct NoiseModel {
+    double offset = 0, gain = 1, readnoise = 0, em_gain = 1, excess = 1;
+
+    double slope() const { return excess * em_gain / gain; }
+    double variance(double mean) const {
+        return slope() * (mean - offset) + std::pow(readnoise / gain, 2) + rounding_adu2;
+    }
+};
+
+/// A camera that differs from the given one in one value.
+struct Candidate {
+    NoiseModel model;
+    std::string words;
+    double cost = 0;        ///< 1 for a value that was fitted
+    bool is_slope = false;  ///< changes how noise grows with light: of these the likeliest alone is told
+};
+
+/// Sum of squares over the errors: of the variance at the typical mean, and of the slope where it is known.
+double misfit(const NoiseModel& model, const MovieNoise& noise) {
+    const double variance = model.variance(noise.mean_adu);
+    if (!(variance > 0)) return 1e9;
+    double sum = std::pow(std::log(noise.variance_adu2 / variance) / known_part, 2);
+    if (const auto& gain = noise.gain_e_per_adu) {
+        const double slope = 1 / gain->value, error = slope * gain->error / gain->value;
+        sum += std::pow((model.slope() - slope) / error, 2);
+    }
+    return sum;
+}
+
+void add_reciprocal_gain(const NoiseModel& given, std::vector<Candidate>& to) {
+    if (std::abs(std::log(given.gain)) < known_part) return;
+    Candidate one{given, fmt::format("the gain, which is upside down ({:.3g} e-/ADU would fit)", 1 / given.gain), 0,
+                  true};
+    one.model.gain = 1 / given.gain;
+    to.push_back(one);
+}
+
+void add_excess_noise(const NoiseModel& given, std::vector<Candidate>& to) {
+    Candidate one{given,
+                  given.excess > 1 ? "the EM gain, for this camera has no excess noise"
+                                   : "the excess noise of an EM register, which is missing (--em-gain)",
+                  0, true};
+    one.model.excess = given.excess > 1 ? 1 : 2;
+    to.push_back(one);
+}
+
+/// The read noise in ADU depends on the gain: bisection on a logarithmic scale, where more gain is less variance.
+void add_other_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+    if (!(noise.mean_adu > given.offset)) return;
+    Candidate one{given, "", 1, true};
+    double low = 1e-6, high = 1e6;
+    for (int pass = 0; pass < 60; ++pass) {
+        one.model.gain = std::sqrt(low * high);
+        (one.model.variance(noise.mean_adu) > noise.variance_adu2 ? low : high) = one.model.gain;
+    }
+    one.words = fmt::format("the gain ({:.3g} e-/ADU would fit)", one.model.gain);
+    to.push_back(one);
+}
+
+void add_other_offset(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+    const double shift = (given.variance(noise.mean_adu) - noise.variance_adu2) / given.slope();
+    Candidate one{given, "", 1};
+    one.model.offset += shift;
+    if (one.model.offset < 0) return;
+    one.words =
+        fmt::format("the offset, which is too {} ({:.4g} ADU would fit)", shift < 0 ? "high" : "low", one.model.offset);
+    to.push_back(one);
+}
+
+/// Up to a noise that cameras have.
+void add_read_noise(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+    constexpr double most_e = 20;
+    const double more = noise.variance_adu2 - given.variance(noise.mean_adu);
+    const double square = std::pow(given.readnoise, 2) + more * given.gain * given.gain;
+    if (!(square >= 0 && square < std::pow(most_e * given.em_gain, 2)) || !(noise.mean_adu > given.offset)) return;
+    Candidate one{given, "", 1};
+    one.model.readnoise = std::sqrt(square);
+    one.words =
+        fmt::format("the read noise, which is {} ({:.3g} e- rms would fit)",
+                    given.readnoise > 0 ? (more > 0 ? "too small" : "too large") : "missing", one.model.readnoise);
+    to.push_back(one);
+}
+
+NoiseModel model_of(const Camera& camera) {
+    return {camera.offset_adu.scalar, camera.gain_e_per_adu.scalar, camera.readnoise_e.scalar, camera.em_gain,
+            camera.excess_noise() / camera.relative_qe.scalar};
+}
+
+}  // namespace
+
+std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
+    constexpr double significant = 16, nearly_as_likely = 4, explained = 16;
+    if (camera.has_maps() || !(noise.variance_adu2 > 0)) return "";
+    const NoiseModel given = model_of(camera);
+    if (misfit(given, noise) < significant) return "";
+    std::vector<Candidate> all;
+    add_reciprocal_gain(given, all), add_excess_noise(given, all), add_other_gain(given, noise, all);
+    add_other_offset(given, noise, all), add_read_noise(given, noise, all);
+    const auto badness = [&](const Candidate& one) { return misfit(one.model, noise) + one.cost; };
+    double best = badness(all.front());
+    for (const Candidate& one : all) best = std::min(best, badness(one));
+    if (best > explained) return "no value of the camera alone explains the noise: several are wrong";
+    std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
+    std::string text = "likeliest wrong: ";
+    bool told = false, slope_told = false;
+    for (const Candidate& one : all) {
+        if (badness(one) > best + nearly_as_likely || (one.is_slope && slope_told)) continue;
+        if (told) text += "; or ";
+        text += one.words;
+        told = true, slope_told = slope_told || one.is_slope;
+    }
+    return text;
+}
+
+}  // namespace glint

@@ -1,0 +1,92 @@
+// The likeliest mistake in a camera's values: found where one was made, none where all are right.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "glint/inspect.hpp"
+#include "glint/simulate.hpp"
+#include "tests/thorough.hpp"
+
+using namespace glint;
+
+namespace {
+
+Camera camera_of(double gain, double offset, double readnoise_e = 0, double em_gain = 1) {
+    Camera camera;
+    camera.gain_e_per_adu.scalar = float(gain), camera.offset_adu.scalar = float(offset);
+    camera.readnoise_e.scalar = float(readnoise_e), camera.em_gain = em_gain;
+    if (readnoise_e > 0) camera.kind = CameraKind::SCMOS;
+    if (em_gain > 1) camera.kind = CameraKind::EMCCD;
+    return camera;
+}
+
+Camera emccd() { return camera_of(15.6, 200, 74, 300); }
+
+MovieNoise noise_of(const Camera& camera, double background, bool saturated = false) {
+    SimulateOptions options;
+    options.psf.sigma_um = 0.13;
+    options.frames = 300, options.background = background;
+    FrameBlock block;
+    Simulation(options, camera).read(0, 300, block);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; saturated && k < 300 * 128 * 128; ++k)
+        if (std::hypot(k % 128 - 64, k / 128 % 128 - 64) < 30) counts[k] = 65535;
+    InspectOptions nothing_known;
+    nothing_known.spots = false;
+    return inspect(*memory_movie(std::move(block), "movie"), nothing_known).noise;
+}
+
+bool names(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST(Mistake, is_none_where_the_camera_is_right) {
+    int cases = 0;
+    for (const Camera& camera : {camera_of(0.5, 100), camera_of(1.67, 99), camera_of(0.46, 100, 1.6), emccd()})
+        for (const double background : {10.0, 100.0})
+            for (const bool saturated : {false, true}) {
+                if (!glint::test::has_turn(cases++, 5)) continue;
+                EXPECT_EQ(likeliest_mistake(noise_of(camera, background, saturated), camera), "")
+                    << camera.gain_e_per_adu.scalar << " background " << background << " saturated " << saturated;
+            }
+}
+
+TEST(Mistake, names_a_gain_upside_down) {
+    for (const Camera& right : {camera_of(0.5, 100), camera_of(1.67, 99, 1.6)}) {
+        Camera wrong = right;
+        wrong.gain_e_per_adu.scalar = 1 / right.gain_e_per_adu.scalar;
+        const std::string told = likeliest_mistake(noise_of(right, 20), wrong);
+        EXPECT_TRUE(names(told, "likeliest wrong: the gain, which is upside down")) << told;
+        EXPECT_FALSE(names(told, "; or the offset")) << told;
+    }
+}
+
+TEST(Mistake, names_excess_noise_that_is_forgotten) {
+    Camera wrong = camera_of(15.6 / 300, 200);
+    wrong.readnoise_e.scalar = 74.0f / 300, wrong.kind = CameraKind::SCMOS;
+    const std::string told = likeliest_mistake(noise_of(emccd(), 20), wrong);
+    EXPECT_TRUE(names(told, "likeliest wrong: the excess noise of an EM register, which is missing")) << told;
+}
+
+TEST(Mistake, names_another_gain_with_its_value) {
+    const std::string told = likeliest_mistake(noise_of(camera_of(0.5, 100), 20), camera_of(0.8, 100));
+    EXPECT_TRUE(names(told, "likeliest wrong: the gain (0.")) << told;
+    EXPECT_NEAR(std::stod(told.substr(told.find('(') + 1)), 0.5, 0.02) << told;
+}
+
+// Both move the zero of the noise alike.
+TEST(Mistake, names_offset_and_read_noise_together) {
+    const std::string high = likeliest_mistake(noise_of(camera_of(0.5, 100), 20), camera_of(0.5, 116));
+    EXPECT_TRUE(names(high, "the offset, which is too high (")) << high;
+    EXPECT_FALSE(names(high, "the gain")) << high;
+    const std::string missing = likeliest_mistake(noise_of(camera_of(0.5, 100, 3), 20), camera_of(0.5, 100));
+    EXPECT_TRUE(names(missing, "the read noise, which is missing (3")) << missing;
+    const std::string low = likeliest_mistake(noise_of(camera_of(0.5, 100), 20), camera_of(0.5, 80));
+    EXPECT_TRUE(names(low, "the offset, which is too low (")) << low;
+}
+
+TEST(Mistake, admits_that_several_values_are_wrong) {
+    const std::string told = likeliest_mistake(noise_of(camera_of(0.5, 100), 10), camera_of(3, 500));
+    EXPECT_TRUE(names(told, "several are wrong")) << told;
+}

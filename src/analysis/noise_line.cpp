@@ -1,0 +1,292 @@
+// Bins samples by their predicted mean, fits the line, and repeats that without each part of the movie.
+// SPDX-License-Identifier: MIT
+#include "analysis/noise_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace glint {
+namespace {
+
+constexpr std::size_t least_samples = 2000;
+constexpr double least_in_bin = 30, most_relative_error = 0.2;
+constexpr double median_of_square = 0.4549;  // of a standard normal number
+constexpr double outlier_squared = 49;       // seven standard deviations
+/// Ends of bins as parts of all samples: molecules, where most of the light is, cover few of them.
+constexpr std::array<double, 16> bin_starts{0,   0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
+                                            0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999};
+constexpr std::size_t bins = bin_starts.size();
+
+double median(std::vector<float> values) {
+    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+bool is_number(const NoiseSamples& s, std::size_t k) {
+    return std::isfinite(s.variance[k]) && std::isfinite(s.mean[k]) && std::isfinite(s.beside[k]) &&
+           std::isfinite(s.around[k]);
+}
+
+/// Without saturated and painted areas. A pixel that is the same in eight frames by chance is rare where noise is more than a
+/// count, and four of 81 are rarer.
+NoiseSamples without_dead_areas(const NoiseSamples& from, double saturation_adu) {
+    constexpr int most_still = 3;
+    NoiseSamples moving, to;
+    moving.overlap = to.overlap = from.overlap;
+    for (std::size_t k = 0; k < from.count(); ++k)
+        if (is_number(from, k) && (saturation_adu == 0 || from.highest[k] < saturation_adu)) moving.add(k, from);
+    if (moving.count() == 0 || median(moving.variance) / median_of_square < 1) {
+        for (std::size_t k = 0; k < moving.count(); ++k)
+            if (moving.still[k] < 81) to.add(k, moving);
+        return to;
+    }
+    for (std::size_t k = 0; k < moving.count(); ++k)
+        if (moving.still[k] <= most_still) to.add(k, moving);
+    return to;
+}
+
+/// Whether noise is cut off at 0, as by an offset of 0 or a background that was subtracted.
+bool is_cut_off(const NoiseSamples& s) {
+    constexpr double most_percent = 0.5;
+    double percent = 0;
+    for (const std::uint8_t one : s.zero) percent += one;
+    return percent > most_percent * double(s.count());
+}
+
+/// The best linear prediction of the mean by pixels whose noise is not in the variance: binned by it, neither is selected by its
+/// own noise (eq. 11.4).
+std::vector<float> predicted_means(const NoiseSamples& s) {
+    const double n = double(s.count());
+    double m = 0, b = 0, a = 0;
+    for (std::size_t k = 0; k < s.count(); ++k) m += s.mean[k], b += s.beside[k], a += s.around[k];
+    m /= n, b /= n, a /= n;
+    double bb = 0, aa = 0, ab = 0, mb = 0, ma = 0;
+    for (std::size_t k = 0; k < s.count(); ++k) {
+        const double dm = s.mean[k] - m, db = s.beside[k] - b, da = s.around[k] - a;
+        bb += db * db, aa += da * da, ab += da * db, mb += dm * db, ma += dm * da;
+    }
+    const double determinant = aa * bb - ab * ab;
+    double by_beside = 0.5, by_around = 0.5;
+    if (determinant > 1e-9 * aa * bb)
+        by_beside = (mb * aa - ma * ab) / determinant, by_around = (ma * bb - mb * ab) / determinant;
+    std::vector<float> predicted(s.count());
+    for (std::size_t k = 0; k < s.count(); ++k)
+        predicted[k] = float(by_beside * (s.beside[k] - b) + by_around * (s.around[k] - a));
+    return predicted;
+}
+
+std::vector<std::size_t> bins_of(const std::vector<float>& predicted) {
+    std::vector<float> sorted = predicted, starts;
+    std::sort(sorted.begin(), sorted.end());
+    for (const double part : bin_starts) starts.push_back(sorted[std::size_t(part * double(sorted.size()))]);
+    std::vector<std::size_t> bin(predicted.size());
+    for (std::size_t k = 0; k < predicted.size(); ++k)
+        bin[k] = std::size_t(std::upper_bound(starts.begin() + 1, starts.end(), predicted[k]) - starts.begin()) - 1;
+    return bin;
+}
+
+struct Bin {
+    double count = 0, mean = 0, variance = 0;  // sums
+
+    void add(const Bin& more, double times = 1) {
+        count += times * more.count, mean += times * more.mean, variance += times * more.variance;
+    }
+};
+using Bins = std::array<Bin, bins>;
+
+/// Sums of each part of the movie, without outliers: hot pixels, cosmic rays.
+std::array<Bins, noise_parts> summed(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
+    std::array<std::vector<float>, bins> of_bin;
+    for (std::size_t k = 0; k < s.count(); ++k) of_bin[bin[k]].push_back(s.variance[k]);
+    std::array<double, bins> limit{};
+    for (std::size_t i = 0; i < bins; ++i)
+        if (!of_bin[i].empty()) limit[i] = outlier_squared * std::max(median(of_bin[i]) / median_of_square, 1e-3);
+    std::array<Bins, noise_parts> parts{};
+    for (std::size_t k = 0; k < s.count(); ++k)
+        if (s.variance[k] <= limit[bin[k]]) parts[s.part[k]][bin[k]].add({1, s.mean[k], s.variance[k]});
+    return parts;
+}
+
+struct Line {
+    double slope = 0, zero_adu = 0;              // variance = slope (mean - zero)
+    double mean_adu = 0, variance_adu2 = 0;      // a point on it: the weighted middle
+    double slope_error = 0, variance_error = 0;  // by theory, of samples that share no pixels
+};
+
+/// By least squares. The variance of a bin's variance is the square of the line's own value there, so the weights are not chosen by
+/// the noise (eq. 11.5). `zero`: where it is known.
+Line fitted(const Bins& all, const double* zero = nullptr) {
+    Line line;
+    std::array<double, bins> weight{};
+    for (std::size_t i = 0; i < bins; ++i)
+        if (all[i].count >= least_in_bin) weight[i] = all[i].count / std::pow(all[i].variance / all[i].count + 1e-6, 2);
+    constexpr int passes = 5;
+    for (int pass = 0; pass < passes; ++pass) {
+        double w = 0, m = 0, v = 0, mm = 0, mv = 0;
+        for (std::size_t i = 0; i < bins; ++i)
+            if (weight[i] > 0)
+                w += weight[i], m += weight[i] * all[i].mean / all[i].count,
+                    v += weight[i] * all[i].variance / all[i].count;
+        m /= w, v /= w;
+        const double from = zero ? *zero : m, level = zero ? 0 : v;
+        for (std::size_t i = 0; i < bins; ++i) {
+            if (!(weight[i] > 0)) continue;
+            const double dm = all[i].mean / all[i].count - from, dv = all[i].variance / all[i].count - level;
+            mm += weight[i] * dm * dm, mv += weight[i] * dm * dv;
+        }
+        line = {mv / mm, zero ? *zero : m - v * mm / mv, m, v, std::sqrt(2 / mm), std::sqrt(2 / w)};
+        for (std::size_t i = 0; i < bins; ++i) {
+            if (!(weight[i] > 0)) continue;
+            const double expected = line.slope * (all[i].mean / all[i].count - line.zero_adu);
+            weight[i] = all[i].count / std::pow(std::max(expected, 0.05 * v), 2);
+        }
+    }
+    return line;
+}
+
+/// Gain and offset.
+struct Found {
+    double gain = 0, offset = 0;
+};
+
+/// Reads gain and offset from lines; what is known already is taken as it is.
+class Reading {
+  public:
+    Reading(const InspectOptions& known, bool whole_counts)
+        : known_(&known), excess_(known.em_gain > 1 ? 2 : 1), rounding_adu2_(whole_counts ? 1.0 / 12 : 0) {}
+
+    Found of(const Bins& all) const {
+        if (gain_is_known() && offset_is_known()) return {*known_->gain_e_per_adu, *known_->offset_adu};
+        if (gain_is_known()) {
+            const Line line = fitted(all);
+            const double gain = *known_->gain_e_per_adu;
+            return {gain, line.mean_adu - line.variance_adu2 / slope_of(gain) + shift(gain)};
+        }
+        if (offset_is_known()) return {gain_with_offset(all, *known_->offset_adu), *known_->offset_adu};
+        const Line line = fitted(all);
+        const double gain = gain_of(line.slope);
+        return {gain, line.zero_adu + shift(gain)};
+    }
+
+    bool gain_is_known() const { return known_->gain_e_per_adu.has_value(); }
+    bool offset_is_known() const { return known_->offset_adu.has_value(); }
+    bool fits_both() const { return !gain_is_known() && !offset_is_known(); }
+    double rounding_adu2() const { return rounding_adu2_; }
+    double slope_of(double gain) const { return excess_ * known_->em_gain / gain; }
+
+  private:
+    double gain_of(double slope) const { return excess_ * known_->em_gain / slope; }
+    /// By how much the offset is above the line's zero: noise that is there without light.
+    double shift(double gain) const {
+        return (std::pow(known_->readnoise_e / gain, 2) + rounding_adu2_) / slope_of(gain);
+    }
+    double gain_with_offset(const Bins& all, double offset) const {
+        constexpr int passes = 20;  // the read noise in ADU depends on the gain
+        double gain = gain_of(fitted(all, &offset).slope);
+        for (int pass = 0; pass < passes; ++pass) {
+            const double zero = offset - shift(gain);
+            gain = gain_of(fitted(all, &zero).slope);
+        }
+        return gain;
+    }
+
+    const InspectOptions* known_;
+    double excess_, rounding_adu2_;
+};
+
+/// The standard error by leaving out one part after the other.
+Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all) {
+    std::vector<Found> without;
+    for (const Bins& part : parts) {
+        Bins rest = all;
+        for (std::size_t i = 0; i < bins; ++i) rest[i].add(part[i], -1);
+        without.push_back(reading.of(rest));
+    }
+    const double n = double(without.size());
+    Found mean, error;
+    for (const Found& one : without) mean.gain += one.gain / n, mean.offset += one.offset / n;
+    for (const Found& one : without) {
+        error.gain += std::pow(one.gain - mean.gain, 2) * (n - 1) / n;
+        error.offset += std::pow(one.offset - mean.offset, 2) * (n - 1) / n;
+    }
+    return {std::sqrt(error.gain), std::sqrt(error.offset)};
+}
+
+/// The standard error: the jackknife's or, where that is less by chance, the one of theory; and what no number of frames lessens:
+/// cameras are linear to a part only, and rounding is no noise of its own where there is little light (eq. 11.6).
+Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap) {
+    constexpr double linear_part = 0.02;
+    Found error = jackknife(reading, parts, all);
+    const Line line = fitted(all);
+    const Found value = reading.of(all);
+    const double slope = reading.slope_of(value.gain), light_adu = line.variance_adu2 / slope;
+    const double root = std::sqrt(overlap) / slope;
+    if (reading.fits_both()) {
+        error.gain = std::max(error.gain, root * line.slope_error * value.gain);
+        error.offset = std::max(error.offset, root * std::hypot(line.slope_error * light_adu, line.variance_error));
+    }
+    error.gain = reading.gain_is_known() ? 0 : std::hypot(error.gain, linear_part * value.gain);
+    if (reading.offset_is_known())
+        error.offset = 0;
+    else
+        error.offset = std::hypot(error.offset, linear_part * light_adu, reading.rounding_adu2() / 2 / slope);
+    return error;
+}
+
+std::string no_range(const MovieNoise& noise) {
+    return fmt::format(
+        "the mean counts that its pixels have, {:.0f} to {:.0f} ADU, differ too little, or there are too few frames, "
+        "to tell "
+        "how noise grows with light",
+        noise.least_mean_adu, noise.most_mean_adu);
+}
+
+/// Whether the gain is known well enough to be told. Comparisons with NaN are false.
+bool is_told(const Found& value, const Found& error) {
+    return value.gain > 0 && error.gain < most_relative_error * value.gain && std::isfinite(value.offset) &&
+           std::isfinite(error.offset);
+}
+
+}  // namespace
+
+MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_counts, const InspectOptions& options) {
+    samples = without_dead_areas(samples, saturation_adu);
+    MovieNoise noise;
+    noise.samples = std::int64_t(samples.count());
+    if (samples.count() < least_samples) {
+        noise.why_not = fmt::format("only {} places of its frames show noise that is not cut off, and {} are needed",
+                                    samples.count(), least_samples);
+        return noise;
+    }
+    const std::array<Bins, noise_parts> parts = summed(samples, bins_of(predicted_means(samples)));
+    Bins all{};
+    for (const Bins& part : parts)
+        for (std::size_t i = 0; i < bins; ++i) all[i].add(part[i]);
+    const auto in_line = [](const Bin& bin) { return bin.count >= least_in_bin; };
+    const Line line = fitted(all);
+    noise.mean_adu = line.mean_adu, noise.variance_adu2 = line.variance_adu2;
+    const Bin &first = *std::find_if(all.begin(), all.end(), in_line),
+              &last = *std::find_if(all.rbegin(), all.rend(), in_line);
+    noise.least_mean_adu = first.mean / first.count, noise.most_mean_adu = last.mean / last.count;
+    if (is_cut_off(samples)) {
+        noise.why_not = "its counts are cut off at 0, and so is part of their noise: was a background subtracted?";
+        return noise;
+    }
+    const Reading reading(options, whole_counts);
+    const Found value = reading.of(all), error = error_of(reading, parts, all, samples.overlap);
+    if (!is_told(value, error)) {
+        noise.why_not = no_range(noise);
+        return noise;
+    }
+    noise.gain_e_per_adu = {value.gain, error.gain};
+    noise.offset_adu = {value.offset, error.offset};
+    return noise;
+}
+
+}  // namespace glint

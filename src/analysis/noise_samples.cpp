@@ -1,0 +1,182 @@
+// High-pass differences on a grid of places, block by block.
+// SPDX-License-Identifier: MIT
+#include "analysis/noise_samples.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+namespace glint {
+namespace {
+
+// (1 - s)^6 of the shift s: passes only spatial frequencies near 1/2 per pixel on both axes, where the image of a molecule has
+// next to no power (eq. 11.1).
+constexpr std::array<double, 7> kernel{1, -6, 15, -20, 15, -6, 1};
+constexpr double kernel_norm = 924;  // sum of its squares
+constexpr int reach = 3, ring_reach = 4, edge = 2 * ring_reach + 1;
+constexpr double ring_pixels = edge * edge - 7 * 7;
+constexpr double wanted_samples = 2e6;
+constexpr int least_step_px = 2;  // nearer differences say nothing new
+
+/// What the pixels around a place say in one frame; all but `highest` linear in them.
+struct Response {
+    double difference = 0, mean = 0, ring = 0;
+};
+
+template <class T>
+double count_of(const std::byte* frame, std::size_t at) {
+    T value;
+    std::memcpy(&value, frame + at * sizeof(T), sizeof(T));
+    return double(value);
+}
+
+/// The counts of a square around a place in the frames of a block.
+struct Windows {
+    int frames = 0;
+    std::array<std::array<double, edge * edge>, noise_frames> counts{};
+
+    template <class T>
+    void read(const FrameBlock& block, const std::vector<int>& use, int x, int y) {
+        frames = int(use.size());
+        for (int t = 0; t < frames; ++t)
+            for (int row = 0, k = 0; row < edge; ++row)
+                for (int column = 0; column < edge; ++column, ++k)
+                    counts[std::size_t(t)][std::size_t(k)] = count_of<T>(
+                        block.frame(use[std::size_t(t)]), std::size_t(y + row - ring_reach) * std::size_t(block.width) +
+                                                              std::size_t(x + column - ring_reach));
+    }
+    Response response(int t) const;
+    double highest() const;
+    std::array<bool, edge * edge> is_still() const;
+    double zero_share(const std::array<bool, edge * edge>& still) const;
+};
+
+Response Windows::response(int t) const {
+    const auto& pixels = counts[std::size_t(t)];
+    Response to;
+    double all = 0, inside = 0;
+    for (const double pixel : pixels) all += pixel;
+    for (int row = -reach; row <= reach; ++row) {
+        double difference = 0, mean = 0;
+        for (int column = -reach; column <= reach; ++column) {
+            const double pixel = pixels[std::size_t((row + ring_reach) * edge + column + ring_reach)];
+            const double weight = kernel[std::size_t(column + reach)];
+            difference += weight * pixel, mean += weight * weight * pixel, inside += pixel;
+        }
+        const double weight = kernel[std::size_t(row + reach)];
+        to.difference += weight * difference, to.mean += weight * weight * mean;
+    }
+    to.difference /= kernel_norm, to.mean /= kernel_norm * kernel_norm;
+    to.ring = (all - inside) / ring_pixels;
+    return to;
+}
+
+double Windows::highest() const {
+    double most = counts[0][0];
+    for (int t = 0; t < frames; ++t)
+        most = std::max(most, *std::max_element(counts[std::size_t(t)].begin(), counts[std::size_t(t)].end()));
+    return most;
+}
+
+std::array<bool, edge * edge> Windows::is_still() const {
+    std::array<bool, edge * edge> still{};
+    for (std::size_t k = 0; k < still.size(); ++k) {
+        still[k] = true;
+        for (int t = 1; t < frames && still[k]; ++t) still[k] = counts[std::size_t(t)][k] == counts[0][k];
+    }
+    return still;
+}
+
+/// Of the pixels that are not still, those with a count of 0.
+double Windows::zero_share(const std::array<bool, edge * edge>& still) const {
+    int zeros = 0, all = 0;
+    for (std::size_t k = 0; k < still.size(); ++k)
+        for (int t = 0; t < frames && !still[k]; ++t) ++all, zeros += counts[std::size_t(t)][k] == 0;
+    return all > 0 ? double(zeros) / all : 0;
+}
+
+/// The square of the correlation of two differences so many pixels apart, summed along an axis (eq. 11.3).
+double overlap_along_axis(int step_px) {
+    double sum = 0;
+    for (int shift = -2 * reach; shift <= 2 * reach; ++shift) {
+        if (shift % step_px != 0) continue;
+        double product = 0;
+        for (int k = 0; k <= 2 * reach; ++k)
+            if (k + shift >= 0 && k + shift <= 2 * reach)
+                product += kernel[std::size_t(k)] * kernel[std::size_t(k + shift)];
+        sum += product / kernel_norm * product / kernel_norm;
+    }
+    return sum;
+}
+
+}  // namespace
+
+void NoiseSamples::add(std::size_t k, const NoiseSamples& from) {
+    variance.push_back(from.variance[k]), mean.push_back(from.mean[k]);
+    beside.push_back(from.beside[k]), around.push_back(from.around[k]);
+    highest.push_back(from.highest[k]), still.push_back(from.still[k]), zero.push_back(from.zero[k]),
+        part.push_back(from.part[k]);
+}
+
+NoiseSampler::NoiseSampler(int width, int height, std::int64_t blocks)
+    : width_(width), height_(height), blocks_(std::max<std::int64_t>(blocks, 1)) {
+    const double pixels = double(width) * height * double(blocks_) * noise_frames;
+    step_px_ = std::max(least_step_px, int(std::ceil(std::sqrt(pixels / wanted_samples))));
+    const double along = overlap_along_axis(step_px_);
+    samples_.overlap = along * along;
+}
+
+/// Parts are of time; in movies of few blocks, stripes of the frame as well.
+int NoiseSampler::part_of(std::int64_t block_number, int y) const {
+    if (blocks_ >= noise_parts) return int(block_number * noise_parts / blocks_);
+    const int stripes = noise_parts / int(blocks_);
+    return int(block_number) * stripes + std::min(y * stripes / height_, stripes - 1);
+}
+
+template <class T>
+void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& use, int x, int y, int part) {
+    Windows windows;
+    windows.read<T>(block, use, x, y);
+    const int frames = windows.frames;
+    std::array<Response, noise_frames> at;
+    double difference = 0, mean = 0;
+    for (int t = 0; t < frames; ++t) {
+        at[std::size_t(t)] = windows.response(t);
+        difference += at[std::size_t(t)].difference / frames, mean += at[std::size_t(t)].mean / frames;
+    }
+    const float highest = float(windows.highest());
+    const auto is_still = windows.is_still();
+    const auto still = std::count(is_still.begin(), is_still.end(), true);
+    const double zero_percent = 100 * windows.zero_share(is_still);
+    for (int t = 0; t < frames; ++t) {
+        const Response& here = at[std::size_t(t)];
+        const Response& before = at[std::size_t(t > 0 ? t - 1 : 1)];
+        const Response& after = at[std::size_t(t + 1 < frames ? t + 1 : frames - 2)];
+        // The mean over the frames takes away what does not move, and 1 / frames of the noise (eq. 11.2).
+        const double noise = here.difference - difference;
+        samples_.variance.push_back(float(noise * noise * frames / (frames - 1)));
+        samples_.mean.push_back(float(((frames - 2) * here.mean + mean) / (frames - 1)));
+        samples_.beside.push_back(float((before.mean + after.mean) / 2));
+        samples_.around.push_back(float(here.ring));
+        samples_.highest.push_back(highest);
+        samples_.still.push_back(std::uint8_t(still));
+        samples_.zero.push_back(std::uint8_t(std::lround(zero_percent)));
+        samples_.part.push_back(std::uint8_t(part));
+    }
+}
+
+void NoiseSampler::add(const FrameBlock& block, const std::vector<int>& use, std::int64_t block_number) {
+    for (int y = ring_reach; y + ring_reach < height_; y += step_px_)
+        for (int x = ring_reach; x + ring_reach < width_; x += step_px_) {
+            const int part = part_of(block_number, y);
+            if (block.type == PixelType::uint8)
+                add_place<std::uint8_t>(block, use, x, y, part);
+            else if (block.type == PixelType::uint16)
+                add_place<std::uint16_t>(block, use, x, y, part);
+            else
+                add_place<float>(block, use, x, y, part);
+        }
+}
+
+}  // namespace glint

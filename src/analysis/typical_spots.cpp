@@ -1,0 +1,147 @@
+// Detects, picks lone spots, fits free widths, and repeats with the width found.
+// SPDX-License-Identifier: MIT
+#include "analysis/typical_spots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "analysis/median.hpp"
+#include "fit/width_peak.hpp"
+#include "glint/detect.hpp"
+#include "glint/fit.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double first_sigma_px = 1.3, least_sigma_px = 0.5, most_sigma_px = 5;
+constexpr std::size_t least_spots = 20, enough_spots = 80;
+constexpr double half_edge_sigmas = 3, apart_sigmas = 2;  // of the fitted window; of another spot from its edge
+constexpr double model_error = 0.005;                     // relative error of a width by the model
+
+struct LoneFits {
+    std::vector<double> sigma_px, photons;
+};
+
+int window_px(double sigma_px, const CameraView& camera) {
+    const int wanted = std::max(7, 2 * int(std::ceil(half_edge_sigmas * sigma_px)) + 1);
+    return std::min({wanted, max_roi_size, camera.width(), camera.height()});
+}
+
+/// Whether the window lies in the frame and no other spot in it or close to it.
+bool is_lone(const Spots& spots, std::size_t k, int window, int apart, const CameraView& camera) {
+    const int half = window / 2;
+    if (spots.x[k] < half || spots.y[k] < half || spots.x[k] + half >= camera.width() ||
+        spots.y[k] + half >= camera.height())
+        return false;
+    for (std::size_t other = 0; other < spots.count(); ++other)
+        if (other != k && std::abs(spots.x[other] - spots.x[k]) <= half + apart &&
+            std::abs(spots.y[other] - spots.y[k]) <= half + apart)
+            return false;
+    return true;
+}
+
+/// All spots of the frames, and windows around the lone ones.
+struct Detected {
+    std::vector<std::int64_t> found;  ///< per frame
+    Rois lone;
+    std::vector<float> score;  ///< of the lone ones
+};
+
+Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma_px) {
+    const int window = window_px(sigma_px, camera);
+    Detected to{{}, make_rois(camera, window), {}};
+    Detector detector(camera, {.sigma_px = sigma_px});
+    Spots spots;
+    for (std::size_t frame = 0; frame < frames.photoelectrons.size(); ++frame) {
+        detector.find(frames.photoelectrons[frame], spots);
+        to.found.push_back(std::int64_t(spots.count()));
+        Spots lone;
+        for (std::size_t k = 0; k < spots.count(); ++k) {
+            if (!is_lone(spots, k, window, int(std::ceil(apart_sigmas * sigma_px)), camera)) continue;
+            lone.x.push_back(spots.x[k]), lone.y.push_back(spots.y[k]), lone.score.push_back(spots.score[k]);
+            to.score.push_back(spots.score[k]);
+        }
+        cut_rois(frames.photoelectrons[frame], camera, lone, std::uint32_t(frame), to.lone);
+    }
+    return to;
+}
+
+/// Fits of lone spots that converged; where there are enough, widths of the brighter half alone: those of dim ones are uncertain.
+LoneFits fitted(const Detected& detected, double sigma_px) {
+    const Psf psf{PsfModel::GaussianXYNBS, sigma_px, {}, {}};
+    FitOptions options;
+    options.backend = Backend::cpu;
+    const Fits fits = fit(detected.lone, psf, 1, options);  // with a pixel size of 1 um, widths are in pixels
+    LoneFits to;
+    const std::vector<double> scores(detected.score.begin(), detected.score.end());
+    const double bright = scores.size() < enough_spots ? 0 : median(scores);
+    for (std::size_t k = 0; k < fits.count(); ++k) {
+        if (fits.status[k] != FitStatus::converged) continue;
+        to.photons.push_back(double(fits.theta[2][k]));
+        if (scores[k] >= bright) to.sigma_px.push_back(double(fits.theta[4][k]));
+    }
+    return to;
+}
+
+/// A median with its error by the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the
+/// median's price.
+Estimate median_of(const std::vector<double>& values) {
+    const double middle = median(values);
+    std::vector<double> apart;
+    for (const double value : values) apart.push_back(std::abs(value - middle));
+    return {middle, 1.2533 * 1.4826 * median(apart) / std::sqrt(double(values.size()))};
+}
+
+/// Of those that have the width of single molecules.
+Estimate width_of(const std::vector<double>& widths) {
+    const WidthPeak peak = peak_of(widths);
+    std::vector<double> singles;
+    for (const double width : widths)
+        if (peak.has(width)) singles.push_back(width);
+    Estimate to = median_of(singles);
+    to.error = std::hypot(to.error, model_error * to.value);
+    return to;
+}
+
+Estimate density_of(const std::vector<std::int64_t>& found, const CameraView& camera) {
+    const double n = double(found.size()), pixels = double(camera.width()) * camera.height();
+    double mean = 0, square = 0;
+    for (const std::int64_t spots : found) mean += double(spots) / n;
+    for (const std::int64_t spots : found) square += std::pow(double(spots) - mean, 2);
+    return {mean / pixels, n > 1 ? std::sqrt(square / (n - 1) / n) / pixels : 0};
+}
+
+}  // namespace
+
+MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, double sigma_px) {
+    constexpr int most_rounds = 5;
+    constexpr double same = 0.02;
+    double sigma = sigma_px > 0 ? sigma_px : first_sigma_px;
+    MovieSpots to;
+    to.frames = std::int64_t(frames.photoelectrons.size());
+    for (int round = 0; round < most_rounds; ++round) {
+        const Detected detected = detect(frames, camera, sigma);
+        const LoneFits fits = fitted(detected, sigma);
+        to.found = 0;
+        for (const std::int64_t spots : detected.found) to.found += spots;
+        to.lone = int(detected.lone.count());
+        to.per_pixel = density_of(detected.found, camera);
+        to.sigma_px.reset(), to.photons.reset();
+        if (fits.sigma_px.size() < least_spots) {
+            to.why_not =
+                fmt::format("only {} of {} spots in {} frames are bright and have no other near, and {} are needed",
+                            fits.sigma_px.size(), to.found, to.frames, least_spots);
+            return to;
+        }
+        to.sigma_px = width_of(fits.sigma_px), to.photons = median_of(fits.photons);
+        const double next = std::clamp(to.sigma_px->value, least_sigma_px, most_sigma_px);
+        if (sigma_px > 0 || std::abs(next / sigma - 1) < same) return to;
+        sigma = next;
+    }
+    return to;
+}
+
+}  // namespace glint

@@ -1,0 +1,74 @@
+// `glint inspect`: what a movie is, and what it tells about the camera and its spots.
+// SPDX-License-Identifier: MIT
+#include "glint/inspect.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/commands/inspect_report.hpp"
+#include "cli/flags/movie_flags.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/stop.hpp"
+#include "glint/movie_io.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* inspect_footer = R"(
+Examples:
+  glint inspect movie.tif
+  glint inspect movie.tif --pixel-size 100nm --offset 100
+  glint inspect emccd.tif --em-gain 300 --json
+
+Gain and offset come from the movie's own noise: its variance at spatial frequencies that no lens transmits, over the mean
+count. What is given is not estimated, and makes the rest more certain. Values in the movie's metadata are shown, and
+compared; they are used for the pixel size and the EM gain alone. Nothing is written.)";
+
+/// The value of --sigma in pixels; 0 without one.
+double sigma_px(const InspectFlags& flags, double pixel_size_nm) {
+    return flags.sigma.empty() ? 0 : to_px(parse_length(flags.sigma, "--sigma"), pixel_size_nm);
+}
+
+int run(const InspectFlags& flags) {
+    stop_on_signals();
+    const std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
+    const MovieInfo& info = movie->info();
+    Console console(flags.console);
+    for (const std::string& warning : info.warnings) console.warn(warning);
+    Inspected found;
+    found.pixel_size_nm =
+        flags.camera.pixel_size.empty() ? info.pixel_size_nm.value_or(0) : pixel_size_nm(flags.camera.pixel_size);
+    found.options = inspect_options(flags.camera, info);
+    found.options.sigma_px = sigma_px(flags, found.pixel_size_nm);
+    found.options.progress = console.progress(info.name, "frames");
+    found.options.stop = &stop_on_signals();
+    found.result = inspect(*movie, found.options);
+    console.end_progress();
+    for (const std::string& warning : metadata_warnings(info, found)) console.warn(warning);
+    if (flags.console.json)
+        print_json(inspection_json(flags, info, found));
+    else
+        print_inspection(flags, info, found);
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_inspect(CLI::App& program) {
+    const auto flags = std::make_shared<InspectFlags>();
+    CLI::App* app = program.add_subcommand("inspect", "What a movie tells about its camera and its spots");
+    offer_files(app->add_option("movie", flags->movie, "Movie")->required(), movie_endings);
+    add_movie_flags(*app, flags->choice);
+    app->add_option("--sigma", flags->sigma,
+                    "Standard deviation of the PSF, with unit, where it is known: 130nm, 1.3px");
+    add_known_camera_flags(*app, flags->camera);
+    add_console_flags(*app, flags->console);
+    app->footer(inspect_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

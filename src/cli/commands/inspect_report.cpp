@@ -1,0 +1,237 @@
+// The report of `glint inspect`, as lines and as JSON, and the command line that goes on from it.
+// SPDX-License-Identifier: MIT
+#include "cli/commands/inspect_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace glint::cli {
+namespace {
+
+std::string name_of(PixelType type) {
+    return type == PixelType::uint8 ? "uint8" : type == PixelType::uint16 ? "uint16" : "float32";
+}
+
+/// "1.83 +- 0.03": as many decimals as two digits of the error need.
+std::string text_of(const Estimate& estimate) {
+    const double digits = estimate.error > 0 ? std::ceil(-std::log10(estimate.error)) : 2;
+    const int decimals = int(std::clamp(digits, 0.0, 6.0)) + (digits > 0 ? 1 : 0);
+    return fmt::format("{:.{}f} +- {:.{}f}", estimate.value, decimals, estimate.error, decimals);
+}
+
+/// The command to go on with; what is not known stands in capitals, and is listed.
+struct NextCommand {
+    std::string line = "glint localize", placeholders;
+
+    void value(const std::string& flag, bool known, const std::string& value, const std::string& placeholder,
+               const std::string& meaning) {
+        line += fmt::format(" {} {}", flag, known ? value : placeholder);
+        if (!known) placeholders += fmt::format("{}{}: {}", placeholders.empty() ? "" : "; ", placeholder, meaning);
+    }
+};
+
+std::string sigma_value(const Inspected& found) {
+    if (!found.result.spots.sigma_px) return "";
+    const double px = found.result.spots.sigma_px->value;
+    return found.pixel_size_nm > 0 ? fmt::format("{:.0f}nm", px * found.pixel_size_nm) : fmt::format("{:.2f}px", px);
+}
+
+NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found) {
+    const MovieNoise& noise = found.result.noise;
+    NextCommand next;
+    next.line += fmt::format(" {} -o locs.hdf5", flags.movie);
+    const bool given = !flags.sigma.empty();
+    next.value("--sigma", given || found.result.spots.sigma_px, given ? flags.sigma : sigma_value(found), "SIGMA",
+               "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
+    next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
+               "edge of a camera pixel in the sample, as 100nm");
+    next.value("--offset", noise.offset_adu.has_value(),
+               noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
+               "counts of a dark pixel, ADU");
+    next.value("--gain", noise.gain_e_per_adu.has_value(),
+               noise.gain_e_per_adu ? fmt::format("{:.3g}", noise.gain_e_per_adu->value) : "", "GAIN",
+               "photoelectrons per ADU");
+    if (found.options.readnoise_e > 0) next.line += fmt::format(" --readnoise {:g}", found.options.readnoise_e);
+    if (found.options.em_gain != 1 && !movie.em_gain)
+        next.line += fmt::format(" --em-gain {:g}", found.options.em_gain);
+    return next;
+}
+
+std::string metadata_text(const MovieInfo& movie) {
+    std::string text;
+    const auto add = [&](const char* name, const std::optional<double>& value, const char* unit) {
+        if (value) text += fmt::format("{}{} {:g}{}", text.empty() ? "" : ", ", name, *value, unit);
+    };
+    add("pixel size", movie.pixel_size_nm, " nm"), add("offset", movie.offset_adu, " ADU");
+    add("gain", movie.gain_e_per_adu, " e-/ADU"), add("EM gain", movie.em_gain, "");
+    return text.empty() ? "no pixel size, offset or gain" : text;
+}
+
+std::string saturation_text(const MovieCounts& counts) {
+    if (counts.saturation_adu == 0) return "no pixels";
+    return fmt::format("{:.2g} % of the pixels, at {:g} ADU (left out of the estimates)", 100 * counts.saturated_share,
+                       counts.saturation_adu);
+}
+
+std::string background_text(const MovieCounts& counts) {
+    const std::string text = fmt::format("{:.1f} ADU (mean of the frames' medians)", counts.background_adu.value);
+    if (counts.background_drift.error == 0) return text;
+    return text + fmt::format(", from begin to end {:+.1f} +- {:.1f} ADU", counts.background_drift.value,
+                              counts.background_drift.error);
+}
+
+std::string gain_text(const Inspected& found) {
+    const MovieNoise& noise = found.result.noise;
+    if (found.options.gain_e_per_adu) return fmt::format("{:g} e-/ADU (given)", *found.options.gain_e_per_adu);
+    if (noise.gain_e_per_adu) return text_of(*noise.gain_e_per_adu) + " e-/ADU";
+    return "cannot be estimated: " + noise.why_not;
+}
+
+/// Offset and read noise move the line's zero together.
+std::string offset_text(const Inspected& found) {
+    const MovieNoise& noise = found.result.noise;
+    if (found.options.offset_adu) return fmt::format("{:g} ADU (given)", *found.options.offset_adu);
+    if (!noise.offset_adu) return "cannot be estimated: " + noise.why_not;
+    const std::string text = text_of(*noise.offset_adu) + " ADU if the read noise is ";
+    if (found.options.readnoise_e > 0) return text + fmt::format("{:g} e-", found.options.readnoise_e);
+    const double excess = found.options.em_gain > 1 ? 2 * found.options.em_gain : 1;
+    return text +
+           fmt::format("0 (with r e- rms it is {:.2g} r^2 ADU higher)", 1 / (noise.gain_e_per_adu->value * excess));
+}
+
+std::string noise_text(const MovieNoise& noise) {
+    return fmt::format(
+        "variance {:.2f} ADU^2 where the mean is {:.1f} ADU: with an offset of B ADU and no read noise the gain "
+        "would be ({:.1f} - B) / {:.2f}",
+        noise.variance_adu2, noise.mean_adu, noise.mean_adu, noise.variance_adu2);
+}
+
+std::string sigma_text(const Inspected& found) {
+    const MovieSpots& spots = found.result.spots;
+    if (!spots.sigma_px) return "cannot be estimated: " + spots.why_not;
+    std::string text = text_of(*spots.sigma_px) + " px";
+    if (const double nm = found.pixel_size_nm; nm > 0)
+        text += fmt::format(" ({} nm)", text_of({spots.sigma_px->value * nm, spots.sigma_px->error * nm}));
+    return text + fmt::format(", from {} spots that have no other near", spots.lone);
+}
+
+std::string density_text(const Inspected& found) {
+    const MovieSpots& spots = found.result.spots;
+    std::string text =
+        fmt::format("{:.2g} +- {:.1g} spots a pixel and frame", spots.per_pixel.value, spots.per_pixel.error);
+    if (const double um = found.pixel_size_nm / 1000; um > 0)
+        text += fmt::format(" ({:.2g} a um^2)", spots.per_pixel.value / (um * um));
+    return text + fmt::format(": {} in {} frames", with_commas(spots.found), spots.frames);
+}
+
+std::string photons_text(const MovieSpots& spots) {
+    return spots.photons ? text_of(*spots.photons) + " (median of a spot in a frame)"
+                         : std::string("not known without ") + (spots.sigma_px ? "the gain" : "lone spots");
+}
+
+nlohmann::ordered_json json_of(const std::optional<Estimate>& estimate) {
+    if (!estimate) return {};
+    return {{"value", estimate->value}, {"error", estimate->error}};
+}
+
+nlohmann::ordered_json json_of(const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json noise_json(const MovieNoise& noise) {
+    return {{"gain_e_per_adu", json_of(noise.gain_e_per_adu)},
+            {"offset_adu", json_of(noise.offset_adu)},
+            {"mean_adu", noise.mean_adu},
+            {"variance_adu2", noise.variance_adu2},
+            {"range_adu", {noise.least_mean_adu, noise.most_mean_adu}},
+            {"samples", noise.samples},
+            {"why_not", noise.why_not}};
+}
+
+nlohmann::ordered_json spots_json(const MovieSpots& spots) {
+    return {{"sigma_px", json_of(spots.sigma_px)},
+            {"photons", json_of(spots.photons)},
+            {"per_pixel", json_of(std::optional(spots.per_pixel))},
+            {"found", spots.found},
+            {"frames", spots.frames},
+            {"lone", spots.lone},
+            {"why_not", spots.why_not}};
+}
+
+nlohmann::ordered_json counts_json(const MovieCounts& counts) {
+    return {{"frames_read", counts.frames},
+            {"empty_frames", counts.empty_frames},
+            {"least_adu", counts.least_adu},
+            {"most_adu", counts.most_adu},
+            {"saturation_adu", counts.saturation_adu > 0 ? nlohmann::ordered_json(counts.saturation_adu) : nullptr},
+            {"saturated_share", counts.saturated_share},
+            {"background_adu", json_of(std::optional(counts.background_adu))},
+            {"background_drift_adu",
+             counts.background_drift.error > 0 ? json_of(std::optional(counts.background_drift)) : nullptr}};
+}
+
+}  // namespace
+
+std::vector<std::string> metadata_warnings(const MovieInfo& movie, const Inspected& found) {
+    std::vector<std::string> warnings;
+    const auto compare = [&](const char* what, const char* unit, const std::optional<double>& said,
+                             const std::optional<Estimate>& estimate, bool is_given) {
+        constexpr double errors = 4, part = 0.1;  // a tenth: the estimate's own limits
+        if (!said || !estimate || is_given) return;
+        const double apart = std::abs(*said - estimate->value);
+        if (apart > errors * estimate->error && apart > part * std::abs(estimate->value))
+            warnings.push_back(fmt::format("{}: its metadata say {} {:g}{}, its noise {}{}", movie.name, what, *said,
+                                           unit, text_of(*estimate), unit));
+    };
+    const MovieNoise& noise = found.result.noise;
+    compare("gain", " e-/ADU", movie.gain_e_per_adu, noise.gain_e_per_adu, found.options.gain_e_per_adu.has_value());
+    return warnings;
+}
+
+nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found) {
+    const NextCommand next = next_command(flags, movie, found);
+    return {{"movie", flags.movie},
+            {"frames", movie.frames},
+            {"width", movie.width},
+            {"height", movie.height},
+            {"type", name_of(movie.type)},
+            {"metadata",
+             {{"pixel_size_nm", json_of(movie.pixel_size_nm)},
+              {"offset_adu", json_of(movie.offset_adu)},
+              {"gain_e_per_adu", json_of(movie.gain_e_per_adu)},
+              {"em_gain", json_of(movie.em_gain)}}},
+            {"pixel_size_nm", found.pixel_size_nm > 0 ? nlohmann::ordered_json(found.pixel_size_nm) : nullptr},
+            {"readnoise_e", found.options.readnoise_e},
+            {"em_gain", found.options.em_gain},
+            {"counts", counts_json(found.result.counts)},
+            {"noise", noise_json(found.result.noise)},
+            {"spots", spots_json(found.result.spots)},
+            {"localize", next.line},
+            {"still_needed", next.placeholders}};
+}
+
+void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found) {
+    const MovieCounts& counts = found.result.counts;
+    const NextCommand next = next_command(flags, movie, found);
+    Summary summary;
+    summary.add("movie", flags.movie)
+        .add("frames", fmt::format("{} of {}x{} px, {}; {} read", with_commas(movie.frames), movie.width, movie.height,
+                                   name_of(movie.type), with_commas(counts.frames)))
+        .add("metadata", metadata_text(movie))
+        .add("counts", fmt::format("{:g} to {:g} ADU", counts.least_adu, counts.most_adu))
+        .add("saturated", saturation_text(counts));
+    if (counts.empty_frames > 0)
+        summary.add("empty frames", fmt::format("{}: all pixels have one count", with_commas(counts.empty_frames)));
+    summary.add("background", background_text(counts)).add("gain", gain_text(found)).add("offset", offset_text(found));
+    if (!found.result.noise.gain_e_per_adu && found.result.noise.variance_adu2 > 0)
+        summary.add("noise", noise_text(found.result.noise));
+    summary.add("sigma", sigma_text(found))
+        .add("density", density_text(found))
+        .add("photons", photons_text(found.result.spots))
+        .add("localize it", next.line);
+    if (!next.placeholders.empty()) summary.add("still needed", next.placeholders);
+    summary.print();
+}
+
+}  // namespace glint::cli

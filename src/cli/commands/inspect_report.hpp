@@ -1,0 +1,36 @@
+// What `glint inspect` prints.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "glint/inspect.hpp"
+#include "glint/movie_choice.hpp"
+
+namespace glint::cli {
+
+struct InspectFlags {
+    std::string movie, sigma;
+    MovieChoice choice;
+    CameraFlags camera;
+    ConsoleFlags console;
+};
+
+/// An inspection, with what it was made with.
+struct Inspected {
+    InspectOptions options;
+    double pixel_size_nm = 0;  ///< 0: not known
+    Inspection result;
+};
+
+/// Sentences on values of the metadata that the movie contradicts.
+std::vector<std::string> metadata_warnings(const MovieInfo& movie, const Inspected& found);
+
+nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found);
+void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const Inspected& found);
+
+}  // namespace glint::cli
