@@ -38,6 +38,10 @@ std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieCh
 bool is_spe(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// FITS without compression.
+bool is_fits(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

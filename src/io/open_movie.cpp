@@ -39,6 +39,7 @@ void add_tiff(const fs::path& path, Opened& opened) {
 constexpr MovieFormat formats[] = {
     {"DAX", is_dax, open_dax},
     {"SPE", is_spe, open_spe},
+    {"FITS", is_fits, open_fits},
     {"Picasso raw", is_raw, open_raw},
 };
 

@@ -1,10 +1,12 @@
 """glint's readers of other formats than TIFF, judged by the programs that know these formats, pixel for pixel."""
 import re
 import struct
+import subprocess
 
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+from astropy.io import fits
 
 
 def movie(dtype, frames=7, height=37, width=53, seed=1):
@@ -87,3 +89,45 @@ def test_spe_3(dump, tmp_path, dtype, stamps):
     if not stamps and dtype != "uint32":
         np.testing.assert_array_equal(found, imageio.imread(tmp_path / "movie.spe", plugin="SPE", index=...))
     np.testing.assert_array_equal(found, as_read(frames))
+
+
+def frames_of(path):
+    with fits.open(path) as file:
+        return next(unit.data for unit in file if unit.data is not None and unit.data.ndim >= 2)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "float32", "float64"])
+def test_fits(dump, tmp_path, dtype):
+    frames = movie(dtype)
+    unit = fits.PrimaryHDU(frames)
+    unit.header["EXPTIME"] = 0.05
+    unit.header["CAMERA"] = "O'Neill's / 2"
+    unit.header["GAIN"] = (0.46, "[e-/ADU]")
+    unit.writeto(tmp_path / "movie.fits")
+    facts, found = dump(tmp_path / "movie.fits")
+    assert facts["warnings"] == []
+    assert (facts["exposure_ms"], facts["camera"], facts["gain_e_per_adu"]) == (50, "O'Neill's / 2", 0.46)
+    np.testing.assert_array_equal(found, as_read(frames_of(tmp_path / "movie.fits")))
+    np.testing.assert_array_equal(found, as_read(frames))
+
+
+def test_scaled_fits(dump, tmp_path):
+    unit = fits.PrimaryHDU(movie("float64"))
+    unit.scale("int16", bscale=0.25, bzero=17.5)
+    unit.writeto(tmp_path / "movie.fits")
+    np.testing.assert_array_equal(dump(tmp_path / "movie.fits")[1], as_read(frames_of(tmp_path / "movie.fits")))
+
+
+def test_fits_behind_a_table(dump, tmp_path):
+    frames = movie("uint16")[:1]
+    table = fits.BinTableHDU.from_columns([fits.Column("x", "E", array=np.arange(1000.0))])
+    fits.HDUList([fits.PrimaryHDU(), table, fits.ImageHDU(frames[0])]).writeto(tmp_path / "movie.fits")
+    np.testing.assert_array_equal(dump(tmp_path / "movie.fits")[1], frames)
+
+
+def test_compressed_fits_is_refused(program, tmp_path):
+    fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(movie("uint16"))]).writeto(tmp_path / "movie.fits")
+    done = subprocess.run([program, "localize", tmp_path / "movie.fits", "-o", tmp_path / "out.hdf5", "--sigma", "130nm",
+                           "--pixel-size", "100nm", "--offset", "100", "--gain", "1"], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "movie.fits: its frames are compressed tiles" in done.stderr and "funpack" in done.stderr
