@@ -6,6 +6,7 @@ import subprocess
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+import tifffile
 from astropy.io import fits
 
 
@@ -131,3 +132,42 @@ def test_compressed_fits_is_refused(program, tmp_path):
                            "--pixel-size", "100nm", "--offset", "100", "--gain", "1"], capture_output=True, text=True)
     assert done.returncode != 0
     assert "movie.fits: its frames are compressed tiles" in done.stderr and "funpack" in done.stderr
+
+
+def stk(frames, nm=160):
+    """A stack as MetaMorph lays it out: pixels, values of its tags, one directory. tifffile reads them and writes none."""
+    planes, height, width = frames.shape
+    out = bytearray(b"II*\0" + bytes(4) + frames.tobytes())
+
+    def add(values):
+        out.extend(values)
+        return len(out) - len(values)
+
+    size = add(struct.pack("<2I", nm, 1000))
+    unit = add(struct.pack("<I3s", 3, b"um\0"))
+    uic1 = add(struct.pack("<8I", 3, 1, 4, size, 5, size, 6, unit))
+    uic2 = add(b"".join(struct.pack("<6I", 0, 1, 2457000, 1000 * k, 0, 0) for k in range(planes)))
+    text = b"Exposure: 50 ms\r\n\0"
+    description = add(text)
+    struct.pack_into("<I", out, 4, len(out))
+    bits = 8 * frames.itemsize
+    entries = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, 1), (262, 3, 1, 1),
+               (270, 2, len(text), description), (273, 4, 1, 8), (277, 3, 1, 1), (278, 4, 1, height),
+               (279, 4, 1, frames[0].nbytes), (33628, 4, 4, uic1), (33629, 5, planes, uic2)]
+    out.extend(struct.pack("<H", len(entries)) + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4))
+    return bytes(out)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("planes", [1, 2, 7])
+def test_stk(dump, tmp_path, dtype, planes):
+    frames = movie(dtype, frames=planes)
+    (tmp_path / "movie.stk").write_bytes(stk(frames))
+    facts, found = dump(tmp_path / "movie.stk")
+    assert facts["warnings"] == []
+    assert (facts["pixel_size_nm"], facts["exposure_ms"]) == (160, 50)
+    with tifffile.TiffFile(tmp_path / "movie.stk") as file:
+        assert file.is_stk
+        assert file.stk_metadata["XCalibration"] == 0.16
+        np.testing.assert_array_equal(found, file.asarray().reshape(found.shape))
+    np.testing.assert_array_equal(found, frames)
