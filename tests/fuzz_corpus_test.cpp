@@ -18,14 +18,23 @@ struct Target {
     void (*feed)(fuzz::Bytes);
 };
 constexpr Target targets[] = {
-    {"tiff", fuzz::tiff},         {"raw", fuzz::raw},
-    {"dax", fuzz::dax},           {"spe", fuzz::spe},
-    {"fits", fuzz::fits},         {"npy", fuzz::npy},
-    {"roi_hdf5", fuzz::roi_hdf5}, {"csv", fuzz::csv},
-    {"picasso", fuzz::picasso},   {"toml", fuzz::toml},
-    {"smlm", fuzz::smlm},         {"hdf5_bytes", fuzz::hdf5_bytes},
-    {"maps", fuzz::maps},         {"records", fuzz::records},
-    {"metadata", fuzz::metadata}, {"description", fuzz::description},
+    {"tiff", fuzz::tiff},
+    {"raw", fuzz::raw},
+    {"dax", fuzz::dax},
+    {"spe", fuzz::spe},
+    {"fits", fuzz::fits},
+    {"mat", fuzz::mat},
+    {"npy", fuzz::npy},
+    {"roi_hdf5", fuzz::roi_hdf5},
+    {"csv", fuzz::csv},
+    {"picasso", fuzz::picasso},
+    {"toml", fuzz::toml},
+    {"smlm", fuzz::smlm},
+    {"hdf5_bytes", fuzz::hdf5_bytes},
+    {"maps", fuzz::maps},
+    {"records", fuzz::records},
+    {"metadata", fuzz::metadata},
+    {"description", fuzz::description},
 };
 
 std::string bytes_of_file(const std::filesystem::path& path) {

@@ -42,6 +42,10 @@ std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieCh
 bool is_fits(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// The only array of three dimensions of a MATLAB file (version 5 to 7).
+bool is_mat(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

@@ -37,10 +37,8 @@ void add_tiff(const fs::path& path, Opened& opened) {
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"DAX", is_dax, open_dax},
-    {"SPE", is_spe, open_spe},
-    {"FITS", is_fits, open_fits},
-    {"Picasso raw", is_raw, open_raw},
+    {"DAX", is_dax, open_dax},    {"SPE", is_spe, open_spe},         {"FITS", is_fits, open_fits},
+    {"MATLAB", is_mat, open_mat}, {"Picasso raw", is_raw, open_raw},
 };
 
 [[noreturn]] void refuse(const fs::path& path) {

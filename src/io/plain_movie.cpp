@@ -35,7 +35,8 @@ void convert_row(const std::byte* from, int count, int step, double scale, doubl
 template <class To>
 void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
     const auto convert = [&](auto like) {
-        convert_row<decltype(like)>(from, frames.info.width, frames.samples, frames.scale, frames.zero, to);
+        const int step = frames.columns_first ? frames.info.height : frames.samples;
+        convert_row<decltype(like)>(from, frames.info.width, step, frames.scale, frames.zero, to);
     };
     switch (frames.stored) {
         case StoredPixel::uint8: return convert(std::uint8_t());
@@ -52,6 +53,7 @@ void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
 }
 
 PixelType type_of(const PlainFrames& frames) {
+    if (frames.type) return *frames.type;
     if (is_shifted_uint16(frames)) return PixelType::uint16;
     return frames.scale == 1 && frames.zero == 0 ? movie_type(frames.stored) : PixelType::float32;
 }
@@ -75,8 +77,9 @@ class PlainMovie : public Movie {
         info.files.insert(info.files.end(), frames_.files.begin(), frames_.files.end());
         check_sizes();
         info.type = type_of(frames_);
-        as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && frames_.scale == 1 &&
-                     frames_.zero == 0 && row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
+        as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && !frames_.columns_first &&
+                     frames_.scale == 1 && frames_.zero == 0 &&
+                     row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
         swapped_ = frames_.big_endian == host_is_little_endian && bytes_of(frames_.stored) > 1;
         leave_out_truncated();
         file_.expect_sequential_reads();
@@ -91,8 +94,14 @@ class PlainMovie : public Movie {
   private:
     void check_sizes() const;
     void leave_out_truncated();
-    std::uint64_t pixel_bytes() const { return std::uint64_t(bytes_of(frames_.stored)) * frames_.samples; }
+    std::uint64_t size() const { return frames_.source ? frames_.source->size() : file_.size(); }
+    /// From a pixel to the next of its row.
+    std::uint64_t pixel_bytes() const {
+        return std::uint64_t(bytes_of(frames_.stored)) *
+               std::uint64_t(frames_.columns_first ? frames_.info.height : frames_.samples);
+    }
     std::uint64_t row_bytes() const {
+        if (frames_.columns_first) return std::uint64_t(bytes_of(frames_.stored));
         return frames_.row_bytes ? frames_.row_bytes : frames_.info.width * pixel_bytes();
     }
     /// From a frame's first byte to behind its last one: the last row has no gap, nor other channels behind its last pixel.
@@ -100,7 +109,10 @@ class PlainMovie : public Movie {
         return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
                bytes_of(frames_.stored);
     }
-    std::uint64_t step() const { return frames_.step ? frames_.step : row_bytes() * frames_.info.height; }
+    std::uint64_t step() const {
+        if (frames_.step) return frames_.step;
+        return frames_.columns_first ? stored_bytes() : row_bytes() * frames_.info.height;
+    }
     std::uint64_t offset(std::int64_t frame) const {
         return frames_.offsets.empty() ? frames_.first_byte + std::uint64_t(frame) * step()
                                        : frames_.offsets[std::size_t(frame)];
@@ -121,8 +133,10 @@ void PlainMovie::check_sizes() const {
                                      info.width, info.height, largest_edge_px));
     if (info.frames < 1 || info.frames > largest_frames)
         throw InputError(fmt::format("{}: claims {} frames", file_.name(), info.frames));
-    if (row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored) || row_bytes() > file_.size() ||
-        frames_.step > file_.size() || (frames_.step && frames_.step < stored_bytes()))
+    const bool rows_overlap =
+        !frames_.columns_first && row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored);
+    if (rows_overlap || row_bytes() > size() || frames_.step > size() ||
+        (frames_.step && frames_.step < stored_bytes()))
         throw InputError(
             fmt::format("{}: its header's sizes contradict each other: the file is damaged", file_.name()));
 }
@@ -130,17 +144,17 @@ void PlainMovie::check_sizes() const {
 void PlainMovie::leave_out_truncated() {
     MovieInfo& info = frames_.info;
     const auto is_whole = [&](std::int64_t frame) {
-        return offset(frame) <= file_.size() && file_.size() - offset(frame) >= stored_bytes();
+        return offset(frame) <= size() && size() - offset(frame) >= stored_bytes();
     };
     std::int64_t whole = 0;
     if (frames_.offsets.empty()) {
-        if (is_whole(0)) whole = 1 + std::int64_t((file_.size() - frames_.first_byte - stored_bytes()) / step());
+        if (is_whole(0)) whole = 1 + std::int64_t((size() - frames_.first_byte - stored_bytes()) / step());
         whole = std::min(whole, info.frames);
     } else {
         while (whole < info.frames && is_whole(whole)) ++whole;
     }
     if (whole == info.frames) return;
-    const std::uint64_t found = file_.size() - std::min(file_.size(), offset(whole));
+    const std::uint64_t found = size() - std::min(size(), offset(whole));
     const std::string what =
         fmt::format("{}: frame {} of {} is truncated (expected {} bytes, found {})",
                     whole == 0 ? file_.name() : info.name, whole + 1, info.frames, stored_bytes(), found);
@@ -150,7 +164,8 @@ void PlainMovie::leave_out_truncated() {
 }
 
 void PlainMovie::read_bytes(std::int64_t frame, std::byte* out, std::size_t n) const {
-    const std::size_t got = file_.read_at(offset(frame), out, n);
+    const std::size_t got =
+        frames_.source ? frames_.source->read_at(offset(frame), out, n) : file_.read_at(offset(frame), out, n);
     if (got != n)
         throw UnreadableFrame(file_.name(), frame + std::int64_t(got / step()),
                               "the file became shorter after it was opened");

@@ -6,6 +6,7 @@ import subprocess
 import imageio.v3 as imageio
 import numpy as np
 import pytest
+import scipy.io
 import tifffile
 from astropy.io import fits
 
@@ -171,3 +172,23 @@ def test_stk(dump, tmp_path, dtype, planes):
         assert file.stk_metadata["XCalibration"] == 0.16
         np.testing.assert_array_equal(found, file.asarray().reshape(found.shape))
     np.testing.assert_array_equal(found, frames)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_mat(dump, tmp_path, dtype, packed):
+    """Frames are the third dimension, rows and columns those that MATLAB shows."""
+    frames = movie(dtype)
+    scipy.io.savemat(tmp_path / "movie.mat", {"gain": 0.5, "movie": frames.transpose(1, 2, 0), "name": "x"},
+                     do_compression=packed)
+    facts, found = dump(tmp_path / "movie.mat")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, as_read(scipy.io.loadmat(tmp_path / "movie.mat")["movie"].transpose(2, 0, 1)))
+    np.testing.assert_array_equal(found, as_read(frames))
+
+
+def test_large_packed_mat(dump, tmp_path):
+    """Longer than what lies between the places where unpacking begins."""
+    frames = np.random.default_rng(1).poisson(100, (200, 256, 250)).astype("uint16")
+    scipy.io.savemat(tmp_path / "movie.mat", {"movie": frames.transpose(1, 2, 0)}, do_compression=True)
+    np.testing.assert_array_equal(dump(tmp_path / "movie.mat", frames_per_block=32)[1], frames)
