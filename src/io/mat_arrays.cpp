@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "glint/error.hpp"
@@ -72,7 +74,7 @@ std::optional<MatArray> parse_array(std::string_view text, bool big_endian) {
         array.dimensions.push_back(number_at<std::int32_t>(text, std::size_t(dimensions.first_byte + at), big_endian));
     const Element numbers = next(name.next);
     const auto stored = stored_as(numbers.type);
-    if (!stored) return array;
+    if (!stored || (word & 0x200)) return array;  // logical: a mask
     array.stored = *stored;
     array.type = type_of(int(word & 0xff), *stored);
     array.first_byte = numbers.first_byte;
@@ -109,10 +111,37 @@ std::optional<MatArray> read_array(const InputFile& file, const Element& element
     return array;
 }
 
+constexpr std::size_t most_listed = 20;
+
+std::string listed(const std::vector<MatArray>& arrays) {
+    std::vector<std::string> out;
+    for (const MatArray& array : arrays) {
+        if (out.size() == most_listed)
+            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - most_listed);
+        out.push_back(array.described());
+    }
+    return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));
+}
+
 }  // namespace
 
 std::string MatArray::described() const {
     return fmt::format("{} ({})", name.empty() ? "without a name" : name, fmt::join(dimensions, " x "));
+}
+
+MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& name) {
+    std::vector<MatArray> movies;
+    std::copy_if(arrays.begin(), arrays.end(), std::back_inserter(movies),
+                 [](const MatArray& array) { return array.is_numeric() && array.dimensions.size() == 3; });
+    if (movies.empty())
+        throw InputError(
+            fmt::format("{}: has no movie, which is an array of numbers of (height, width, frames); its variables: {}",
+                        name, listed(arrays)));
+    if (movies.size() > 1)
+        throw InputError(
+            fmt::format("{}: has {} arrays that can be a movie: {}; save one alone: save('movie.mat', '{}')", name,
+                        movies.size(), listed(movies), movies[0].name));
+    return movies[0];
 }
 
 MatVersion mat_version(const InputFile& file) {

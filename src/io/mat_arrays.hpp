@@ -29,6 +29,9 @@ struct MatArray {
     std::string described() const;
 };
 
+/// The only array that can be a movie. Throws InputError that lists all of `arrays`, or those that can be.
+MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& file);
+
 struct MatFile {
     bool big_endian = false;
     std::vector<MatArray> arrays;

@@ -42,7 +42,7 @@ std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieCh
 bool is_fits(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice);
 
-/// The only array of three dimensions of a MATLAB file (version 5 to 7).
+/// The only array of three dimensions of a MATLAB file (version 5 to 7.3).
 bool is_mat(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice);
 

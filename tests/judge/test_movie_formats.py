@@ -3,6 +3,7 @@ import re
 import struct
 import subprocess
 
+import h5py
 import imageio.v3 as imageio
 import numpy as np
 import pytest
@@ -192,3 +193,31 @@ def test_large_packed_mat(dump, tmp_path):
     frames = np.random.default_rng(1).poisson(100, (200, 256, 250)).astype("uint16")
     scipy.io.savemat(tmp_path / "movie.mat", {"movie": frames.transpose(1, 2, 0)}, do_compression=True)
     np.testing.assert_array_equal(dump(tmp_path / "movie.mat", frames_per_block=32)[1], frames)
+
+
+def save_7_3(path, frames, **storage):
+    """As MATLAB saves an array of rows, columns and frames with -v7.3: dimensions the other way round, behind a header of its own."""
+    with h5py.File(path, "w", userblock_size=512) as file:
+        movie = file.create_dataset("movie", data=frames.transpose(0, 2, 1), **storage)
+        movie.attrs["MATLAB_class"] = np.bytes_({"float32": "single", "float64": "double"}.get(frames.dtype.name, frames.dtype.name))
+        file.create_dataset("gain", data=[[0.5]])
+        file.create_dataset("mask", data=np.ones((2, 3, 4), "uint8")).attrs["MATLAB_class"] = np.bytes_("logical")
+    with open(path, "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\0\2IM")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", ">u2", "int16", "uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("storage", [{}, {"chunks": (3, 20, 10), "compression": 3},
+                                     {"chunks": (1, 53, 37), "compression": 3, "shuffle": True}, {"chunks": (10, 64, 64)}],
+                         ids=["contiguous", "deflate", "shuffle", "one chunk"])
+def test_mat_7_3(dump, tmp_path, dtype, storage):
+    if storage.get("chunks", (0,))[0] == 10:
+        storage = {"chunks": (10, 53, 37), "maxshape": (None, 53, 37)}
+    frames = movie(np.dtype(dtype).newbyteorder("=")).astype(dtype)
+    save_7_3(tmp_path / "movie.mat", frames, **storage)
+    facts, found = dump(tmp_path / "movie.mat")
+    assert facts["warnings"] == []
+    with h5py.File(tmp_path / "movie.mat") as file:
+        stored = file["movie"][()].transpose(0, 2, 1)
+    np.testing.assert_array_equal(found, as_read(stored.astype(stored.dtype.newbyteorder("="))))
+    np.testing.assert_array_equal(found, as_read(frames.astype(frames.dtype.newbyteorder("="))))
