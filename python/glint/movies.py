@@ -84,7 +84,7 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
 
 
 def open_movie(movie: MovieLike) -> Movie:
-    """Opens a movie: a file (TIFF of any kind, Picasso .raw), a list of files that form one movie, or an array of shape
+    """Opens a movie: a file (docs/formats.md lists the formats), a list of files that form one movie, or an array of shape
     (frames, height, width). uint8, uint16 and float32 arrays in C order, also np.memmap, are used without a copy.
 
     Raises InputError if it is not a movie; a truncated file gives its complete frames and a warning.
