@@ -24,6 +24,8 @@ constexpr Target targets[] = {
     {"nd2", fuzz::nd2},
     {"spe", fuzz::spe},
     {"ndtiff", fuzz::ndtiff},
+    {"fits", fuzz::fits},
+    {"mat", fuzz::mat},
     {"npy", fuzz::npy},
     {"roi_hdf5", fuzz::roi_hdf5},
     {"csv", fuzz::csv},

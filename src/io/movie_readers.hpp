@@ -40,6 +40,14 @@ std::unique_ptr<Movie> open_dax(const std::filesystem::path& path, const MovieCh
 bool is_spe(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_spe(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// FITS without compression.
+bool is_fits(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_fits(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// The only array of three dimensions of a MATLAB file (version 5 to 7.3).
+bool is_mat(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// A format of movies that are folders.
 struct FolderFormat {
     const char* name;

@@ -71,6 +71,8 @@ constexpr MovieFormat formats[] = {
     {"ND2", is_nd2, open_nd2},
     {"DAX", is_dax, open_dax},
     {"SPE", is_spe, open_spe},
+    {"FITS", is_fits, open_fits},
+    {"MATLAB", is_mat, open_mat},
     {"Picasso raw", is_raw, open_raw},
 };
 

@@ -38,7 +38,8 @@ void convert_row(const std::byte* from, int count, int step, double scale, doubl
 template <class To>
 void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
     const auto convert = [&](auto like) {
-        convert_row<decltype(like)>(from, frames.info.width, frames.samples, frames.scale, frames.zero, to);
+        const int step = frames.columns_first ? frames.info.height : frames.samples;
+        convert_row<decltype(like)>(from, frames.info.width, step, frames.scale, frames.zero, to);
     };
     switch (frames.stored) {
         case StoredPixel::uint8: return convert(std::uint8_t());
@@ -55,6 +56,7 @@ void convert_row(const PlainFrames& frames, const std::byte* from, To* to) {
 }
 
 PixelType type_of(const PlainFrames& frames) {
+    if (frames.type) return *frames.type;
     if (is_shifted_uint16(frames)) return PixelType::uint16;
     return frames.scale == 1 && frames.zero == 0 ? movie_type(frames.stored) : PixelType::float32;
 }
@@ -69,10 +71,13 @@ bool is_stored_as(PixelType type, StoredPixel stored) {
     return false;
 }
 
+/// From a pixel to the next of its row.
 std::uint64_t pixel_bytes_of(const PlainFrames& frames) {
-    return std::uint64_t(bytes_of(frames.stored)) * std::uint64_t(frames.samples);
+    return std::uint64_t(bytes_of(frames.stored)) *
+           std::uint64_t(frames.columns_first ? frames.info.height : frames.samples);
 }
 std::uint64_t row_bytes_of(const PlainFrames& frames) {
+    if (frames.columns_first) return std::uint64_t(bytes_of(frames.stored));
     return frames.row_bytes ? frames.row_bytes : std::uint64_t(frames.info.width) * pixel_bytes_of(frames);
 }
 
@@ -85,8 +90,9 @@ class PlainMovie : public Movie {
         info.files.insert(info.files.end(), frames_.files.begin(), frames_.files.end());
         check_sizes();
         info.type = type_of(frames_);
-        as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && frames_.scale == 1 &&
-                     frames_.zero == 0 && row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
+        as_stored_ = is_stored_as(info.type, frames_.stored) && frames_.samples == 1 && !frames_.columns_first &&
+                     frames_.scale == 1 && frames_.zero == 0 &&
+                     row_bytes() == info.width * std::uint64_t(bytes_of(info.type));
         swapped_ = frames_.big_endian == host_is_little_endian && bytes_of(frames_.stored) > 1;
         leave_out_truncated();
         file_.expect_sequential_reads();
@@ -101,6 +107,7 @@ class PlainMovie : public Movie {
   private:
     void check_sizes() const;
     void leave_out_truncated();
+    std::uint64_t size() const { return frames_.source ? frames_.source->size() : file_.size(); }
     std::uint64_t pixel_bytes() const { return pixel_bytes_of(frames_); }
     std::uint64_t row_bytes() const { return row_bytes_of(frames_); }
     /// From a frame's first byte to behind its last one: the last row has no gap, nor other channels behind its last pixel.
@@ -108,7 +115,10 @@ class PlainMovie : public Movie {
         return row_bytes() * (frames_.info.height - 1) + (frames_.info.width - 1) * pixel_bytes() +
                bytes_of(frames_.stored);
     }
-    std::uint64_t step() const { return frames_.step ? frames_.step : row_bytes() * frames_.info.height; }
+    std::uint64_t step() const {
+        if (frames_.step) return frames_.step;
+        return frames_.columns_first ? stored_bytes() : row_bytes() * frames_.info.height;
+    }
     std::uint64_t offset(std::int64_t frame) const {
         return frames_.offsets.empty() ? frames_.first_byte + std::uint64_t(frame) * step()
                                        : frames_.offsets[std::size_t(frame)];
@@ -128,8 +138,10 @@ void PlainMovie::check_sizes() const {
                                      info.width, info.height, largest_edge_px));
     if (info.frames < 1 || info.frames > largest_frames)
         throw InputError(fmt::format("{}: claims {} frames", file_.name(), info.frames));
-    if (row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored) || row_bytes() > file_.size() ||
-        frames_.step > file_.size() || (frames_.step && frames_.step < stored_bytes()))
+    const bool rows_overlap =
+        !frames_.columns_first && row_bytes() < (info.width - 1) * pixel_bytes() + bytes_of(frames_.stored);
+    if (rows_overlap || row_bytes() > size() || frames_.step > size() ||
+        (frames_.step && frames_.step < stored_bytes()))
         throw InputError(
             fmt::format("{}: its header's sizes contradict each other: the file is damaged", file_.name()));
 }
@@ -137,17 +149,17 @@ void PlainMovie::check_sizes() const {
 void PlainMovie::leave_out_truncated() {
     MovieInfo& info = frames_.info;
     const auto is_whole = [&](std::int64_t frame) {
-        return offset(frame) <= file_.size() && file_.size() - offset(frame) >= stored_bytes();
+        return offset(frame) <= size() && size() - offset(frame) >= stored_bytes();
     };
     std::int64_t whole = 0;
     if (frames_.offsets.empty()) {
-        if (is_whole(0)) whole = 1 + std::int64_t((file_.size() - frames_.first_byte - stored_bytes()) / step());
+        if (is_whole(0)) whole = 1 + std::int64_t((size() - frames_.first_byte - stored_bytes()) / step());
         whole = std::min(whole, info.frames);
     } else {
         while (whole < info.frames && is_whole(whole)) ++whole;
     }
     if (whole == info.frames) return;
-    const std::uint64_t found = file_.size() - std::min(file_.size(), offset(whole));
+    const std::uint64_t found = size() - std::min(size(), offset(whole));
     const std::string what =
         fmt::format("{}: frame {} of {} is truncated (expected {} bytes, found {})",
                     whole == 0 ? file_.name() : info.name, whole + 1, info.frames, stored_bytes(), found);
@@ -157,7 +169,8 @@ void PlainMovie::leave_out_truncated() {
 }
 
 void PlainMovie::read_bytes(std::int64_t frame, std::byte* out, std::size_t n) const {
-    const std::size_t got = file_.read_at(offset(frame), out, n);
+    const std::size_t got =
+        frames_.source ? frames_.source->read_at(offset(frame), out, n) : file_.read_at(offset(frame), out, n);
     if (got != n)
         throw UnreadableFrame(file_.name(), frame + std::int64_t(got / step()),
                               "the file became shorter after it was opened");

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "glint/movie.hpp"
+#include "io/byte_source.hpp"
 
 namespace glint {
 
@@ -28,7 +30,10 @@ struct PlainFrames {
     std::uint64_t step = 0;              ///< frame k begins at first_byte + k * step; 0: without gaps
     std::vector<std::uint64_t> offsets;  ///< of the frames, in place of both where they lie irregularly
     std::uint64_t row_bytes = 0;         ///< from row to row; 0: without gaps
+    bool columns_first = false;          ///< a column's pixels follow each other, as MATLAB stores arrays
     int samples = 1;                     ///< values at each pixel, side by side, of which the first is the movie's
+    std::optional<PixelType> type;       ///< of the movie, which holds all that is stored; unset: the nearest
+    std::shared_ptr<const ByteSource> source;  ///< where offsets count; none: the file itself
     std::vector<std::filesystem::path> files;  ///< beside the file of the pixels: descriptions
 };
 

@@ -63,6 +63,8 @@ inline void read_movie(const std::filesystem::path& path) {
 }
 
 inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
+inline void fits(Bytes bytes) { read_movie(written(bytes, "movie.fits")); }
+inline void mat(Bytes bytes) { read_movie(written(bytes, "movie.mat")); }
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
 inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }

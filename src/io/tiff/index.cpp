@@ -13,6 +13,7 @@
 #include "io/byte_order.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/page.hpp"
+#include "io/tiff/stk.hpp"
 
 namespace glint {
 namespace {
@@ -123,13 +124,23 @@ void walk_directories(TiffHandle& tiff, Walk& walk) {
 }
 
 // ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
-// that breaks off has only the first. `images=N` and the first frame's offset then say where the others are.
+// that breaks off has only the first, and MetaMorph's stacks never have another. `images=N` or the tag UIC2, and the first
+// frame's offset, then say where the others are.
 bool is_stack_beyond_directories(const Walk& walk, std::int64_t images) {
     if (images <= walk.frames || walk.first.data_offset == 0) return false;
     const auto& places = walk.index.places;
     for (std::size_t k = 0; k < places.size(); ++k)
         if (places[k].data_offset != walk.first.data_offset + k * walk.first.frame_bytes()) return false;
     return true;
+}
+
+/// Else its planes beyond the first would be lost.
+void refuse_stk_in_pieces(const Walk& walk, const TiffMetadata& metadata) {
+    if (metadata.is_stk && walk.frames == 1 && metadata.images > 1)
+        throw InputError(fmt::format(
+            "{}: is a MetaMorph stack of {} planes that are compressed or in pieces, which are not read: save "
+            "it uncompressed, or as a TIFF with a page for each plane",
+            walk.file.name(), metadata.images));
 }
 
 std::string usable(std::int64_t frames) {
@@ -188,19 +199,22 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     MovieInfo& info = walk.index.info;
     info.name = std::filesystem::path(file.name()).filename().string();
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
+    take_stk(tiff, file, metadata);
     walk_directories(tiff, walk);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
+    info.exposure_ms = metadata.exposure_ms;
     walk.index.ome = std::move(metadata.ome);
     walk.index.axes = std::move(metadata.axes);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);
     if (is_stack_beyond_directories(walk, metadata.images))
         finish_stack(walk, metadata.images);
     else
-        finish_pages(walk);
+        refuse_stk_in_pieces(walk, metadata), finish_pages(walk);
     if (info.frames < metadata.images && !walk.index.truncated)
-        info.warnings.push_back(fmt::format("{}: the ImageJ description says {} images, {} are there", info.name,
+        info.warnings.push_back(fmt::format("{}: {} says {} images, {} are there", info.name,
+                                            metadata.is_stk ? "MetaMorph's tag UIC2" : "the ImageJ description",
                                             metadata.images, info.frames));
     walk.index.swapped = TIFFIsBigEndian(tiff.get()) == host_is_little_endian;
     return std::move(walk.index);

@@ -29,18 +29,6 @@ std::optional<double> number(std::string_view text) {
     return value;
 }
 
-// One size for both axes, or nothing: glint's pixels are square.
-void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
-    const auto plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
-    if (!plausible(x_nm) || !plausible(y_nm)) return;
-    if (std::abs(x_nm - y_nm) > 0.001 * x_nm) {
-        metadata.warnings.push_back(fmt::format(
-            "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size", x_nm, y_nm));
-        return;
-    }
-    metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions come as floats of 7 digits
-}
-
 /// The value of `key=value` on a line of its own.
 std::optional<std::string_view> line_value(std::string_view text, std::string_view key) {
     for (std::size_t begin = 0; begin < text.size();) {
@@ -132,6 +120,18 @@ TiffMetadata read_ome(const std::string& text, const std::filesystem::path& path
 }
 
 }  // namespace
+
+// One size for both axes, or nothing: glint's pixels are square.
+void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata) {
+    const auto plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
+    if (!plausible(x_nm) || !plausible(y_nm)) return;
+    if (std::abs(x_nm - y_nm) > 0.001 * x_nm) {
+        metadata.warnings.push_back(fmt::format(
+            "the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size", x_nm, y_nm));
+        return;
+    }
+    metadata.pixel_size_nm = std::round(x_nm * 1e4) / 1e4;  // resolutions come as floats of 7 digits
+}
 
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution) {
     TiffMetadata metadata;

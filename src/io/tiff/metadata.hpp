@@ -15,8 +15,10 @@
 namespace glint {
 
 struct TiffMetadata {
-    std::int64_t images = 0;  ///< ImageJ's `images=N`: pages of the stack, whatever the directories say; 0: not said
+    std::int64_t images = 0;  ///< pages of the stack, whatever the directories say; 0: not said
+    bool is_stk = false;      ///< MetaMorph's tag UIC2 says so, not ImageJ's `images=N`
     std::optional<double> pixel_size_nm;
+    std::optional<double> exposure_ms;
     std::vector<std::string> warnings;  ///< without the file's name: "the metadata say pixels of ..."
     std::vector<Axis> axes;             ///< of the planes of the movie, the slowest first; none: not said, or one alone
     OmeMovie ome;                       ///< of OME files
@@ -25,6 +27,9 @@ struct TiffMetadata {
 /// Reads the handle's first page. Only what the metadata really say: a unit that is a length, a size that a
 /// camera pixel can have on the sample (1 nm to 100 um), the same along x and y. `path` is the handle's.
 TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path);
+
+/// Takes the size of a pixel that is square, and that a camera pixel can have on the sample.
+void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata);
 
 /// The parts of it, for tests. Resolutions are the page's XResolution and YResolution, pixels per unit. `uuid`: see
 /// parse_ome_xml.

@@ -1,0 +1,49 @@
+// Headers of FITS files: 80-character cards in blocks of 2,880 bytes.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/files/input_file.hpp"
+
+namespace glint {
+
+constexpr std::uint64_t fits_block_bytes = 2880;
+
+/// A header and where its data are.
+class FitsHeader {
+  public:
+    /// Reads the header that begins at `offset`. Throws InputError where it has no end or no sense.
+    FitsHeader(const InputFile& file, std::uint64_t offset);
+
+    /// The value of a card without its quotes and padding; empty where there is none.
+    std::string text(const std::string& keyword) const;
+    std::string comment(const std::string& keyword) const;
+    std::optional<double> number(const std::string& keyword) const;
+    bool is_true(const std::string& keyword) const { return text(keyword) == "T"; }
+    /// A whole number that has to be there. Throws InputError.
+    std::int64_t integer(const std::string& keyword) const;
+    /// The same; `otherwise` where there is no such card.
+    std::int64_t integer(const std::string& keyword, std::int64_t otherwise) const;
+
+    std::uint64_t data_offset() const { return data_offset_; }
+    /// Where the next header begins, by what this one says of its data. Throws InputError where it makes no sense.
+    std::uint64_t next_header() const;
+
+  private:
+    struct Card {
+        std::string value, comment;
+    };
+    void take(std::string_view card);
+    bool read_block(const InputFile& file, std::uint64_t offset);
+
+    std::string name_;
+    std::map<std::string, Card> cards_;
+    std::uint64_t data_offset_ = 0;
+};
+
+}  // namespace glint

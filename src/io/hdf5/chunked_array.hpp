@@ -1,0 +1,47 @@
+// Three-dimensional datasets of HDF5 files, read by glint's own threads: the library, which is not for several threads, is asked
+// once where the chunks are.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/files/input_file.hpp"
+#include "io/hdf5/file.hpp"
+#include "io/plain_movie.hpp"
+
+namespace glint::hdf5 {
+
+/// What a type of HDF5 is, where movies may have it.
+struct StoredType {
+    StoredPixel pixel = StoredPixel::uint8;
+    bool big_endian = false;
+};
+std::optional<StoredType> stored_type(hid_t type);
+
+struct ChunkPlace {
+    std::uint64_t offset = 0, bytes = 0;  ///< 0 bytes: not stored, all 0
+    bool is_packed = true;
+};
+
+struct ChunkedArray {
+    StoredType type;
+    std::array<std::uint64_t, 3> shape{}, chunk{}, chunks{};  ///< chunks: how many along each dimension
+    bool deflates = false, shuffles = false;
+    std::vector<ChunkPlace> places;  ///< the last dimension changes fastest
+
+    std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(bytes_of(type.pixel)); }
+};
+
+/// Of a chunked dataset that open_dataset() has checked. Throws InputError for filters other than shuffle and deflate.
+ChunkedArray chunked_array(hid_t dataset, const std::string& name, const InputFile& file);
+
+/// The chunk's values as they are stored. Throws std::runtime_error with the bare reason.
+void read_chunk(const ChunkedArray& array, const InputFile& file, std::size_t number, std::vector<std::byte>& out);
+
+}  // namespace glint::hdf5

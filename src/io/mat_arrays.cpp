@@ -1,0 +1,174 @@
+// Walks through the elements of a MATLAB file: a tag of type and length, then the bytes.
+// SPDX-License-Identifier: MIT
+#include "io/mat_arrays.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+
+#include "glint/error.hpp"
+#include "io/header_bytes.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::uint64_t header_bytes = 128, tag_bytes = 8;
+constexpr std::size_t array_header_bytes = 4096;  // of a variable, which has a name of at most 63 characters
+constexpr std::size_t most_arrays = 100000;
+enum Type : std::uint32_t { mi_int8 = 1, mi_int32 = 5, mi_uint32 = 6, mi_matrix = 14, mi_compressed = 15 };
+
+/// A tag, with its bytes or in front of them.
+struct Element {
+    std::uint32_t type = 0;
+    std::uint64_t bytes = 0, first_byte = 0, next = 0;
+};
+
+/// The element at byte `at`. Those of at most four bytes may have them in the tag.
+Element element_at(std::string_view text, std::uint64_t at, bool big_endian) {
+    const auto word = number_at<std::uint32_t>(text, std::size_t(at), big_endian);
+    if (word >> 16) return {word & 0xffff, word >> 16, at + 4, at + tag_bytes};
+    const std::uint64_t bytes = number_at<std::uint32_t>(text, std::size_t(at) + 4, big_endian);
+    return {word, bytes, at + tag_bytes, at + tag_bytes + (bytes + 7) / 8 * 8};
+}
+
+std::optional<StoredPixel> stored_as(std::uint32_t type) {
+    switch (type) {
+        case 1: return StoredPixel::int8;
+        case 2: return StoredPixel::uint8;
+        case 3: return StoredPixel::int16;
+        case 4: return StoredPixel::uint16;
+        case 5: return StoredPixel::int32;
+        case 6: return StoredPixel::uint32;
+        case 7: return StoredPixel::float32;
+        case 9: return StoredPixel::float64;
+        case 12: return StoredPixel::int64;
+        case 13: return StoredPixel::uint64;
+        default: return std::nullopt;
+    }
+}
+
+/// Classes 6 to 15 are numbers. The class counts, not what the numbers are stored as, so that the parts of a movie are alike.
+std::optional<PixelType> type_of(int array_class, StoredPixel stored) {
+    if (array_class < 6 || array_class > 15) return std::nullopt;
+    if (array_class == 9 && stored == StoredPixel::uint8) return PixelType::uint8;
+    const bool fits = stored == StoredPixel::uint8 || stored == StoredPixel::uint16;
+    return array_class == 11 && fits ? PixelType::uint16 : PixelType::float32;
+}
+
+/// The variable whose mi_matrix begins the text; nothing for what is none, or has another order.
+std::optional<MatArray> parse_array(std::string_view text, bool big_endian) {
+    const auto next = [&](std::uint64_t at) { return element_at(text, at, big_endian); };
+    if (next(0).type != mi_matrix) return std::nullopt;
+    const Element flags = next(tag_bytes), dimensions = next(flags.next), name = next(dimensions.next);
+    if (flags.type != mi_uint32 || dimensions.type != mi_int32 || name.type != mi_int8 || name.next > text.size() ||
+        dimensions.bytes > 1024)
+        return std::nullopt;
+    MatArray array;
+    const auto word = number_at<std::uint32_t>(text, std::size_t(flags.first_byte), big_endian);
+    array.is_complex = word & 0x800;
+    array.name = text.substr(std::size_t(name.first_byte), std::size_t(name.bytes));
+    for (std::uint64_t at = 0; at + 4 <= dimensions.bytes; at += 4)
+        array.dimensions.push_back(number_at<std::int32_t>(text, std::size_t(dimensions.first_byte + at), big_endian));
+    const Element numbers = next(name.next);
+    const auto stored = stored_as(numbers.type);
+    if (!stored || (word & 0x200)) return array;  // logical: a mask
+    array.stored = *stored;
+    array.type = type_of(int(word & 0xff), *stored);
+    array.first_byte = numbers.first_byte;
+    array.bytes = numbers.bytes;
+    return array;
+}
+
+/// The first bytes that a zlib stream unpacks to.
+std::string unpacked_header(std::string packed) {
+    std::string out(array_header_bytes, '\0');
+    z_stream stream{};
+    if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
+    stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+    stream.avail_in = uInt(packed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = uInt(out.size());
+    (void)inflate(&stream, Z_SYNC_FLUSH);  // a stream that is damaged ends early
+    out.resize(out.size() - stream.avail_out);
+    inflateEnd(&stream);
+    return out;
+}
+
+std::optional<MatArray> read_array(const InputFile& file, const Element& element, bool big_endian) {
+    if (element.type == mi_compressed) {
+        auto array = parse_array(unpacked_header(bytes_at(file, element.first_byte,
+                                                          std::min<std::uint64_t>(element.bytes, array_header_bytes))),
+                                 big_endian);
+        if (array) array->packed_at = element.first_byte, array->packed_bytes = element.bytes;
+        return array;
+    }
+    const std::uint64_t at = element.first_byte - tag_bytes;
+    auto array = parse_array(bytes_at(file, at, array_header_bytes), big_endian);
+    if (array) array->first_byte += at;
+    return array;
+}
+
+constexpr std::size_t most_listed = 20;
+
+std::string listed(const std::vector<MatArray>& arrays) {
+    std::vector<std::string> out;
+    for (const MatArray& array : arrays) {
+        if (out.size() == most_listed)
+            return fmt::format("{}, and {} more", fmt::join(out, ", "), arrays.size() - most_listed);
+        out.push_back(array.described());
+    }
+    return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));
+}
+
+}  // namespace
+
+std::string MatArray::described() const {
+    return fmt::format("{} ({})", name.empty() ? "without a name" : name, fmt::join(dimensions, " x "));
+}
+
+MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& name) {
+    std::vector<MatArray> movies;
+    std::copy_if(arrays.begin(), arrays.end(), std::back_inserter(movies),
+                 [](const MatArray& array) { return array.is_numeric() && array.dimensions.size() == 3; });
+    if (movies.empty())
+        throw InputError(
+            fmt::format("{}: has no movie, which is an array of numbers of (height, width, frames); its variables: {}",
+                        name, listed(arrays)));
+    if (movies.size() > 1)
+        throw InputError(
+            fmt::format("{}: has {} arrays that can be a movie: {}; save one alone: save('movie.mat', '{}')", name,
+                        movies.size(), listed(movies), movies[0].name));
+    return movies[0];
+}
+
+MatVersion mat_version(const InputFile& file) {
+    const std::string header = bytes_at(file, 0, header_bytes);
+    if (header.size() < header_bytes) return MatVersion::none;
+    const std::string_view order = std::string_view(header).substr(126);
+    if (order != "IM" && order != "MI") return MatVersion::none;
+    const auto version = number_at<std::uint16_t>(header, 124, order == "MI");
+    if (version == 0x0200 && header.starts_with("MATLAB 7.3")) return MatVersion::hdf5;
+    return version == 0x0100 ? MatVersion::elements : MatVersion::none;
+}
+
+MatFile read_mat(const InputFile& file) {
+    MatFile mat;
+    mat.big_endian = bytes_at(file, 126, 2) == "MI";
+    for (std::uint64_t at = header_bytes; at + tag_bytes <= file.size();) {
+        const std::string tag = bytes_at(file, at, tag_bytes);
+        const std::uint32_t type = number_at<std::uint32_t>(tag, 0, mat.big_endian);
+        const std::uint64_t bytes = number_at<std::uint32_t>(tag, 4, mat.big_endian);
+        if (const auto array = read_array(file, {type, bytes, at + tag_bytes, 0}, mat.big_endian))
+            mat.arrays.push_back(*array);
+        if (mat.arrays.size() > most_arrays)
+            throw InputError(
+                fmt::format("{}: has more than {} variables: save the movie alone", file.name(), most_arrays));
+        at += tag_bytes + (type == mi_compressed ? bytes : (bytes + 7) / 8 * 8);
+    }
+    return mat;
+}
+
+}  // namespace glint

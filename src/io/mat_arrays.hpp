@@ -1,0 +1,46 @@
+// The variables of a MATLAB file of version 5 to 7 (.mat): what they are, and where their numbers lie.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/byte_source.hpp"
+#include "io/files/input_file.hpp"
+#include "io/plain_movie.hpp"
+
+namespace glint {
+
+struct MatArray {
+    std::string name;
+    std::vector<std::int64_t> dimensions;  ///< rows, columns, ...
+    std::optional<PixelType> type;         ///< nearest to its class; none: no numbers
+    bool is_complex = false;
+    StoredPixel stored = StoredPixel::uint8;  ///< MATLAB stores small numbers of any class in fewer bytes
+    std::uint64_t first_byte = 0;             ///< of the numbers: in the file, or in the unpacked variable
+    std::uint64_t bytes = 0;
+    std::uint64_t packed_at = 0, packed_bytes = 0;  ///< a zlib stream in the file; 0: not packed
+
+    bool is_numeric() const { return type && !is_complex; }
+    /// "movie (512 x 512 x 1000)".
+    std::string described() const;
+};
+
+/// The only array that can be a movie. Throws InputError that lists all of `arrays`, or those that can be.
+MatArray movie_of(const std::vector<MatArray>& arrays, const std::string& file);
+
+struct MatFile {
+    bool big_endian = false;
+    std::vector<MatArray> arrays;
+};
+
+/// elements: 5 to 7. hdf5: 7.3, an HDF5 file behind MATLAB's header.
+enum class MatVersion { none, elements, hdf5 };
+MatVersion mat_version(const InputFile& file);
+/// Looks at the variables' headers alone. One that breaks off is the last. Throws InputError where there are too many.
+MatFile read_mat(const InputFile& file);
+
+}  // namespace glint

@@ -1,0 +1,41 @@
+// A zlib stream inside a file, read at any place: one pass notes where reading may begin again.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "io/byte_source.hpp"
+#include "io/files/input_file.hpp"
+
+namespace glint {
+
+/// Memory: 32 KiB for each 4 MiB of the stream, and 48 KiB for each of the places where readers are.
+class PackedBytes : public ByteSource {
+  public:
+    /// The stream of `packed` bytes at `offset`, unpacked up to `most` bytes. Where it breaks off or is damaged, `size` is what
+    /// can be unpacked before. Throws InputError where the file cannot be read.
+    PackedBytes(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t packed, std::uint64_t most);
+    ~PackedBytes() override;
+
+    std::uint64_t size() const override { return size_; }
+    std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const override;
+
+    struct Place;
+    class Cursor;
+
+  private:
+    void note_places(std::uint64_t most);
+    std::unique_ptr<Cursor> cursor_before(std::uint64_t offset) const;
+
+    InputFile file_;
+    std::uint64_t offset_, packed_, size_ = 0;
+    std::vector<Place> places_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::unique_ptr<Cursor>> idle_;  ///< where readers stopped: the next frame begins there
+};
+
+}  // namespace glint
