@@ -34,6 +34,10 @@ struct MovieFormat {
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// HDF5 of Imaris (.ims). Other HDF5 files are recognised too, and refused when they are opened.
+bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Nikon ND2.
 bool is_nd2(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_nd2(const std::filesystem::path& path, const MovieChoice& choice);

@@ -35,7 +35,8 @@ void add_tiff(const fs::path& path, Opened& opened) {
     }
 }
 
-constexpr MovieFormat formats[] = {{"ND2", is_nd2, open_nd2}, {"Picasso raw", is_raw, open_raw}};
+constexpr MovieFormat formats[] = {
+    {"ND2", is_nd2, open_nd2}, {"Imaris", is_hdf5_movie, open_ims}, {"Picasso raw", is_raw, open_raw}};
 
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;

@@ -63,6 +63,7 @@ inline void read_movie(const std::filesystem::path& path) {
 
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
+inline void ims(Bytes bytes) { read_movie(written(bytes, "movie.ims")); }
 inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
 
 /// The description and the pixels of a raw movie, parted by the first zero byte.

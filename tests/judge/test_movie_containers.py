@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 
+import h5py
 import nd2
 import nd2_writer
 import numpy as np
@@ -105,3 +106,65 @@ def test_stopped_acquisition_of_nd2(dump, tmp_path):
     facts, found = dump(tmp_path / "open.nd2")
     np.testing.assert_array_equal(found, frames[:, 0])
     assert "has no map of its chunks" in facts["warnings"][0]
+
+
+def characters(text):
+    return np.array([c.encode("latin-1") for c in str(text)], dtype="S1")
+
+
+def write_ims(path, frames, chunk=None, size_um=None, unit="um", names=None, **storage):
+    """`frames`: (t, c, z, y, x), as Imaris lays them out: padded to whole chunks, texts as lists of characters."""
+    times, channels, depth, height, width = frames.shape
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        image = file.create_group("DataSetInfo/Image")
+        for name, value in [("X", width), ("Y", height), ("Z", depth), ("Unit", unit)]:
+            image.attrs[name] = characters(value)
+        for axis, count in enumerate([width, height]):
+            image.attrs[f"ExtMin{axis}"] = characters("5.0")
+            image.attrs[f"ExtMax{axis}"] = characters(5 + count * (size_um or 0))
+        for c in range(channels):
+            file.create_group(f"DataSetInfo/Channel {c}").attrs["Name"] = characters(names[c] if names else f"ch{c}")
+        for t, c in itertools.product(range(times), range(channels)):
+            group = file.create_group(f"DataSet/ResolutionLevel 0/TimePoint {t}/Channel {c}")
+            for name, value in [("X", width), ("Y", height), ("Z", depth)]:
+                group.attrs[f"ImageSize{name}"] = characters(value)
+            stored = frames[t, c]
+            if chunk:
+                stored = np.pad(stored, [(0, -extent % edge) for extent, edge in zip(stored.shape, chunk)])
+            group.create_dataset("Data", data=stored, chunks=chunk, **storage)
+            file.create_group(f"DataSet/ResolutionLevel 1/TimePoint {t}/Channel {c}")["Data"] = stored[:, ::2, ::2]
+
+
+STORAGE = {"plain": {}, "chunks": {"chunk": (1, 8, 16)}, "gzip": {"chunk": (2, 16, 8), "compression": "gzip"},
+           "gzip, shuffle": {"chunk": (4, 8, 8), "compression": "gzip", "shuffle": True},
+           "checksum": {"chunk": (1, 64, 64), "compression": "gzip", "shuffle": True, "fletcher32": True}}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", ">u2", "float32", "uint32"])
+@pytest.mark.parametrize("storage", STORAGE)
+def test_ims(dump, tmp_path, dtype, storage):
+    frames = counts(dtype, 4, 2, 3, 19, 23)
+    write_ims(tmp_path / "movie.ims", frames, size_um=0.108, names=["DAPI", "GFP"], **STORAGE[storage])
+    for (channel, name), z in itertools.product(enumerate(["DAPI", "GFP"]), range(3)):
+        facts, found = dump(tmp_path / "movie.ims", channel=name, z=z)
+        assert facts["planes"] == f"channel {channel} ({name}), z {z}"
+        assert facts["pixel_size_nm"] == pytest.approx(108) and facts["warnings"] == []
+        np.testing.assert_array_equal(found, frames[:, channel, z])
+
+
+def test_z_stack_of_ims(dump, tmp_path):
+    frames = counts("uint16", 1, 1, 7, 9, 8)
+    write_ims(tmp_path / "movie.ims", frames, chunk=(4, 8, 8), compression="gzip", size_um=0.1, unit="m")
+    facts, found = dump(tmp_path / "movie.ims")
+    assert facts["pixel_size_nm"] is None, "0.1 m is no pixel"
+    np.testing.assert_array_equal(found, frames[0, 0])
+
+
+def test_unwritten_chunks_of_ims(dump, tmp_path):
+    write_ims(tmp_path / "movie.ims", np.zeros((3, 1, 1, 16, 16), "uint16"), chunk=(1, 8, 8), compression="gzip")
+    with h5py.File(tmp_path / "movie.ims", "r+") as file:
+        group = file["DataSet/ResolutionLevel 0/TimePoint 1/Channel 0"]
+        del group["Data"]
+        group.create_dataset("Data", (1, 16, 16), "uint16", chunks=(1, 8, 8), compression="gzip")[0, 8:, :8] = 7
+        expected = group["Data"][0]
+    np.testing.assert_array_equal(dump(tmp_path / "movie.ims")[1][1], expected)
