@@ -34,6 +34,9 @@ struct MovieFormat {
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
+void refuse_foreign(const InputFile& file);
+
 /// HDF5 of Imaris (.ims). Other HDF5 files are recognised too, and refused when they are opened.
 bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);

@@ -53,6 +53,7 @@ void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
     if (begins_like_tiff(file)) return add_tiff(path, opened);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
+    if (format == std::end(formats)) refuse_foreign(file);
     if (format == std::end(formats)) refuse(path);
     opened.movies.push_back(format->open(path, choice));
 }
