@@ -18,7 +18,8 @@ struct Target {
     void (*feed)(fuzz::Bytes);
 };
 constexpr Target targets[] = {{"tiff", fuzz::tiff},         {"raw", fuzz::raw},
-                              {"nd2", fuzz::nd2},           {"npy", fuzz::npy},
+                              {"nd2", fuzz::nd2},           {"ims", fuzz::ims},
+                              {"zarr", fuzz::zarr},         {"npy", fuzz::npy},
                               {"roi_hdf5", fuzz::roi_hdf5}, {"csv", fuzz::csv},
                               {"picasso", fuzz::picasso},   {"toml", fuzz::toml},
                               {"smlm", fuzz::smlm},         {"hdf5_bytes", fuzz::hdf5_bytes},

@@ -18,8 +18,8 @@ namespace glint {
 struct Localizations;
 
 /// Opens a movie by its content, not its name: TIFF (classic, BigTIFF, OME, ImageJ single-IFD stack, either byte order,
-/// strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), Picasso .raw with a .yaml of the same name, Nikon ND2, or IMS of
-/// Imaris.
+/// strips or tiles, uint8/uint16/float32, none/LZW/Deflate/PackBits), Picasso .raw with a .yaml of the same name, Nikon ND2, IMS of
+/// Imaris, or the folder of an OME-Zarr image or Zarr array.
 /// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
 /// complete frames and a warning in MovieInfo::warnings; so does a file of an OME-TIFF set whose other files are
 /// missing. If they exist, opening one alone is an error. Throws InputError: no such file, not a movie, zero frames,

@@ -30,6 +30,18 @@ struct MovieFormat {
     std::unique_ptr<Movie> (*open)(const std::filesystem::path& path, const MovieChoice& choice);
 };
 
+/// A format of movies that are folders.
+struct FolderFormat {
+    const char* name;
+    bool (*is)(const std::filesystem::path& folder);
+    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder,
+                                   const MovieChoice& choice);  ///< as MovieFormat's
+};
+
+/// OME-Zarr, or a Zarr array.
+bool is_zarr(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);

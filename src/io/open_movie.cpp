@@ -38,6 +38,8 @@ void add_tiff(const fs::path& path, Opened& opened) {
 constexpr MovieFormat formats[] = {
     {"ND2", is_nd2, open_nd2}, {"Imaris", is_hdf5_movie, open_ims}, {"Picasso raw", is_raw, open_raw}};
 
+constexpr FolderFormat folder_formats[] = {{"Zarr", is_zarr, open_zarr}};
+
 [[noreturn]] void refuse(const fs::path& path) {
     auto yaml = path;
     yaml.replace_extension(".yaml");
@@ -49,6 +51,9 @@ constexpr MovieFormat formats[] = {
 }
 
 void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
+    if (fs::is_directory(path))
+        for (const FolderFormat& format : folder_formats)
+            if (format.is(path)) return opened.movies.push_back(format.open(path, choice));
     const InputFile file(path);
     if (begins_like_tiff(file)) return add_tiff(path, opened);
     const auto format = std::find_if(std::begin(formats), std::end(formats),

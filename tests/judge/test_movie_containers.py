@@ -10,6 +10,7 @@ import nd2
 import nd2_writer
 import numpy as np
 import pytest
+import zarr
 
 
 @pytest.fixture(scope="session")
@@ -168,3 +169,77 @@ def test_unwritten_chunks_of_ims(dump, tmp_path):
         group.create_dataset("Data", (1, 16, 16), "uint16", chunks=(1, 8, 8), compression="gzip")[0, 8:, :8] = 7
         expected = group["Data"][0]
     np.testing.assert_array_equal(dump(tmp_path / "movie.ims")[1][1], expected)
+
+
+def zarr_compressors(version):
+    from numcodecs import LZ4, Blosc, GZip, Zlib, Zstd
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+    if version == 2:
+        shuffles = [(name, shuffle) for name in ("lz4", "zstd", "zlib", "lz4hc") for shuffle in (0, 1, 2)]
+        return {"none": None, "zlib": Zlib(), "gzip": GZip(), "zstd": Zstd(), "lz4": LZ4(),
+                **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles}}
+    shuffles = [(name, shuffle) for name in ("lz4", "zstd") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
+    return {"none": None, "gzip": GzipCodec(), "zstd": ZstdCodec(checksum=True),
+            **{f"blosc {name} {shuffle}": BloscCodec(cname=name, shuffle=shuffle) for name, shuffle in shuffles}}
+
+
+ZARR = [(version, name) for version in (2, 3) for name in zarr_compressors(version)]
+
+
+@pytest.mark.parametrize("version,compressor", ZARR)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
+def test_zarr(dump, tmp_path, version, compressor, dtype):
+    frames = counts("float32", 9, 70, 83).astype(dtype) if dtype == "float64" else counts(dtype, 9, 70, 83)
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, dtype=dtype, chunks=(4, 32, 64), zarr_format=version,
+                              compressors=zarr_compressors(version)[compressor], filters=None)
+    array[:] = frames
+    facts, found = dump(tmp_path / "movie.zarr")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, zarr.open_array(tmp_path / "movie.zarr")[:])
+    np.testing.assert_array_equal(found, frames)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("order", ["big", "F", "separator"])
+def test_layouts_of_zarr(dump, tmp_path, version, order):
+    from zarr.codecs import BytesCodec, TransposeCodec
+    frames = counts("uint16", 5, 20, 31)
+    keywords = {"big": {"dtype": ">u2"} if version == 2 else {"dtype": "uint16", "serializer": BytesCodec(endian="big")},
+                "F": {"dtype": "uint16", **({"order": "F"} if version == 2 else {"filters": [TransposeCodec(order=(2, 0, 1))]})},
+                "separator": {"dtype": "uint16", "chunk_key_encoding": {"name": "v2" if version == 2 else "default",
+                                                                        "separator": "/" if version == 2 else "."}}}[order]
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, chunks=(1, 8, 16), zarr_format=version, **keywords)
+    array[:] = frames
+    np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
+
+
+def test_missing_chunks_of_zarr(dump, tmp_path):
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), fill_value=42)
+    array[0] = 7
+    array[2, 8:, :8] = 9
+    facts, found = dump(tmp_path / "movie.zarr")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, array[:])
+
+
+def test_shards_of_zarr_are_refused(program, tmp_path):
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), shards=(2, 16, 16))
+    array[:] = 1
+    done = subprocess.run([pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", tmp_path / "movie.zarr",
+                           tmp_path / "frames", "3"], capture_output=True, text=True)
+    assert done.returncode == 1 and "codec sharding_indexed" in done.stderr
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_ome_zarr(dump, tmp_path, version):
+    frames = counts("uint16", 3, 2, 4, 20, 31)
+    axes = [{"name": "t", "type": "time"}, {"name": "c", "type": "channel"},
+            *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx")]
+    scale = [{"type": "scale", "scale": [1, 1, 0.5, 0.108, 0.108]}]
+    ome = {"multiscales": [{"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": scale}]}],
+           "omero": {"channels": [{"label": "DAPI"}, {"label": "GFP"}]}}
+    group = zarr.create_group(tmp_path / "movie.ome.zarr", zarr_format=version, attributes=ome if version == 2 else {"ome": ome})
+    group.create_array("0", shape=frames.shape, dtype="uint16", chunks=(1, 1, 2, 20, 31))[:] = frames
+    facts, found = dump(tmp_path / "movie.ome.zarr", channel="GFP", z=3)
+    assert facts["planes"] == "channel 1 (GFP), z 3" and facts["pixel_size_nm"] == pytest.approx(108)
+    np.testing.assert_array_equal(found, frames[:, 1, 3])
