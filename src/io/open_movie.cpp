@@ -51,7 +51,8 @@ constexpr FolderFormat folder_formats[] = {{"Zarr", is_zarr, open_zarr}};
 }
 
 void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
-    if (fs::is_directory(path))
+    std::error_code ignored;  // what is wrong with a path, opening it says
+    if (fs::is_directory(path, ignored))
         for (const FolderFormat& format : folder_formats)
             if (format.is(path)) return opened.movies.push_back(format.open(path, choice));
     const InputFile file(path);

@@ -82,6 +82,11 @@ Nd2Movie::Nd2Movie(const std::filesystem::path& path, const MovieChoice& choice)
     info.exposure_ms = facts.exposure_ms;
     info.camera = facts.camera;
     info.planes = planes_.described;
+    std::int64_t in_loops = 1;
+    for (const Axis& axis : facts.axes) in_loops *= axis.dimension == Dimension::channel ? 1 : axis.size;
+    if (facts.sequences > in_loops)
+        info.warnings.push_back(fmt::format("{}: has {} frames, and its loops {}: those beyond are left out", info.name,
+                                            facts.sequences, in_loops));
     leave_out_missing();
 }
 

@@ -38,7 +38,7 @@ std::string text(const Json& value) { return value.is_string() ? value.get<std::
 }
 
 Json read_json(const fs::path& path) {
-    if (!fs::exists(path)) return {};
+    if (!is_there(path)) return {};
     const InputFile file(path);
     if (file.size() > largest_description_bytes)
         refuse(path, fmt::format("has {} bytes, too many for a description", file.size()));
@@ -249,7 +249,7 @@ void Array::read_chunk(const std::vector<std::uint64_t>& number, std::vector<std
     const fs::path path = chunk_path(number);
     const auto bytes = std::size_t(chunk_bytes());
     out.resize(bytes);
-    if (!fs::exists(path)) return fill_all(type, out, fill);
+    if (!is_there(path)) return fill_all(type, out, fill);
     const InputFile file(path);
     if (file.size() > 2 * bytes + 65536)
         throw std::runtime_error(fmt::format("{} has {} bytes for {} of pixels", path.string(), file.size(), bytes));
@@ -271,6 +271,14 @@ void Array::read_chunk(const std::vector<std::uint64_t>& number, std::vector<std
     }
     if (!is_unpacked) out.swap(packed);
     if (big_endian == host_is_little_endian) swap_bytes(out.data(), out.size(), bytes_of(type));
+}
+
+bool is_there(const fs::path& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::none)
+        throw InputError(fmt::format("{}: cannot be looked at ({})", path.string(), error.message()));
+    return fs::exists(status);
 }
 
 Json description_of(const fs::path& folder, Json& attributes) {

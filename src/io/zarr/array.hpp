@@ -35,6 +35,9 @@ struct Array {
     void read_chunk(const std::vector<std::uint64_t>& number, std::vector<std::byte>& out) const;
 };
 
+/// Throws InputError where the system does not say, as in a folder that may not be read.
+bool is_there(const std::filesystem::path& path);
+
 /// The description of an array or group in `folder`, of version 2 or 3, and its attributes in `attributes`; null where there is none. Throws
 /// InputError: no JSON, longer than 16 MiB.
 Json description_of(const std::filesystem::path& folder, Json& attributes);

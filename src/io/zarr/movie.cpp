@@ -183,7 +183,7 @@ void ZarrMovie::describe(const fs::path& folder, const Image& image, const Plane
     Number number = leading_of(0);
     for (std::size_t k = 0; k < number.size(); ++k) number[k] /= array_.chunk[k];
     const fs::path chunk = array_.chunk_path(number);
-    if (fs::exists(chunk))
+    if (zarr::is_there(chunk))
         info.files.push_back(chunk);
     else
         info.warnings.push_back(
@@ -272,8 +272,8 @@ void ZarrMovie::decode(std::int64_t frame, std::byte* out) {
 }  // namespace
 
 bool is_zarr(const fs::path& folder) {
-    return fs::exists(folder / "zarr.json") || fs::exists(folder / ".zarray") || fs::exists(folder / ".zgroup") ||
-           fs::exists(folder / ".zattrs");
+    return zarr::is_there(folder / "zarr.json") || zarr::is_there(folder / ".zarray") ||
+           zarr::is_there(folder / ".zgroup") || zarr::is_there(folder / ".zattrs");
 }
 
 std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice) {
