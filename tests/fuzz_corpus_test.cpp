@@ -22,6 +22,8 @@ constexpr Target targets[] = {
     {"raw", fuzz::raw},
     {"dax", fuzz::dax},
     {"nd2", fuzz::nd2},
+    {"ims", fuzz::ims},
+    {"zarr", fuzz::zarr},
     {"spe", fuzz::spe},
     {"ndtiff", fuzz::ndtiff},
     {"fits", fuzz::fits},

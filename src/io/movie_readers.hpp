@@ -63,9 +63,20 @@ std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const Mo
 bool is_tiff_folder(const std::filesystem::path& folder);
 std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice);
 
+/// OME-Zarr, or a Zarr array.
+bool is_zarr(const std::filesystem::path& folder);
+std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const MovieChoice& choice);
+
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_raw(const std::filesystem::path& path, const MovieChoice& choice);
+
+/// Throws InputError that says what to do instead, for a format that is known by its first bytes and not read.
+void refuse_foreign(const InputFile& file);
+
+/// HDF5 of Imaris (.ims). Other HDF5 files are recognised too, and refused when they are opened.
+bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);
 
 /// Nikon ND2.
 bool is_nd2(const InputFile& file, const std::filesystem::path& path);

@@ -73,11 +73,13 @@ constexpr MovieFormat formats[] = {
     {"SPE", is_spe, open_spe},
     {"FITS", is_fits, open_fits},
     {"MATLAB", is_mat, open_mat},
+    {"Imaris", is_hdf5_movie, open_ims},
     {"Picasso raw", is_raw, open_raw},
 };
 
 // Any folder may be one of TIFFs: the last.
 constexpr FolderFormat folder_formats[] = {
+    {"Zarr", is_zarr, open_zarr},
     {"NDTiff", is_ndtiff, open_ndtiff},
     {"folder of TIFFs", is_tiff_folder, open_tiff_folder},
 };
@@ -99,7 +101,7 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
 }
 
 void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
-    std::error_code ignored;
+    std::error_code ignored;  // what is wrong with a path, opening it says
     if (fs::is_directory(path, ignored)) return opened.movies.push_back(open_folder(path, choice));
     const InputFile file(path);
     const bool of_ndtiff =
@@ -108,6 +110,7 @@ void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
     if (begins_like_tiff(file)) return add_tiff(path, choice, opened);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
+    if (format == std::end(formats)) refuse_foreign(file);
     if (format == std::end(formats)) refuse(path);
     opened.movies.push_back(format->open(path, choice));
 }

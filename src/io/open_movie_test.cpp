@@ -23,6 +23,20 @@ TEST(OpenMovie, says_what_is_wrong_with_a_path) {
     expect_error<InputError>([&] { open_movie(text); }, {"text.tif: is no movie", "text.yaml"});
 }
 
+TEST(OpenMovie, says_how_to_export_formats_that_are_not_read) {
+    const test::TemporaryFolder folder;
+    const auto refused = [&](const std::string& magic, std::initializer_list<const char*> parts) {
+        const auto path = folder.write("movie.any", magic + std::string(100, '\0'));
+        expect_error<InputError>([&] { open_movie(path); }, parts);
+    };
+    refused("ZISRAWFILE", {"movie.any: is a CZI file", "which glint does not read: export it as OME-TIFF in ZEN"});
+    refused(std::string("\x70\0\0\0\x2a", 5), {"a LIF file", "LAS X"});
+    refused("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", {"OIB", "Fiji"});
+    refused(std::string("\xff\xfe[\0F\0i\0l\0e\0", 12), {"OIF", "Fiji"});
+    refused(std::string("DCIMG\0", 6), {"a DCIMG file", "HCImage"});
+    refused("Andor Technology Multi-Channel File", {"a SIF file", "Solis"});
+}
+
 TEST(OpenMovie, joins_continuations_of_micromanager) {
     for (const char* extension : {".tif", ".ome.tif"}) {
         const test::TemporaryFolder folder;

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -67,7 +68,23 @@ inline void fits(Bytes bytes) { read_movie(written(bytes, "movie.fits")); }
 inline void mat(Bytes bytes) { read_movie(written(bytes, "movie.mat")); }
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
+inline void ims(Bytes bytes) { read_movie(written(bytes, "movie.ims")); }
 inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
+
+/// The description of an array, which is all of it or a part of a group's, and the bytes of its first chunk, parted by the first zero byte.
+inline void zarr(Bytes bytes) {
+    const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
+    const auto folder = scratch_folder() / "movie.zarr";
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder / "c/0/0");
+    const Bytes description = bytes.first(zero), chunk = bytes.subspan(std::min(zero + 1, bytes.size()));
+    const std::string_view text(description.data(), description.size());
+    written(description, text.find("zarr_format\": 3") != text.npos ? "movie.zarr/zarr.json" : "movie.zarr/.zarray");
+    written(description, "movie.zarr/.zattrs");
+    written(chunk, "movie.zarr/c/0/0/0");
+    written(chunk, "movie.zarr/0.0.0");
+    read_movie(folder);
+}
 
 /// A description and the pixels of a movie, parted by the first zero byte.
 inline std::filesystem::path written_beside(Bytes bytes, const char* description, const char* movie) {

@@ -2,10 +2,12 @@
 import itertools
 import subprocess
 
+import h5py
 import nd2
 import nd2_writer
 import numpy as np
 import pytest
+import zarr
 
 
 def counts(dtype, *shape, seed=1):
@@ -83,3 +85,139 @@ def test_stopped_acquisition_of_nd2(dump, tmp_path):
     facts, found = dump(tmp_path / "open.nd2")
     np.testing.assert_array_equal(found, frames[:, 0])
     assert "has no map of its chunks" in facts["warnings"][0]
+
+
+def characters(text):
+    return np.array([c.encode("latin-1") for c in str(text)], dtype="S1")
+
+
+def write_ims(path, frames, chunk=None, size_um=None, unit="um", names=None, **storage):
+    """`frames`: (t, c, z, y, x), as Imaris lays them out: padded to whole chunks, texts as lists of characters."""
+    times, channels, depth, height, width = frames.shape
+    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+        image = file.create_group("DataSetInfo/Image")
+        for name, value in [("X", width), ("Y", height), ("Z", depth), ("Unit", unit)]:
+            image.attrs[name] = characters(value)
+        for axis, count in enumerate([width, height]):
+            image.attrs[f"ExtMin{axis}"] = characters("5.0")
+            image.attrs[f"ExtMax{axis}"] = characters(5 + count * (size_um or 0))
+        for c in range(channels):
+            file.create_group(f"DataSetInfo/Channel {c}").attrs["Name"] = characters(names[c] if names else f"ch{c}")
+        for t, c in itertools.product(range(times), range(channels)):
+            group = file.create_group(f"DataSet/ResolutionLevel 0/TimePoint {t}/Channel {c}")
+            for name, value in [("X", width), ("Y", height), ("Z", depth)]:
+                group.attrs[f"ImageSize{name}"] = characters(value)
+            stored = frames[t, c]
+            if chunk:
+                stored = np.pad(stored, [(0, -extent % edge) for extent, edge in zip(stored.shape, chunk)])
+            group.create_dataset("Data", data=stored, chunks=chunk, **storage)
+            file.create_group(f"DataSet/ResolutionLevel 1/TimePoint {t}/Channel {c}")["Data"] = stored[:, ::2, ::2]
+
+
+STORAGE = {"plain": {}, "chunks": {"chunk": (1, 8, 16)}, "gzip": {"chunk": (2, 16, 8), "compression": "gzip"},
+           "gzip, shuffle": {"chunk": (4, 8, 8), "compression": "gzip", "shuffle": True},
+           "checksum": {"chunk": (1, 64, 64), "compression": "gzip", "shuffle": True, "fletcher32": True}}
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", ">u2", "float32", "uint32"])
+@pytest.mark.parametrize("storage", STORAGE)
+def test_ims(dump, tmp_path, dtype, storage):
+    frames = counts(dtype, 4, 2, 3, 19, 23)
+    write_ims(tmp_path / "movie.ims", frames, size_um=0.108, names=["DAPI", "GFP"], **STORAGE[storage])
+    for (channel, name), z in itertools.product(enumerate(["DAPI", "GFP"]), range(3)):
+        facts, found = dump(tmp_path / "movie.ims", channel=name, z=z)
+        assert facts["planes"] == f"channel {channel} ({name}), z {z}"
+        assert facts["pixel_size_nm"] == pytest.approx(108) and facts["warnings"] == []
+        np.testing.assert_array_equal(found, frames[:, channel, z])
+
+
+def test_z_stack_of_ims(dump, tmp_path):
+    frames = counts("uint16", 1, 1, 7, 9, 8)
+    write_ims(tmp_path / "movie.ims", frames, chunk=(4, 8, 8), compression="gzip", size_um=0.1, unit="m")
+    facts, found = dump(tmp_path / "movie.ims")
+    assert facts["pixel_size_nm"] is None, "0.1 m is no pixel"
+    np.testing.assert_array_equal(found, frames[0, 0])
+
+
+def test_unwritten_chunks_of_ims(dump, tmp_path):
+    write_ims(tmp_path / "movie.ims", np.zeros((3, 1, 1, 16, 16), "uint16"), chunk=(1, 8, 8), compression="gzip")
+    with h5py.File(tmp_path / "movie.ims", "r+") as file:
+        group = file["DataSet/ResolutionLevel 0/TimePoint 1/Channel 0"]
+        del group["Data"]
+        group.create_dataset("Data", (1, 16, 16), "uint16", chunks=(1, 8, 8), compression="gzip")[0, 8:, :8] = 7
+        expected = group["Data"][0]
+    np.testing.assert_array_equal(dump(tmp_path / "movie.ims")[1][1], expected)
+
+
+def zarr_compressors(version):
+    from numcodecs import LZ4, Blosc, GZip, Zlib, Zstd
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+    if version == 2:
+        shuffles = [(name, shuffle) for name in ("lz4", "zstd", "zlib", "lz4hc") for shuffle in (0, 1, 2)]
+        return {"none": None, "zlib": Zlib(), "gzip": GZip(), "zstd": Zstd(), "lz4": LZ4(),
+                **{f"blosc {name} {shuffle}": Blosc(name, 5, shuffle) for name, shuffle in shuffles}}
+    shuffles = [(name, shuffle) for name in ("lz4", "zstd") for shuffle in ("noshuffle", "shuffle", "bitshuffle")]
+    return {"none": None, "gzip": GzipCodec(), "zstd": ZstdCodec(checksum=True),
+            **{f"blosc {name} {shuffle}": BloscCodec(cname=name, shuffle=shuffle) for name, shuffle in shuffles}}
+
+
+ZARR = [(version, name) for version in (2, 3) for name in zarr_compressors(version)]
+
+
+@pytest.mark.parametrize("version,compressor", ZARR)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32", "float64"])
+def test_zarr(dump, tmp_path, version, compressor, dtype):
+    frames = counts("float32", 9, 70, 83).astype(dtype) if dtype == "float64" else counts(dtype, 9, 70, 83)
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, dtype=dtype, chunks=(4, 32, 64), zarr_format=version,
+                              compressors=zarr_compressors(version)[compressor], filters=None)
+    array[:] = frames
+    facts, found = dump(tmp_path / "movie.zarr")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, zarr.open_array(tmp_path / "movie.zarr")[:])
+    np.testing.assert_array_equal(found, frames)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("order", ["big", "F", "separator"])
+def test_layouts_of_zarr(dump, tmp_path, version, order):
+    from zarr.codecs import BytesCodec, TransposeCodec
+    frames = counts("uint16", 5, 20, 31)
+    keywords = {"big": {"dtype": ">u2"} if version == 2 else {"dtype": "uint16", "serializer": BytesCodec(endian="big")},
+                "F": {"dtype": "uint16", **({"order": "F"} if version == 2 else {"filters": [TransposeCodec(order=(2, 0, 1))]})},
+                "separator": {"dtype": "uint16", "chunk_key_encoding": {"name": "v2" if version == 2 else "default",
+                                                                        "separator": "/" if version == 2 else "."}}}[order]
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=frames.shape, chunks=(1, 8, 16), zarr_format=version, **keywords)
+    array[:] = frames
+    np.testing.assert_array_equal(dump(tmp_path / "movie.zarr")[1], frames)
+
+
+def test_missing_chunks_of_zarr(dump, tmp_path):
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), fill_value=42)
+    array[0] = 7
+    array[2, 8:, :8] = 9
+    facts, found = dump(tmp_path / "movie.zarr")
+    assert facts["warnings"] == []
+    np.testing.assert_array_equal(found, array[:])
+
+
+def test_shards_of_zarr_are_refused(program, tmp_path):
+    array = zarr.create_array(tmp_path / "movie.zarr", shape=(4, 16, 16), dtype="uint16", chunks=(1, 8, 8), shards=(2, 16, 16))
+    array[:] = 1
+    done = subprocess.run([pathlib.Path(os.environ.get("GLINT_BIN", program.parent)) / "movie_dump", tmp_path / "movie.zarr",
+                           tmp_path / "frames", "3"], capture_output=True, text=True)
+    assert done.returncode == 1 and "codec sharding_indexed" in done.stderr
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_ome_zarr(dump, tmp_path, version):
+    frames = counts("uint16", 3, 2, 4, 20, 31)
+    axes = [{"name": "t", "type": "time"}, {"name": "c", "type": "channel"},
+            *({"name": name, "type": "space", "unit": "micrometer"} for name in "zyx")]
+    scale = [{"type": "scale", "scale": [1, 1, 0.5, 0.108, 0.108]}]
+    ome = {"multiscales": [{"axes": axes, "datasets": [{"path": "0", "coordinateTransformations": scale}]}],
+           "omero": {"channels": [{"label": "DAPI"}, {"label": "GFP"}]}}
+    group = zarr.create_group(tmp_path / "movie.ome.zarr", zarr_format=version, attributes=ome if version == 2 else {"ome": ome})
+    group.create_array("0", shape=frames.shape, dtype="uint16", chunks=(1, 1, 2, 20, 31))[:] = frames
+    facts, found = dump(tmp_path / "movie.ome.zarr", channel="GFP", z=3)
+    assert facts["planes"] == "channel 1 (GFP), z 3" and facts["pixel_size_nm"] == pytest.approx(108)
+    np.testing.assert_array_equal(found, frames[:, 1, 3])

@@ -93,7 +93,7 @@ def test_the_conda_recipe_has_what_cmake_looks_for():
     assert (PACKAGING / "conda" / recipe["source"]["path"] / "pyproject.toml").is_file()
     named = {line.split()[0] for line in recipe["requirements"]["host"]}
     packages = {"tiff": "libtiff", "png": "libpng", "tbb": "tbb-devel", "tomlplusplus": "tomlplusplus", "boost": "libboost-headers",
-                "cblas.h": "openblas", "xxhash.h": "xxhash", "threads": None}
+                "cblas.h": "openblas", "xxhash.h": "xxhash", "zstd.h": "zstd", "threads": None}
     looked_for = re.findall(r"^find_(?:package\(|path\(\w+ )([\w.-]+)", (ROOT / "cmake/dependencies.cmake").read_text(), re.M)
     assert len(looked_for) > 10
     for name in map(str.lower, looked_for):

@@ -284,4 +284,21 @@ std::optional<std::string> read_string_attribute(hid_t place, const char* name) 
                        [](hid_t object, hid_t type, void* out) { return H5Aread(object, type, out); });
 }
 
+std::optional<std::string> read_characters_attribute(hid_t place, const char* name) {
+    constexpr std::size_t most = 1 << 20;
+    const Quiet quiet;
+    if (H5Aexists(place, name) <= 0) return {};
+    const Handle attribute(H5Aopen(place, name, H5P_DEFAULT));
+    if (!attribute.valid()) return {};
+    const Handle type(H5Aget_type(attribute)), space(H5Aget_space(attribute));
+    if (!type.valid() || !space.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) return {};
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    const std::size_t bytes = H5Tget_size(type);
+    if (count < 1 || bytes < 1 || bytes > most || std::size_t(count) > most / bytes) return {};
+    std::string out(std::size_t(count) * bytes, '\0');
+    if (H5Aread(attribute, type, out.data()) < 0) return {};
+    out.resize(std::min(out.find('\0'), out.size()));
+    return out;
+}
+
 }  // namespace glint::hdf5

@@ -76,4 +76,7 @@ bool is_numeric(hid_t type);
 std::optional<std::string> read_string_dataset(hid_t place, const char* name);
 std::optional<std::string> read_string_attribute(hid_t place, const char* name);
 
+/// An attribute that is a list of characters, as Imaris writes texts, or a text of fixed length; up to 1 MiB.
+std::optional<std::string> read_characters_attribute(hid_t place, const char* name);
+
 }  // namespace glint::hdf5

@@ -24,15 +24,16 @@ constexpr std::uint64_t largest_compression = 1100;
 
 /// Version 3 and newer are read; before, metadata and pixels were stored otherwise.
 void check_version(const InputFile& file) {
-    std::string head(16 + signature.size() + 16, '\0');
-    head.resize(file.read_at(0, reinterpret_cast<std::byte*>(head.data()), head.size()));
-    const std::string version = head.size() < 54 ? "" : head.substr(48, 6);
+    std::string head(54, '\0');  // zeros where the file is shorter
+    (void)file.read_at(0, reinterpret_cast<std::byte*>(head.data()), head.size());
+    const std::string version = head.substr(48);
     if (begins_with(file, magic) && head.substr(16).starts_with(signature) && version.starts_with("Ver") &&
         version[3] >= '3')
         return;
-    const std::string what = begins_with(file, magic) ? fmt::format("is an ND2 file of version {}",
-                                                                    version.c_str() + (version.empty() ? 0 : 3))
-                                                      : "is a JPEG 2000 file, as old ND2 files are";
+    const std::string what =
+        begins_with(file, magic)
+            ? fmt::format("is an ND2 file of version {}", version.starts_with("Ver") ? version.substr(3) : "unknown")
+            : "is a JPEG 2000 file, as old ND2 files are";
     throw InputError(fmt::format(
         "{}: {}, and ND2 files of version 3.0 and newer are read: open it in NIS-Elements and save it anew, "
         "or save it as TIFF in Fiji",
@@ -81,6 +82,11 @@ Nd2Movie::Nd2Movie(const std::filesystem::path& path, const MovieChoice& choice)
     info.exposure_ms = facts.exposure_ms;
     info.camera = facts.camera;
     info.planes = planes_.described;
+    std::int64_t in_loops = 1;
+    for (const Axis& axis : facts.axes) in_loops *= axis.dimension == Dimension::channel ? 1 : axis.size;
+    if (facts.sequences > in_loops)
+        info.warnings.push_back(fmt::format("{}: has {} frames, and its loops {}: those beyond are left out", info.name,
+                                            facts.sequences, in_loops));
     leave_out_missing();
 }
 

@@ -171,6 +171,14 @@ TEST(Nd2Movie, stopped_acquisition_gives_what_it_has) {
     EXPECT_NE(movie->info().warnings[0].find("m.nd2: frame 6 of 8 is not in the file"), std::string::npos);
 }
 
+TEST(Nd2Movie, frames_beyond_its_loops_are_told) {
+    const test::TemporaryFolder folder;
+    const Nd2 file{.frames = 5, .experiment = experiment(1, 4)};
+    const auto movie = open_movie(folder.write("m.nd2", file.bytes()));
+    EXPECT_EQ(movie->info().frames, 4);
+    EXPECT_EQ(movie->info().warnings.at(0), "m.nd2: has 5 frames, and its loops 4: those beyond are left out");
+}
+
 TEST(Nd2Movie, without_its_map_chunks_are_looked_for) {
     const test::TemporaryFolder folder;
     Nd2 file{.has_map = false};

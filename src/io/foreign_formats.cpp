@@ -1,0 +1,48 @@
+// Formats of microscopes that glint knows by their first bytes and does not read: what to do instead.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "glint/error.hpp"
+#include "io/movie_readers.hpp"
+
+namespace glint {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct ForeignFormat {
+    std::string_view magic;  ///< at the beginning of the file
+    const char* name;
+    const char* way_out;
+};
+
+constexpr const char* by_fiji = "save it as TIFF in Fiji (File > Import > Bio-Formats)";
+constexpr ForeignFormat foreign_formats[] = {
+    {"ZISRAWFILE"sv, "a CZI file of Zeiss ZEN",
+     "export it as OME-TIFF in ZEN, or save it as TIFF in Fiji (Bio-Formats)"},
+    {"\x70\0\0\0"sv, "a LIF file of Leica LAS X",
+     "export it as TIFF in LAS X, or save it as TIFF in Fiji (Bio-Formats)"},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,
+     "a compound file, as OIB of Olympus FluoView and ZVI of Zeiss AxioVision are", by_fiji},
+    {"[\0F\0i\0l\0e\0I\0n\0f\0o\0"sv,
+     "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
+     "folder beside it",
+     by_fiji},
+    {"\xff\xfe[\0F\0i\0l\0e\0"sv,
+     "the description of an OIF movie of Olympus FluoView, whose frames are TIFF files in the "
+     "folder beside it",
+     by_fiji},
+    {"DCIMG\0"sv, "a DCIMG file of Hamamatsu HCImage", "export it as TIFF in HCImage"},
+    {"Andor Technology Multi-Channel File"sv, "a SIF file of Andor Solis", "export it as TIFF in Solis"},
+};
+
+}  // namespace
+
+void refuse_foreign(const InputFile& file) {
+    for (const ForeignFormat& format : foreign_formats)
+        if (begins_with(file, format.magic))
+            throw InputError(
+                fmt::format("{}: is {}, which glint does not read: {}", file.name(), format.name, format.way_out));
+}
+
+}  // namespace glint

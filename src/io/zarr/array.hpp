@@ -1,0 +1,50 @@
+// An array of Zarr, version 2 or 3: its description, and its chunks, a file each.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/plain_movie.hpp"
+
+namespace glint::zarr {
+
+using Json = nlohmann::json;
+
+enum class Codec { zlib, zstd, blosc, lz4, crc32c };
+
+struct Array {
+    std::filesystem::path folder;
+    std::filesystem::path description;  ///< the file that describes it
+    std::vector<std::uint64_t> shape, chunk;
+    std::vector<std::size_t> order;  ///< of a chunk's axes as stored, the slowest first
+    std::vector<std::string> axes;   ///< names, where it has them
+    StoredPixel type = StoredPixel::uint16;
+    bool big_endian = false;
+    double fill = 0;
+    std::string key_begin, key_separator;  ///< of a chunk's name
+    std::vector<Codec> codecs;             ///< in the order of unpacking
+
+    std::uint64_t chunk_bytes() const;
+    std::filesystem::path chunk_path(const std::vector<std::uint64_t>& number) const;
+    /// Unpacks one chunk to values in the machine's byte order; those of one that is not stored are the fill value. Throws
+    /// std::runtime_error.
+    void read_chunk(const std::vector<std::uint64_t>& number, std::vector<std::byte>& out) const;
+};
+
+/// Throws InputError where the system does not say, as in a folder that may not be read.
+bool is_there(const std::filesystem::path& path);
+
+/// The description of an array or group in `folder`, of version 2 or 3, and its attributes in `attributes`; null where there is none. Throws
+/// InputError: no JSON, longer than 16 MiB.
+Json description_of(const std::filesystem::path& folder, Json& attributes);
+
+bool is_array(const Json& description);
+
+/// Throws InputError: what glint does not read, and sizes that make no sense.
+Array read_array(const std::filesystem::path& folder);
+
+}  // namespace glint::zarr
