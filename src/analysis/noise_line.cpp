@@ -221,7 +221,7 @@ Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& par
 /// The standard error: the jackknife's or, where that is less by chance, the one of theory; and what no number of frames lessens:
 /// cameras are linear to a part only, and rounding is no noise of its own where there is little light (eq. 11.6).
 Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap) {
-    constexpr double linear_part = 0.02;
+    constexpr double linear_part = 0.02, rounding_adu = 0.25;
     Found error = jackknife(reading, parts, all);
     const Line line = fitted(all);
     const Found value = reading.of(all);
@@ -235,7 +235,8 @@ Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& part
     if (reading.offset_is_known())
         error.offset = 0;
     else
-        error.offset = std::hypot(error.offset, linear_part * light_adu, reading.rounding_adu2() / 2 / slope);
+        error.offset =
+            std::hypot(error.offset, linear_part * light_adu, reading.rounding_adu2() > 0 ? rounding_adu : 0);
     return error;
 }
 
