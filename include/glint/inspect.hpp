@@ -64,7 +64,7 @@ struct Inspection {
     MovieSpots spots;
 };
 
-/// Reads at most 1024 frames, spread over the movie in groups of eight; holds eight of them, and 80 MB more. The estimates
+/// Reads at most 1024 frames, spread over the movie in groups of eight; holds eight of them, and some 150 MB more. The estimates
 /// of gain and offset follow Heintzmann et al. (arXiv:1611.05654): the variance of noise at spatial frequencies that no
 /// lens transmits, over the mean count; saturated areas and empty frames are left out. The same movie gives the same result.
 ///

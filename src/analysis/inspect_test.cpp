@@ -23,16 +23,17 @@ struct Conditions {
     double gain = 1, offset = 100, background = 10;
     float readnoise_e = 0;
     bool maps = false;
+    float pattern_adu = 0.5f;  ///< with maps: a step of the pixels' offsets, of which there are nine
     std::uint64_t seed = 1;
     int size = 128, frames = 200;
     double spots = 10, sigma_um = 0.13, em_gain = 1;
 };
 
 /// As sCMOS cameras have it: an offset, a gain and a read noise of each pixel.
-void add_maps(Camera& camera, int size, float readnoise_e) {
+void add_maps(Camera& camera, int size, float readnoise_e, float pattern_adu) {
     camera.sensor_width = camera.sensor_height = size;
     for (int k = 0; k < size * size; ++k) {
-        camera.offset_adu.map.push_back(camera.offset_adu.scalar + 0.5f * float(k * 7 % 9 - 4));
+        camera.offset_adu.map.push_back(camera.offset_adu.scalar + pattern_adu * float(k * 7 % 9 - 4));
         camera.gain_e_per_adu.map.push_back(camera.gain_e_per_adu.scalar * (1 + 0.01f * float(k * 11 % 7 - 3)));
         camera.readnoise_e.map.push_back(readnoise_e * (k % 97 == 0 ? 4.0f : 1.0f));
     }
@@ -44,7 +45,7 @@ Camera camera_of(const Conditions& c) {
     camera.readnoise_e.scalar = c.readnoise_e;
     if (c.readnoise_e > 0) camera.kind = CameraKind::SCMOS;
     if (c.em_gain > 1) camera.kind = CameraKind::EMCCD, camera.em_gain = c.em_gain;
-    if (c.maps) add_maps(camera, c.size, c.readnoise_e);
+    if (c.maps) add_maps(camera, c.size, c.readnoise_e, c.pattern_adu);
     return camera;
 }
 
@@ -176,6 +177,15 @@ TEST(Inspect, leaves_out_saturated_areas_and_empty_frames) {
         EXPECT_NEAR(found.noise.gain_e_per_adu->value, 0.5, 3 * found.noise.gain_e_per_adu->error) << count;
         EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error) << count;
     }
+}
+
+// A pixel with a higher offset has no more noise for it.
+TEST(Inspect, does_not_take_patterns_of_the_sensor_for_light) {
+    const Conditions c{.gain = 1, .background = 4, .readnoise_e = 1.6f, .maps = true, .pattern_adu = 2};
+    const Inspection found = inspected(simulated(c), known_of(c));
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
+    EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error);
 }
 
 TEST(Inspect, sees_no_saturation_in_the_tail_of_light) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -177,7 +178,11 @@ class Reading {
     bool gain_is_known() const { return known_->gain_e_per_adu.has_value(); }
     bool offset_is_known() const { return known_->offset_adu.has_value(); }
     bool fits_both() const { return !gain_is_known() && !offset_is_known(); }
-    double rounding_adu2() const { return rounding_adu2_; }
+    /// How much of the regularities of rounding is left: read noise blurs them, as it blurs a wave with a period of 1 ADU.
+    double rounding_left(double gain) const {
+        const double blur_adu = known_->readnoise_e / gain;
+        return rounding_adu2_ > 0 ? std::exp(-2 * std::pow(std::numbers::pi * blur_adu, 2)) : 0;
+    }
     double slope_of(double gain) const { return excess_ * known_->em_gain / gain; }
 
   private:
@@ -221,7 +226,7 @@ Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& par
 /// The standard error: the jackknife's or, where that is less by chance, the one of theory; and what no number of frames lessens:
 /// cameras are linear to a part only, and rounding is no noise of its own where there is little light (eq. 11.6).
 Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& parts, const Bins& all, double overlap) {
-    constexpr double linear_part = 0.02;
+    constexpr double linear_part = 0.02, rounding_adu = 0.25, rounding_adu2 = 1.0 / 24;
     Found error = jackknife(reading, parts, all);
     const Line line = fitted(all);
     const Found value = reading.of(all);
@@ -231,11 +236,13 @@ Found error_of(const Reading& reading, const std::array<Bins, noise_parts>& part
         error.gain = std::max(error.gain, root * line.slope_error * value.gain);
         error.offset = std::max(error.offset, root * std::hypot(line.slope_error * light_adu, line.variance_error));
     }
-    error.gain = reading.gain_is_known() ? 0 : std::hypot(error.gain, linear_part * value.gain);
+    const double rounding = reading.rounding_left(value.gain);
+    const double of_slope = rounding * rounding_adu2 / line.variance_adu2;
+    error.gain = reading.gain_is_known() ? 0 : std::hypot(error.gain, linear_part * value.gain, of_slope * value.gain);
     if (reading.offset_is_known())
         error.offset = 0;
     else
-        error.offset = std::hypot(error.offset, linear_part * light_adu, reading.rounding_adu2() / 2 / slope);
+        error.offset = std::hypot(error.offset, linear_part * light_adu, rounding * rounding_adu);
     return error;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace glint {
@@ -110,6 +111,19 @@ double overlap_along_axis(int step_px) {
     return sum;
 }
 
+/// By how much the frames before and after are brighter than those further off. Patterns of the sensor, which are not light, cancel.
+double change_beside(const std::array<Response, noise_frames>& at, int frames, int t) {
+    double near = 0, far = 0;
+    int nears = 0, fars = 0;
+    for (int other = 0; other < frames; ++other) {
+        if (other == t) continue;
+        const bool is_near = std::abs(other - t) == 1;
+        (is_near ? near : far) += at[std::size_t(other)].mean;
+        ++(is_near ? nears : fars);
+    }
+    return fars > 0 ? near / nears - far / fars : 0;
+}
+
 }  // namespace
 
 void NoiseSamples::add(std::size_t k, const NoiseSamples& from) {
@@ -151,13 +165,11 @@ void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& us
     const double zero_percent = 100 * windows.zero_share(is_still);
     for (int t = 0; t < frames; ++t) {
         const Response& here = at[std::size_t(t)];
-        const Response& before = at[std::size_t(t > 0 ? t - 1 : 1)];
-        const Response& after = at[std::size_t(t + 1 < frames ? t + 1 : frames - 2)];
         // The mean over the frames takes away what does not move, and 1 / frames of the noise (eq. 11.2).
         const double noise = here.difference - difference;
         samples_.variance.push_back(float(noise * noise * frames / (frames - 1)));
         samples_.mean.push_back(float(((frames - 2) * here.mean + mean) / (frames - 1)));
-        samples_.beside.push_back(float((before.mean + after.mean) / 2));
+        samples_.beside.push_back(float(change_beside(at, frames, t)));
         samples_.around.push_back(float(here.ring));
         samples_.highest.push_back(highest);
         samples_.still.push_back(std::uint8_t(still));

@@ -21,7 +21,8 @@ constexpr int noise_parts = 20;
 struct NoiseSamples {
     std::vector<float> variance;  ///< squared high-pass difference, whose mean is a pixel's variance, ADU^2
     std::vector<float> mean;      ///< of the pixels, weighted as they contribute to `variance`, ADU
-    /// Predict `mean` from pixels that do not contribute to it: of frames before and after, and of the frame around.
+    /// Predict `mean` from pixels that do not contribute to it: by how much the frames before and after are brighter than others
+    /// there, and the mean around in the same frame.
     std::vector<float> beside, around;
     std::vector<float> highest;       ///< count of all pixels that contribute in any way
     std::vector<std::uint8_t> still;  ///< of these, pixels with the same count in all frames of the block

@@ -18,11 +18,13 @@ namespace {
 
 constexpr double first_sigma_px = 1.3, least_sigma_px = 0.5, most_sigma_px = 5;
 constexpr std::size_t least_spots = 20, enough_spots = 80;
-constexpr double half_edge_sigmas = 3, apart_sigmas = 2;  // of the fitted window; of another spot from its edge
-constexpr double model_error = 0.005;                     // relative error of a width by the model
+constexpr double half_edge_sigmas = 3;  // of the fitted window
+/// How far another spot must be from the window's edge; the less where frames are crowded.
+constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
+constexpr double model_error = 0.005;  // relative error of a width by the model
 
 struct LoneFits {
-    std::vector<double> sigma_px, photons;
+    std::vector<double> sigma_px, sigma_error_px, photons;
 };
 
 int window_px(double sigma_px, const CameraView& camera) {
@@ -50,7 +52,7 @@ struct Detected {
     std::vector<float> score;  ///< of the lone ones
 };
 
-Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma_px) {
+Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma_px, double apart_sigmas) {
     const int window = window_px(sigma_px, camera);
     Detected to{{}, make_rois(camera, window), {}};
     Detector detector(camera, {.sigma_px = sigma_px});
@@ -81,7 +83,8 @@ LoneFits fitted(const Detected& detected, double sigma_px) {
     for (std::size_t k = 0; k < fits.count(); ++k) {
         if (fits.status[k] != FitStatus::converged) continue;
         to.photons.push_back(double(fits.theta[2][k]));
-        if (scores[k] >= bright) to.sigma_px.push_back(double(fits.theta[4][k]));
+        if (scores[k] < bright) continue;
+        to.sigma_px.push_back(double(fits.theta[4][k])), to.sigma_error_px.push_back(double(fits.crlb[4][k]));
     }
     return to;
 }
@@ -114,6 +117,37 @@ Estimate density_of(const std::vector<std::int64_t>& found, const CameraView& ca
     return {mean / pixels, n > 1 ? std::sqrt(square / (n - 1) / n) / pixels : 0};
 }
 
+/// Whether the lone spots of crowded frames are of many widths: then most are several molecules.
+bool are_mixed(const LoneFits& fits, const MovieSpots& spots) {
+    constexpr double most_errors = 4;
+    if (2 * std::int64_t(spots.lone) >= spots.found) return false;
+    return peak_of(fits.sigma_px).deviation() > most_errors * median(fits.sigma_error_px);
+}
+
+/// With detection for spots of this width.
+MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double sigma) {
+    Detected detected = detect(frames, camera, sigma, far_apart_sigmas);
+    LoneFits fits = fitted(detected, sigma);
+    if (fits.sigma_px.size() < least_spots) {
+        detected = detect(frames, camera, sigma, near_apart_sigmas);
+        fits = fitted(detected, sigma);
+    }
+    MovieSpots to;
+    to.frames = std::int64_t(frames.photoelectrons.size());
+    for (const std::int64_t spots : detected.found) to.found += spots;
+    to.lone = int(detected.lone.count());
+    to.per_pixel = density_of(detected.found, camera);
+    if (fits.sigma_px.size() < least_spots)
+        to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, and {} are needed",
+                                 fits.sigma_px.size(), to.found, to.frames, least_spots);
+    else if (are_mixed(fits, to))
+        to.why_not =
+            fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
+    else
+        to.sigma_px = width_of(fits.sigma_px), to.photons = median_of(fits.photons);
+    return to;
+}
+
 }  // namespace
 
 MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, double sigma_px) {
@@ -121,22 +155,9 @@ MovieSpots typical_spots(const SpotFrames& frames, const CameraView& camera, dou
     constexpr double same = 0.02;
     double sigma = sigma_px > 0 ? sigma_px : first_sigma_px;
     MovieSpots to;
-    to.frames = std::int64_t(frames.photoelectrons.size());
     for (int round = 0; round < most_rounds; ++round) {
-        const Detected detected = detect(frames, camera, sigma);
-        const LoneFits fits = fitted(detected, sigma);
-        to.found = 0;
-        for (const std::int64_t spots : detected.found) to.found += spots;
-        to.lone = int(detected.lone.count());
-        to.per_pixel = density_of(detected.found, camera);
-        to.sigma_px.reset(), to.photons.reset();
-        if (fits.sigma_px.size() < least_spots) {
-            to.why_not =
-                fmt::format("only {} of {} spots in {} frames are bright and have no other near, and {} are needed",
-                            fits.sigma_px.size(), to.found, to.frames, least_spots);
-            return to;
-        }
-        to.sigma_px = width_of(fits.sigma_px), to.photons = median_of(fits.photons);
+        to = spots_at(frames, camera, sigma);
+        if (!to.sigma_px) return to;
         const double next = std::clamp(to.sigma_px->value, least_sigma_px, most_sigma_px);
         if (sigma_px > 0 || std::abs(next / sigma - 1) < same) return to;
         sigma = next;
