@@ -68,12 +68,8 @@ std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::ve
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
 constexpr MovieFormat formats[] = {
-    {"ND2", is_nd2, open_nd2},
-    {"DAX", is_dax, open_dax},
-    {"SPE", is_spe, open_spe},
-    {"FITS", is_fits, open_fits},
-    {"MATLAB", is_mat, open_mat},
-    {"Imaris", is_hdf5_movie, open_ims},
+    {"ND2", is_nd2, open_nd2},         {"DAX", is_dax, open_dax},    {"SPE", is_spe, open_spe},
+    {"FITS", is_fits, open_fits},      {"MATLAB", is_mat, open_mat}, {"Imaris", is_hdf5_movie, open_ims},
     {"Picasso raw", is_raw, open_raw},
 };
 

@@ -9,8 +9,8 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/inspect_report.hpp"
-#include "cli/flags/movie_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/movie_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/movie_io.hpp"
 #include "glint/units.hpp"
