@@ -32,6 +32,12 @@ hdf5::Handle dataset_of(hid_t file, const std::string& name) {
     return hdf5::Handle(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
 }
 
+/// Not a mask, nor text: both are stored as whole numbers.
+bool holds_numbers(hid_t dataset) {
+    const std::string matlab_class = hdf5::read_string_attribute(dataset, "MATLAB_class").value_or("");
+    return matlab_class != "logical" && matlab_class != "char";
+}
+
 std::vector<MatArray> arrays_of(hid_t file) {
     std::vector<MatArray> arrays;
     for (const std::string& name : hdf5::names_in(file)) {
@@ -40,11 +46,10 @@ std::vector<MatArray> arrays_of(hid_t file) {
         const hdf5::Handle type(H5Dget_type(dataset));
         const auto shape = hdf5::shape_of(dataset);
         const auto stored = hdf5::stored_type(type);
-        const std::string of_class = hdf5::read_string_attribute(dataset, "MATLAB_class").value_or("");
         MatArray array;
         array.name = name;
         array.dimensions.assign(shape.rbegin(), shape.rend());
-        if (stored && of_class != "logical" && of_class != "char") array.type = movie_type(stored->pixel);
+        if (stored && shape.size() == 3 && holds_numbers(dataset)) array.type = movie_type(stored->pixel);
         arrays.push_back(std::move(array));
     }
     return arrays;

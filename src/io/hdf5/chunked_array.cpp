@@ -52,6 +52,8 @@ std::uint64_t base_of(hid_t dataset, const ChunkedArray& array, const InputFile&
         const std::array<hsize_t, 3> at = {k / (array.chunks[1] * array.chunks[2]) * array.chunk[0],
                                            k / array.chunks[2] % array.chunks[1] * array.chunk[1],
                                            k % array.chunks[2] * array.chunk[2]};
+        hsize_t found = 0;
+        if (H5Dget_chunk_storage_size(dataset, at.data(), &found) < 0 || found != place.bytes) break;
         std::vector<std::byte> bytes(std::size_t(place.bytes));
         std::uint32_t mask = 0;
         if (H5Dread_chunk(dataset, H5P_DEFAULT, at.data(), &mask, bytes.data()) < 0) break;

@@ -68,6 +68,8 @@ bool first_chunk_is_whole(hid_t dataset, hid_t properties, std::uint64_t chunk_b
     if (address == HADDR_UNDEF || left_out != 0) return true;
     if (!pipeline.deflates) return stored == chunk_bytes + pipeline.checksums;
     if (stored > chunk_bytes + chunk_bytes / 8 + 4096) return false;  // deflate never makes it that much longer
+    hsize_t found = 0;  // by its place, which on damaged files is another chunk than the first of the list
+    if (H5Dget_chunk_storage_size(dataset, offset, &found) < 0 || found != stored) return false;
     std::vector<unsigned char> packed(static_cast<std::size_t>(stored));
     std::uint32_t mask = 0;
     if (H5Dread_chunk(dataset, H5P_DEFAULT, offset, &mask, packed.data()) < 0) return false;
