@@ -15,7 +15,7 @@ struct Choices {
     bool folders = false;              ///< folders alone
 };
 
-inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".raw"};
+inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".raw", ".nd2", ".ims"};
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
 inline const std::vector<std::string> table_endings{".hdf5", ".h5", ".csv"};
 inline const std::vector<std::string> toml_endings{".toml"};
