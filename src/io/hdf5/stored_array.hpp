@@ -21,7 +21,7 @@ struct ArrayLayout {
     bool big_endian = false;
     Extent3 chunk{};  ///< of a dataset without chunks: its shape
     bool is_deflated = false, is_shuffled = false;
-    std::uint64_t checksum_bytes = 0;  ///< behind each chunk, before it is deflated or after
+    std::uint64_t checksum_bytes = 0;  ///< behind each stored chunk
 
     bool operator==(const ArrayLayout&) const = default;
     std::uint64_t chunk_bytes() const { return chunk[0] * chunk[1] * chunk[2] * std::uint64_t(bytes_of(type)); }

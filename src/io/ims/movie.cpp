@@ -120,6 +120,7 @@ std::vector<Axis> axes_of(const hdf5::Handle& file, std::int64_t times, std::int
 }
 
 ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice) : file_(path) {
+    const hdf5::Quiet quiet;
     const hdf5::Handle file = hdf5::open_file(path);
     const hdf5::Handle level = group(file, {"DataSet", "ResolutionLevel 0"});
     if (!level.valid())
