@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "analysis/frame_statistics.hpp"
 #include "analysis/median.hpp"
@@ -47,6 +48,17 @@ void refuse_saturation(const MovieInfo& info, const FrameStatistics& light) {
     if (2 * std::size_t(near) > light.mean.size())
         throw InputError(fmt::format("{}: {} of {} pixels are saturated (near {} ADU): give a movie with less light",
                                      info.name, near, light.mean.size(), most));
+}
+
+/// The statistics of a movie without NaN and infinite counts, of which no order and no median exist.
+FrameStatistics measured(Movie& movie, const std::function<void(std::int64_t)>& finished) {
+    FrameStatistics result = frame_statistics(movie, finished);
+    const auto bad =
+        std::count_if(result.variance.begin(), result.variance.end(), [](float v) { return !std::isfinite(v); });
+    if (bad > 0)
+        throw InputError(fmt::format("{}: {} of {} pixels have counts that are no finite numbers: give the raw movie",
+                                     movie.info().name, bad, result.variance.size()));
+    return result;
 }
 
 /// Variance of the frames' means beyond what the pixels' noise explains, ADU^2.
@@ -173,7 +185,7 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
         if (options.stop && options.stop->load()) throw Cancelled("the calibration was stopped");
         if (options.progress) options.progress(done += frames, total, -1);
     };
-    const FrameStatistics dark = frame_statistics(dark_movie, finished);
+    const FrameStatistics dark = measured(dark_movie, finished);
     CameraCalibration out;
     out.width = info.width, out.height = info.height, out.dark_frames = info.frames;
     out.sensor_gain = options.gain_e_per_adu;
@@ -185,7 +197,7 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
     std::vector<Level> levels;
     for (Movie* movie : light) {
         out.levels.emplace_back();
-        levels.push_back(level_of(movie->info(), frame_statistics(*movie, finished), dark, out.levels.back()));
+        levels.push_back(level_of(movie->info(), measured(*movie, finished), dark, out.levels.back()));
     }
     if (!levels.empty()) measure_gain(dark, levels, out);
     return out;

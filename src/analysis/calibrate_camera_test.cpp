@@ -111,6 +111,10 @@ TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
     std::fill(block.bytes.begin(), block.bytes.end(), std::byte(255));
     const auto saturated = memory_movie(std::move(block), "full");
     expect_error<InputError>([&] { calibrate_camera(*dark, {saturated.get()}); }, {"full", "saturated", "less light"});
+    FrameBlock floats{0, 2, edge, edge, PixelType::float32, std::vector<std::byte>(2 * pixels * 4)};
+    reinterpret_cast<float*>(floats.bytes.data())[3] = NAN;
+    const auto with_nan = memory_movie(std::move(floats), "floats");
+    expect_error<InputError>([&] { calibrate_camera(*with_nan, {}); }, {"floats: 1 of 1024", "finite"});
     StopFlag stop{true};
     EXPECT_THROW(calibrate_camera(*dark, {}, {.stop = &stop}), Cancelled);
 }
