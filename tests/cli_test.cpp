@@ -368,3 +368,27 @@ TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
     expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera l.hdf5", 3, "l.hdf5 holds arrays, and is no TOML");
 }
+
+TEST_F(CommandLine, a_camera_is_calibrated_and_used) {
+    const std::string dark =
+        "simulate --spots 0 --background 0 --readnoise 2 --gain 0.5 --size 32 -q --frames 200 --seed 1 -o dark.tif";
+    const std::string light =
+        "simulate --spots 0 --background 200 --readnoise 2 --gain 0.5 --size 32 -q --frames 200 --seed 2 -o light.tif";
+    ASSERT_EQ(glint(dark).exit_code, 0);
+    ASSERT_EQ(glint(light).exit_code, 0);
+    const Ended end = glint("calibrate camera --dark dark.tif --light light.tif -o camera.toml --pixel-size 100nm -q");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("e-/ADU, of the sensor"), std::string::npos) << end.out;
+    EXPECT_TRUE(exists("camera.toml") && exists("camera_maps.hdf5"));
+    const Ended used = glint("localize light.tif -o locs.hdf5 --sigma 130nm --camera camera.toml -q");
+    EXPECT_EQ(used.exit_code, 0) << used.err;
+    expect_fails("calibrate camera --dark dark.tif -o camera.toml", 2, "camera.toml exists");
+    expect_fails("calibrate camera --dark dark.tif --light light.tif --gain 1 -o c.toml", 2, "give one of them");
+    expect_fails("calibrate camera --dark light.tif --light dark.tif -o c.toml", 3, "not brighter than the dark");
+    EXPECT_FALSE(exists("c.toml") || exists("c_maps.hdf5"));
+    const Ended only_dark = glint("calibrate camera --dark dark.tif -o dark.toml -q");
+    EXPECT_EQ(only_dark.exit_code, 0) << only_dark.err;
+    EXPECT_EQ(glint("localize light.tif -o l2.hdf5 --sigma 130nm --camera dark.toml --pixel-size 100nm --gain 0.5 -q")
+                  .exit_code,
+              0);
+}

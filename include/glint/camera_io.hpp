@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glint/camera.hpp"
+#include "glint/camera_calibration.hpp"
 #include "glint/if_exists.hpp"
 #include "glint/psf.hpp"
 
@@ -34,6 +35,12 @@ CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given
 /// `camera` and makes it an SCMOS camera. A `gain` whose unit attribute says ADU/e- is inverted; `readvar` (ADU^2)
 /// or `variance` is accepted for `readnoise`. Throws InputError (no such dataset, different shapes, values <= 0).
 void read_camera_maps(const std::filesystem::path& path, Camera& camera);
+
+/// Writes what `glint calibrate camera` measured: camera.toml and, beside it, its maps NAME_maps.hdf5. Both appear, or
+/// neither. `pixel_size_nm` 0: unknown. Throws OutputError.
+void write_camera(const std::filesystem::path& path, const CameraCalibration& camera, double pixel_size_nm = 0,
+                  IfExists if_exists = IfExists::replace);
+std::filesystem::path maps_of_camera(const std::filesystem::path& toml);
 
 /// Reads and writes the astigmatism calibration of `glint calibrate astigmatism` (TOML): the curve of docs/theory.md,
 /// eq. 1.3. Throw InputError and OutputError.

@@ -58,6 +58,11 @@ const Case cases[] = {
      "calibrate astigmatism b.tif -o o.toml --plot o.png --overwrite --z-step 50nm -q" + camera,
      "",
      {{"o.toml", "old curve"}, {"o.png", "old plot"}}},
+    {"calibrate_camera", "calibrate camera --dark m.tif --gain 1 -o o.toml -q", " --overwrite"},
+    {"calibrate_camera_over_older",
+     "calibrate camera --dark m.tif --gain 1 -o o.toml --overwrite -q",
+     "",
+     {{"o.toml", "old camera"}, {"o_maps.hdf5", "old maps"}}},
 };
 
 /// Of so many calls one fails in an ordinary run; which, the commit's hash says.
@@ -160,8 +165,10 @@ class IoFaults : public ::testing::TestWithParam<Case> {
     /// No new file of a pair beside an old one.
     void expect_no_mixed_pair(const Files& reference, const std::string& where) const {
         const Files now = made();
-        for (const auto& [described, description] :
-             {std::pair{"o.hdf5", "o.yaml"}, {"o.tif", "o_truth.csv"}, {"o.toml", "o.png"}}) {
+        for (const auto& [described, description] : {std::pair{"o.hdf5", "o.yaml"},
+                                                     {"o.tif", "o_truth.csv"},
+                                                     {"o.toml", "o.png"},
+                                                     {"o_maps.hdf5", "o.toml"}}) {
             if (!reference.count(description) || !now.count(described) || !now.count(description)) continue;
             EXPECT_EQ(now.at(described) == reference.at(described), now.at(description) == reference.at(description))
                 << where;
@@ -172,7 +179,7 @@ class IoFaults : public ::testing::TestWithParam<Case> {
     void expect_nothing_lost(const Files& reference, const std::string& where) const {
         const Files now = made();
         bool replaced = false;
-        for (const char* name : {"o.hdf5", "o.csv", "o.tif", "o.toml"})
+        for (const char* name : {"o.hdf5", "o.csv", "o.tif", "o.toml", "o_maps.hdf5"})
             replaced |= now.count(name) && reference.count(name) && now.at(name) == reference.at(name);
         for (const auto& [name, bytes] : GetParam().before) {
             bool kept = false;

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/commands/calibrate_camera.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
@@ -133,7 +134,7 @@ int run(const CalibrateFlags& flags) {
 
 Command add_calibrate(CLI::App& program) {
     const auto flags = std::make_shared<CalibrateFlags>();
-    CLI::App* group = program.add_subcommand("calibrate", "Calibrations: astigmatism (3D)");
+    CLI::App* group = program.add_subcommand("calibrate", "Calibrations: camera, astigmatism (3D)");
     group->require_subcommand(1);
     CLI::App* app = group->add_subcommand("astigmatism", "Widths over z from a stack of beads");
     offer_files(app->add_option("beads", flags->beads, "Stack of beads, a slice a frame")->required(), movie_endings);
@@ -150,7 +151,8 @@ Command add_calibrate(CLI::App& program) {
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);
     app->footer(calibrate_footer);
-    return {group, [flags] { return run(*flags); }};
+    const Command camera = add_calibrate_camera(*group);
+    return {group, [flags, camera] { return camera.app->parsed() ? camera.run() : run(*flags); }};
 }
 
 }  // namespace glint::cli

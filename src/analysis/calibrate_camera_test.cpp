@@ -1,0 +1,120 @@
+// Tests of the camera's calibration: maps agree with their stated errors, and what cannot be calibrated is refused.
+// SPDX-License-Identifier: MIT
+#include "glint/calibrate_camera.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "analysis/frame_statistics.hpp"
+#include "glint/error.hpp"
+#include "simulate/random.hpp"
+#include "tests/expect_error.hpp"
+
+using namespace glint;
+using glint::test::expect_error;
+
+namespace {
+
+constexpr int edge = 32, pixels = edge * edge;
+
+struct Sensor {
+    std::vector<double> offset, gain, read_variance;
+};
+
+Sensor sensor() {
+    Sensor s;
+    for (int k = 0; k < pixels; ++k) {
+        Random random(7, Stream::structure, std::uint64_t(k));
+        s.offset.push_back(100 + 2 * random.normal());
+        s.gain.push_back(0.5 * (1 + 0.05 * random.normal()));
+        s.read_variance.push_back(4 * std::exp(0.3 * random.normal()));
+    }
+    return s;
+}
+
+std::unique_ptr<Movie> movie(const Sensor& s, int frames, double light_e, std::uint64_t seed, double flicker = 0) {
+    FrameBlock block{0, frames, edge, edge, PixelType::uint16, {}};
+    block.bytes.resize(std::size_t(frames) * block.frame_bytes());
+    auto* out = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int f = 0; f < frames; ++f) {
+        Random random(seed, Stream::frame_noise, std::uint64_t(f));
+        const double light = light_e * (1 + flicker * random.normal());
+        for (std::size_t k = 0; k < pixels; ++k)
+            *out++ = std::uint16_t(std::lround((light > 0 ? random.poisson(light) : 0) / s.gain[k] + s.offset[k] +
+                                               std::sqrt(s.read_variance[k]) * random.normal()));
+    }
+    return memory_movie(std::move(block));
+}
+
+CameraCalibration calibrate(const Sensor& s, double flicker = 0) {
+    const auto dark = movie(s, 1000, 0, 1), dim = movie(s, 1000, 100, 2, flicker),
+               bright = movie(s, 1000, 400, 3, flicker);
+    return calibrate_camera(*dark, {dim.get(), bright.get()});
+}
+
+/// Errors over stated errors: mean within 4 standard errors of 0, standard deviation within 4 of its own of 1 (and 2 % for
+/// the skew of variances).
+void expect_pulls(const MeasuredMap& map, const std::vector<double>& truth, double added, const char* what) {
+    double sum = 0, squares = 0;
+    for (std::size_t k = 0; k < pixels; ++k) {
+        const double pull = (map.value[k] - truth[k] - added) / map.error[k];
+        sum += pull, squares += pull * pull;
+    }
+    EXPECT_NEAR(sum / pixels, 0, 4 / std::sqrt(pixels) + 0.05) << what;
+    EXPECT_NEAR(std::sqrt(squares / pixels), 1, 4 / std::sqrt(2.0 * pixels) + 0.02) << what;
+}
+
+}  // namespace
+
+TEST(CalibrateCamera, maps_miss_the_truth_by_their_stated_errors) {
+    const Sensor s = sensor();
+    const CameraCalibration c = calibrate(s);
+    constexpr double rounding = 1.0 / 12;  // variance of rounding to whole counts
+    expect_pulls(c.offset_adu, s.offset, 0, "offset");
+    expect_pulls(c.readvar_adu2, s.read_variance, rounding, "read variance");
+    expect_pulls(c.gain_e_per_adu, s.gain, 0, "gain");
+    EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
+    EXPECT_NEAR(c.gain_spread, 0.05, 4 * 0.05 / std::sqrt(pixels));
+    EXPECT_NEAR(c.mean_chi2, 1, 4 * std::sqrt(2.0 / pixels) + 0.02);
+}
+
+TEST(CalibrateCamera, light_that_varies_from_frame_to_frame_does_not_change_the_gain) {
+    const CameraCalibration c = calibrate(sensor(), 0.05);
+    EXPECT_NEAR(c.levels[1].light_spread, 0.05, 4 * 0.05 / std::sqrt(2.0 * 1000));
+    EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
+}
+
+TEST(CalibrateCamera, sums_of_the_largest_counts_are_exact) {
+    FrameBlock block{0, 3, 2, 1, PixelType::uint16, {}};
+    const std::uint16_t counts[] = {65535, 65534, 65534, 65534, 65535, 65534};
+    block.bytes.resize(sizeof counts);
+    std::memcpy(block.bytes.data(), counts, sizeof counts);
+    const auto movie = memory_movie(std::move(block));
+    const FrameStatistics statistics = frame_statistics(*movie, [](std::int64_t) {});
+    EXPECT_FLOAT_EQ(statistics.variance[0], 1.0f / 3);
+    EXPECT_EQ(statistics.variance[1], 0);
+    EXPECT_EQ(statistics.mean[1], 65534);
+}
+
+TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
+    const Sensor s = sensor();
+    const auto dark = movie(s, 10, 0, 1), one = movie(s, 1, 50, 2), light = movie(s, 10, 50, 3);
+    expect_error<InputError>([&] { calibrate_camera(*one, {}); }, {"1 frame has no variance", "at least 2"});
+    expect_error<InputError>([&] { calibrate_camera(*light, {dark.get()}); }, {"not brighter than the dark"});
+    const auto small = memory_movie(FrameBlock{0, 2, 4, 4, PixelType::uint16, std::vector<std::byte>(64)}, "small");
+    expect_error<InputError>([&] { calibrate_camera(*dark, {small.get()}); }, {"small is 4x4", "32x32"});
+    const auto full = movie(s, 10, 0, 1);
+    FrameBlock block;
+    full->read(0, 10, block);
+    std::fill(block.bytes.begin(), block.bytes.end(), std::byte(255));
+    const auto saturated = memory_movie(std::move(block), "full");
+    expect_error<InputError>([&] { calibrate_camera(*dark, {saturated.get()}); }, {"full", "saturated", "less light"});
+    FrameBlock floats{0, 2, edge, edge, PixelType::float32, std::vector<std::byte>(2 * pixels * 4)};
+    reinterpret_cast<float*>(floats.bytes.data())[3] = NAN;
+    const auto with_nan = memory_movie(std::move(floats), "floats");
+    expect_error<InputError>([&] { calibrate_camera(*with_nan, {}); }, {"floats: 1 of 1024", "finite"});
+    StopFlag stop{true};
+    EXPECT_THROW(calibrate_camera(*dark, {}, {.stop = &stop}), Cancelled);
+}

@@ -1,0 +1,23 @@
+// Mean and variance of every pixel over the frames of a movie, in one pass and bounded memory.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "glint/movie.hpp"
+
+namespace glint {
+
+struct FrameStatistics {
+    std::int64_t frames = 0;
+    std::vector<float> mean, variance;  ///< ADU and ADU^2, per pixel; the unbiased variance
+    std::vector<double> frame_mean;     ///< over the pixels of each frame
+};
+
+/// Sums of whole counts are exact (64 bits hold 4e9 frames of 65,535); those of floats are of differences from the first
+/// frame. `finished(n)` is called after n more frames and may throw to stop.
+FrameStatistics frame_statistics(Movie& movie, const std::function<void(std::int64_t)>& finished);
+
+}  // namespace glint
