@@ -102,7 +102,13 @@ def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | N
     Raises InputError if it is not a movie, OptionError if a choice is missing; a truncated file gives its complete frames and a
     warning.
 
-    >>> movie = glint.open_movie("cells.nd2", channel="GFP", z=3)
+    >>> opened = glint.open_movie(movie)
+    >>> opened.shape
+    (20, 48, 64)
+
+    Of an ND2 with several channels and planes:
+
+    >>> opened = glint.open_movie("cells.nd2", channel="GFP", z=3)  # doctest: +SKIP
     """
     chosen = {"channel": channel, "z": z, "position": position}
     given = [name for name, value in chosen.items() if value is not None]

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/median.hpp"
+#include "base/median.hpp"
 
 namespace glint {
 

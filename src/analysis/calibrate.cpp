@@ -10,7 +10,7 @@
 
 #include "analysis/astigmatic_fit.hpp"
 #include "analysis/beads.hpp"
-#include "analysis/median.hpp"
+#include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
 

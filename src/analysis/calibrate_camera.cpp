@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "analysis/frame_statistics.hpp"
-#include "analysis/median.hpp"
+#include "base/median.hpp"
 #include "glint/error.hpp"
 
 namespace glint {

@@ -116,5 +116,5 @@ TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
     const auto with_nan = memory_movie(std::move(floats), "floats");
     expect_error<InputError>([&] { calibrate_camera(*with_nan, {}); }, {"floats: 1 of 1024", "finite"});
     StopFlag stop{true};
-    EXPECT_THROW(calibrate_camera(*dark, {}, {.stop = &stop}), Cancelled);
+    EXPECT_THROW(calibrate_camera(*dark, {}, {.progress = {}, .stop = &stop}), Cancelled);
 }

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "analysis/median.hpp"
+#include "base/median.hpp"
 #include "fit/width_peak.hpp"
 #include "glint/detect.hpp"
 #include "glint/fit.hpp"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "base/median.hpp"
 
 namespace glint {
 namespace {
@@ -19,10 +19,7 @@ std::string line_of(const char* key, const SensorField& field) {
 
 float median_of(const SensorField& field) {
     if (!field.is_map()) return field.scalar;
-    std::vector<float> values = field.map;
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return float(median(field.map));
 }
 
 std::string provenance_of(const Camera& camera) {

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/median.hpp"
 #include "fit/joint/joint_fit.hpp"
 #include "fit/width_peak.hpp"
 #include "glint/detect.hpp"
@@ -30,7 +31,6 @@ double quantile(std::vector<double> values, double part) {
     std::nth_element(values.begin(), at, values.end());
     return *at;
 }
-double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
 /// What a model says of a lone spot's width.
 enum class WidthKind { given, free, other };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/localize.hpp"
 #include "run/run.hpp"
@@ -20,12 +21,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-double median(std::vector<float> values) {
+/// NaN where there is none.
+double median_of_known(std::vector<float> values) {
     std::erase_if(values, [](float value) { return !std::isfinite(value); });
-    if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return values.empty() ? std::numeric_limits<double>::quiet_NaN() : median(std::move(values));
 }
 
 /// What is reported: fed by the thread that looks for frames and by those that end blocks.
@@ -81,10 +80,10 @@ void Reporter::report_when_due(bool now) {
     const double frames = frames_ > 0 ? double(frames_) : std::numeric_limits<double>::quiet_NaN();
     status_.spots_per_frame = double(spots_) / frames;
     status_.density_per_um2 = double(rows_) / frames / frame_um2_;
-    status_.precision_nm = median(std::exchange(precision_px_, {})) * pixel_size_nm_;
-    status_.photons = median(std::exchange(photons_, {}));
-    status_.background = median(std::exchange(background_, {}));
-    status_.noise_check = median(std::exchange(noise_, {}));
+    status_.precision_nm = median_of_known(std::exchange(precision_px_, {})) * pixel_size_nm_;
+    status_.photons = median_of_known(std::exchange(photons_, {}));
+    status_.background = median_of_known(std::exchange(background_, {}));
+    status_.noise_check = median_of_known(std::exchange(noise_, {}));
     status_.lag_s = seen_.empty() ? 0 : seconds_since(seen_.front().when);
     frames_ = rows_ = spots_ = 0;
     reported_ = Clock::now();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
@@ -18,13 +19,6 @@ namespace glint {
 namespace fs = std::filesystem;
 
 namespace {
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// By the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the median's price.
 double error_of_median(const std::vector<double>& values, double middle) {
@@ -51,7 +45,7 @@ FrameLight light_of(Movie& movie, const Camera& camera) {
     }
     std::vector<float> photoelectrons(std::size_t(info.width) * std::size_t(info.height));
     CameraView(camera, info.width, info.height).to_photoelectrons(block.frame(0), block.type, photoelectrons);
-    const double middle = median({photoelectrons.begin(), photoelectrons.end()});
+    const double middle = median(photoelectrons);
     const auto [least, most] = std::minmax_element(photoelectrons.begin(), photoelectrons.end());
     return {middle, !camera.has_maps() && middle == *least && *least < *most};
 }
@@ -72,7 +66,7 @@ void fill_result(LocalizeResult& result, const Totals& totals) {
     result.bad_pixels = totals.counts.bad_pixels;
     std::vector<double> known = totals.spreads;
     std::erase(known, 0.0);  // frames that hold no information
-    result.noise_check = median(known);
+    result.noise_check = known.empty() ? 0 : median(known);
     result.noise_check_error = error_of_median(known, result.noise_check);
 }
 

@@ -48,7 +48,7 @@ def bash(share, words, folder, library=""):
 def test_bash_offers_commands(share, files):
     assert bash(share, ["glint", ""], files) == COMMANDS | {"help"}
     assert bash(share, ["glint", "re"], files) == {"render"}
-    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism"}
+    assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera"}
     assert bash(share, ["glint", "bench", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "help", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "--ver"], files) == {"--version"}
@@ -109,7 +109,7 @@ def test_fish_offers_commands_values_and_files(share, files):
         return {found.split("\t")[0] for found in out.splitlines()}
 
     assert fish("glint ") == COMMANDS | {"help"}
-    assert fish("glint calibrate ") == {"astigmatism"}
+    assert fish("glint calibrate ") == {"astigmatism", "camera"}
     assert {"--psf", "--psf-misfit"} <= fish("glint localize --ps")
     assert fish("glint localize --backend ") == {"auto", "cpu", "gpu"}
     assert {"--gpus-bytes"} == fish("glint bench fit --gpus-")

@@ -1,5 +1,7 @@
 """Movies in containers of microscopes' programs, judged by the packages that read or write them: every plane, pixel for pixel."""
 import itertools
+import os
+import pathlib
 import subprocess
 
 import h5py

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/median.hpp"
 #include "cli/commands/calibrate_camera.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
@@ -50,14 +51,8 @@ std::string frames_for_one_percent(double relative_error) {
                : fmt::format("known to {:.2g} %; 1 % takes {:.3g} times as many frames", 100 * relative_error, factor);
 }
 
-double median_of(const std::vector<float>& map) {
-    std::vector<float> values = map;
-    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(values.size() / 2), values.end());
-    return values[values.size() / 2];
-}
-
 void print_result(const CameraCalibration& c, const Flags& flags) {
-    const double offset = median_of(c.offset_adu.value), variance = median_of(c.readvar_adu2.value);
+    const double offset = median(c.offset_adu.value), variance = median(c.readvar_adu2.value);
     if (flags.console.json) {
         nlohmann::ordered_json levels = nlohmann::json::array();
         for (const LightLevel& level : c.levels)

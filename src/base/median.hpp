@@ -9,11 +9,12 @@
 namespace glint {
 
 /// Of at least one value, none of them NaN; the mean of the middle two of an even number.
-inline double median(std::vector<double> values) {
+template <class Value>
+double median(std::vector<Value> values) {
     const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2) return *middle;
-    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
+    if (values.size() % 2) return double(*middle);
+    return 0.5 * (double(*middle) + double(*std::max_element(values.begin(), middle)));
 }
 
 }  // namespace glint
