@@ -79,10 +79,14 @@ def test_every_format_comes_back(locs, tmp_path, name, tolerance_px):
 
 
 def test_further_columns_are_kept(locs, tmp_path):
-    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs))}, width=64, height=48, frames=60)
+    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs), dtype=np.uint8), "quality": np.arange(len(locs)) / 1}, width=64, height=48, frames=60)
     more.save(tmp_path / "more.hdf5")
     again = glint.load(tmp_path / "more.hdf5")
-    np.testing.assert_array_equal(again.cluster, np.arange(len(locs)))
+    np.testing.assert_array_equal(again.cluster, np.arange(len(locs), dtype=np.uint8))
+    assert again.cluster.dtype == np.int64 and again.quality.dtype == np.float64
+    assert glint.merge([again, more]).cluster.dtype == again[:3].cluster.dtype == np.int64
+    with pytest.raises(glint.OptionError, match="beyond 9007199254740992"):
+        more["key"] = np.full(len(locs), 2**60)
     assert "cluster" in again.to_picasso()[0].columns
     assert again.pixel_size_nm == 0
 
