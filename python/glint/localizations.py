@@ -242,6 +242,23 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
     return Localizations._of_core(_core.merge_localizations(given, consecutive, warn))
 
 
+def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
+    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (docs/filter.md).
+
+    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. There are + - * / **, abs, sqrt, log, min, max, comparisons,
+    and, or, not; `percentile(photons, 5)`; `sx within 10% of mode`; `neighbors(50nm)`, the number of other rows within that distance.
+    A comparison with NaN is false. The history tells the conditions. Raises OptionError, which points to the place in the text.
+
+    >>> bright = glint.filter(locs, "photons > 200 and lpx_nm < 30", "frame >= 2")
+    >>> bool((bright.photons > 200).all() and bright.frame.min() >= 2)
+    True
+    """
+    table = localizations_of(locs, "locs")
+    if not conditions or not all(isinstance(condition, str) for condition in conditions):
+        raise OptionError(f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')")
+    return Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.info)
+
+
 def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:
     """Reads localizations of Picasso (`.hdf5`), ThunderSTORM (`.csv`) or SMLMAnalysis (`.smlm.h5`), recognised by content.
 

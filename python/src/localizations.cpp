@@ -12,6 +12,7 @@
 #include "columns.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
+#include "glint/filter.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/merge.hpp"
 #include "io/files/check_outputs.hpp"
@@ -119,6 +120,11 @@ Localizations merge_tables(const std::vector<Localizations>& tables, bool consec
     return running.run([&] { return merge(tables, frames, tell); });
 }
 
+Localizations filter_table(const Localizations& table, const std::vector<std::string>& conditions) {
+    Running running;
+    return running.run([&] { return filter(table, conditions, running.stop()).table; });
+}
+
 void write(const std::filesystem::path& path, const Localizations& table, bool truth, bool overwrite, nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
@@ -155,6 +161,7 @@ void bind_localizations(nb::module_& m) {
     m.def("float_columns", &float_columns);
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
     m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);
+    m.def("filter_localizations", &filter_table, "table"_a, "conditions"_a);
     m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "overwrite"_a, "warn"_a);
 }
 

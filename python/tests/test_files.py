@@ -91,6 +91,21 @@ def test_further_columns_are_kept(locs, tmp_path):
     assert again.pixel_size_nm == 0
 
 
+def test_rows_are_chosen_by_conditions(locs, tmp_path):
+    kept = glint.filter(locs, "photons > 500 and lpx_nm < 20", "frame >= 3")
+    wanted = (locs.photons > 500) & (locs.lpx_nm < 20) & (locs.frame >= 3)
+    assert 0 < wanted.sum() < len(locs)
+    np.testing.assert_array_equal(kept.x_px, locs.x_px[wanted])
+    assert kept.frames == locs.frames and 'photons > 500 and lpx_nm < 20' in kept.history[-1]
+    locs.save(tmp_path / "locs.hdf5")
+    assert len(glint.filter(tmp_path / "locs.hdf5", "photons > 500 and lpx_nm < 20", "frame >= 3")) == wanted.sum()
+    with pytest.raises(glint.OptionError, match=r"did you mean photons\?(.|\n)*\^\^\^"):
+        glint.filter(locs, "fotons > 5")
+    for wrong in [(), (3,), (["photons > 5"],)]:
+        with pytest.raises(glint.OptionError, match="give one or more texts"):
+            glint.filter(locs, *wrong)
+
+
 def test_a_table_of_ones_own():
     table = glint.Localizations({"frame": [3, 4], "x_px": [1, 2], "y_px": np.float64([3, 4])}, pixel_size_nm=160)
     assert table.frame.dtype == np.uint32 and table.x_px.dtype == np.float32

@@ -25,6 +25,7 @@ Command add_fit(CLI::App& program);
 Command add_render(CLI::App& program);
 Command add_simulate(CLI::App& program);
 Command add_score(CLI::App& program);
+Command add_filter(CLI::App& program);
 Command add_convert(CLI::App& program);
 Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
