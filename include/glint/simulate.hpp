@@ -29,6 +29,10 @@ struct SimulateOptions {
     double photons_min = 500, photons_max = 2000;  ///< per molecule and frame, uniform
     double background = 10;                        ///< photoelectrons per pixel and frame
     double on_frames = 3;                          ///< mean on-time of a molecule, frames (geometric)
+    /// Mean number of times that a molecule turns on in the movie, at the same place (eq. 7.5); 0: never again, each time is
+    /// another molecule.
+    double blinks = 0;
+    double drift_nm = 0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
     double z_range_um = 0.4;                       ///< z uniform within +-range; for models whose shape depends on z
     std::uint64_t seed = 1;
 };
@@ -44,7 +48,8 @@ class Simulation {
     /// Frames [first, first + count) with their noise; thread-safe.
     void read(std::int64_t first, int count, FrameBlock& block) const;
     /// The molecules that are on in frames [first, first + count): frame, x, y, [z], photons, bg, sx, sy, and a column
-    /// of each shape parameter that has its own in tables of localizations.
+    /// of each shape parameter that has its own in tables of localizations. With `blinks` a column `molecule`, from 0; with
+    /// `drift_nm` positions are the drifted ones, and columns drift_x_nm, drift_y_nm say by how much.
     Localizations truth(std::int64_t first, std::int64_t count) const;
 
   private:

@@ -19,6 +19,7 @@ struct Command {
     std::shared_ptr<std::vector<std::string>> program = nullptr;
 };
 
+Command add_run(CLI::App& program);
 Command add_localize(CLI::App& program);
 Command add_inspect(CLI::App& program);
 Command add_fit(CLI::App& program);

@@ -42,21 +42,6 @@ std::string psf_text(const Psf& psf) {
     return text;
 }
 
-/// A hash of a few frames, the first and last among them: enough to tell movies apart, and quick to read.
-std::string content_text(Movie& movie) {
-    const bool ends = movie.info().frames != unknown_frames;
-    const std::int64_t samples = ends ? 16 : 1, last = ends ? movie.info().frames - 1 : 0;
-    Hash hash;
-    FrameBlock block;
-    for (std::int64_t k = 0; k < samples; ++k) try {
-            movie.read(last * k / std::max<std::int64_t>(samples - 1, 1), 1, block);
-            hash.add(block.bytes.data(), block.frame_bytes());
-        } catch (const InputError&) {
-            hash.add("unreadable", 10);  // the run reports this frame, and keeps those before it
-        }
-    return fmt::format("{:016x}", hash.value());
-}
-
 /// As the journal stores it: bytes that are not UTF-8 are replaced, then and now alike.
 std::string as_utf8(const std::string& name) {
     return nlohmann::json::parse(nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -75,6 +60,20 @@ std::string count_text(std::int64_t frames) {
 
 }  // namespace
 
+std::string movie_content(Movie& movie) {
+    const bool ends = movie.info().frames != unknown_frames;
+    const std::int64_t samples = ends ? 16 : 1, last = ends ? movie.info().frames - 1 : 0;
+    Hash hash;
+    FrameBlock block;
+    for (std::int64_t k = 0; k < samples; ++k) try {
+            movie.read(last * k / std::max<std::int64_t>(samples - 1, 1), 1, block);
+            hash.add(block.bytes.data(), block.frame_bytes());
+        } catch (const InputError&) {
+            hash.add("unreadable", 10);  // the run reports this frame, and keeps those before it
+        }
+    return fmt::format("{:016x}", hash.value());
+}
+
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
     const MovieInfo& info = movie.info();
     const LocalizeOptions& options = job.options;
@@ -85,7 +84,7 @@ Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job) {
         {"movie", as_utf8(info.name)},
         {"movie size",
          fmt::format("{}x{}, {} frames, {}", info.width, info.height, count_text(info.frames), name_of(info.type))},
-        {"movie content", content_text(movie)},
+        {"movie content", movie_content(movie)},
         {"movie planes", info.planes.empty() ? "all" : info.planes},
         {"frames", fmt::format("{}:{}", job.frames.begin, count_text(job.frames.end))},
         {"PSF", psf_text(options.psf)},

@@ -13,6 +13,10 @@
 
 namespace glint {
 
+/// A hash of 16 frames, the first and last among them: enough to tell movies apart, and quick to read. Of a movie whose end is not
+/// known, of the first frame.
+std::string movie_content(Movie& movie);
+
 /// The fingerprint of a job (docs/command_line.md, "Stopping and resuming"). Reads a few frames of the movie; only the
 /// first of one whose end is not known.
 Fingerprint fingerprint_of(Movie& movie, const Camera& camera, const Job& job);

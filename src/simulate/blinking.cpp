@@ -13,6 +13,12 @@ std::int64_t longest_on(const SimulateOptions& options) {
     return options.on_frames > 1 ? std::int64_t(std::ceil(30 * options.on_frames)) : 1;
 }
 
+/// In the whole movie, of those that turn on again and again.
+double molecules_of(const SimulateOptions& options) {
+    const double times = options.spots_per_frame / options.on_frames * double(options.frames);
+    return std::max(1.0, std::round(times / options.blinks));
+}
+
 /// Adds one molecule's emissions in frames [first, end).
 void add_molecule(const SimulateOptions& options, const Scene& scene, std::int64_t born, std::uint32_t number,
                   std::int64_t first, std::int64_t end, std::vector<Emission>& out) {
@@ -20,10 +26,13 @@ void add_molecule(const SimulateOptions& options, const Scene& scene, std::int64
     const double on = std::min(random.geometric(options.on_frames), double(longest_on(options)));
     const std::int64_t gone = born + std::int64_t(on);
     if (gone <= first) return;
-    const Place place = scene.draw(random);
+    std::int64_t molecule = -1;
+    if (options.blinks > 0) molecule = std::int64_t(random.uniform() * molecules_of(options));
+    Random of_molecule(options.seed, Stream::place, std::uint64_t(molecule));
+    const Place place = scene.draw(molecule < 0 ? random : of_molecule);
     for (std::int64_t frame = born; frame < std::min(gone, end); ++frame) {
         const double photons = random.uniform(options.photons_min, options.photons_max);
-        if (frame >= first) out.push_back({frame, place, photons});
+        if (frame >= first) out.push_back({frame, place, photons, molecule});
     }
 }
 

@@ -14,6 +14,7 @@ struct Emission {
     std::int64_t frame = 0;
     Place place;
     double photons = 0;
+    std::int64_t molecule = -1;  ///< of those that turn on again and again; -1: only this once
 };
 
 /// The emissions of frames [first, first + count), by frame and then in the order in which the molecules turned on. A

@@ -4,18 +4,38 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "base/arena.hpp"
 #include "data/shape_columns.hpp"
 #include "glint/error.hpp"
 #include "glint/simulate.hpp"
 #include "simulate/blinking.hpp"
+#include "simulate/random.hpp"
 #include "simulate/sensor.hpp"
 #include "simulate/spot.hpp"
 
 namespace glint {
 namespace {
+
+constexpr double most_drifting_frames = 1e8;  // the way of the sample is kept in memory
+
+/// The sample's way, px by frame: a random walk from 0.
+std::vector<std::array<float, 2>> walk(const SimulateOptions& options) {
+    if (options.drift_nm <= 0) return {};
+    const double steps = std::max(1.0, double(options.frames - 1));
+    const double step_px = options.drift_nm / options.pixel_size_nm / std::sqrt(steps);
+    std::vector<std::array<float, 2>> way(std::size_t(options.frames), {0, 0});
+    Random random(options.seed, Stream::drift, 0);
+    double x = 0, y = 0;
+    for (std::size_t k = 1; k < way.size(); ++k) {
+        x += step_px * random.normal(), y += step_px * random.normal();
+        way[k] = {float(x), float(y)};
+    }
+    return way;
+}
 
 void require_range(const char* what, double value, double low, double high) {
     if (!(value >= low && value <= high))
@@ -31,6 +51,9 @@ void require(const SimulateOptions& options) {
     require_range("a mean number of spots per frame of", options.spots_per_frame, 0, 1e6);
     require_range("a mean on-time in frames of", options.on_frames, 1, 1e4);
     require_range("a background in photoelectrons per pixel of", options.background, 0, 1e6);
+    require_range("a mean number of blinks of", options.blinks, 0, 1e6);
+    require_range("a drift in nm of", options.drift_nm, 0, 1e6);
+    if (options.drift_nm > 0) require_range("with drift, a number of frames of", double(options.frames), 1, most_drifting_frames);
     require_range("a range of z in micrometres of", options.z_range_um, 0, 100);
     require_range("the fewest photons of", options.photons_min, 0, 1e9);
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);
@@ -46,12 +69,19 @@ struct Simulation::State {
     SimulateOptions options;
     Camera camera;
     std::unique_ptr<Scene> scene;
+    std::vector<std::array<float, 2>> drift_px;  ///< x, y by frame; none: none
 
     std::vector<Emission> emissions_of(std::int64_t first, std::int64_t count) const {
         if (first < 0 || count < 0 || count > options.frames || first > options.frames - count)
             throw OptionError(
                 fmt::format("frames {}:{} asked of a simulation of {}", first, first + count, options.frames));
-        return emissions(options, *scene, first, count);
+        std::vector<Emission> on = emissions(options, *scene, first, count);
+        if (drift_px.empty()) return on;
+        for (Emission& e : on) {
+            const auto [x, y] = drift_px[std::size_t(e.frame)];
+            e.place.x_px += x, e.place.y_px += y;
+        }
+        return on;
     }
 
     void expose(std::int64_t frame, const std::vector<Emission>& block, std::uint16_t* counts) const {
@@ -70,7 +100,7 @@ struct Simulation::State {
 Simulation::Simulation(const SimulateOptions& options, const Camera& camera) {
     require(options);
     const CameraView checks_the_camera(camera, options.width, options.height);
-    state_ = std::make_unique<State>(State{options, camera, make_scene(options)});
+    state_ = std::make_unique<State>(State{options, camera, make_scene(options), walk(options)});
 }
 
 Simulation::~Simulation() = default;
@@ -112,10 +142,17 @@ Localizations Simulation::truth(std::int64_t first, std::int64_t count) const {
         truth.y_px.push_back(float(on.place.y_px));
         truth.photons.push_back(float(on.photons));
         truth.bg.push_back(float(state_->options.background));
+        if (on.molecule >= 0) truth.extra["molecule"].values.push_back(double(on.molecule));
+        if (!state_->drift_px.empty()) {
+            const auto [x, y] = state_->drift_px[std::size_t(on.frame)];
+            truth.extra["drift_x_nm"].values.push_back(x * state_->options.pixel_size_nm);
+            truth.extra["drift_y_nm"].values.push_back(y * state_->options.pixel_size_nm);
+        }
         double shape[most_shape_parameters];
         psf.typical_shape(on.place.z_um, shape);
         for (std::size_t k = 0; k < shapes.size(); ++k) shapes[k].push_back(shape[k]);
     }
+    if (truth.extra.contains("molecule")) truth.extra["molecule"].is_integer = true;
     fill_shape<double>(truth, state_->options.psf, pixel_size_um, shapes);
     truth.width = state_->options.width, truth.height = state_->options.height;
     truth.frames = state_->options.frames;

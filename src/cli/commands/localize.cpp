@@ -323,7 +323,7 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
     note_missing(flags.psf, missing);
     // The preview is in pixels, and with such a sigma needs no nanometres.
     CameraFacts facts = camera_facts(flags.camera, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
-    missing.require(movie.name.empty() ? "glint localize" : movie.name, example_of(flags));
+    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags));
     return facts;
 }
 
@@ -371,7 +371,7 @@ std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const 
 }
 
 std::string example_of(const LocalizeFlags& flags) {
-    std::string text = "glint localize";
+    std::string text = "glint " + flags.command;
     text += as_given(flags.follow);
     if (flags.follow.stdin_frames.empty())
         for (const std::string& movie : flags.movies) text += " " + movie;

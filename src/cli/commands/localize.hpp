@@ -21,6 +21,7 @@ namespace glint::cli {
 
 struct LocalizeFlags {
     std::vector<std::string> movies;
+    std::string command = "localize";  ///< whose flags these are, for messages
     std::string out, frames, summary;
     bool concat = false;
     MovieChoice choice;

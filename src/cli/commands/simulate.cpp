@@ -31,6 +31,7 @@ constexpr const char* simulate_footer = R"(
 Examples:
   glint simulate -o movie.tif --frames 2000 --seed 7
   glint simulate -o dense.tif --structure random --size 256x256 --spots 100 --photons 300:3000 --background 20
+  glint simulate -o cells.tif --frames 10000 --blinks 5 --drift 200nm
   glint simulate -o emccd.tif --em-gain 300 --gain 15.6 --offset 200 --readnoise 74
   glint simulate -o movie3d.tif --calibration cal.toml --z-range 400nm
 
@@ -41,7 +42,7 @@ constexpr int most_block_frames = 64;
 constexpr std::int64_t block_pixels = 1 << 20;
 
 struct SimulateFlags {
-    std::string out, structure = "microtubules", size = "128x128", photons = "500:2000", z_range = "400nm";
+    std::string out, structure = "microtubules", size = "128x128", photons = "500:2000", z_range = "400nm", drift;
     int threads = 0;
     bool overwrite = false;
     CameraFlags camera;
@@ -144,6 +145,7 @@ int run(SimulateFlags& flags) {
     set_size(flags.size, options);
     std::tie(options.photons_min, options.photons_max) = two_numbers(flags.photons, ':', "--photons", "500:2000");
     options.z_range_um = to_nm(parse_length(flags.z_range, "--z-range"), facts.pixel_size_nm) / 1000;
+    if (!flags.drift.empty()) options.drift_nm = to_nm(parse_length(flags.drift, "--drift"), facts.pixel_size_nm);
 
     Console console(flags.console);
     const Simulation simulation(options, facts.camera);
@@ -188,7 +190,10 @@ Command add_simulate(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--background", options.background, "Photoelectrons per pixel and frame")->capture_default_str();
     app->add_option("--on-frames", options.on_frames, "Mean time that a molecule is on, frames")->capture_default_str();
-    app->add_option("--z-range", flags->z_range,
+    app->add_option("--blinks", options.blinks,
+                    "Mean number of times that a molecule turns on, at the same place (default: once, each is another)");
+    app->add_option("--drift", flags->drift,
+                    "The sample drifts, a random walk: RMS distance along x and along y by the last frame, as in 200nm");
                     "z is uniform within plus and minus this, for models whose shape depends on z")
         ->capture_default_str();
     app->add_option("--seed", options.seed, "Random seed")->capture_default_str();

@@ -154,6 +154,18 @@ std::optional<std::string> TomlSection::text(std::string_view key) const {
     return value;
 }
 
+std::vector<std::string> TomlSection::texts(std::string_view key) const {
+    if (!has(key)) return {};
+    const toml::array* array = table_.get(key)->as_array();
+    std::vector<std::string> values;
+    if (array)
+        for (const toml::node& node : *array)
+            if (const auto* text = node.as_string()) values.push_back(text->get());
+    if (!array || array->size() != values.size())
+        refuse(key, fmt::format("must be texts in quotes, in brackets, as in {} = [\"...\", \"...\"]", key));
+    return values;
+}
+
 std::optional<std::vector<std::int64_t>> TomlSection::integers(std::string_view key, std::size_t count,
                                                                std::int64_t low, std::int64_t high) const {
     if (!has(key)) return {};

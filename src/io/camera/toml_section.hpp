@@ -33,6 +33,9 @@ class TomlSection {
     std::optional<std::pair<double, double>> range(std::string_view key, double low, double high) const;
     std::optional<bool> yes_or_no(std::string_view key) const;
     std::optional<std::string> text(std::string_view key) const;
+    bool is_text(std::string_view key) const { return has(key) && table_.get(key)->is_string(); }
+    /// An array of texts; empty where there is no such key.
+    std::vector<std::string> texts(std::string_view key) const;
     /// An array of exactly `count` integers within [low, high].
     std::optional<std::vector<std::int64_t>> integers(std::string_view key, std::size_t count, std::int64_t low,
                                                       std::int64_t high) const;

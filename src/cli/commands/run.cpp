@@ -1,0 +1,229 @@
+// `glint run`: movies to finished pictures, with every table on the way, in one command.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/commands/estimates.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/print.hpp"
+#include "cli/report.hpp"
+#include "cli/run/steps.hpp"
+#include "cli/run/summary.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "io/continuation.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/check_outputs.hpp"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = Record::Json;
+
+constexpr const char* run_footer = R"(
+Examples:
+  glint run movie.tif -o results --sigma 130nm --pixel-size 100nm --offset 100 --gain 0.5
+  glint run day1/*.tif -o results --camera camera.toml --sigma auto
+  glint run movie.tif -o results --recipe my_recipe.toml
+
+Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; and for each movie a
+folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.csv, 4_linked.hdf5, 5_molecules.hdf5,
+resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
+Stopped (Ctrl-C) or killed, it goes on where it was when the same command is given again. Edit results/recipe.toml and give the same
+command: the steps from the first that changed are done again. Plots are drawn where gnuplot is installed.)";
+
+struct RunFlags {
+    std::vector<std::string> movies;
+    std::string out, recipe;
+    bool concat = false;
+    Recipe given;  ///< what the command line says: movie, camera, psf
+    RunMeans means;
+    ConsoleFlags console;
+};
+
+fs::path folder_of(const fs::path& results, const std::string& movie) {
+    const fs::path path = movie.ends_with('/') ? fs::path(movie).parent_path() : fs::path(movie);
+    std::error_code ignored;
+    std::string stem = fs::is_directory(path, ignored) ? path.filename() : path.stem();
+    if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
+    return results / stem;
+}
+
+std::vector<RunTask> plan(const RunFlags& flags) {
+    if (flags.concat) return {{flags.movies, folder_of(flags.out, flags.movies.front())}};
+    std::map<fs::path, std::string> taken;
+    std::vector<RunTask> tasks;
+    for (const fs::path& first : without_continuations({flags.movies.begin(), flags.movies.end()})) {
+        const fs::path folder = folder_of(flags.out, first.string());
+        const auto [entry, is_new] = taken.emplace(folder, first.string());
+        if (!is_new)
+            throw OptionError(fmt::format("{} and {} would both get the folder {}: give them different -o, or --concat makes them one movie",
+                                          entry->second, first.string(), folder.string()));
+        tasks.push_back({{first.string()}, folder});
+    }
+    return tasks;
+}
+
+std::string absolute(const std::string& file) {
+    return file.empty() ? file : fs::absolute(file).lexically_normal().string();
+}
+
+/// --recipe, else the folder's own, else the defaults; with what the command line says.
+Recipe complete_recipe(const RunFlags& flags, Console& console) {
+    const fs::path own = fs::path(flags.out) / "recipe.toml";
+    std::error_code none;
+    const bool has_own = fs::exists(own, none);
+    const fs::path from = !flags.recipe.empty() ? fs::path(flags.recipe) : has_own ? own : fs::path();
+    Recipe given = flags.given;
+    given.camera.camera_file = absolute(given.camera.camera_file), given.psf.calibration = absolute(given.psf.calibration);
+    std::vector<std::string> changed;
+    const Recipe base = from.empty() ? Recipe() : read_recipe(from);
+    const Recipe recipe = with_flags(base, given, changed);
+    if (!from.empty() && !changed.empty())
+        console.notice(fmt::format("the command line differs from {}, and wins: {}", from.string(), fmt::join(changed, ", ")));
+    fs::create_directories(flags.out, none);
+    if (has_own && fs::equivalent(from, own, none) && changed.empty()) return recipe;  // with the user's own comments
+    AtomicFile file(own);
+    file.write(recipe_text(recipe));
+    file.commit();
+    return recipe;
+}
+
+/// Options that are missing for the first movie that can be opened, before any work: throws OptionError.
+void require_options(const RunFlags& flags, const std::vector<RunTask>& tasks, const Recipe& recipe) {
+    for (const RunTask& task : tasks) {
+        const LocalizeFlags of_movie = localize_flags(recipe, {task.movies, flags.out}, flags.means);
+        std::unique_ptr<Movie> movie;
+        try {
+            movie = open_movies(task.movies, of_movie);
+        } catch (const InputError&) {
+            continue;  // told when its turn comes
+        }
+        complete_facts(of_movie, movie->info());
+        return;
+    }
+}
+
+Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, Console& console, int& code) {
+    Json json{{"movies", task.movies}, {"folder", task.folder.string()}};
+    try {
+        Record record(task.folder);
+        record.set("status", "unfinished");
+        record.set("error", nullptr);
+        try {
+            run_steps(task, recipe, flags.means, record, console);
+            record.set("status", "complete");
+        } catch (const Cancelled&) {
+            throw;
+        } catch (const std::exception&) {
+            const std::exception_ptr thrown = std::current_exception();
+            try {
+                record.set("status", "failed");
+                record.set("error", failure_of(thrown).message);
+            } catch (const OutputError&) {  // as the first may be: the disk is full
+            }
+            std::rethrow_exception(thrown);
+        }
+        json.update(run_figures(record.json()));
+    } catch (const Cancelled&) {
+        code = exit_interrupted;
+        json["status"] = "stopped";
+    } catch (const std::exception&) {
+        const Failure failure = failure_of(std::current_exception());
+        console.end_progress();
+        console.say("glint: " + failure.message);
+        if (code == exit_ok) code = failure.exit_code;
+        json["status"] = "failed", json["error"] = failure.message;
+    }
+    console.end_progress();
+    return json;
+}
+
+std::string length_text(const Json& json, const char* value, const char* error) {
+    if (!json.contains(value) || !json[value].is_number()) return "-";
+    const std::string nm = fmt::format("{:.1f}", json[value].get<double>());
+    return json.contains(error) && json[error].is_number() ? fmt::format("{} +- {:.1f} nm", nm, json[error].get<double>()) : nm + " nm";
+}
+
+void print_movie(const Json& json) {
+    const auto count = [&](const char* name) {
+        return json.contains(name) && json[name].is_number() ? with_commas(json[name].get<std::int64_t>()) : std::string("-");
+    };
+    Summary summary;
+    summary.add("movie", json["movies"][0].get<std::string>());
+    summary.add("frames", count("frames"));
+    summary.add("localizations", fmt::format("{}, {} kept", count("localizations"), count("kept")));
+    summary.add("precision", fmt::format("NeNA {}, stated {}", length_text(json, "nena_nm", "nena_error_nm"),
+                                         length_text(json, "precision_nm", "")));
+    summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
+    summary.add("molecules", count("molecules"));
+    summary.add("written", json["folder"].get<std::string>());
+    summary.print();
+}
+
+int finish(const std::vector<Json>& results, std::size_t tasks, int code, const RunFlags& flags) {
+    std::size_t failed = 0;
+    std::string list;
+    for (const Json& result : results) {
+        if (result["status"] != "failed") continue;
+        ++failed;
+        list += fmt::format("  {}: {}\n", result["movies"][0].get<std::string>(), result["error"].get<std::string>());
+    }
+    if (flags.console.json) print_json(tasks > 1 ? Json(results) : results.front());
+    if (failed > 0 && tasks > 1) tell("glint: {} of {} movies failed:\n{}", failed, tasks, list);
+    if (code == exit_interrupted) tell("glint: stopped; what is finished is kept: give the same command to go on\n");
+    return code;
+}
+
+int run(const RunFlags& flags) {
+    stop_on_signals();
+    Console console(flags.console);
+    const std::vector<RunTask> tasks = plan(flags);
+    const fs::path summary = fs::path(flags.out) / "summary.csv";
+    if (!may_become_summary(summary))
+        throw OptionError(fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
+    const Recipe recipe = complete_recipe(flags, console);
+    require_options(flags, tasks, recipe);
+    std::vector<Json> results;
+    int code = exit_ok;
+    for (const RunTask& task : tasks) {
+        results.push_back(run_task(task, recipe, flags, console, code));
+        write_run_summary(flags.out);
+        if (!flags.console.json && results.back()["status"] == "complete") print_movie(results.back());
+        if (results.back()["status"] == "stopped") break;
+    }
+    return finish(results, tasks.size(), code, flags);
+}
+
+}  // namespace
+
+Command add_run(CLI::App& program) {
+    const auto flags = std::make_shared<RunFlags>();
+    CLI::App* app = program.add_subcommand("run", "Movies to finished pictures: all steps in one");
+    offer_files(app->add_option("movies", flags->movies, "Movies, at least one")->required(), movie_endings);
+    offer_folders(app->add_option("-o,--output", flags->out, "Folder of the results")->required());
+    offer_files(app->add_option("--recipe", flags->recipe,
+                                "Options of all steps (default: recipe.toml of the folder, where there is one)"),
+                toml_endings);
+    app->add_flag("--concat", flags->concat, "The movies are one movie in several files");
+    add_movie_flags(*app, flags->given.movie);
+    add_psf_flags(*app, flags->given.psf);
+    add_camera_flags(*app, flags->given.camera);
+    allow_auto(*app);
+    add_backend_flags(*app, flags->means.backend);
+    app->add_option("--frames", flags->given.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
+    app->add_option("--threads", flags->means.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
+        ->check(CLI::Range(1, 4096))
+        ->group("Run");
+    add_console_flags(*app, flags->console);
+    app->footer(run_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,175 @@
+// Plots of what a run found: for each a script of gnuplot beside its data, which users may edit, and pictures.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "cli/run/gnuplot.hpp"
+#include "cli/run/step.hpp"
+#include "glint/error.hpp"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = Record::Json;
+
+constexpr double longest_s = 60;  // of a plot of 500 points
+
+struct Figure {
+    std::string name;
+    std::string data;  ///< as seen from figures/
+    std::string plot;  ///< gnuplot's commands
+};
+
+std::string with_error(const Json& results, const char* value, const char* error) {
+    if (!results.contains(value) || !results[value].is_number()) return "not determined";
+    return results.contains(error) && results[error].is_number()
+               ? fmt::format("({:.3g} ± {:.2g}) nm", results[value].get<double>(), results[error].get<double>())
+               : fmt::format("{:.3g} nm", results[value].get<double>());
+}
+
+std::string bars(const char* title, const char* x, const char* file) {
+    return fmt::format("set title '{}'\nset xlabel '{}'\nset ylabel 'Localizations'\nset style fill solid 0.6\nset yrange [0:*]\n"
+                       "plot '{}' skip 1 using 1:2 with boxes notitle\n",
+                       title, x, file);
+}
+
+std::vector<Figure> all_figures(const Record& record) {
+    const Json measured = record.results("resolution");
+    return {
+        {"photons", "photons.csv", bars("Photons of a localization", "Photons", "photons.csv")},
+        {"precision", "precision.csv", bars("Stated precision (CRLB), along an axis", "Precision (nm)", "precision.csv")},
+        {"counts", "counts.csv",
+         "set title 'Localizations per frame'\nset xlabel 'Frame'\nset ylabel 'Localizations per frame'\nset yrange [0:*]\n"
+         "plot 'counts.csv' skip 1 using 1:2 with lines notitle\n"},
+        {"nena", "nena.csv",
+         fmt::format("set title 'Nearest neighbours in the next frame: NeNA {}'\nset xlabel 'Distance (nm)'\nset ylabel 'Pairs'\n"
+                     "set style fill solid 0.4\nset yrange [0:*]\n"
+                     "plot 'nena.csv' skip 1 using 1:2 with boxes title 'pairs', '' skip 1 using 1:3 with lines lw 2 title 'fit'\n",
+                     with_error(measured, "nena_nm", "nena_error_nm"))},
+        {"frc", "frc.csv",
+         fmt::format("set title 'Fourier ring correlation: {}'\nset xlabel 'Spatial frequency (1/nm)'\nset ylabel 'Correlation'\n"
+                     "set yrange [-0.2:1.05]\n"
+                     "plot 'frc.csv' skip 1 using 1:2 with points pt 7 ps 0.3 title 'rings', '' skip 1 using 1:3 with lines lw 2 title "
+                     "'smoothed', 1/7.0 with lines dt 2 title '1/7'\n",
+                     with_error(measured, "frc_nm", "frc_error_nm"))},
+    };
+}
+
+std::string script_of(const Figure& figure) {
+    return fmt::format(
+        "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as you like: glint\n"
+        "# run keeps scripts that were edited, and draws with them.\n"
+        "if (!exists('format')) format = 'png'\n"
+        "if (!exists('out')) out = '{1}.' . format\n"
+        "set encoding utf8\n"
+        "if (format eq 'svg') {{ set terminal svg size 800,500 background 'white' }}\n"
+        "if (format eq 'pdf') {{ set terminal pdfcairo size 16cm,10cm }}\n"
+        "if (format eq 'png') {{ set terminal pngcairo size 1200,750 fontscale 1.4 }}\n"
+        "set output out\nset datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{2}",
+        figure.data, figure.name, figure.plot);
+}
+
+std::string content_of(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Whether two rows have numbers: gnuplot takes nothing to draw for an error.
+bool has_data(const fs::path& file) {
+    int rows = 0;
+    const std::string text = content_of(file);
+    for (std::size_t line = text.find('\n'); line != text.npos && rows < 2; line = text.find('\n', line + 1)) {
+        const std::size_t comma = text.find(',', line + 1);
+        if (comma == text.npos) break;
+        const char* number = text.c_str() + comma + 1;
+        char* end = nullptr;
+        const double value = std::strtod(number, &end);
+        if (end != number && std::isfinite(value)) ++rows;
+    }
+    return rows == 2;
+}
+
+/// gnuplot does not say where its output did not fit onto the disk.
+bool is_whole(const fs::path& picture, const std::string& format) {
+    const std::string text = content_of(picture);
+    const char* mark = format == "png" ? "IEND" : format == "svg" ? "</svg>" : "%%EOF";
+    return !text.empty() && text.find(mark, text.size() - std::min<std::size_t>(text.size(), 64)) != text.npos;
+}
+
+class Drawing {
+  public:
+    Drawing(const StepContext& context, std::string gnuplot)
+        : context_(context), gnuplot_(std::move(gnuplot)), earlier_(context.record.results("figures").value("scripts", Json::object())) {}
+
+    void draw(const Figure& figure) {
+        const std::string script = figure.name + ".gp", text = script_of(figure);
+        const fs::path there = context_.record.path("figures/" + script);
+        const std::string old = content_of(there);
+        const bool is_edited = !old.empty() && old != text && hash_text(old) != earlier_.value(script, "");
+        if (is_edited)
+            context_.console.notice(fmt::format("{} was edited, and is kept", there.string()));
+        else
+            write_step_text(context_, "figures/" + script, text);
+        scripts_[script] = hash_text(text);
+        for (const std::string& format : context_.recipe.figures)
+            if (!gnuplot_.empty() && failed_.empty()) draw(figure.name, format);
+    }
+
+    Json results() const {
+        Json json{{"scripts", scripts_}, {"gnuplot", gnuplot_}};
+        if (!failed_.empty()) json["failed"] = failed_;
+        return json;
+    }
+
+  private:
+    void draw(const std::string& name, const std::string& format) {
+        const fs::path folder = context_.record.path("figures");
+        const std::string part = fmt::format(".{}.part.{}", name, format), done = fmt::format("{}.{}", name, format);
+        std::error_code none, not_renamed;
+        fs::remove(folder / part, none);
+        failed_ = run_quietly({gnuplot_, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), name + ".gp"}, folder, longest_s,
+                              context_.stop);
+        if (failed_.empty() && !is_whole(folder / part, format)) failed_ = "its picture is not complete: is the disk full?";
+        if (failed_.empty()) {
+            fs::rename(folder / part, folder / done, not_renamed);
+            if (not_renamed) failed_ = not_renamed.message();
+        }
+        if (failed_.empty()) return;
+        fs::remove(folder / part, none);
+        context_.console.warn(fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
+                                          "again, and [figures] formats = [] leaves plots out",
+                                          context_.name, (folder / done).string(), failed_));
+    }
+
+    const StepContext& context_;
+    std::string gnuplot_, failed_;
+    Json earlier_, scripts_ = Json::object();
+};
+
+}  // namespace
+
+void draw_figures(const StepContext& context, const std::string& keys) {
+    std::vector<Figure> figures = all_figures(context.record);
+    std::erase_if(figures, [&](const Figure& f) { return !has_data(context.record.path("figures/" + f.data)); });
+    const std::string gnuplot = context.recipe.figures.empty() ? "" : find_gnuplot();
+    std::vector<std::string> pictures;
+    for (const Figure& figure : figures)
+        for (const std::string& format : context.recipe.figures) pictures.push_back(fmt::format("figures/{}.{}", figure.name, format));
+    do_step(context, "figures", section_text(context.recipe, "figures") + keys + gnuplot, pictures, [&] {
+        if (gnuplot.empty() && !context.recipe.figures.empty())
+            context.console.notice(fmt::format("{}: no plots, since gnuplot is not installed (Debian: apt install gnuplot-nox): data and "
+                                               "scripts are in {}",
+                                               context.name, context.record.path("figures").string()));
+        Drawing drawing(context, gnuplot);
+        for (const Figure& figure : figures) drawing.draw(figure);
+        return drawing.results();
+    });
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,58 @@
+// Does a step, or finds it done.
+// SPDX-License-Identifier: MIT
+#include "cli/run/step.hpp"
+
+#include <chrono>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "io/files/atomic_file.hpp"
+
+namespace glint::cli {
+
+std::string do_step(const StepContext& context, const char* step, const std::string& depends_on, const std::vector<std::string>& files,
+                    const std::function<Record::Json()>& work) {
+    const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
+    if (context.record.is_finished(step, key)) {
+        context.console.notice(fmt::format("{}: {} is finished already", context.name, step));
+        return key;
+    }
+    if (context.stop.load()) throw Cancelled("stopped before the step " + std::string(step));
+    context.record.begin(step, key, files);
+    const auto begun = std::chrono::steady_clock::now();
+    const Record::Json results = work();
+    context.console.end_progress();
+    context.record.finish(step, results.contains("failed") ? "" : key, files, depends_on, results);
+    context.console.notice(fmt::format("{}: {} took {:.1f} s", context.name, step,
+                                       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()));
+    return key;
+}
+
+Localizations read_step_table(const StepContext& context, const StepTable& table) {
+    Localizations rows = read_localizations(context.record.path(table.file), context.console.warner());
+    if (rows.size() == 0)
+        throw InputError(fmt::format("{} has no rows, so there is nothing to go on with: look at camera, PSF and conditions in "
+                                     "recipe.toml, and at `glint localize --preview`",
+                                     context.record.path(table.file).string()));
+    return rows;
+}
+
+std::vector<std::string> table_files(const std::string& file) {
+    std::vector<std::string> names;
+    for (const std::filesystem::path& path : files_of_localizations(file)) names.push_back(path.string());
+    return names;
+}
+
+void write_step_table(const StepContext& context, const std::string& file, const Localizations& table) {
+    write_localizations(context.record.path(file), table);
+}
+
+void write_step_text(const StepContext& context, const std::string& file, const std::string& text) {
+    std::error_code ignored;  // the file's own error tells more
+    std::filesystem::create_directories(context.record.path(file).parent_path(), ignored);
+    AtomicFile out(context.record.path(file));
+    out.write(text);
+    out.commit();
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,50 @@
+// One step of `glint run`: done where its record, its inputs or its part of the recipe differ.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "cli/run/record.hpp"
+#include "cli/run/recipe.hpp"
+#include "glint/localizations.hpp"
+#include "glint/progress.hpp"
+
+namespace glint::cli {
+
+/// What all steps of a movie share.
+struct StepContext {
+    const Recipe& recipe;
+    Record& record;
+    Console& console;
+    const StopFlag& stop;
+    std::string name;  ///< of the movie, for messages
+};
+
+/// A file of the movie's folder, and the key of the step that wrote it, which stands for its content.
+struct StepTable {
+    std::string file, key;
+};
+
+/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Returns the key: a hash of
+/// `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
+std::string do_step(const StepContext& context, const char* step, const std::string& depends_on, const std::vector<std::string>& files,
+                    const std::function<Record::Json()>& work);
+
+/// Throws InputError where the table has no rows.
+Localizations read_step_table(const StepContext& context, const StepTable& table);
+/// The table's file and its description.
+std::vector<std::string> table_files(const std::string& file);
+void write_step_table(const StepContext& context, const std::string& file, const Localizations& table);
+void write_step_text(const StepContext& context, const std::string& file, const std::string& text);
+
+/// Figures of what a table holds, before linking: `figures/photons.csv`, `precision.csv`, `counts.csv`; NeNA and FRC.
+std::string measure(const StepContext& context, const StepTable& table);
+/// Plots of it all: data, scripts and, by gnuplot, pictures. `keys`: of the steps whose data they show.
+void draw_figures(const StepContext& context, const std::string& keys);
+
+}  // namespace glint::cli

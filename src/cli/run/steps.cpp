@@ -1,0 +1,174 @@
+// A movie through all steps, each from the file of an earlier one to a file of its own.
+// SPDX-License-Identifier: MIT
+#include "cli/run/steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/run/step.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "glint/filter.hpp"
+#include "glint/isa.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/picture_io.hpp"
+#include "glint/render.hpp"
+#include "glint/units.hpp"
+#include "glint/version.hpp"
+#include "run/settings.hpp"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = Record::Json;
+
+constexpr const char* localized = "1_localized.hdf5";
+
+std::string sections(const Recipe& recipe, std::initializer_list<std::string_view> names) {
+    std::string text;
+    for (const std::string_view name : names) text += section_text(recipe, name);
+    return text;
+}
+
+/// What the localizations depend on: the movie by frames of it, files by their bytes.
+std::string localize_depends_on(const Recipe& recipe, const LocalizeFlags& flags, Movie& movie) {
+    const MovieInfo& info = movie.info();
+    std::string text = sections(recipe, {"movie", "camera", "psf", "localize"});
+    text += fmt::format("movie: {}x{} px, {} frames, {}, content {}\n", info.width, info.height, info.frames, info.planes,
+                        movie_content(movie));
+    std::vector<fs::path> files = complete_facts(flags, info).files;
+    if (!flags.psf.calibration.empty()) files.emplace_back(flags.psf.calibration);
+    for (const fs::path& file : files) text += fmt::format("{}: {}\n", file.filename().string(), file_hash(file));
+    return text;
+}
+
+Json localize_results(const LocalizeResult& result, const OpenedTask& opened) {
+    Json json{{"frames", result.frames}};
+    json.update(counts_json(result, opened.options));
+    json["camera"] = camera_json(opened.facts), json["psf"] = psf_json(opened.options.psf);
+    json["estimated"] = opened.options.estimated, json["roi_size"] = opened.options.roi_size;
+    return json;
+}
+
+/// Of a table that was complete when the run that made it was killed.
+Json results_of_finished(const StepContext& context, const OpenedTask& opened) {
+    const Localizations table = read_localizations(context.record.path(localized), context.console.warner());
+    return {{"frames", opened.movie->info().frames}, {"localizations", table.size()}};
+}
+
+StepTable localize_step(const StepContext& context, const LocalizeFlags& given, const RunTask& task) {
+    std::unique_ptr<Movie> movie = open_movies(task.movies, given);
+    for (const std::string& warning : movie->info().warnings) context.console.warn(warning);
+    const MovieInfo& info = movie->info();
+    Json files = Json::array();
+    for (const fs::path& file : info.files) files.push_back(file.string());
+    context.record.set("movie", {{"files", files},
+                                 {"width", info.width},
+                                 {"height", info.height},
+                                 {"frames", info.frames},
+                                 {"content", movie_content(*movie)}});
+    const std::string depends_on = localize_depends_on(context.recipe, given, *movie);
+    movie.reset();  // opened again by the step, if it is done
+    const std::string same_bytes = hash_text(depends_on + version() + active_isa());
+    const std::string key = do_step(context, "localize", depends_on, table_files(localized), [&] {
+        const fs::path out = context.record.path(localized);
+        std::error_code none;
+        LocalizeFlags flags = given;
+        flags.options.resume = context.record.was_begun("localize frames", same_bytes);
+        flags.options.overwrite = !flags.options.resume;
+        context.record.begin("localize frames", same_bytes, {});
+        OpenedTask opened = open_task({task.movies, out}, flags, context.console);
+        opened.options.stop = &context.stop;
+        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options)) return results_of_finished(context, opened);
+        opened.options.progress = context.console.progress(context.name + ": localize", "frames");
+        const LocalizeResult result = localize(*opened.movie, opened.facts.camera, out, opened.options);
+        tell_backend(flags.backend, result.fit, context.console);
+        if (!result.complete) throw Cancelled("stopped while localizing");
+        if (const std::string mistake = mistake_of(*opened.movie, opened.facts.camera, result); !mistake.empty())
+            context.console.warn(fmt::format("{}: by its own noise, {}", context.name, mistake));
+        return localize_results(result, opened);
+    });
+    return {localized, key};
+}
+
+/// The table that is left; the same one where there are no conditions.
+StepTable filter_step(const StepContext& context, const char* step, const std::vector<std::string>& conditions, const std::string& file,
+                      const StepTable& from) {
+    if (conditions.empty()) {
+        context.record.drop(step);
+        return from;
+    }
+    const std::string key = do_step(context, step, section_text(context.recipe, step) + from.key, table_files(file), [&] {
+        const Localizations table = read_step_table(context, from);
+        const Filtered filtered = filter(table, conditions, &context.stop);
+        write_step_table(context, file, filtered.table);
+        if (2 * filtered.table.size() < table.size())
+            context.console.warn(fmt::format("{}: the conditions of [{}] in the recipe leave {} of {} rows", context.name, step,
+                                             with_commas(std::int64_t(filtered.table.size())), with_commas(std::int64_t(table.size()))));
+        Json clauses = Json::array();
+        for (const FilterClause& clause : filtered.clauses)
+            clauses.push_back({{"condition", clause.text}, {"fulfilled", clause.fulfilled}, {"left", clause.left}});
+        return Json{{"rows_before", table.size()}, {"rows", filtered.table.size()}, {"clauses", clauses}};
+    });
+    return {file, key};
+}
+
+RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
+    constexpr double usual_nm = 10, most_px = 10000;
+    RenderOptions options;
+    options.colormap = from.colormap, options.saturate_percent = from.saturate, options.color_z = from.color_z;
+    options.picture_pixel_nm =
+        from.picture_pixel.empty()
+            ? std::max(usual_nm, std::ceil(std::max(table.width, table.height) * table.pixel_size_nm / most_px))
+            : to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
+    return options;
+}
+
+void render_step(const StepContext& context, const StepTable& first, const StepTable& last) {
+    const std::string depends_on = section_text(context.recipe, "render") + first.key + last.key;
+    do_step(context, "render", depends_on, {"picture.png", "picture.tif", "picture_before.png"}, [&] {
+        const Localizations before = read_step_table(context, first);
+        const RenderOptions options = render_options(context.recipe.render, before);
+        write_png(context.record.path("picture_before.png"), render_rgb(before, options));
+        const Localizations table = read_step_table(context, last);
+        write_png(context.record.path("picture.png"), render_rgb(table, options));
+        const Picture density = render(table, options);
+        write_float_tiff(context.record.path("picture.tif"), density);
+        return Json{{"rows", table.size()}, {"width", density.width}, {"height", density.height}, {"picture_pixel_nm", density.pixel_size_nm}};
+    });
+}
+
+}  // namespace
+
+LocalizeFlags localize_flags(const Recipe& recipe, const RunTask& task, const RunMeans& means) {
+    LocalizeFlags flags;
+    flags.command = "run";
+    flags.movies = task.movies, flags.out = task.folder.string(), flags.concat = task.movies.size() > 1;
+    flags.frames = recipe.frames, flags.choice = recipe.movie, flags.camera = recipe.camera, flags.psf = recipe.psf;
+    flags.backend = means.backend;
+    LocalizeOptions& options = flags.options;
+    options.threads = means.threads;
+    options.roi_size = int(recipe.localize.roi_size.value_or(0));
+    options.threshold = recipe.localize.threshold.value_or(0);
+    options.psf_misfit = recipe.localize.psf_misfit.value_or(learn_misfit);
+    options.emitters = recipe.localize.emitters == "1" ? 1 : any_emitters;
+    options.neighbor_rounds = int(recipe.localize.neighbor_rounds);
+    options.fit.max_iterations = int(recipe.localize.max_iterations);
+    options.fit.tolerance = decltype(options.fit.tolerance)(recipe.localize.tolerance);
+    return flags;
+}
+
+void run_steps(const RunTask& task, const Recipe& recipe, const RunMeans& means, Record& record, Console& console) {
+    const StepContext context{recipe, record, console, stop_on_signals(), task.folder.filename().string()};
+    const StepTable first = localize_step(context, localize_flags(recipe, task, means), task);
+    StepTable table = filter_step(context, "filter", recipe.filter, "2_filtered.hdf5", first);
+    const std::string measured = measure(context, table);
+    table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
+    render_step(context, first, table);
+    draw_figures(context, measured);
+}
+
+}  // namespace glint::cli

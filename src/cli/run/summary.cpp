@@ -1,0 +1,99 @@
+// Collects the records of all movies into a table.
+// SPDX-License-Identifier: MIT
+#include "cli/run/summary.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "io/files/atomic_file.hpp"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = Record::Json;
+
+/// A column, and the step and the result that it is.
+struct Column {
+    const char* name;
+    const char* step;
+    const char* result;
+};
+
+constexpr Column columns[] = {
+    {"frames", "localize", "frames"},
+    {"spots", "localize", "spots"},
+    {"localizations", "localize", "localizations"},
+    {"noise_check", "localize", "noise_check"},
+    {"kept", "resolution", "rows"},
+    {"photons", "resolution", "median_photons"},
+    {"background", "resolution", "median_background"},
+    {"precision_nm", "resolution", "median_precision_nm"},
+    {"nena_nm", "resolution", "nena_nm"},
+    {"nena_error_nm", "resolution", "nena_error_nm"},
+    {"frc_nm", "resolution", "frc_nm"},
+    {"frc_error_nm", "resolution", "frc_error_nm"},
+    {"molecules", "render", "rows"},
+};
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c == '\n' || c == '\r' ? ' ' : c);
+    return out + '"';
+}
+
+std::string header() {
+    std::string text = "movie,status";
+    for (const Column& column : columns) text += std::string(",") + column.name;
+    return text + ",error";
+}
+
+}  // namespace
+
+Json run_figures(const Json& record) {
+    const Json steps = record.value("steps", Json::object());
+    Json figures{{"status", record.value("status", "unfinished")}};
+    for (const Column& column : columns) {
+        const Json results = steps.value(column.step, Json::object()).value("results", Json::object());
+        figures[column.name] = results.contains(column.result) ? results[column.result] : Json();
+    }
+    figures["error"] = record.contains("error") ? record["error"] : Json();
+    return figures;
+}
+
+bool may_become_summary(const fs::path& file) {
+    std::error_code none;
+    if (!fs::exists(file, none)) return true;
+    std::string line;
+    std::ifstream in(file);
+    return std::getline(in, line) && line.starts_with("movie,status,frames,");
+}
+
+void write_run_summary(const fs::path& folder) {
+    std::vector<fs::path> movies;
+    std::error_code failed;
+    for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
+        if (fs::exists(entry->path() / "run.json", failed)) movies.push_back(entry->path());
+    std::sort(movies.begin(), movies.end());
+    std::string text = header() + "\n";
+    for (const fs::path& movie : movies) {
+        const Json record = Record::read(movie);
+        if (!record.is_object()) continue;
+        text += quoted(movie.filename().string());
+        const Json figures = run_figures(record);
+        for (const auto& item : figures.items()) {
+            const Json& value = item.value();
+            text += "," + (value.is_null() ? "" : item.key() == "error" ? quoted(value.get<std::string>())
+                                              : value.is_string()   ? value.get<std::string>()
+                                                                    : value.dump());
+        }
+        text += "\n";
+    }
+    AtomicFile file(folder / "summary.csv");
+    file.write(text);
+    file.commit();
+}
+
+}  // namespace glint::cli
