@@ -12,8 +12,10 @@
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
+#include "glint/movie_io.hpp"
 #include "io/movie_readers.hpp"
 #include "io/natural_order.hpp"
+#include "io/tiff/ome_set.hpp"
 
 namespace glint {
 namespace {
@@ -77,7 +79,7 @@ class FolderMovie : public Movie {
 };
 
 FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files) : files_(std::move(files)) {
-    TiffMovieFile first = open_tiff_movie(files_.front(), "");
+    TiffMovieFile first = open_tiff_movie(files_.front());
     info_ = first.movie->info();
     axes_ = std::move(first.axes);
     std::error_code ignored;
@@ -115,7 +117,7 @@ void FolderMovie::require_alike(const MovieInfo& other, std::size_t k) const {
 }
 
 std::unique_ptr<Movie> FolderMovie::open(std::size_t k) const {
-    auto movie = open_tiff_movie(files_[k], "").movie;
+    auto movie = open_tiff_movie(files_[k]).movie;
     require_alike(movie->info(), k);
     return movie;
 }
@@ -139,7 +141,7 @@ void FolderMovie::read_to(std::int64_t first, int count, std::byte* out) {
         try {
             read_file(file, local, take, out + std::size_t(done) * frame_bytes);
         } catch (const UnreadableFrame& error) {
-            throw error.in_movie(starts_[file]);
+            throw error.moved(starts_[file]);
         }
         done += take;
     }
@@ -165,6 +167,12 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
     return planes;
 }
 
+/// Whether the file's metadata say which pages of which files are the frames: not the order of names then.
+bool is_of_ome_set(const fs::path& path) {
+    const TiffMovieFile file = open_tiff_movie(path);
+    return file.ome.files.size() > 1 && needs_ome_set(file, path);
+}
+
 }  // namespace
 
 bool is_tiff_folder(const fs::path&) { return true; }
@@ -180,6 +188,7 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
         movie->add_warnings(std::move(chosen.warnings));
         return picked(std::move(movie), {0, 1, std::int64_t(chosen.indices.size()), chosen.described});
     }
+    if (is_of_ome_set(files.front())) return open_joined_movie(files, choice);
     auto movie = std::make_unique<FolderMovie>(folder, std::move(files));
     if (!movie->axes().empty())
         throw InputError(

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -90,6 +91,14 @@ class PickedFrames : public Movie {
         info_.frames = std::min(planes.frames, left <= 0 ? 0 : (left - 1) / planes.step + 1);
         info_.planes = planes.described;
     }
+    PickedFrames(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
+                 std::vector<std::string> warnings)
+        : movie_(std::move(movie)), pages_(std::move(pages)) {
+        info_ = movie_->info();
+        info_.frames = std::int64_t(pages_.size());
+        info_.planes = std::move(described);
+        info_.warnings.insert(info_.warnings.end(), warnings.begin(), warnings.end());
+    }
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
@@ -98,14 +107,25 @@ class PickedFrames : public Movie {
     void read_to(std::int64_t first, int count, std::byte* out) override {
         check_frames(info_, first, count);
         const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
-        if (planes_.step == 1) return movie_->read_to(planes_.first + first, count, out);
-        for (int k = 0; k < count; ++k)
-            movie_->read_to(planes_.first + (first + k) * planes_.step, 1, out + std::size_t(k) * frame_bytes);
+        for (int done = 0, run = 0; done < count; done += run) {
+            const std::int64_t page = page_of(first + done);
+            for (run = 1; done + run < count && page_of(first + done + run) == page + run;) ++run;
+            try {
+                movie_->read_to(page, run, out + std::size_t(done) * frame_bytes);
+            } catch (const UnreadableFrame& error) {
+                throw error.moved(first + done - page);
+            }
+        }
     }
 
   private:
+    std::int64_t page_of(std::int64_t frame) const {
+        return pages_.empty() ? planes_.first + frame * planes_.step : pages_[std::size_t(frame)];
+    }
+
     std::unique_ptr<Movie> movie_;
     Planes planes_;
+    std::vector<std::int64_t> pages_;
     MovieInfo info_;
 };
 
@@ -147,6 +167,11 @@ Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, c
     return planes;
 }
 
+std::vector<Axis> several(std::vector<Axis> axes) {
+    const auto longer = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
+    return longer > 1 ? axes : std::vector<Axis>();
+}
+
 std::int64_t count_of(const std::vector<Axis>& axes) {
     constexpr std::int64_t most = std::int64_t(1) << 40;
     std::int64_t count = 1;
@@ -163,6 +188,15 @@ std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes
     if (frames->info().frames == 0)
         throw InputError(fmt::format("{}: breaks off before the first frame of {}", name, planes.described));
     return frames;
+}
+
+std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
+                              std::vector<std::string> warnings) {
+    if (pages.empty())
+        throw InputError(fmt::format("{}: breaks off before the first frame{}{}", movie->info().name,
+                                     described.empty() ? "" : " of ", described));
+    return std::make_unique<PickedFrames>(std::move(movie), std::move(pages), std::move(described),
+                                          std::move(warnings));
 }
 
 namespace {

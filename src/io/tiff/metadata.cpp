@@ -14,6 +14,7 @@
 #include "glint/units.hpp"
 #include "io/files/input_file.hpp"
 #include "io/length_units.hpp"
+#include "io/tiff/ome_planes.hpp"
 
 namespace glint {
 namespace {
@@ -54,24 +55,11 @@ std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
     return *value * *nm;
 }
 
-/// Axes that matter: a single one is the frames, whatever its name.
-std::vector<Axis> several(std::vector<Axis> axes) {
-    const auto longer = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
-    return longer > 1 ? axes : std::vector<Axis>();
-}
-
-/// Along the pages of a file: DimensionOrder names the fastest first, and images follow each other.
+/// Along the pages of a file, of which one that holds a single channel lacks that dimension.
 std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
-    constexpr double most = 1e12;
-    if (!(ome.times * ome.slices * ome.channels * ome.images < most)) return {};
-    std::vector<Axis> axes{{Dimension::position, std::int64_t(std::max(1.0, ome.images)), {}}};
-    const std::string_view order = xml_attribute(ome.pixels, "DimensionOrder");
-    for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
-        if (*letter == 'T') axes.push_back({Dimension::time, std::int64_t(ome.times), {}});
-        if (*letter == 'Z') axes.push_back({Dimension::z, std::int64_t(ome.slices), {}});
-        if (*letter == 'C' && !ome.holds_one_channel(file_name))
-            axes.push_back({Dimension::channel, std::int64_t(ome.channels), ome.channel_names});
-    }
+    std::vector<Axis> axes = ome_axes(ome);
+    if (ome.holds_one_channel(file_name))
+        std::erase_if(axes, [](const Axis& axis) { return axis.dimension == Dimension::channel; });
     return several(std::move(axes));
 }
 
