@@ -158,9 +158,10 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
         std::smatch match;
         if (name.size() > 255) return {};
         if (std::regex_match(name, match, named))
-            planes.push_back({std::stoll(match[3]), std::stoll(match[4]), std::stoll(match[2]), match[1]});
+            planes.push_back(
+                {std::stoll(match[3]), std::stoll(match[4]), std::to_string(std::stoll(match[2])), match[1]});
         else if (std::regex_match(name, match, in_order))
-            planes.push_back({std::stoll(match[1]), std::stoll(match[3]), 0, match[2]});
+            planes.push_back({std::stoll(match[1]), std::stoll(match[3]), {}, match[2]});
         else
             return {};
     }

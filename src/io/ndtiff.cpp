@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -80,36 +81,34 @@ class Index {
         at_ += length;
         return true;
     }
-    PlaneAt place(const std::string& axes) const;
+    PlaneAt place(const std::string& axes);
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(fmt::format("{}: {} at byte {}: the index is damaged", name_, why, at_));
     }
 
     std::string name_, bytes_;
     std::size_t at_ = 0;
+    std::map<std::string, std::string> others_;  ///< axes of a single value, whatever they mean
 };
 
-PlaneAt Index::place(const std::string& axes) const {
+PlaneAt Index::place(const std::string& axes) {
     const Json parsed = Json::parse(axes, nullptr, false);
     if (!parsed.is_object()) refuse("has axes that are no JSON");
     PlaneAt at;
     for (const auto& [name, value] : parsed.items()) {
-        if (name == "channel") {
-            at.channel = value.is_string() ? value.get<std::string>() : value.dump();
-            continue;
+        if (name == "channel" || name == "position") {
+            (name == "channel" ? at.channel : at.position) =
+                value.is_string() ? value.get<std::string>() : value.dump();
+        } else if ((name == "time" || name == "z") && value.is_number_integer()) {
+            (name == "time" ? at.time : at.z) = value;
+        } else if (name == "time" || name == "z") {
+            refuse(fmt::format("has the axis {} ({}), which is no whole number", name, value.dump()));
+        } else if (const auto [one, is_new] = others_.emplace(name, value.dump()); one->second != value.dump()) {
+            throw InputError(fmt::format(
+                "{}: has the axis {} ({} and {}); time, z, channel and position are read: save what is one movie "
+                "without other axes",
+                name_, name, one->second, value.dump()));
         }
-        const bool whole = value.is_number_integer();
-        if (whole && name == "time")
-            at.time = value;
-        else if (whole && name == "z")
-            at.z = value;
-        else if (whole && name == "position")
-            at.position = value;
-        else if (whole && value == 0)
-            continue;  // an axis of a single plane
-        else
-            refuse(fmt::format("has the axis {} ({}); time, z, position (whole numbers) and channel are read", name,
-                               value.dump()));
     }
     return at;
 }

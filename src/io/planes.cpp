@@ -11,6 +11,7 @@
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
+#include "io/natural_order.hpp"
 
 namespace glint {
 namespace {
@@ -35,15 +36,17 @@ const char* plural(Dimension dimension) {
 
 std::string named(const Axis& axis, std::int64_t k) {
     const bool has_name = std::size_t(k) < axis.names.size() && !axis.names[std::size_t(k)].empty();
-    return has_name ? fmt::format("{} ({})", k, axis.names[std::size_t(k)]) : fmt::format("{}", k);
+    return has_name && axis.names[std::size_t(k)] != fmt::format("{}", k)
+               ? fmt::format("{} ({})", k, axis.names[std::size_t(k)])
+               : fmt::format("{}", k);
 }
 
-/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9".
+/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9", "--position 0 (A1) to 95 (H12)".
 std::string offered(const Axis& axis) {
     constexpr std::int64_t most = 8;
     std::string text = fmt::format("--{} ", word(axis.dimension));
     if (axis.size > most || axis.names.empty())
-        return text + (axis.size == 1 ? "0" : fmt::format("0 to {}", axis.size - 1));
+        return text + named(axis, 0) + (axis.size == 1 ? "" : " to " + named(axis, axis.size - 1));
     for (std::int64_t k = 0; k < axis.size; ++k)
         text += (k == 0 ? "" : k + 1 == axis.size ? " or " : ", ") + named(axis, k);
     return text;
@@ -59,14 +62,14 @@ std::optional<std::int64_t> as_number(const std::string& text) {
 /// What was asked for along an axis, as text; nothing where it was not.
 std::optional<std::string> asked(Dimension dimension, const MovieChoice& choice) {
     if (dimension == Dimension::channel) return choice.channel;
-    const auto& number = dimension == Dimension::z ? choice.z : choice.position;
-    if (dimension == Dimension::time || !number) return std::nullopt;
-    return fmt::format("{}", *number);
+    if (dimension == Dimension::position) return choice.position;
+    if (dimension == Dimension::time || !choice.z) return std::nullopt;
+    return fmt::format("{}", *choice.z);
 }
 
 std::int64_t chosen(const Axis& axis, const std::string& text, const std::string& file) {
     for (std::size_t k = 0; k < axis.names.size(); ++k)
-        if (axis.dimension == Dimension::channel && axis.names[k] == text) return std::int64_t(k);
+        if (axis.names[k] == text) return std::int64_t(k);
     const auto number = as_number(text);
     if (!number || *number < 0 || *number >= axis.size)
         throw OptionError(
@@ -207,12 +210,16 @@ struct Values {
     std::vector<Value> sorted;
     explicit Values(const std::vector<PlaneAt>& planes, Value PlaneAt::*member) {
         for (const PlaneAt& plane : planes) sorted.push_back(plane.*member);
-        std::sort(sorted.begin(), sorted.end());
+        std::sort(sorted.begin(), sorted.end(), Less());
         sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     }
+    struct Less {
+        bool operator()(std::int64_t a, std::int64_t b) const { return a < b; }
+        bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+    };
     std::int64_t size() const { return std::int64_t(sorted.size()); }
     std::int64_t index(const Value& value) const {
-        return std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
+        return std::lower_bound(sorted.begin(), sorted.end(), value, Less()) - sorted.begin();
     }
 };
 
@@ -232,10 +239,10 @@ void warn_of_gaps(const std::vector<std::int64_t>& frames, const char* what, con
 }  // namespace
 
 PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file) {
-    const Values times(planes, &PlaneAt::time), slices(planes, &PlaneAt::z), positions(planes, &PlaneAt::position);
-    const Values channels(planes, &PlaneAt::channel);
+    const Values times(planes, &PlaneAt::time), slices(planes, &PlaneAt::z);
+    const Values positions(planes, &PlaneAt::position), channels(planes, &PlaneAt::channel);
     const bool frames_are_z = times.size() == 1 && slices.size() > 1 && !choice.z;
-    const std::vector<Axis> axes{{Dimension::position, positions.size(), {}},
+    const std::vector<Axis> axes{{Dimension::position, positions.size(), positions.sorted},
                                  {Dimension::time, times.size(), {}},
                                  {Dimension::z, slices.size(), {}},
                                  {Dimension::channel, channels.size(), channels.sorted}};

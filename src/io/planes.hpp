@@ -46,10 +46,11 @@ std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
                               std::vector<std::string> warnings);
 
-/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count.
+/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count; names are in their
+/// natural order (natural_less), so that A2 is before A10.
 struct PlaneAt {
-    std::int64_t time = 0, z = 0, position = 0;
-    std::string channel;
+    std::int64_t time = 0, z = 0;
+    std::string position, channel;
 };
 
 /// The planes chosen, by time: their indices in `planes`. Throws as chosen_planes(); InputError where two have the same place. A

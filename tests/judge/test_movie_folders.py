@@ -96,6 +96,21 @@ def test_ndtiff(dump, program, tmp_path):
     np.testing.assert_array_equal(dump(tiff, z=1, channel="GFP")[1], frames[:, 1, 1])
 
 
+def test_positions_by_name(dump, tmp_path):
+    frames = movie(12, **LARGE).reshape(3, 4, 70, 90)
+    wells = ["A1", "A12", "B2"]
+    data = NDTiffDataset(str(tmp_path), name="run", summary_metadata={}, writable=True)
+    for p, t in np.ndindex(3, 4):
+        data.put_image({"position": wells[p], "time": t, "channel": "Cy5"}, frames[p, t], {})
+    data.finish()
+    data.close()
+    folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
+    for p, well in enumerate(wells):
+        np.testing.assert_array_equal(NDTiffDataset(str(folder)).read_image(position=well, time=1, channel="Cy5"), frames[p, 1])
+        np.testing.assert_array_equal(dump(folder, position=well)[1], frames[p])
+        np.testing.assert_array_equal(dump(folder, position=p, channel="Cy5")[1], frames[p])
+
+
 def test_ndtiff_that_is_still_being_written(dump, tmp_path):
     """The last record of the index, and the last frame, may be incomplete."""
     frames = movie(9, **LARGE)

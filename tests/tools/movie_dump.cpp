@@ -26,7 +26,7 @@ glint::MovieChoice choice_of(int count, char** arguments) {
         const std::string name = argument.substr(0, argument.find('=')), value = argument.substr(name.size() + 1);
         if (name == "channel") choice.channel = value;
         if (name == "z") choice.z = std::stoll(value);
-        if (name == "position") choice.position = std::stoll(value);
+        if (name == "position") choice.position = value;
     }
     return choice;
 }

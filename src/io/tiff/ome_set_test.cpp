@@ -139,8 +139,8 @@ TEST(OmeSet, positions_of_different_lengths_are_not_mixed) {
             frames, first, frames);
     };
     const auto path = write_tiff(folder / "a.tif", 5, {.description = "<OME>" + image(0, 2) + image(2, 3) + "</OME>"});
-    EXPECT_EQ(pages_of(*open_movie(path, {.position = 0})), (std::vector<int>{0, 1}));
-    EXPECT_EQ(pages_of(*open_movie(path, {.position = 1})), (std::vector<int>{2, 3, 4}));
+    EXPECT_EQ(pages_of(*open_movie(path, {.position = "0"})), (std::vector<int>{0, 1}));
+    EXPECT_EQ(pages_of(*open_movie(path, {.position = "1"})), (std::vector<int>{2, 3, 4}));
 }
 
 TEST(OmeSet, files_that_were_renamed_are_known_by_their_uuid) {
