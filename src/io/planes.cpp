@@ -226,14 +226,23 @@ struct Values {
 /// Frames are numbered without gaps, so those behind a missing one get too small a number.
 void warn_of_gaps(const std::vector<std::int64_t>& frames, const char* what, const std::string& file,
                   PlanesAt& chosen) {
+    std::uint64_t missing = 0;
+    std::int64_t lowest = 0, highest = 0;
     for (std::size_t k = 1; k < frames.size(); ++k) {
-        if (frames[k] == frames[k - 1])
+        const std::uint64_t gap = std::uint64_t(frames[k]) - std::uint64_t(frames[k - 1]);
+        if (gap == 0)
             throw InputError(
                 fmt::format("{}: has {} {} twice: which of the two is the frame is not known", file, what, frames[k]));
-        if (frames[k] == frames[k - 1] + 1 || !chosen.warnings.empty()) continue;
-        chosen.warnings.push_back(fmt::format("{}: {} {} is missing, and frames behind it have too small numbers", file,
-                                              what, frames[k - 1] + 1));
+        if (gap == 1) continue;
+        if (missing == 0) lowest = frames[k - 1] + 1;
+        highest = frames[k] - 1;
+        missing += gap - 1;
     }
+    if (missing == 0) return;
+    const std::string which =
+        missing == 1 ? fmt::format("{} {} is missing", what, lowest)
+                     : fmt::format("{} {}s are missing, the first {}, the last {}", missing, what, lowest, highest);
+    chosen.warnings.push_back(fmt::format("{}: {}, and frames behind it have too small numbers", file, which));
 }
 
 }  // namespace

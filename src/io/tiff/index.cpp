@@ -155,7 +155,7 @@ std::string truncation(const std::string& name, std::int64_t page, std::int64_t 
 
 void accept_or_refuse(TiffIndex& index, const std::string& problem) {
     MovieInfo& info = index.info;
-    if (info.frames == 0) throw InputError(problem + "; no frame is usable");
+    if (info.frames == 0) throw BrokenTiff(problem + "; no frame is usable");
     index.truncated = true;
     info.warnings.push_back(problem + "; " + usable(info.frames));
 }
