@@ -10,8 +10,8 @@
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
-#include "glint/units.hpp"
 #include "io/byte_order.hpp"
+#include "io/micromanager.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 
@@ -134,19 +134,10 @@ void take_metadata(const fs::path& file, const Record& record, MovieInfo& info) 
     std::string text(record.metadata_bytes, '\0');
     text.resize(
         InputFile(file).read_at(record.metadata_offset, reinterpret_cast<std::byte*>(text.data()), text.size()));
-    const Json metadata = Json::parse(text, nullptr, false);
-    if (!metadata.is_object()) return;
-    const auto number = [&](const char* key) -> std::optional<double> {
-        const auto found = metadata.find(key);
-        return found != metadata.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-    };
-    if (const auto um = number("PixelSizeUm"); um && *um * 1000 >= smallest_pixel_nm && *um * 1000 <= largest_pixel_nm)
-        info.pixel_size_nm = *um * 1000;
-    for (const char* key : {"Exposure-ms", "Exposure"})
-        if (const auto ms = number(key); ms && *ms > 0 && !info.exposure_ms) info.exposure_ms = ms;
-    for (const char* key : {"Core-Camera", "Camera"})
-        if (const auto found = metadata.find(key); found != metadata.end() && found->is_string() && info.camera.empty())
-            info.camera = found->get<std::string>();
+    const MicroManagerFacts facts = read_micromanager(text);
+    info.pixel_size_nm = facts.pixel_size_nm;
+    info.exposure_ms = facts.exposure_ms;
+    info.camera = facts.camera;
 }
 
 fs::path file_of(const fs::path& folder, const Record& record) {

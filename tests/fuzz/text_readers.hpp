@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "io/micromanager.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/tiff/metadata.hpp"
 #include "io/tiff/ome_planes.hpp"
@@ -19,7 +20,9 @@ namespace glint::fuzz {
 inline void description(Bytes bytes) {
     const std::string text(bytes.begin(), bytes.end());
     read_imagej_description(text, 10, 10);
-    pixel_size_nm_from_micromanager(text);
+    read_micromanager(text);
+    micromanager_channels(text);
+    exposure_ms_in_info(text);
     try {
         const OmeMovie ome = read_ome_description(text, "a.tif").ome;
         std::vector<std::int64_t> counts(ome.files.size() + 1, 3);

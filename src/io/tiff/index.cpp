@@ -200,11 +200,13 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     info.name = std::filesystem::path(file.name()).filename().string();
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     take_stk(tiff, file, metadata);
+    take_micromanager(tiff, file, metadata);
     walk_directories(tiff, walk);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
     info.exposure_ms = metadata.exposure_ms;
+    info.camera = metadata.camera;
     walk.index.ome = std::move(metadata.ome);
     walk.index.axes = std::move(metadata.axes);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);

@@ -45,6 +45,19 @@ std::int64_t index_in(std::string_view tag, std::string_view key, std::int64_t o
     return whole && value >= 0 && value < std::int64_t(1) << 40 ? value : otherwise;
 }
 
+/// ExposureTime of a <Plane>: in seconds unless it says another unit.
+std::optional<double> exposure_ms_of_plane(std::string_view tag) {
+    const std::string_view text = xml_attribute(tag, "ExposureTime"), unit = xml_attribute(tag, "ExposureTimeUnit");
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e9) return std::nullopt;
+    static const std::map<std::string_view, double> units = {{"", 1e3},           {"s", 1e3},          {"ms", 1},
+                                                             {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3}, {"us", 1e-3},
+                                                             {"ns", 1e-6},        {"min", 6e4}};
+    const auto ms = units.find(unit);
+    return ms == units.end() ? std::nullopt : std::optional(std::round(value * ms->second * 1e9) / 1e9);
+}
+
 /// One <Image>, while it is read.
 struct Image {
     OmeMovie movie;
@@ -105,6 +118,13 @@ class Reader {
             image_.place(tags.tag());
         }
         if (tags.name() == "UUID") take_file(tags);
+        if (tags.name() == "Plane") take_exposure(image_.movie, exposure_ms_of_plane(tags.tag()));
+    }
+
+    static void take_exposure(OmeMovie& movie, std::optional<double> ms) {
+        if (!ms) return;
+        if (!movie.exposure_ms) movie.exposure_ms = ms;
+        movie.exposures_differ |= std::abs(*ms - *movie.exposure_ms) > 0.001 * *ms;
     }
 
     void begin_image(std::string_view tag) {
@@ -164,6 +184,8 @@ class Reader {
             to.pixels = image.movie.pixels;
             to.channel_names = image.movie.channel_names;
         }
+        take_exposure(to, image.movie.exposure_ms);
+        to.exposures_differ |= image.movie.exposures_differ;
         to.times = std::max(to.times, one.times);
         to.slices = std::max(to.slices, one.slices);
         to.channels = std::max(to.channels, one.channels);

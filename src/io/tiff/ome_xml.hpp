@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -38,9 +39,11 @@ struct OmeMovie {
     std::vector<OmeImage> images;
     std::vector<std::string> channel_names;  ///< empty where one has none
     std::vector<OmeFile> files;              ///< that the text names, as it names them first; none: this one alone
-    std::string pixels;                      ///< the attributes of <Pixels>
-    std::string metadata_file;               ///< the text says only that this file holds the metadata
-    std::string uuid;                        ///< of the file that holds the text
+    std::optional<double> exposure_ms;       ///< of the planes that say it
+    bool exposures_differ = false;
+    std::string pixels;         ///< the attributes of <Pixels>
+    std::string metadata_file;  ///< the text says only that this file holds the metadata
+    std::string uuid;           ///< of the file that holds the text
 
     bool holds_one_channel(const std::string& file_name) const;
 };
