@@ -187,6 +187,15 @@ def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
         glint.save_movie(tmp_path / "movie.tif", movie)
 
 
+def test_all_names_of_movies_are_known(simulated, tmp_path):
+    for ending in (".tif", ".tiff", ".stk", ".nd2", ".ims", ".dax", ".spe", ".fits", ".fit", ".mat", ".raw", ".zarr"):
+        with pytest.raises(glint.InputError, match="none"):
+            glint.load(tmp_path / f"none{ending}")
+    for k, frame in enumerate(simulated.movie[:3]):
+        tifffile.imwrite(tmp_path / f"img_{k}.tif", frame)
+    assert glint.load(tmp_path).shape == simulated.movie[:3].shape
+
+
 def test_cameras_from_files(tmp_path):
     (tmp_path / "camera.toml").write_text('pixel_size = "65nm"\noffset = 99\ngain = 0.6\nreadnoise = 1.6\n')
     camera = glint.load(tmp_path / "camera.toml")
