@@ -294,8 +294,8 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     paths = [tmp_path / name for name in names]
     with tifffile.TiffFile(paths[0]) as judge:
         np.testing.assert_array_equal(judge.series[0].asarray(), frames)
-    with pytest.raises(glint.InputError, match="give all in their order, as a list"):
-        glint.open_movie(paths[0])
-    with pytest.raises(glint.InputError, match="s1.ome.tif"):
+    for movie in (*paths, paths, paths[::-1], paths[:2]):
+        np.testing.assert_array_equal(glint.open_movie(movie)[:], frames)
+    paths[1].unlink()
+    with pytest.raises(glint.InputError, match="frames of its movie are in s1.ome.tif.* as a list"):
         glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
-    np.testing.assert_array_equal(glint.open_movie(paths)[:], frames)
