@@ -16,7 +16,7 @@ from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
 from .inspecting import Estimate, Inspection, inspect
-from .localizations import Localizations, load_localizations, load_truth, merge, save_truth
+from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
 from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
 from .pictures import load_picture, render, save_picture
@@ -31,7 +31,7 @@ __version__ = version()
 __all__ = ["AstigmaticXYZNB", "Calibration", "EMCCDCamera", "Error", "Estimate", "FitInfo", "FitStatus", "Fits", "Fitter", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "Inspection",
            "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "OptionError", "OutputError", "RoiTruth", "Rois", "SCMOSCamera",
            "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa", "arrays", "available_isas",
-           "calibrate_astigmatism", "cut_rois", "detect", "fit", "gpu", "has_gpu_kernels", "inspect", "load", "load_calibration", "load_camera",
+           "calibrate_astigmatism", "cut_rois", "detect", "filter", "fit", "gpu", "has_gpu_kernels", "inspect", "load", "load_calibration", "load_camera",
            "load_localizations", "load_picture", "load_rois", "load_truth", "localize", "merge", "offload", "open_movie", "render", "save",
            "save_calibration", "save_movie", "save_picture", "save_truth", "score", "simulate", "simulate_rois", "version"]
 __all__ += [name for name in _models if name not in __all__]

@@ -102,13 +102,14 @@ std::pair<double, double> correction(const InTrackVariance& variance) {
 }
 
 void add_counts(Localizations& out, const Localizations& table, const RowsOfTracks& tracks) {
-    auto& n = out.extra["n"];
-    auto& length = out.extra["len"];
+    ExtraColumn n{{}, true}, length{{}, true}, number{{}, true};
     for (std::size_t track = 0; track < tracks.tracks(); ++track) {
-        n.push_back(double(tracks.size(track)));
+        n.values.push_back(double(tracks.size(track)));
+        number.values.push_back(double(track));
         const auto last = table.frame[tracks.rows[tracks.begin[track + 1] - 1]];
-        length.push_back(double(last) - double(out.frame[track]) + 1);
+        length.values.push_back(double(last) - double(out.frame[track]) + 1);
     }
+    out.extra["n"] = std::move(n), out.extra["len"] = std::move(length), out.extra["track"] = std::move(number);
 }
 
 }  // namespace
@@ -133,27 +134,25 @@ Localizations merge_tracks(const Localizations& table, const Links& links) {
     out.sy_px = mean(tracks, table.sy_px), out.sy_unc_px = error(tracks, table.sy_unc_px, true);
     out.emitters = most(tracks, table.emitters), out.detection_score = most(tracks, table.detection_score);
     for (const auto& [name, column] : table.extra) {
-        auto& values = out.extra[name];
+        ExtraColumn merged{{}, column.is_integer};  // of integers, such as groups, the first
         for (std::size_t track = 0; track < tracks.tracks(); ++track) {
             double total = 0;
-            tracks.each(track, [&](std::size_t row) { total += column[row]; });
-            values.push_back(total / double(tracks.size(track)));
+            tracks.each(track, [&](std::size_t row) { total += column.values[row]; });
+            merged.values.push_back(column.is_integer ? column.values[tracks.rows[tracks.begin[track]]]
+                                                      : total / double(tracks.size(track)));
         }
+        out.extra[name] = std::move(merged);
     }
     add_counts(out, table, tracks);
-    auto& number = out.extra["track"];
-    number.clear();
-    for (std::size_t track = 0; track < tracks.tracks(); ++track) number.push_back(double(track));
     return out;
 }
 
 Localizations with_tracks(const Localizations& table, const Links& links) {
     const RowsOfTracks tracks(table, links);
     Localizations out = table;
-    auto &number = out.extra["track"], &n = out.extra["n"];
-    number.assign(links.track.begin(), links.track.end());
-    n.clear();
-    for (const std::uint32_t track : links.track) n.push_back(double(tracks.size(track)));
+    ExtraColumn number{{links.track.begin(), links.track.end()}, true}, n{{}, true};
+    for (const std::uint32_t track : links.track) n.values.push_back(double(tracks.size(track)));
+    out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
     return out;
 }
 
