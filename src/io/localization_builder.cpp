@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -101,6 +102,15 @@ std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
     return keep;
 }
 
+ExtraColumn LocalizationBuilder::extra_column(Column& column, const std::vector<std::size_t>& keep) {
+    ExtraColumn extra{pick<double>(column.doubles, keep), column.is_integer};
+    const auto is_rounded = [](double value) { return std::abs(value) >= largest_exact_integer; };
+    if (extra.is_integer && std::any_of(extra.values.begin(), extra.values.end(), is_rounded))
+        warn(fmt::format("column {} has whole numbers of {:.0f} or more, which lose their last digits", column.name,
+                         largest_exact_integer));
+    return extra;
+}
+
 void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::size_t>& keep) {
     for (Column& column : columns_) {
         if (column.dropped) continue;
@@ -113,7 +123,7 @@ void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::si
         else if (column.name == "status")
             to.status = pick<std::uint8_t>(column.doubles, keep);
         else
-            to.extra[column.name] = pick<double>(column.doubles, keep);
+            to.extra[column.name] = extra_column(column, keep);
         std::vector<float>().swap(column.floats);
         std::vector<double>().swap(column.doubles);
     }

@@ -33,6 +33,9 @@ class LocalizationBuilder {
     }
     void add_values(int column, std::span<const double> values);
 
+    /// Declares that a column's values are whole numbers: as an `extra` one it is a column of integers.
+    void set_integer(int column) { columns_[std::size_t(column)].is_integer = true; }
+
     /// Drops a column with a warning that says `why`.
     void drop_column(int column, const std::string& why);
 
@@ -47,7 +50,7 @@ class LocalizationBuilder {
     struct Column {
         std::string name;
         double scale = 1, shift = 0;
-        bool known = false, dropped = false;
+        bool known = false, dropped = false, is_integer = false;
         std::vector<float> Localizations::*target = nullptr;  ///< the float column that it is; else `doubles`
         std::vector<float> floats;
         std::vector<double> doubles;
@@ -58,6 +61,7 @@ class LocalizationBuilder {
     Column* find(const std::string& name);
     void forget_unknown_columns();
     std::vector<std::size_t> rows_to_keep();
+    ExtraColumn extra_column(Column& column, const std::vector<std::size_t>& keep);
     void move_into(Localizations& to, const std::vector<std::size_t>& keep);
     void warn(const std::string& message) const {
         if (warn_) warn_(file_ + ": " + message);

@@ -45,6 +45,7 @@ const Case cases[] = {
      {{"o.hdf5", "old table"}, {"o.yaml", "old description"}}},
     {"fit_csv_over_older", "fit r.npy -o o.csv --overwrite" + spots, "", {{"o.csv", "old table"}}},
     {"convert", "convert t.csv t.csv -o o.hdf5 --pixel-size 100nm -q", " --overwrite"},
+    {"filter", "filter t.csv -o o.hdf5 --where 'frame >= 0' --pixel-size 100nm -q", " --overwrite"},
     {"render_png", "render t.csv -o o.png --pixel-size 100nm", " --overwrite"},
     {"render_tif", "render t.csv -o o.tif --pixel-size 100nm", " --overwrite"},
     {"preview", "localize m.tif --preview 0 -o o.png --sigma 1.3px --offset 100 --gain 1", " --overwrite"},

@@ -187,7 +187,7 @@ TEST(Picasso, picasso_file_with_nan_rows_odd_types_and_unknown_columns) {
     EXPECT_EQ(out.y_px, (std::vector<float>{1, 4}));
     EXPECT_EQ(out.log_likelihood, (std::vector<float>{-5, -6}));
     EXPECT_EQ(out.iterations, (std::vector<std::uint32_t>{7, 0}));
-    EXPECT_EQ(out.extra.at("mine")[0], 1e10);
+    EXPECT_EQ(out.extra.at("mine").values[0], 1e10);
     EXPECT_TRUE(warnings.contain("1 of 3 rows hold NaN"));
     EXPECT_TRUE(warnings.contain("column text is left out"));
     EXPECT_TRUE(warnings.contain("has no metadata"));

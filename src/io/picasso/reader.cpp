@@ -53,6 +53,7 @@ Members announce_members(hid_t file_type, const fs::path& path, LocalizationBuil
         }
         const int column = builder.add_column(name);
         if (column < 0) continue;
+        if (H5Tget_class(type) == H5T_INTEGER) builder.set_integer(column);
         names.push_back(name), members.columns.push_back(column);
     }
     if (names.empty()) throw InputError(fmt::format("{}: /locs has no numeric column", path.string()));
