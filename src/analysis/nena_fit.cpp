@@ -24,7 +24,7 @@ enum Parameter { sigma, spread, one_molecule, gauss, gauss_place, gauss_share, l
 using Values = std::array<double, parameters>;
 
 /// A first estimate: of points around their molecule the density in the plane falls to half at 2 sqrt(ln 2) sigma.
-double scale_of(std::span<const float> distances_nm) {
+double first_precision(std::span<const float> distances_nm) {
     std::vector<float> nearest(distances_nm.begin(), distances_nm.end());
     // The nearest tenth lies where the density is about at its top.
     std::sort(nearest.begin(), nearest.end());
@@ -135,8 +135,8 @@ class Jackknife {
 };
 
 // The precision's square is distributed as spread sigma^2 / Gamma(spread, 1); Wilson and Hilferty's median of Gamma.
-double median_of(const std::vector<double>& p) { return p[sigma] * std::pow(1 - 1 / (9 * p[spread]), -1.5); }
-double rms_of(const std::vector<double>& p) { return p[sigma] * std::sqrt(p[spread] / (p[spread] - 1)); }
+double median_precision(const std::vector<double>& p) { return p[sigma] * std::pow(1 - 1 / (9 * p[spread]), -1.5); }
+double rms_precision(const std::vector<double>& p) { return p[sigma] * std::sqrt(p[spread] / (p[spread] - 1)); }
 
 Bounds bounds_of(double scale_nm, double end_nm, double pairs) {
     return {{0.1 * scale_nm, 1.5, 1e-6 * pairs, 1e-6 * pairs, 4 * scale_nm, 0.1, 1e-6 * pairs},
@@ -156,7 +156,7 @@ Nena fit_nena(std::span<const float> distances_nm) {
     Nena result;
     result.pairs = distances_nm.size();
     if (distances_nm.size() < fewest_pairs) return result;
-    const double scale_nm = scale_of(distances_nm), end_nm = range * scale_nm;
+    const double scale_nm = first_precision(distances_nm), end_nm = range * scale_nm;
     const Histogram histogram(distances_nm, end_nm);
     const double pairs = histogram.total();
     result.pairs = std::size_t(pairs);
@@ -173,7 +173,7 @@ Nena fit_nena(std::span<const float> distances_nm) {
     const PoissonFit fit = best_fit(histogram, many, bounds, starts);
     const Jackknife without(histogram, many, bounds, fit);
     result.single = Jackknife(histogram, single, without_spread, of_one)([](const auto& p) { return p[sigma]; });
-    result.precision = without(median_of), result.rms = without(rms_of);
+    result.precision = without(median_precision), result.rms = without(rms_precision);
     result.shape = {fit.parameters[spread], fit.parameters[gauss_place], fit.parameters[gauss_share], end_nm};
     result.fit.resize(bins), result.counts = histogram.counts;
     many(fit.parameters, result.fit);
@@ -198,7 +198,7 @@ Nena fit_nena_of_part(std::span<const float> distances_nm, const NenaShape& whol
     bounds.low[gauss_share] = bounds.high[gauss_share] = whole.gauss_share;
     const Model many{histogram.bin_nm, false};
     const Values start{scale_nm, 20, 0.9 * pairs, 0.05 * pairs, scale_nm, 1, 0.05 * pairs};
-    result.precision = Jackknife(histogram, many, bounds, best_fit(histogram, many, bounds, {start}))(median_of);
+    result.precision = Jackknife(histogram, many, bounds, best_fit(histogram, many, bounds, {start}))(median_precision);
     return result;
 }
 
