@@ -112,8 +112,7 @@ void add_caveats(Resolution& to, const SamePlace& repeats) {
     if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
         to.caveats.push_back(
             "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
-            "or "
-            "--finest is too coarse");
+            "or its curve ends at too coarse a length");
 }
 
 }  // namespace
