@@ -27,7 +27,7 @@ struct NenaOptions {
 /// The part of NeNA's fit that is the same all over a field.
 struct NenaShape {
     double spread = 0;  ///< of the precisions: infinite if all are equal
-    double gauss_place_nm = 0, gauss_width_nm = 0;
+    double gauss_place_nm = 0, gauss_share = 0;  ///< the width is this share of the place
     double end_nm = 0;  ///< of the histogram; 0: there was no fit
 };
 
@@ -37,7 +37,7 @@ struct Nena {
     int lag = 1;
     Measured precision;  ///< median standard deviation along an axis; precisions may differ (eq. 14.2)
     Measured rms;        ///< the root mean square instead
-    Measured single;     ///< the paper's fit, of one precision for all (eq. 14.1)
+    Measured single;     ///< the paper's model instead, of one precision for all (eq. 14.1)
     double stated_nm =
         std::numeric_limits<double>::quiet_NaN();  ///< median over the same pairs of what their rows state (lpx, lpy)
     double same_molecule = 0;                      ///< share of the pairs of the histogram that are one molecule twice

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/nena_fit.hpp"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 
 #include "analysis/poisson_fit.hpp"
+#include "base/arena.hpp"
 
 namespace glint {
 namespace {
@@ -16,11 +19,12 @@ constexpr std::size_t fewest_pairs = 100, jackknife_blocks = 20;
 constexpr double range = 10;  // of the histogram, in first estimates of the precision
 constexpr int bins = 100;
 
-enum Parameter { sigma, spread, one_molecule, gauss, gauss_place, gauss_width, linear, parameters };
+// The width of the Gaussian is a share of its place, so that it cannot stand for what lies near 0: that is one molecule.
+enum Parameter { sigma, spread, one_molecule, gauss, gauss_place, gauss_share, linear, parameters };
 using Values = std::array<double, parameters>;
 
 /// A first estimate: of points around their molecule the density in the plane falls to half at 2 sqrt(ln 2) sigma.
-double scale_of(std::span<const float> distances_nm) {
+double first_precision(std::span<const float> distances_nm) {
     std::vector<float> nearest(distances_nm.begin(), distances_nm.end());
     // The nearest tenth lies where the density is about at its top.
     std::sort(nearest.begin(), nearest.end());
@@ -59,7 +63,8 @@ struct Model {
             const double d = bin_nm * double(k), of_end = d / end_nm;
             const double now =
                 p[one_molecule] * within(d, p) + p[linear] * of_end * of_end +
-                p[gauss] * 0.5 * std::erfc((p[gauss_place] - d) / (p[gauss_width] * std::numbers::sqrt2));
+                p[gauss] * 0.5 *
+                    std::erfc((p[gauss_place] - d) / (p[gauss_share] * p[gauss_place] * std::numbers::sqrt2));
             if (k) expected[k - 1] = now - before;
             before = now;
         }
@@ -102,31 +107,40 @@ PoissonFit best_fit(const Histogram& histogram, const Model& model, const Bounds
     return best;
 }
 
-/// `figure` of the fit, and its standard error from fits without each block.
-template <class Figure>
-Measured measured(const Histogram& histogram, const Model& model, const Bounds& bounds, const PoissonFit& fit,
-                  Figure figure) {
-    std::vector<double> values;
-    double mean = 0;
-    for (const std::vector<double>& block : histogram.blocks) {
-        std::vector<double> rest = histogram.counts;
-        for (std::size_t k = 0; k < rest.size(); ++k) rest[k] -= block[k];
-        values.push_back(figure(poisson_fit(rest, model, fit.parameters, bounds.low, bounds.high).parameters));
-        mean += values.back() / double(jackknife_blocks);
+/// Fits without each block of frames, for the standard errors of figures.
+class Jackknife {
+  public:
+    Jackknife(const Histogram& histogram, const Model& model, const Bounds& bounds, const PoissonFit& fit)
+        : whole_(fit.parameters), without_(jackknife_blocks) {
+        in_own_arena([&] {
+            tbb::parallel_for(std::size_t{0}, jackknife_blocks, [&](std::size_t block) {
+                std::vector<double> rest = histogram.counts;
+                for (std::size_t k = 0; k < rest.size(); ++k) rest[k] -= histogram.blocks[block][k];
+                without_[block] = poisson_fit(rest, model, whole_, bounds.low, bounds.high).parameters;
+            });
+        });
     }
-    double sum = 0;
-    for (double value : values) sum += (value - mean) * (value - mean);
-    const double n = double(jackknife_blocks);
-    return {figure(fit.parameters), std::sqrt((n - 1) / n * sum)};
-}
+    template <class Figure>
+    Measured operator()(Figure figure) const {
+        const double n = double(jackknife_blocks);
+        double mean = 0, sum = 0;
+        for (const auto& parameters : without_) mean += figure(parameters) / n;
+        for (const auto& parameters : without_) sum += std::pow(figure(parameters) - mean, 2);
+        return {figure(whole_), std::sqrt((n - 1) / n * sum)};
+    }
+
+  private:
+    std::vector<double> whole_;
+    std::vector<std::vector<double>> without_;
+};
 
 // The precision's square is distributed as spread sigma^2 / Gamma(spread, 1); Wilson and Hilferty's median of Gamma.
-double median_of(const std::vector<double>& p) { return p[sigma] * std::pow(1 - 1 / (9 * p[spread]), -1.5); }
-double rms_of(const std::vector<double>& p) { return p[sigma] * std::sqrt(p[spread] / (p[spread] - 1)); }
+double median_precision(const std::vector<double>& p) { return p[sigma] * std::pow(1 - 1 / (9 * p[spread]), -1.5); }
+double rms_precision(const std::vector<double>& p) { return p[sigma] * std::sqrt(p[spread] / (p[spread] - 1)); }
 
 Bounds bounds_of(double scale_nm, double end_nm, double pairs) {
-    return {{0.1 * scale_nm, 1.5, 1e-6 * pairs, 1e-6 * pairs, 2 * scale_nm, 0.5 * scale_nm, 1e-6 * pairs},
-            {10 * scale_nm, 1e4, 2 * pairs, 2 * pairs, 2 * end_nm, end_nm, 2 * pairs}};
+    return {{0.1 * scale_nm, 1.5, 1e-6 * pairs, 1e-6 * pairs, 4 * scale_nm, 0.1, 1e-6 * pairs},
+            {10 * scale_nm, 1e4, 2 * pairs, 2 * pairs, 2 * end_nm, 0.45, 2 * pairs}};
 }
 
 }  // namespace
@@ -142,25 +156,25 @@ Nena fit_nena(std::span<const float> distances_nm) {
     Nena result;
     result.pairs = distances_nm.size();
     if (distances_nm.size() < fewest_pairs) return result;
-    const double scale_nm = scale_of(distances_nm), end_nm = range * scale_nm;
+    const double scale_nm = first_precision(distances_nm), end_nm = range * scale_nm;
     const Histogram histogram(distances_nm, end_nm);
     const double pairs = histogram.total();
     result.pairs = std::size_t(pairs);
     if (result.pairs < fewest_pairs) return result;
     const Bounds bounds = bounds_of(scale_nm, end_nm, pairs);
     std::vector<Values> starts;
-    for (double place : {2.5, 6.0})
-        starts.push_back({scale_nm, 20, 0.9 * pairs, 0.05 * pairs, place * scale_nm, scale_nm, 0.05 * pairs});
+    for (double place : {4.5, 8.0})
+        starts.push_back({scale_nm, 20, 0.9 * pairs, 0.05 * pairs, place * scale_nm, 0.3, 0.05 * pairs});
 
     const Model single{histogram.bin_nm, true}, many{histogram.bin_nm, false};
     Bounds without_spread = bounds;
     without_spread.low[spread] = without_spread.high[spread];
     const PoissonFit of_one = best_fit(histogram, single, without_spread, starts);
     const PoissonFit fit = best_fit(histogram, many, bounds, starts);
-    result.single = measured(histogram, single, without_spread, of_one, [](const auto& p) { return p[sigma]; });
-    result.precision = measured(histogram, many, bounds, fit, median_of);
-    result.rms = measured(histogram, many, bounds, fit, rms_of);
-    result.shape = {fit.parameters[spread], fit.parameters[gauss_place], fit.parameters[gauss_width], end_nm};
+    const Jackknife without(histogram, many, bounds, fit);
+    result.single = Jackknife(histogram, single, without_spread, of_one)([](const auto& p) { return p[sigma]; });
+    result.precision = without(median_precision), result.rms = without(rms_precision);
+    result.shape = {fit.parameters[spread], fit.parameters[gauss_place], fit.parameters[gauss_share], end_nm};
     result.fit.resize(bins), result.counts = histogram.counts;
     many(fit.parameters, result.fit);
     for (int k = 0; k < bins; ++k) result.distance_nm.push_back((k + 0.5) * histogram.bin_nm);
@@ -180,12 +194,11 @@ Nena fit_nena_of_part(std::span<const float> distances_nm, const NenaShape& whol
     result.pairs = std::size_t(pairs);
     if (result.pairs < fewest_pairs) return result;
     Bounds bounds = bounds_of(scale_nm, whole.end_nm, pairs);
-    bounds.low[spread] = bounds.high[spread] = whole.spread;
     bounds.low[gauss_place] = bounds.high[gauss_place] = whole.gauss_place_nm;
-    bounds.low[gauss_width] = bounds.high[gauss_width] = whole.gauss_width_nm;
+    bounds.low[gauss_share] = bounds.high[gauss_share] = whole.gauss_share;
     const Model many{histogram.bin_nm, false};
-    const Values start{scale_nm, 20, 0.9 * pairs, 0.05 * pairs, scale_nm, scale_nm, 0.05 * pairs};
-    result.precision = measured(histogram, many, bounds, best_fit(histogram, many, bounds, {start}), median_of);
+    const Values start{scale_nm, 20, 0.9 * pairs, 0.05 * pairs, scale_nm, 1, 0.05 * pairs};
+    result.precision = Jackknife(histogram, many, bounds, best_fit(histogram, many, bounds, {start}))(median_precision);
     return result;
 }
 

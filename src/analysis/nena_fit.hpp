@@ -16,7 +16,7 @@ std::vector<float> distances_nm(std::span<const FramePair> pairs, double pixel_s
 /// Of all distances up to a radius far beyond the precision. Fills all but `lag` and `stated`.
 Nena fit_nena(std::span<const float> distances_nm);
 
-/// The same with the shape of the correction terms and the spread of the precisions as in `whole`, for a part of its field with few
+/// The same with the shape of the correction terms as in `whole`, for a part of its field with few
 /// pairs; `precision` and `pairs` alone.
 Nena fit_nena_of_part(std::span<const float> distances_nm, const NenaShape& whole);
 

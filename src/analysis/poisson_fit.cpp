@@ -11,7 +11,7 @@ namespace {
 constexpr int most_steps = 200;
 constexpr double least_expected = 1e-9;  // of a bin: keeps the logarithm finite
 constexpr double longest_step = 1;       // of a logarithm
-constexpr double enough = 1e-7;          // gain of the deviance below which the fit has ended
+constexpr double enough = 1e-5;          // gain of the deviance below which the fit has ended
 
 double deviance_of(std::span<const double> counts, std::span<const double> expected) {
     double sum = 0;

@@ -20,7 +20,7 @@ namespace glint {
 namespace {
 
 constexpr int later_lags[] = {2, 3};
-constexpr double most_tiles = 4e6;
+constexpr double most_map_tiles = 4e6;
 constexpr double worth_telling = 0.1;  // of a figure
 
 /// Whether b is larger than a by more than a tenth and more than chance explains.
@@ -41,7 +41,7 @@ struct MapTiles {
                 right = std::max(right, p.x_px + 0.5), bottom = std::max(bottom, p.y_px + 0.5);
         const double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
                      down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
-        if (!(across * down <= most_tiles))
+        if (!(across * down <= most_map_tiles))
             throw OptionError(fmt::format("a map of {:g} x {:g} tiles of {:g} nm: give larger ones, as in --tile 5um",
                                           across, down, edge_nm));
         width = int(across), height = int(down);
@@ -112,8 +112,7 @@ void add_caveats(Resolution& to, const SamePlace& repeats) {
     if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
         to.caveats.push_back(
             "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
-            "or "
-            "--finest is too coarse");
+            "or its curve ends at too coarse a length");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int lags = 16;
 constexpr double wide_in_precisions = 8, close_in_precisions = 2;
-constexpr std::size_t enough_pairs = 20000, fewest_pairs = 400;
+constexpr std::size_t enough_repeats = 20000, fewest_repeats = 400;
 
 struct Share {
     double mean = 0, error = 0;
@@ -22,14 +22,14 @@ Share share_of(const FrameNeighbors& neighbors, std::uint32_t first, std::uint32
                float close_px) {
     std::vector<double> wide, close;
     double all_wide = 0, all_close = 0;
-    for (std::uint32_t k = 0; k < lags && (k < 4 || all_wide < double(enough_pairs)); ++k) {
+    for (std::uint32_t k = 0; k < lags && (k < 4 || all_wide < double(enough_repeats)); ++k) {
         const auto pairs = neighbors.nearest(first + k * step, wide_px);
         wide.push_back(double(pairs.size()));
         close.push_back(double(
             std::count_if(pairs.begin(), pairs.end(), [&](const FramePair& p) { return p.distance_px < close_px; })));
         all_wide += wide.back(), all_close += close.back();
     }
-    if (all_wide < double(fewest_pairs) || all_close < 1) return {};
+    if (all_wide < double(fewest_repeats) || all_close < 1) return {};
     const double share = all_close / all_wide;
     double squares = 0;
     for (std::size_t k = 0; k < wide.size(); ++k)
