@@ -82,7 +82,7 @@ TEST_F(CommandLine, what_is_misspelt_is_guessed) {
     expect_fails("localize m.tif --colour red", 2, "has no option --colour (glint localize --help explains)");
     expect_fails("localise m.tif", 2, "did you mean glint localize?");
     expect_fails("preview --help", 2, "did you mean glint localize MOVIE --preview FRAME?");
-    expect_fails("help dance", 2, "there is no command dance. Commands are: localize inspect fit");
+    expect_fails("help dance", 2, "there is no command dance. Commands are: run localize inspect fit");
 }
 
 TEST_F(CommandLine, help_is_a_command_too) {

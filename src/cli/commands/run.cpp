@@ -74,8 +74,13 @@ std::string absolute(const std::string& file) {
     return file.empty() ? file : fs::absolute(file).lexically_normal().string();
 }
 
+struct CompleteRecipe {
+    Recipe recipe;
+    bool is_in_folder = false;  ///< as it is, with the user's own comments
+};
+
 /// --recipe, else the folder's own, else the defaults; with what the command line says.
-Recipe complete_recipe(const RunFlags& flags, Console& console) {
+CompleteRecipe complete_recipe(const RunFlags& flags, Console& console) {
     const fs::path own = fs::path(flags.out) / "recipe.toml";
     std::error_code none;
     const bool has_own = fs::exists(own, none);
@@ -87,12 +92,17 @@ Recipe complete_recipe(const RunFlags& flags, Console& console) {
     const Recipe recipe = with_flags(base, given, changed);
     if (!from.empty() && !changed.empty())
         console.notice(fmt::format("the command line differs from {}, and wins: {}", from.string(), fmt::join(changed, ", ")));
-    fs::create_directories(flags.out, none);
-    if (has_own && fs::equivalent(from, own, none) && changed.empty()) return recipe;  // with the user's own comments
-    AtomicFile file(own);
+    return {recipe, has_own && fs::equivalent(from, own, none) && changed.empty()};
+}
+
+void write_recipe(const RunFlags& flags, const Recipe& recipe) {
+    std::error_code failed;
+    fs::create_directories(flags.out, failed);
+    if (failed)
+        throw OutputError(fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
+    AtomicFile file(fs::path(flags.out) / "recipe.toml");
     file.write(recipe_text(recipe));
     file.commit();
-    return recipe;
 }
 
 /// Options that are missing for the first movie that can be opened, before any work: throws OptionError.
@@ -188,8 +198,9 @@ int run(const RunFlags& flags) {
     const fs::path summary = fs::path(flags.out) / "summary.csv";
     if (!may_become_summary(summary))
         throw OptionError(fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
-    const Recipe recipe = complete_recipe(flags, console);
+    const auto [recipe, is_in_folder] = complete_recipe(flags, console);
     require_options(flags, tasks, recipe);
+    if (!is_in_folder) write_recipe(flags, recipe);
     std::vector<Json> results;
     int code = exit_ok;
     for (const RunTask& task : tasks) {

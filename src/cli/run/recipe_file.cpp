@@ -9,8 +9,10 @@
 #include "cli/run/recipe.hpp"
 #include "glint/error.hpp"
 #include "glint/filter.hpp"
+#include "glint/units.hpp"
 #include "glint/version.hpp"
 #include "io/camera/toml_section.hpp"
+#include "render/colormap.hpp"
 
 namespace glint::cli {
 namespace {
@@ -81,6 +83,16 @@ void take_from_folder(std::string& file, const fs::path& folder) {
     if (!file.empty() && fs::path(file).is_relative()) file = (folder / file).lexically_normal().string();
 }
 
+/// Refuses the key's value where `check` throws an OptionError.
+template <class Check>
+void require(const SectionReader& reader, const char* key, const Check& check) {
+    try {
+        check();
+    } catch (const OptionError& error) {
+        reader.refuse(key, fmt::format("is wrong: {}", error.what()));
+    }
+}
+
 /// What keys alone cannot tell.
 void check_section(const SectionReader& reader, std::string_view section, const Recipe& recipe) {
     if (section == "localize" && recipe.localize.emitters != "auto" && recipe.localize.emitters != "1")
@@ -89,14 +101,18 @@ void check_section(const SectionReader& reader, std::string_view section, const 
         for (const std::string& format : recipe.figures)
             if (format != "png" && format != "svg" && format != "pdf")
                 reader.refuse("formats", fmt::format("has \"{}\": there are png, svg and pdf", format));
+    if (section == "render") {
+        const Recipe::Render& render = recipe.render;
+        require(reader, "colormap", [&] { render.colormap.empty() ? void() : void(Colormap(render.colormap)); });
+        require(reader, "picture_pixel", [&] { render.picture_pixel.empty() ? void() : void(parse_length(render.picture_pixel, "picture_pixel")); });
+    }
     const std::vector<std::string>* conditions = section == "filter"      ? &recipe.filter
                                                  : section == "molecules" ? &recipe.filter_molecules
                                                                           : nullptr;
-    if (conditions) try {
-            check_conditions(*conditions);
-        } catch (const OptionError& error) {
-            reader.refuse("where", fmt::format("is wrong: {}", error.what()));
-        }
+    if (conditions) require(reader, "where", [&] { check_conditions(*conditions); });
+    if (section == "psf" && !recipe.psf.sigma.empty() && recipe.psf.sigma != word_auto)
+        require(reader, "sigma", [&] { parse_length(recipe.psf.sigma, "sigma"); });
+    if (section == "camera") require(reader, "pixel_size", [&] { pixel_size_nm(recipe.camera.pixel_size); });
 }
 
 }  // namespace
@@ -135,7 +151,8 @@ std::string recipe_text(const Recipe& recipe) {
         for (const RecipeKey& key : keys) {
             if (key.section != std::string_view(section.name)) continue;
             std::string comment = key.comment;
-            for (std::size_t at = 0; (at = comment.find('\n', at)) != comment.npos;) comment.replace(at, 1, "\n# ");
+            for (std::size_t at = 0; (at = comment.find('\n', at)) != comment.npos; ++at)
+                comment.replace(at, 1, "\n# ");
             const std::string value = toml_value(key);
             text += fmt::format("# {}\n{}{} = {}\n", comment, value.empty() ? "# " : "", key.name,
                                 value.empty() ? key.example : value);

@@ -35,6 +35,8 @@ constexpr Column columns[] = {
     {"nena_error_nm", "resolution", "nena_error_nm"},
     {"frc_nm", "resolution", "frc_nm"},
     {"frc_error_nm", "resolution", "frc_error_nm"},
+    {"in_track_b", "link", "in_track_b"},
+    {"in_track_b_error", "link", "in_track_b_error"},
     {"molecules", "render", "rows"},
 };
 
