@@ -87,6 +87,25 @@ void scale_information(SeenByHalves& seen, double by) {
         for (double& information : s->information) information *= by;
 }
 
+/// Variance of the jitter that is new in each frame: half the covariance of both halves' steps from frame to frame,
+/// which share the drift and none of the errors.
+double white_of_halves(const SeenByHalves& seen) {
+    double sum = 0, weights = 0;
+    const auto& [a, b] = seen.half;
+    for (std::size_t f = 1; f < a.value.size(); ++f) {
+        if (!(a.information[f] > 0 && a.information[f - 1] > 0 && b.information[f] > 0 && b.information[f - 1] > 0))
+            continue;
+        const double weight =
+            1 / ((1 / a.information[f] + 1 / a.information[f - 1]) * (1 / b.information[f] + 1 / b.information[f - 1]));
+        sum += weight * (a.value[f] - a.value[f - 1]) * (b.value[f] - b.value[f - 1]);
+        weights += weight;
+    }
+    if (!(weights > 0)) return 0;
+    constexpr double worst_error = 1;  // nm^2: less is known of it than would be of use
+    if (0.5 / std::sqrt(weights) > worst_error) return 0;
+    return std::max(0.0, 0.5 * sum / weights);
+}
+
 struct Estimate {
     std::array<SeenByHalves, 3> seen;
     std::array<Motion, 3> motion;
@@ -94,9 +113,10 @@ struct Estimate {
     std::vector<char> jumps;
 };
 
-void find_jumps(Estimate& e, int axes, double frames) {
-    const double limit = -2 * std::log(1e-3 / frames) + 4 * (axes - 1);
-    for (int turn = 0; turn < most_jumps; ++turn) {
+/// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
+void find_jumps(Estimate& e, int axes, double blinks) {
+    const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
+    while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
         std::size_t at = 0;
         double most = 0;
         for (std::size_t t = 1; t < e.jumps.size(); ++t) {
@@ -104,13 +124,18 @@ void find_jumps(Estimate& e, int axes, double frames) {
             for (int a = 0; a < axes; ++a) sum += e.smooth[std::size_t(a)].jump_test[t];
             if (!e.jumps[t] && sum > most) most = sum, at = t;
         }
-        if (most < limit) return;
-        e.jumps[at] = 1;
-        for (int a = 0; a < axes; ++a) {
-            const auto k = std::size_t(a);
-            e.motion[k] = fit_motion(e.seen[k].all, e.jumps, e.motion[k]);
-            e.smooth[k] = smooth(e.seen[k].all, e.motion[k], 1, e.jumps);
+        if (most < chance / 2) return;
+        Estimate with = e;
+        with.jumps[at] = 1;
+        double gain = 0;
+        for (std::size_t a = 0; a < std::size_t(axes); ++a) {
+            with.motion[a] = fit_motion(e.seen[a].all, with.jumps, e.motion[a]);
+            with.smooth[a] = smooth(e.seen[a].all, with.motion[a], 1, with.jumps);
+            gain += 2 * (with.smooth[a].log_likelihood - e.smooth[a].log_likelihood);
         }
+        // The freedom of the jump costs likelihood: log(variance free / known) an axis.
+        if (gain < chance - 6.0 * axes) return;
+        e = std::move(with);
     }
 }
 
@@ -170,7 +195,7 @@ Drift refuse(Drift drift, int frames, int axes, std::string why) {
 }  // namespace
 
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options) {
-    constexpr int steps = 8;
+    constexpr int steps = 7;
     int done = 0;
     const auto stopped = [&] {
         if (options.stop && *options.stop) throw Cancelled("stopped");
@@ -197,17 +222,19 @@ Drift estimate_drift(const Localizations& localizations, const DriftOptions& opt
     FrameDrift drift = coarse.drift;
     Estimate e;
     e.jumps.assign(std::size_t(table.frames), 0);
-    for (const double finest : {25.0, 10.0, 4.0, 1.0, 0.5}) {
+    for (const double finest : {25.0, 8.0, 2.0, 0.5}) {
         const Points points = points_of(table, blinks, drift);
         const Pulls pull = pulls(blinks, points, axes, finest, table.frames);
         for (std::size_t a = 0; a < std::size_t(axes); ++a) {
             e.seen[a] = seen_by_halves(table, blinks, points, pull, drift[a], a);
             const double excess = excess_of_halves(e.seen[a], std::max(1, table.frames / 400));
+            const double white = white_of_halves(e.seen[a]);
             scale_information(e.seen[a], 1 / std::max(excess, 0.25));
+            e.motion[a].white_nm = std::sqrt(white);
             e.motion[a] = fit_motion(e.seen[a].all, e.jumps, e.motion[a]);
             e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
         }
-        find_jumps(e, axes, table.frames);
+        find_jumps(e, axes, double(blinks.size()));
         for (std::size_t a = 0; a < std::size_t(axes); ++a) drift[a] = e.smooth[a].value;
         step_done();
     }

@@ -5,7 +5,9 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "analysis/drift/cells.hpp"
@@ -70,6 +72,15 @@ struct Place {
     double frame;
 };
 
+/// exp(x) of -80 < x <= 0 to 1e-4 of its value, which is enough for a weight.
+inline float weight_exp(float x) {
+    const float t = x * 1.44269504f + 127.0f;
+    const auto whole = std::int32_t(t);
+    const float part = t - float(whole);
+    return std::bit_cast<float>(whole << 23) *
+           (1.0f + part * (0.69583283f + part * (0.22606716f + part * 0.078024523f)));
+}
+
 /// Solves S g = d for a symmetric positive 2x2 or 3x3 S.
 Vec3 solve(const double (&s)[6], const Vec3& d, int axes) {  // s: xx, xy, yy, xz, yz, zz
     Vec3 g{};
@@ -126,7 +137,7 @@ double scores_at(const Map& map, const Place& p, int axes, double finest_nm, flo
         const float r2 = fx * fx + fy * fy + fz * fz;
         if (r2 > float(reach_nm * reach_nm) || std::abs(map.frame[j] - float(p.frame)) < apart) return;
         const double d[3] = {fx, fy, fz};
-        const double wide = std::exp(-0.5f * r2 / float(window_nm[2] * window_nm[2]));
+        const double wide = double(weight_exp(-0.5f * r2 / float(window_nm[2] * window_nm[2])));
         window[2].add(wide, d[0], d[1], d[2]);
         if (r2 < float(9 * window_nm[1] * window_nm[1])) {
             const double middle = wide * wide * wide * wide;
@@ -147,7 +158,7 @@ double scores_at(const Map& map, const Place& p, int axes, double finest_nm, flo
                 root *= v;
             }
             if (square > 20) continue;
-            const double weight = double(std::exp(float(-0.5 * square))) / std::sqrt(root);
+            const double weight = double(weight_exp(float(-0.5 * square)) / std::sqrt(float(root)));
             kernel[k].sum += weight;
             for (std::size_t a = 0; a < std::size_t(axes); ++a) kernel[k].pull[a] += weight * pull[a];
         }
@@ -210,8 +221,11 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     // Classes by how many blinks are near.
     std::vector<float> sorted(near);
     std::sort(sorted.begin(), sorted.end());
+    // Few blinks make one class: weights of many would be chosen by chance.
+    const std::size_t used_classes = std::clamp<std::size_t>(n / 8000, 1, classes);
     std::array<float, classes - 1> limit{};
-    for (std::size_t c = 0; c + 1 < classes; ++c) limit[c] = n ? sorted[(c + 1) * n / classes] : 0;
+    for (std::size_t c = 0; c + 1 < classes; ++c)
+        limit[c] = n && c + 1 < used_classes ? sorted[(c + 1) * n / used_classes] : std::numeric_limits<float>::max();
     const auto class_of = [&](std::size_t b) {
         return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[b]) - limit.begin());
     };

@@ -97,9 +97,9 @@ std::vector<char> bins_of(const std::vector<char>& jumps, std::size_t bins, int 
     return to;
 }
 
-Motion motion_of(const std::array<double, 3>& log) {
+Motion motion_of(const std::array<double, 3>& log, double white_nm) {
     return {std::exp(std::clamp(log[0], -18.0, 3.0)), std::exp(std::clamp(log[1], -5.0, 6.0)),
-            std::exp(std::clamp(log[2], 1.0, 8.0)), 0};
+            std::exp(std::clamp(log[2], 1.0, 8.0)), white_nm};
 }
 
 }  // namespace
@@ -171,7 +171,9 @@ Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion
         if (binned.information[b] > 0) binned.value[b] /= binned.information[b];
     const std::vector<char> jump_bins = bins_of(jumps, bins, width);
     using Place = std::array<double, 3>;
-    const auto cost = [&](const Place& p) { return -log_likelihood(binned, motion_of(p), width, jump_bins); };
+    const auto cost = [&](const Place& p) {
+        return -log_likelihood(binned, motion_of(p, start.white_nm), width, jump_bins);
+    };
     // Nelder and Mead's simplex.
     std::array<std::pair<double, Place>, 4> simplex;
     const Place first{std::log(start.slope_step), std::log(start.jitter_nm), std::log(start.forget_frames)};
@@ -208,15 +210,7 @@ Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion
             }
         }
     }
-    Motion best = motion_of(std::min_element(simplex.begin(), simplex.end())->second);
-    double highest = -1e300;
-    for (const double white : {0.05, 0.3, 0.6, 1.0, 1.5, 2.5, 4.0}) {
-        Motion with = best;
-        with.white_nm = white;
-        const double likelihood = log_likelihood(seen, with, 1, jumps);
-        if (likelihood > highest) highest = likelihood, best.white_nm = white;
-    }
-    return best;
+    return motion_of(std::min_element(simplex.begin(), simplex.end())->second, start.white_nm);
 }
 
 }  // namespace glint::drift

@@ -11,7 +11,7 @@ struct Motion {
     double slope_step = 1e-3;    ///< nm/frame a square root of frame
     double jitter_nm = 3;        ///< standard deviation
     double forget_frames = 100;  ///< of the jitter
-    double white_nm = 0.3;
+    double white_nm = 0;
 };
 
 /// `value` with the weight `information` (1/variance) a frame; information 0: nothing seen.
@@ -29,7 +29,7 @@ struct Smooth {
 Smooth smooth(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 double log_likelihood(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 
-/// The motion of the highest likelihood, from `start`.
+/// The motion of the highest likelihood, from `start`, whose white jitter is kept.
 Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion& start);
 
 }  // namespace glint::drift
