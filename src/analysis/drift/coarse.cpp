@@ -172,7 +172,8 @@ Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::functio
         if (points.empty()) continue;
         Vec3 shift{};
         bool found = at.empty();
-        if (!found)
+        // What did not stand out with fewer blinks is tried again with half as many more.
+        if (!found && 2 * points.size() >= 3 * unplaced)
             for (const double reach : {160.0, 640.0, 2560.0}) {
                 found = find_shift(placed, points, reach, shift);
                 if (found) {
@@ -181,7 +182,8 @@ Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::functio
                 }
             }
         if (!found) {
-            unplaced = points.size();
+            if (2 * points.size() >= 3 * unplaced) unplaced = points.size();
+            if (points.size() > used / 4) break;
             continue;  // together with the next segment
         }
         unplaced = 0;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "analysis/drift/blinks.hpp"
+#include "analysis/drift/cells.hpp"
 #include "analysis/drift/coarse.hpp"
 #include "analysis/drift/scores.hpp"
 #include "analysis/drift/smoother.hpp"
@@ -21,6 +22,7 @@ using namespace drift;
 constexpr std::size_t fewest_blinks = 300;
 constexpr double block_nm = 2000;  ///< edge of the squares that make the two halves of the field
 constexpr int segment = 100;       ///< frames, of the stated errors
+constexpr double most_of_one_place = 0.5;
 constexpr int most_jumps = 20;
 
 /// What is seen a frame, of one axis: drift that is left; by both halves of the field together and by each.
@@ -104,6 +106,29 @@ double white_of_halves(const SeenByHalves& seen) {
     constexpr double worst_error = 1;  // nm^2: less is known of it than would be of use
     if (0.5 / std::sqrt(weights) > worst_error) return 0;
     return std::max(0.0, 0.5 * sum / weights);
+}
+
+/// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
+/// itself must not lead. Returns the greatest share of one place before that.
+double limit_places(const Points& points, std::vector<float>& information) {
+    constexpr double edge_nm = 1000, most_over_typical = 4;
+    const Cells cells(points.nm[0], points.nm[1], edge_nm);
+    std::vector<double> place(cells.count(), 0);
+    double total = 0;
+    for (std::size_t b = 0; b < points.size(); ++b) {
+        place[cells.of(points.nm[0][b], points.nm[1][b])] += double(information[b]);
+        total += double(information[b]);
+    }
+    if (!(total > 0)) return 0;
+    std::vector<double> sorted(place);
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t k = 0;
+    for (double below = sorted[0]; below < total / 2 && k + 1 < sorted.size(); below += sorted[k]) ++k;
+    const double most = most_over_typical * sorted[k];
+    for (std::size_t b = 0; b < points.size(); ++b)
+        if (const double here = place[cells.of(points.nm[0][b], points.nm[1][b])]; here > most)
+            information[b] *= float(most / here);
+    return sorted.back() / total;
 }
 
 struct Estimate {
@@ -224,8 +249,17 @@ Drift estimate_drift(const Localizations& localizations, const DriftOptions& opt
     e.jumps.assign(std::size_t(table.frames), 0);
     for (const double finest : {25.0, 8.0, 2.0, 0.5}) {
         const Points points = points_of(table, blinks, drift);
-        const Pulls pull = pulls(blinks, points, axes, finest, table.frames);
+        Pulls pull = pulls(blinks, points, axes, finest, table.frames);
         for (std::size_t a = 0; a < std::size_t(axes); ++a) {
+            const double share = limit_places(points, pull.information[a]);
+            if (!(share > 0))
+                return refuse(to, table.frames, axes, "no molecule is seen again after the first, rough estimate");
+            if (share > most_of_one_place)
+                return refuse(
+                    to, table.frames, axes,
+                    fmt::format("{:.0f} % of what tells of a drift comes from one place in the field, which may "
+                                "move by itself: other molecules must confirm it",
+                                100 * share));
             e.seen[a] = seen_by_halves(table, blinks, points, pull, drift[a], a);
             const double excess = excess_of_halves(e.seen[a], std::max(1, table.frames / 400));
             const double white = white_of_halves(e.seen[a]);
