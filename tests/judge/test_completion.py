@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "score", "convert", "devices", "lease", "top", "doctor", "bench",
+COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "score", "convert", "devices", "lease", "top", "doctor", "bench",
             "completion"}
 
 

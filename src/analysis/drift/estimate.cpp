@@ -109,17 +109,20 @@ double white_of_halves(const SeenByHalves& seen) {
 }
 
 /// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
-/// itself must not lead. Returns the greatest share of one place before that.
-double limit_places(const Points& points, std::vector<float>& information) {
+/// itself must not lead. Returns the greatest share of one place in the squares of all pulls.
+double limit_places(const Points& points, std::vector<float>& information, const std::vector<float>& offset_nm) {
     constexpr double edge_nm = 1000, most_over_typical = 4;
     const Cells cells(points.nm[0], points.nm[1], edge_nm);
-    std::vector<double> place(cells.count(), 0);
-    double total = 0;
+    std::vector<double> place(cells.count(), 0), pull(cells.count(), 0);
     for (std::size_t b = 0; b < points.size(); ++b) {
-        place[cells.of(points.nm[0][b], points.nm[1][b])] += double(information[b]);
-        total += double(information[b]);
+        const std::size_t cell = cells.of(points.nm[0][b], points.nm[1][b]);
+        const double slope = double(information[b]) * double(offset_nm[b]);
+        place[cell] += double(information[b]);
+        pull[cell] += slope * slope;
     }
-    if (!(total > 0)) return 0;
+    const double total = std::accumulate(place.begin(), place.end(), 0.0);
+    const double pulls = std::accumulate(pull.begin(), pull.end(), 0.0);
+    if (!(total > 0 && pulls > 0)) return 0;
     std::vector<double> sorted(place);
     std::sort(sorted.begin(), sorted.end());
     std::size_t k = 0;
@@ -128,7 +131,7 @@ double limit_places(const Points& points, std::vector<float>& information) {
     for (std::size_t b = 0; b < points.size(); ++b)
         if (const double here = place[cells.of(points.nm[0][b], points.nm[1][b])]; here > most)
             information[b] *= float(most / here);
-    return sorted.back() / total;
+    return *std::max_element(pull.begin(), pull.end()) / pulls;
 }
 
 struct Estimate {
@@ -251,7 +254,7 @@ Drift estimate_drift(const Localizations& localizations, const DriftOptions& opt
         const Points points = points_of(table, blinks, drift);
         Pulls pull = pulls(blinks, points, axes, finest, table.frames);
         for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-            const double share = limit_places(points, pull.information[a]);
+            const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
             if (!(share > 0))
                 return refuse(to, table.frames, axes, "no molecule is seen again after the first, rough estimate");
             if (share > most_of_one_place)
