@@ -26,6 +26,7 @@ Command add_fit(CLI::App& program);
 Command add_render(CLI::App& program);
 Command add_simulate(CLI::App& program);
 Command add_link(CLI::App& program);
+Command add_drift(CLI::App& program);
 Command add_score(CLI::App& program);
 Command add_resolution(CLI::App& program);
 Command add_cluster(CLI::App& program);
