@@ -32,8 +32,9 @@ struct SimulateOptions {
     /// Mean number of times that a molecule turns on in the movie, at the same place (eq. 7.5); 0: never again, each time is
     /// another molecule.
     double blinks = 0;
-    double drift_nm = 0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
-    double z_range_um = 0.4;                       ///< z uniform within +-range; for models whose shape depends on z
+    double drift_nm =
+        0;  ///< RMS distance that the sample moves along x, and along y, from the first frame to the last (eq. 7.6)
+    double z_range_um = 0.4;  ///< z uniform within +-range; for models whose shape depends on z
     std::uint64_t seed = 1;
 };
 

@@ -26,17 +26,19 @@ class SimulatedMovie(NamedTuple):
 
 def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, height: int = 128,
              structure: str = "microtubules", spots_per_frame: float = 10, photons: tuple[float, float] = (500, 2000),
-             background: float = 10, on_frames: float = 3, z_range_um: float = 0.4, seed: int = 1,
+             background: float = 10, on_frames: float = 3, blinks: float = 0, drift_nm: float = 0, z_range_um: float = 0.4, seed: int = 1,
              threads: int | None = None, progress: Progress | None = None) -> SimulatedMovie:
     """Simulates a movie of blinking molecules, with its ground truth.
 
     psf, camera: as in `fit()`. frames, width, height: of the movie, in frames and px. structure: "microtubules", "rings" or "random". photons: range, uniform, for each molecule and frame. background:
-    photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. z_range_um: z is uniform within plus and
+    photoelectrons per pixel and frame. on_frames: mean on-time of a molecule, frames. blinks: mean number of times that a
+    molecule turns on, at the same place (0: each time it is another). drift_nm: RMS distance of a random walk of the sample along x and along y by the last frame. z_range_um: z is uniform within plus and
     minus this, for models whose shape depends on z. spots_per_frame: mean number of molecules that are on. seed: the same
     arguments give the same movie on any machine, with any number of threads. progress: called as progress(frames, all).
 
     The truth has the columns of a table of localizations for the shape, too: `sx_px`, `sy_px`, `z_nm`, and one of its own name
-    for each parameter that has such a column.
+    for each parameter that has such a column. With blinks it has `molecule`; with drift positions are the drifted ones, and `drift_x_nm` and
+    `drift_y_nm` say by how much.
 
     >>> movie, truth = glint.simulate(psf, camera, frames=20, width=64, height=48, seed=7)
     >>> movie.shape, movie.dtype.name
@@ -51,6 +53,7 @@ def simulate(psf: Psf, camera: Camera, *, frames: int = 1000, width: int = 128, 
     options.width, options.height = whole("width", width, 128, -INT32), whole("height", height, 128, -INT32)
     options.frames, options.seed = whole("frames", frames, 1000, -INT64, INT64), whole("seed", seed, 1, 0, UINT64)
     options.spots_per_frame, options.on_frames = number("spots_per_frame", spots_per_frame, 10), number("on_frames", on_frames, 3)
+    options.blinks, options.drift_nm = number("blinks", blinks, 5), number("drift_nm", drift_nm, 200)
     options.background, options.z_range_um = number("background", background, 10), number("z_range_um", z_range_um, 0.4)
     options.photons_min, options.photons_max = pair("photons", photons, (500, 2000))
     movie, truth = _core.simulate(options, core, threads_of(threads), callback("progress", progress))

@@ -125,6 +125,8 @@ void bind_simulate(nb::module_& m) {
         .def_rw("photons_max", &SimulateOptions::photons_max)
         .def_rw("background", &SimulateOptions::background)
         .def_rw("on_frames", &SimulateOptions::on_frames)
+        .def_rw("blinks", &SimulateOptions::blinks)
+        .def_rw("drift_nm", &SimulateOptions::drift_nm)
         .def_rw("z_range_um", &SimulateOptions::z_range_um)
         .def_rw("seed", &SimulateOptions::seed);
     nb::class_<RoiSimulation>(m, "RoiSimulation")

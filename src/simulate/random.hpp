@@ -10,7 +10,18 @@
 namespace glint {
 
 /// The purpose of a stream, so that different uses of one seed are independent.
-enum class Stream : std::uint32_t { structure, births, molecule, ring, frame_noise, roi_truth, roi_place, roi_noise, place, drift };
+enum class Stream : std::uint32_t {
+    structure,
+    births,
+    molecule,
+    ring,
+    frame_noise,
+    roi_truth,
+    roi_place,
+    roi_noise,
+    place,
+    drift
+};
 
 /// The numbers of one stream, determined by (seed, stream, index) only. Cheap to construct; not thread-safe. The same
 /// on any machine, except for the last bit of the C library's exp, log, sin and cos.

@@ -53,7 +53,8 @@ void require(const SimulateOptions& options) {
     require_range("a background in photoelectrons per pixel of", options.background, 0, 1e6);
     require_range("a mean number of blinks of", options.blinks, 0, 1e6);
     require_range("a drift in nm of", options.drift_nm, 0, 1e6);
-    if (options.drift_nm > 0) require_range("with drift, a number of frames of", double(options.frames), 1, most_drifting_frames);
+    if (options.drift_nm > 0)
+        require_range("with drift, a number of frames of", double(options.frames), 1, most_drifting_frames);
     require_range("a range of z in micrometres of", options.z_range_um, 0, 100);
     require_range("the fewest photons of", options.photons_min, 0, 1e9);
     require_range("the most photons of", options.photons_max, options.photons_min, 1e9);

@@ -181,6 +181,43 @@ TEST(Simulation, rings_have_their_radius) {
     EXPECT_NEAR(100 * radius / double(truth.size()), 55, 2);
 }
 
+TEST(Simulation, molecules_turn_on_again_at_their_place) {
+    SimulateOptions options = small();
+    options.frames = 4000, options.blinks = 5;
+    const Localizations truth = Simulation(options, plain_camera()).truth(0, options.frames);
+    std::map<double, std::pair<float, float>> place;
+    for (std::size_t k = 0; k < truth.size(); ++k) {
+        const auto [entry, is_new] =
+            place.try_emplace(truth.extra.at("molecule").values[k], truth.x_px[k], truth.y_px[k]);
+        EXPECT_EQ(entry->second, std::pair(truth.x_px[k], truth.y_px[k]));
+    }
+    // 4000 * 4 / 3 / 5 molecules turn on a Poisson number of times, of which exp(-5) never.
+    const double molecules = std::round(options.frames * options.spots_per_frame / options.on_frames / options.blinks);
+    EXPECT_NEAR(double(place.size()), molecules * (1 - std::exp(-5.0)), 4 * std::sqrt(molecules * std::exp(-5.0)) + 1);
+    EXPECT_TRUE(truth.extra.at("molecule").is_integer);
+}
+
+TEST(Simulation, the_sample_drifts_as_the_truth_says) {
+    SimulateOptions still = small(), drifting = small();
+    still.frames = drifting.frames = 4000;
+    drifting.drift_nm = 300;
+    const Localizations a = Simulation(still, plain_camera()).truth(0, 4000);
+    const Localizations b = Simulation(drifting, plain_camera()).truth(0, 4000);
+    ASSERT_EQ(a.size(), b.size());
+    std::vector<double> way(4000);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+        way[a.frame[k]] = b.extra.at("drift_x_nm").values[k];
+        EXPECT_NEAR(b.x_px[k] - a.x_px[k], b.extra.at("drift_x_nm").values[k] / 100, 1e-4);
+        EXPECT_NEAR(b.y_px[k] - a.y_px[k], b.extra.at("drift_y_nm").values[k] / 100, 1e-4);
+    }
+    // Steps of a random walk: 300 nm / sqrt(3999) RMS, over pairs of frames that both have molecules.
+    double sum = 0;
+    int steps = 0;
+    for (std::size_t k = 1; k < way.size(); ++k)
+        if (way[k] != 0 && way[k - 1] != 0) sum += std::pow(way[k] - way[k - 1], 2), ++steps;
+    EXPECT_NEAR(sum / steps / (300.0 * 300 / 3999), 1, 4 * std::sqrt(2.0 / steps));
+}
+
 TEST(Simulation, refuses_what_makes_no_sense) {
     const auto refused = [](auto change) {
         SimulateOptions options = small();

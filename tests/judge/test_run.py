@@ -54,7 +54,7 @@ def test_every_step_leaves_its_files(folder):
             tables[name] = file["locs"][:]
     before, after, linked = tables.values()
     assert len(before) == len(after) > len(linked) > 0
-    drift = np.genfromtxt(results / "3_drift.csv", delimiter=",", names=True)
+    drift = np.genfromtxt(results / "figures/drift.csv", delimiter=",", names=True)
     assert len(drift) == FRAMES
     np.testing.assert_allclose(after["x"], before["x"] - drift["x_nm"][before["frame"]] / 100, atol=1e-3)
     assert tifffile.imread(results / "picture.tif").sum() == pytest.approx(len(linked), rel=0.02)
@@ -129,7 +129,7 @@ def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):
     assert recipe.read_text().startswith("# my own remark")
     recipe.write_text(recipe.read_text().replace("[link]", "[link]\n# no\n").replace("on = true", "on = false"))
     glint("run", folder / "movie.tif", "-o", results, *FLAGS)
-    assert not (results / "movie/4_linked.hdf5").exists() and not (results / "movie/3_drift.csv").exists()
+    assert not (results / "movie/4_linked.hdf5").exists() and not (results / "movie/3_drift.txt").exists()
 
 
 @pytest.mark.parametrize("point", ["1_localized.hdf5.journal", "1_localized.hdf5", "3_corrected.hdf5", "4_linked.hdf5", "picture.png"])

@@ -33,7 +33,7 @@ Examples:
   glint run movie.tif -o results --recipe my_recipe.toml
 
 Writes results/recipe.toml, with every option of every step; results/summary.csv, with a row for each movie; and for each movie a
-folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.csv, 4_linked.hdf5, 5_molecules.hdf5,
+folder results/MOVIE: 1_localized.hdf5, 2_filtered.hdf5, 3_corrected.hdf5 and 3_drift.txt, 4_linked.hdf5, 5_molecules.hdf5,
 resolution.json, picture.png and picture.tif, picture_before.png, figures/, and run.json, which says what was done with what.
 Stopped (Ctrl-C) or killed, it goes on where it was when the same command is given again. Edit results/recipe.toml and give the same
 command: the steps from the first that changed are done again. Plots are drawn where gnuplot is installed.)";
@@ -63,8 +63,9 @@ std::vector<RunTask> plan(const RunFlags& flags) {
         const fs::path folder = folder_of(flags.out, first.string());
         const auto [entry, is_new] = taken.emplace(folder, first.string());
         if (!is_new)
-            throw OptionError(fmt::format("{} and {} would both get the folder {}: give them different -o, or --concat makes them one movie",
-                                          entry->second, first.string(), folder.string()));
+            throw OptionError(fmt::format(
+                "{} and {} would both get the folder {}: give them different -o, or --concat makes them one movie",
+                entry->second, first.string(), folder.string()));
         tasks.push_back({{first.string()}, folder});
     }
     return tasks;
@@ -86,12 +87,14 @@ CompleteRecipe complete_recipe(const RunFlags& flags, Console& console) {
     const bool has_own = fs::exists(own, none);
     const fs::path from = !flags.recipe.empty() ? fs::path(flags.recipe) : has_own ? own : fs::path();
     Recipe given = flags.given;
-    given.camera.camera_file = absolute(given.camera.camera_file), given.psf.calibration = absolute(given.psf.calibration);
+    given.camera.camera_file = absolute(given.camera.camera_file),
+    given.psf.calibration = absolute(given.psf.calibration);
     std::vector<std::string> changed;
     const Recipe base = from.empty() ? Recipe() : read_recipe(from);
     const Recipe recipe = with_flags(base, given, changed);
     if (!from.empty() && !changed.empty())
-        console.notice(fmt::format("the command line differs from {}, and wins: {}", from.string(), fmt::join(changed, ", ")));
+        console.notice(
+            fmt::format("the command line differs from {}, and wins: {}", from.string(), fmt::join(changed, ", ")));
     return {recipe, has_own && fs::equivalent(from, own, none) && changed.empty()};
 }
 
@@ -99,7 +102,8 @@ void write_recipe(const RunFlags& flags, const Recipe& recipe) {
     std::error_code failed;
     fs::create_directories(flags.out, failed);
     if (failed)
-        throw OutputError(fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
+        throw OutputError(
+            fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
     AtomicFile file(fs::path(flags.out) / "recipe.toml");
     file.write(recipe_text(recipe));
     file.commit();
@@ -158,17 +162,22 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
 std::string length_text(const Json& json, const char* value, const char* error) {
     if (!json.contains(value) || !json[value].is_number()) return "-";
     const std::string nm = fmt::format("{:.1f}", json[value].get<double>());
-    return json.contains(error) && json[error].is_number() ? fmt::format("{} +- {:.1f} nm", nm, json[error].get<double>()) : nm + " nm";
+    return json.contains(error) && json[error].is_number()
+               ? fmt::format("{} +- {:.1f} nm", nm, json[error].get<double>())
+               : nm + " nm";
 }
 
 void print_movie(const Json& json) {
     const auto count = [&](const char* name) {
-        return json.contains(name) && json[name].is_number() ? with_commas(json[name].get<std::int64_t>()) : std::string("-");
+        return json.contains(name) && json[name].is_number() ? with_commas(json[name].get<std::int64_t>())
+                                                             : std::string("-");
     };
     Summary summary;
     summary.add("movie", json["movies"][0].get<std::string>());
     summary.add("frames", count("frames"));
     summary.add("localizations", fmt::format("{}, {} kept", count("localizations"), count("kept")));
+    summary.add("drift", fmt::format("{} RMS, error {}", length_text(json, "drift_rms_nm", ""),
+                                     length_text(json, "drift_error_nm", "")));
     summary.add("precision", fmt::format("NeNA {}, stated {}", length_text(json, "nena_nm", "nena_error_nm"),
                                          length_text(json, "precision_nm", "")));
     summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
@@ -197,7 +206,8 @@ int run(const RunFlags& flags) {
     const std::vector<RunTask> tasks = plan(flags);
     const fs::path summary = fs::path(flags.out) / "summary.csv";
     if (!may_become_summary(summary))
-        throw OptionError(fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
+        throw OptionError(
+            fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
     const auto [recipe, is_in_folder] = complete_recipe(flags, console);
     require_options(flags, tasks, recipe);
     if (!is_in_folder) write_recipe(flags, recipe);
@@ -228,7 +238,8 @@ Command add_run(CLI::App& program) {
     add_camera_flags(*app, flags->given.camera);
     allow_auto(*app);
     add_backend_flags(*app, flags->means.backend);
-    app->add_option("--frames", flags->given.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")->group("Run");
+    app->add_option("--frames", flags->given.frames, "BEGIN:END, frames from 0, END excluded: 0:1000, 500:")
+        ->group("Run");
     app->add_option("--threads", flags->means.threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096))
         ->group("Run");

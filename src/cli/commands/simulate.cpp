@@ -190,10 +190,12 @@ Command add_simulate(CLI::App& program) {
         ->capture_default_str();
     app->add_option("--background", options.background, "Photoelectrons per pixel and frame")->capture_default_str();
     app->add_option("--on-frames", options.on_frames, "Mean time that a molecule is on, frames")->capture_default_str();
-    app->add_option("--blinks", options.blinks,
-                    "Mean number of times that a molecule turns on, at the same place (default: once, each is another)");
-    app->add_option("--drift", flags->drift,
-                    "The sample drifts, a random walk: RMS distance along x and along y by the last frame, as in 200nm");
+    app->add_option(
+        "--blinks", options.blinks,
+        "Mean number of times that a molecule turns on, at the same place (default: once, each is another)");
+    app->add_option(
+        "--drift", flags->drift,
+        "The sample drifts, a random walk: RMS distance along x and along y by the last frame, as in 200nm");
     app->add_option("--z-range", flags->z_range,
                     "z is uniform within plus and minus this, for models whose shape depends on z")
         ->capture_default_str();

@@ -34,28 +34,56 @@ std::string with_error(const Json& results, const char* value, const char* error
 }
 
 std::string bars(const char* title, const char* x, const char* file) {
-    return fmt::format("set title '{}'\nset xlabel '{}'\nset ylabel 'Localizations'\nset style fill solid 0.6\nset yrange [0:*]\n"
-                       "plot '{}' skip 1 using 1:2 with boxes notitle\n",
-                       title, x, file);
+    return fmt::format(
+        "set title '{}'\nset xlabel '{}'\nset ylabel 'Localizations'\nset style fill solid 0.6\nset yrange [0:*]\n"
+        "plot '{}' skip 1 using 1:2 with boxes notitle\n",
+        title, x, file);
+}
+
+/// Curves with bands of one standard error.
+std::string drift_plot(const Record& record) {
+    constexpr int most_points = 2000;
+    const std::int64_t frames = record.results("localize").value("frames", std::int64_t(1));
+    const std::string every = fmt::format("skip 1 every {}", std::max<std::int64_t>(1, frames / most_points));
+    std::string header;
+    std::ifstream in(record.path("figures/drift.csv"));
+    std::getline(in, header);
+    std::string text =
+        "set title 'Drift of the sample, with its standard error'\nset xlabel 'Frame'\nset ylabel 'Drift (nm)'\n"
+        "set key outside right\nset style fill transparent solid 0.3 noborder\nplot ";
+    const char* colors[] = {"#d62728", "#1f77b4", "#2ca02c"};
+    for (int axis = 0, value = 2; axis < (header.find(",z_nm") == header.npos ? 2 : 3); ++axis, value += 2)
+        text += fmt::format(
+            "{0}'drift.csv' {1} using 1:(${2}-${3}):(${2}+${3}) with filledcurves lc rgb '{4}' notitle, "
+            "'' {1} using 1:{2} with lines lc rgb '{4}' title '{5}'",
+            axis ? ", \\\n  " : "", every, value, value + 1, colors[axis], "xyz"[axis]);
+    return text + "\n";
 }
 
 std::vector<Figure> all_figures(const Record& record) {
     const Json measured = record.results("resolution");
     return {
+        {"drift", "drift.csv", drift_plot(record)},
         {"photons", "photons.csv", bars("Photons of a localization", "Photons", "photons.csv")},
-        {"precision", "precision.csv", bars("Stated precision (CRLB), along an axis", "Precision (nm)", "precision.csv")},
+        {"precision", "precision.csv",
+         bars("Stated precision (CRLB), along an axis", "Precision (nm)", "precision.csv")},
         {"counts", "counts.csv",
-         "set title 'Localizations per frame'\nset xlabel 'Frame'\nset ylabel 'Localizations per frame'\nset yrange [0:*]\n"
+         "set title 'Localizations per frame'\nset xlabel 'Frame'\nset ylabel 'Localizations per frame'\nset yrange "
+         "[0:*]\n"
          "plot 'counts.csv' skip 1 using 1:2 with lines notitle\n"},
         {"nena", "nena.csv",
-         fmt::format("set title 'Nearest neighbours in the next frame: NeNA {}'\nset xlabel 'Distance (nm)'\nset ylabel 'Pairs'\n"
+         fmt::format("set title 'Nearest neighbours in the next frame: NeNA {}'\nset xlabel 'Distance (nm)'\nset "
+                     "ylabel 'Pairs'\n"
                      "set style fill solid 0.4\nset yrange [0:*]\n"
-                     "plot 'nena.csv' skip 1 using 1:2 with boxes title 'pairs', '' skip 1 using 1:3 with lines lw 2 title 'fit'\n",
+                     "plot 'nena.csv' skip 1 using 1:2 with boxes title 'pairs', '' skip 1 using 1:3 with lines lw 2 "
+                     "title 'fit'\n",
                      with_error(measured, "nena_nm", "nena_error_nm"))},
         {"frc", "frc.csv",
-         fmt::format("set title 'Fourier ring correlation: {}'\nset xlabel 'Spatial frequency (1/nm)'\nset ylabel 'Correlation'\n"
+         fmt::format("set title 'Fourier ring correlation: {}'\nset xlabel 'Spatial frequency (1/nm)'\nset ylabel "
+                     "'Correlation'\n"
                      "set yrange [-0.2:1.05]\n"
-                     "plot 'frc.csv' skip 1 using 1:2 with points pt 7 ps 0.3 title 'rings', '' skip 1 using 1:3 with lines lw 2 title "
+                     "plot 'frc.csv' skip 1 using 1:2 with points pt 7 ps 0.3 title 'rings', '' skip 1 using 1:3 with "
+                     "lines lw 2 title "
                      "'smoothed', 1/7.0 with lines dt 2 title '1/7'\n",
                      with_error(measured, "frc_nm", "frc_error_nm"))},
     };
@@ -63,7 +91,8 @@ std::vector<Figure> all_figures(const Record& record) {
 
 std::string script_of(const Figure& figure) {
     return fmt::format(
-        "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as you like: glint\n"
+        "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
+        "you like: glint\n"
         "# run keeps scripts that were edited, and draws with them.\n"
         "if (!exists('format')) format = 'png'\n"
         "if (!exists('out')) out = '{1}.' . format\n"
@@ -105,7 +134,9 @@ bool is_whole(const fs::path& picture, const std::string& format) {
 class Drawing {
   public:
     Drawing(const StepContext& context, std::string gnuplot)
-        : context_(context), gnuplot_(std::move(gnuplot)), earlier_(context.record.results("figures").value("scripts", Json::object())) {}
+        : context_(context),
+          gnuplot_(std::move(gnuplot)),
+          earlier_(context.record.results("figures").value("scripts", Json::object())) {}
 
     void draw(const Figure& figure) {
         const std::string script = figure.name + ".gp", text = script_of(figure);
@@ -133,18 +164,20 @@ class Drawing {
         const std::string part = fmt::format(".{}.part.{}", name, format), done = fmt::format("{}.{}", name, format);
         std::error_code none, not_renamed;
         fs::remove(folder / part, none);
-        failed_ = run_quietly({gnuplot_, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), name + ".gp"}, folder, longest_s,
-                              context_.stop);
-        if (failed_.empty() && !is_whole(folder / part, format)) failed_ = "its picture is not complete: is the disk full?";
+        failed_ = run_quietly({gnuplot_, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), name + ".gp"},
+                              folder, longest_s, context_.stop);
+        if (failed_.empty() && !is_whole(folder / part, format))
+            failed_ = "its picture is not complete: is the disk full?";
         if (failed_.empty()) {
             fs::rename(folder / part, folder / done, not_renamed);
             if (not_renamed) failed_ = not_renamed.message();
         }
         if (failed_.empty()) return;
         fs::remove(folder / part, none);
-        context_.console.warn(fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
-                                          "again, and [figures] formats = [] leaves plots out",
-                                          context_.name, (folder / done).string(), failed_));
+        context_.console.warn(
+            fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
+                        "again, and [figures] formats = [] leaves plots out",
+                        context_.name, (folder / done).string(), failed_));
     }
 
     const StepContext& context_;
@@ -160,12 +193,14 @@ void draw_figures(const StepContext& context, const std::string& keys) {
     const std::string gnuplot = context.recipe.figures.empty() ? "" : find_gnuplot();
     std::vector<std::string> pictures;
     for (const Figure& figure : figures)
-        for (const std::string& format : context.recipe.figures) pictures.push_back(fmt::format("figures/{}.{}", figure.name, format));
+        for (const std::string& format : context.recipe.figures)
+            pictures.push_back(fmt::format("figures/{}.{}", figure.name, format));
     do_step(context, "figures", section_text(context.recipe, "figures") + keys + gnuplot, pictures, [&] {
         if (gnuplot.empty() && !context.recipe.figures.empty())
-            context.console.notice(fmt::format("{}: no plots, since gnuplot is not installed (Debian: apt install gnuplot-nox): data and "
-                                               "scripts are in {}",
-                                               context.name, context.record.path("figures").string()));
+            context.console.notice(
+                fmt::format("{}: no plots, since gnuplot is not installed (Debian: apt install gnuplot-nox): data and "
+                            "scripts are in {}",
+                            context.name, context.record.path("figures").string()));
         Drawing drawing(context, gnuplot);
         for (const Figure& figure : figures) drawing.draw(figure);
         return drawing.results();

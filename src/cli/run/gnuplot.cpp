@@ -87,7 +87,8 @@ struct Pipe {
         constexpr int moment_ms = 20;
         char buffer[1024];
         pollfd wait{ends[0], POLLIN, 0};
-        if (::poll(&wait, 1, moment_ms) > 0 && (wait.revents & POLLIN) == 0) ::usleep(1000 * moment_ms);  // closed by the child
+        if (::poll(&wait, 1, moment_ms) > 0 && (wait.revents & POLLIN) == 0)
+            ::usleep(1000 * moment_ms);  // closed by the child
         for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) {
             text.append(buffer, std::size_t(n));
             if (text.size() > 2 * most) {
@@ -106,7 +107,8 @@ std::string find_gnuplot() {
     for (std::string folder; std::getline(folders, folder, ':');) {
         const std::string file = folder + "/gnuplot";
         std::error_code none;
-        if (!folder.empty() && folder.front() == '/' && std::filesystem::is_regular_file(file, none) && ::access(file.c_str(), X_OK) == 0)
+        if (!folder.empty() && folder.front() == '/' && std::filesystem::is_regular_file(file, none) &&
+            ::access(file.c_str(), X_OK) == 0)
             return file;
     }
     return "";
@@ -126,13 +128,15 @@ std::string run_quietly(const std::vector<std::string>& words, const std::filesy
     Child child(pid);
     ::close(pipe.ends[1]);
     pipe.ends[1] = -1;
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+    const auto end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
     std::string said;
     for (int status = 0;;) {
         const bool ended = child.has_ended(status);
         pipe.drain(said);
         if (ended && WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-        if (ended && WIFEXITED(status)) return fmt::format("it failed with exit code {}: {}", WEXITSTATUS(status), last_words(said));
+        if (ended && WIFEXITED(status))
+            return fmt::format("it failed with exit code {}: {}", WEXITSTATUS(status), last_words(said));
         if (ended) return fmt::format("it was ended by signal {}", WTERMSIG(status));
         if (stop.load()) throw Cancelled("stopped while figures were drawn");
         if (Clock::now() > end) return fmt::format("it did not end within {:g} s, and was killed", timeout_s);

@@ -36,13 +36,15 @@ std::string histogram_text(std::vector<float> values, const char* name) {
 std::string counts_text(const Localizations& table) {
     constexpr std::int64_t most_rows = 500;
     const std::int64_t last = *std::max_element(table.frame.begin(), table.frame.end());
-    const std::int64_t frames = std::max<std::int64_t>(table.frames, last + 1), block = (frames + most_rows - 1) / most_rows;
+    const std::int64_t frames = std::max<std::int64_t>(table.frames, last + 1),
+                       block = (frames + most_rows - 1) / most_rows;
     std::vector<std::int64_t> counts(std::size_t((frames + block - 1) / block));
     for (const std::uint32_t frame : table.frame) ++counts[std::size_t(frame / block)];
     std::string text = "frame,localizations_per_frame\n";
     for (std::size_t k = 0; k < counts.size(); ++k) {
         const std::int64_t first = std::int64_t(k) * block, length = std::min(block, frames - first);
-        text += fmt::format("{:.6g},{:.6g}\n", double(first) + 0.5 * double(length - 1), double(counts[k]) / double(length));
+        text += fmt::format("{:.6g},{:.6g}\n", double(first) + 0.5 * double(length - 1),
+                            double(counts[k]) / double(length));
     }
     return text;
 }
@@ -51,7 +53,8 @@ std::string counts_text(const Localizations& table) {
 std::vector<float> lateral_precision_nm(const Localizations& table) {
     std::vector<float> values;
     for (std::size_t k = 0; k < table.lpx_px.size(); ++k)
-        values.push_back(float(std::sqrt(0.5 * (std::pow(table.lpx_px[k], 2) + std::pow(table.lpy_px[k], 2))) * table.pixel_size_nm));
+        values.push_back(float(std::sqrt(0.5 * (std::pow(table.lpx_px[k], 2) + std::pow(table.lpy_px[k], 2))) *
+                               table.pixel_size_nm));
     return values;
 }
 
@@ -63,7 +66,8 @@ Json median_json(std::vector<float> values) {
 std::string nena_text(const Nena& nena) {
     std::string text = "distance_nm,pairs,fit\n";
     for (std::size_t k = 0; k < nena.distance_nm.size(); ++k)
-        text += fmt::format("{:.6g},{:.6g},{:.6g}\n", nena.distance_nm[k], nena.counts[k], k < nena.fit.size() ? nena.fit[k] : std::nan(""));
+        text += fmt::format("{:.6g},{:.6g},{:.6g}\n", nena.distance_nm[k], nena.counts[k],
+                            k < nena.fit.size() ? nena.fit[k] : std::nan(""));
     return text;
 }
 
@@ -104,8 +108,10 @@ std::string measure(const StepContext& context, const StepTable& from) {
         const Json json = resolution_json(table, found);
         write_step_text(context, "resolution.json", json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
         const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-        results["nena_nm"] = number(found.nena.precision.nm), results["nena_error_nm"] = number(found.nena.precision.error_nm);
-        results["frc_nm"] = number(found.frc.resolution.nm), results["frc_error_nm"] = number(found.frc.resolution.error_nm);
+        results["nena_nm"] = number(found.nena.precision.nm),
+        results["nena_error_nm"] = number(found.nena.precision.error_nm);
+        results["frc_nm"] = number(found.frc.resolution.nm),
+        results["frc_error_nm"] = number(found.frc.resolution.error_nm);
         return results;
     });
 }

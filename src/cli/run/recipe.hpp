@@ -55,9 +55,8 @@ struct Recipe {
 
 /// A key of the file, and the place of its value. An empty text, or an optional without value, is unset.
 struct RecipeKey {
-    using Value =
-        std::variant<std::string*, std::optional<std::string>*, std::optional<std::int64_t>*, std::optional<double>*,
-                     std::int64_t*, double*, bool*, std::vector<std::string>*>;
+    using Value = std::variant<std::string*, std::optional<std::string>*, std::optional<std::int64_t>*,
+                               std::optional<double>*, std::int64_t*, double*, bool*, std::vector<std::string>*>;
     const char* section;
     const char* name;
     Value value;

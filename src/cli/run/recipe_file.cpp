@@ -31,7 +31,7 @@ constexpr Section sections[] = {
     {"psf", "The shape of a spot"},
     {"localize", "1. Movie to 1_localized.hdf5"},
     {"filter", "2. Localizations that are kept: 2_filtered.hdf5"},
-    {"drift", "3. Drift of the sample: 3_drift.csv, 3_corrected.hdf5"},
+    {"drift", "3. Drift of the sample: 3_drift.txt, 3_corrected.hdf5"},
     {"link", "4. Blinks to one row each: 4_linked.hdf5"},
     {"molecules", "5. Rows that are kept: 5_molecules.hdf5"},
     {"resolution", "6. What precision and resolution the data have: resolution.json"},
@@ -104,7 +104,9 @@ void check_section(const SectionReader& reader, std::string_view section, const 
     if (section == "render") {
         const Recipe::Render& render = recipe.render;
         require(reader, "colormap", [&] { render.colormap.empty() ? void() : void(Colormap(render.colormap)); });
-        require(reader, "picture_pixel", [&] { render.picture_pixel.empty() ? void() : void(parse_length(render.picture_pixel, "picture_pixel")); });
+        require(reader, "picture_pixel", [&] {
+            render.picture_pixel.empty() ? void() : void(parse_length(render.picture_pixel, "picture_pixel"));
+        });
     }
     const std::vector<std::string>* conditions = section == "filter"      ? &recipe.filter
                                                  : section == "molecules" ? &recipe.filter_molecules
@@ -143,7 +145,8 @@ std::string recipe_text(const Recipe& recipe) {
     Recipe copy = recipe;
     const std::vector<RecipeKey> keys = keys_of(copy);
     std::string text = fmt::format(
-        "# Recipe of `glint run` (glint {}). Change it and give the same command again: what depends on the change is done again.\n"
+        "# Recipe of `glint run` (glint {}). Change it and give the same command again: what depends on the change is "
+        "done again.\n"
         "# A key behind a # is unset: glint chooses.\n",
         version());
     for (const Section& section : sections) {

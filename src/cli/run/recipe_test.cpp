@@ -66,10 +66,12 @@ TEST_F(Recipes, unknown_keys_are_told_with_line_and_nearest_name) {
 }
 
 TEST_F(Recipes, wrong_values_are_told_with_their_line) {
-    for (const char* text : {"[localize]\nroi_size = 2.5", "[localize]\nroi_size = 99", "[link]\non = \"yes\"", "[psf]\nsigma = 130", "[psf]\nsigma = \"130\"", "[camera]\npixel_size = \"2px\"",
-                             "[localize]\nemitters = \"2\"", "[camera]\ngain = \"automatic\"", "[filter]\nwhere = \"n > 2\"",
-                             "[filter]\nwhere = [\"n >\"]", "[figures]\nformats = [\"bmp\"]", "[render]\npicture_pixel = \"10\"",
-                             "[render]\ncolormap = \"jet\"", "[localize]\npsf_misfit = \"auto\""})
+    for (const char* text :
+         {"[localize]\nroi_size = 2.5", "[localize]\nroi_size = 99", "[link]\non = \"yes\"", "[psf]\nsigma = 130",
+          "[psf]\nsigma = \"130\"", "[camera]\npixel_size = \"2px\"", "[localize]\nemitters = \"2\"",
+          "[camera]\ngain = \"automatic\"", "[filter]\nwhere = \"n > 2\"", "[filter]\nwhere = [\"n >\"]",
+          "[figures]\nformats = [\"bmp\"]", "[render]\npicture_pixel = \"10\"", "[render]\ncolormap = \"jet\"",
+          "[localize]\npsf_misfit = \"auto\""})
         EXPECT_NE(error_of(text).find("r.toml:2:"), std::string::npos) << text << ": " << error_of(text);
     EXPECT_NE(error_of("render = 3").find("r.toml:1:"), std::string::npos) << error_of("render = 3");
 }

@@ -73,18 +73,21 @@ Record::Record(const fs::path& folder) : folder_(folder) {
     json_ = read(folder);
     if (!json_.is_object()) {
         if (fs::exists(path(record_name), failed))
-            throw OptionError(fmt::format("{} is damaged, or of another program: remove it, or choose another folder with -o",
-                                          path(record_name).string()));
+            throw OptionError(
+                fmt::format("{} is damaged, or of another program: remove it, or choose another folder with -o",
+                            path(record_name).string()));
         if (has_entries(folder))
-            throw OptionError(fmt::format("{} has files that glint run did not write (there is no {}): choose another folder with -o",
-                                          folder.string(), record_name));
+            throw OptionError(
+                fmt::format("{} has files that glint run did not write (there is no {}): choose another folder with -o",
+                            folder.string(), record_name));
         json_ = Json::object();
     }
     lock_ = ::open(path(lock_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock_ < 0) throw_output_error(path(lock_name), errno);
     if (lock_file(lock_) == FileLock::held) {
         ::close(lock_);
-        throw OutputError(fmt::format("another glint run works in {}: wait for it, or choose another folder with -o", folder.string()));
+        throw OutputError(fmt::format("another glint run works in {}: wait for it, or choose another folder with -o",
+                                      folder.string()));
     }
     if (const Json now = read(folder); now.is_object()) json_ = now;  // of a process that ended while this one came
     json_["program"] = "glint " + version();
@@ -137,14 +140,15 @@ void Record::begin(const std::string& step, const std::string& key, const std::v
     std::error_code none;
     for (const std::string& file : files)
         if (fs::exists(path(file), none) && !wrote(file))
-            throw OptionError(fmt::format("{} exists, and glint run did not write it: remove it, or choose another folder with -o",
-                                          path(file).string()));
+            throw OptionError(
+                fmt::format("{} exists, and glint run did not write it: remove it, or choose another folder with -o",
+                            path(file).string()));
     json_["begun"][step] = {{"key", key}, {"files", files}};
     write();
 }
 
-void Record::finish(const std::string& step, const std::string& key, const std::vector<std::string>& files, const Json& options,
-                    const Json& results) {
+void Record::finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                    const Json& options, const Json& results) {
     Json outputs = Json::object();
     for (const std::string& file : files) {
         const Json now = described(path(file));
@@ -156,8 +160,11 @@ void Record::finish(const std::string& step, const std::string& key, const std::
     const Json before = outputs_of(step);
     for (const auto& [file, then] : before.items())
         if (!outputs.contains(file)) fs::remove(path(file), none);
-    json_["steps"][step] = {{"key", key},         {"program", "glint " + version()}, {"options", options},
-                            {"outputs", outputs}, {"results", results}};
+    json_["steps"][step] = {{"key", key},
+                            {"program", "glint " + version()},
+                            {"options", options},
+                            {"outputs", outputs},
+                            {"results", results}};
     json_["begun"].erase(step);
     json_["begun"].erase(step + " frames");  // its blocks' journal
     write();

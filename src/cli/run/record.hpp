@@ -37,8 +37,8 @@ class Record {
     /// Notes which files the step is going to write. Throws OptionError for one that exists and that no step wrote.
     void begin(const std::string& step, const std::string& key, const std::vector<std::string>& files);
     /// Of `files` those that exist are the step's; what it wrote earlier and no longer writes is removed.
-    void finish(const std::string& step, const std::string& key, const std::vector<std::string>& files, const Json& options,
-                const Json& results);
+    void finish(const std::string& step, const std::string& key, const std::vector<std::string>& files,
+                const Json& options, const Json& results);
     /// Removes the step's entry and the files that it wrote.
     void drop(const std::string& step);
 

@@ -10,8 +10,8 @@
 
 namespace glint::cli {
 
-std::string do_step(const StepContext& context, const char* step, const std::string& depends_on, const std::vector<std::string>& files,
-                    const std::function<Record::Json()>& work) {
+std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
+                    const std::vector<std::string>& files, const std::function<Record::Json()>& work) {
     const std::string key = hash_text(fmt::format("{}\n{}", step, depends_on));
     if (context.record.is_finished(step, key)) {
         context.console.notice(fmt::format("{}: {} is finished already", context.name, step));
@@ -23,17 +23,19 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     const Record::Json results = work();
     context.console.end_progress();
     context.record.finish(step, results.contains("failed") ? "" : key, files, depends_on, results);
-    context.console.notice(fmt::format("{}: {} took {:.1f} s", context.name, step,
-                                       std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()));
+    context.console.notice(
+        fmt::format("{}: {} took {:.1f} s", context.name, step,
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count()));
     return key;
 }
 
 Localizations read_step_table(const StepContext& context, const StepTable& table) {
     Localizations rows = read_localizations(context.record.path(table.file), context.console.warner());
     if (rows.size() == 0)
-        throw InputError(fmt::format("{} has no rows, so there is nothing to go on with: look at camera, PSF and conditions in "
-                                     "recipe.toml, and at `glint localize --preview`",
-                                     context.record.path(table.file).string()));
+        throw InputError(
+            fmt::format("{} has no rows, so there is nothing to go on with: look at camera, PSF and conditions in "
+                        "recipe.toml, and at `glint localize --preview`",
+                        context.record.path(table.file).string()));
     return rows;
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "cli/run/record.hpp"
 #include "cli/run/recipe.hpp"
+#include "cli/run/record.hpp"
 #include "glint/localizations.hpp"
 #include "glint/progress.hpp"
 
@@ -32,8 +32,8 @@ struct StepTable {
 
 /// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Returns the key: a hash of
 /// `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
-std::string do_step(const StepContext& context, const char* step, const std::string& depends_on, const std::vector<std::string>& files,
-                    const std::function<Record::Json()>& work);
+std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
+                    const std::vector<std::string>& files, const std::function<Record::Json()>& work);
 
 /// Throws InputError where the table has no rows.
 Localizations read_step_table(const StepContext& context, const StepTable& table);

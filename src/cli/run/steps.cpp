@@ -9,6 +9,8 @@
 
 #include "cli/run/step.hpp"
 #include "cli/stop.hpp"
+#include "glint/drift.hpp"
+#include "glint/drift_io.hpp"
 #include "glint/error.hpp"
 #include "glint/filter.hpp"
 #include "glint/isa.hpp"
@@ -38,8 +40,8 @@ std::string sections(const Recipe& recipe, std::initializer_list<std::string_vie
 std::string localize_depends_on(const Recipe& recipe, const LocalizeFlags& flags, Movie& movie) {
     const MovieInfo& info = movie.info();
     std::string text = sections(recipe, {"movie", "camera", "psf", "localize"});
-    text += fmt::format("movie: {}x{} px, {} frames, {}, content {}\n", info.width, info.height, info.frames, info.planes,
-                        movie_content(movie));
+    text += fmt::format("movie: {}x{} px, {} frames, {}, content {}\n", info.width, info.height, info.frames,
+                        info.planes, movie_content(movie));
     std::vector<fs::path> files = complete_facts(flags, info).files;
     if (!flags.psf.calibration.empty()) files.emplace_back(flags.psf.calibration);
     for (const fs::path& file : files) text += fmt::format("{}: {}\n", file.filename().string(), file_hash(file));
@@ -83,7 +85,8 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         context.record.begin("localize frames", same_bytes, {});
         OpenedTask opened = open_task({task.movies, out}, flags, context.console);
         opened.options.stop = &context.stop;
-        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options)) return results_of_finished(context, opened);
+        if (finished_before(*opened.movie, opened.facts.camera, out, opened.options))
+            return results_of_finished(context, opened);
         opened.options.progress = context.console.progress(context.name + ": localize", "frames");
         const LocalizeResult result = localize(*opened.movie, opened.facts.camera, out, opened.options);
         tell_backend(flags.backend, result.fit, context.console);
@@ -96,25 +99,95 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
 }
 
 /// The table that is left; the same one where there are no conditions.
-StepTable filter_step(const StepContext& context, const char* step, const std::vector<std::string>& conditions, const std::string& file,
-                      const StepTable& from) {
+StepTable filter_step(const StepContext& context, const char* step, const std::vector<std::string>& conditions,
+                      const std::string& file, const StepTable& from) {
     if (conditions.empty()) {
         context.record.drop(step);
         return from;
     }
-    const std::string key = do_step(context, step, section_text(context.recipe, step) + from.key, table_files(file), [&] {
-        const Localizations table = read_step_table(context, from);
-        const Filtered filtered = filter(table, conditions, &context.stop);
-        write_step_table(context, file, filtered.table);
-        if (2 * filtered.table.size() < table.size())
-            context.console.warn(fmt::format("{}: the conditions of [{}] in the recipe leave {} of {} rows", context.name, step,
-                                             with_commas(std::int64_t(filtered.table.size())), with_commas(std::int64_t(table.size()))));
-        Json clauses = Json::array();
-        for (const FilterClause& clause : filtered.clauses)
-            clauses.push_back({{"condition", clause.text}, {"fulfilled", clause.fulfilled}, {"left", clause.left}});
-        return Json{{"rows_before", table.size()}, {"rows", filtered.table.size()}, {"clauses", clauses}};
-    });
+    const std::string key =
+        do_step(context, step, section_text(context.recipe, step) + from.key, table_files(file), [&] {
+            const Localizations table = read_step_table(context, from);
+            const Filtered filtered = filter(table, conditions, &context.stop);
+            write_step_table(context, file, filtered.table);
+            if (2 * filtered.table.size() < table.size())
+                context.console.warn(fmt::format("{}: the conditions of [{}] in the recipe leave {} of {} rows",
+                                                 context.name, step, with_commas(std::int64_t(filtered.table.size())),
+                                                 with_commas(std::int64_t(table.size()))));
+            Json clauses = Json::array();
+            for (const FilterClause& clause : filtered.clauses)
+                clauses.push_back({{"condition", clause.text}, {"fulfilled", clause.fulfilled}, {"left", clause.left}});
+            return Json{{"rows_before", table.size()}, {"rows", filtered.table.size()}, {"clauses", clauses}};
+        });
     return {file, key};
+}
+
+/// frame,x_nm,x_error_nm,y_nm,y_error_nm and, in 3D, z_nm,z_error_nm.
+std::string drift_text(const Drift& drift) {
+    const std::pair<const char*, const AxisDrift*> axes[] = {{"x", &drift.x}, {"y", &drift.y}, {"z", &drift.z}};
+    std::string text = "frame";
+    for (const auto& [name, axis] : axes)
+        if (!axis->nm.empty()) text += fmt::format(",{0}_nm,{0}_error_nm", name);
+    text += "\n";
+    for (std::size_t frame = 0; frame < drift.x.nm.size(); ++frame) {
+        text += fmt::format("{}", frame);
+        for (const auto& [name, axis] : axes)
+            if (!axis->nm.empty())
+                text += fmt::format(",{:.4f},{}", axis->nm[frame],
+                                    axis->error_nm.empty() ? "nan" : fmt::format("{:.4f}", axis->error_nm[frame]));
+        text += "\n";
+    }
+    return text;
+}
+
+Json drift_results(const Drift& drift) {
+    if (drift.refused) return {{"refused", drift.why}};
+    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+    double sum = 0;
+    for (std::size_t k = 0; k < drift.x.nm.size(); ++k)
+        sum += drift.x.nm[k] * drift.x.nm[k] + drift.y.nm[k] * drift.y.nm[k];
+    const auto& error = drift.error_100_nm;
+    return {{"drift_rms_nm", number(std::sqrt(sum / double(std::max<std::size_t>(drift.x.nm.size(), 1))))},
+            {"drift_error_nm", number(std::sqrt(0.5 * (error[0] * error[0] + error[1] * error[1])))},
+            {"drift_error_z_nm", drift.z.nm.empty() ? Json(nullptr) : number(error[2])},
+            {"jumps", drift.jumps.size()},
+            {"blinks", drift.blinks}};
+}
+
+/// The table without drift; the same one where it is not to be estimated, or cannot be.
+StepTable drift_step(const StepContext& context, const StepTable& from) {
+    const std::string file = "3_corrected.hdf5", picasso = "3_drift.txt", curve = "figures/drift.csv";
+    if (!context.recipe.drift.on) {
+        context.record.drop("drift");
+        return from;
+    }
+    std::vector<std::string> files = table_files(file);
+    files.insert(files.end(), {picasso, curve});
+    const std::string key = do_step(context, "drift", section_text(context.recipe, "drift") + from.key, files, [&] {
+        Localizations table = read_step_table(context, from);
+        DriftOptions options;
+        options.stop = &context.stop;
+        options.progress = context.console.progress(context.name + ": drift", "steps");
+        const Drift drift = estimate_drift(table, options);
+        context.console.end_progress();
+        const Json results = drift_results(drift);
+        if (drift.refused) {
+            context.console.warn(fmt::format("{}: drift is not corrected: {}", context.name, drift.why));
+            std::error_code none;
+            for (const std::string& name : files) fs::remove(context.record.path(name), none);
+            return results;
+        }
+        apply_drift(table, drift);
+        table.history.push_back(
+            fmt::format("Generated by: glint {} run, drift\nDrift (RMS, nm): {:.2f}\nError of the drift (nm): {:.2f}\n",
+                        version(), results["drift_rms_nm"].is_number() ? results["drift_rms_nm"].get<double>() : 0,
+                        results["drift_error_nm"].is_number() ? results["drift_error_nm"].get<double>() : 0));
+        write_step_text(context, curve, drift_text(drift));
+        write_drift(context.record.path(picasso), drift, table.pixel_size_nm);
+        write_step_table(context, file, table);
+        return results;
+    });
+    return context.record.results("drift").contains("refused") ? from : StepTable{file, key};
 }
 
 /// A row for each blink.
@@ -124,36 +197,39 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
         context.record.drop("link");
         return from;
     }
-    const std::string key = do_step(context, "link", section_text(context.recipe, "link") + from.key, table_files(file), [&] {
-        const Localizations table = read_step_table(context, from);
-        LinkOptions options;
-        options.radius_sigma = context.recipe.link.radius_sigma.value_or(0);
-        options.gap = int(context.recipe.link.gap.value_or(LinkOptions::auto_gap));
-        options.stop = &context.stop;
-        options.progress = context.console.progress(context.name + ": link", "frames");
-        const Links links = link(table, options);
-        context.console.end_progress();
-        Localizations linked = merge_tracks(table, links);
-        linked.history.push_back(fmt::format("Generated by: glint {} run, link\nLinked radius (nm): {:.2f}\nDark frames: {}\nTracks: {}\n",
-                                             version(), links.radius_nm, links.gap, links.tracks));
-        write_step_table(context, file, linked);
-        const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
-        return Json{{"rows_before", table.size()},
-                    {"rows", links.tracks},
-                    {"radius_nm", number(links.radius_nm)},
-                    {"radius_sigma", links.radius_sigma},
-                    {"gap", links.gap},
-                    {"in_track_a_nm2", number(links.lateral.a_nm2)},
-                    {"in_track_b", number(links.lateral.b)},
-                    {"in_track_b_error", number(links.lateral.b_error)}};
-    });
+    const std::string key =
+        do_step(context, "link", section_text(context.recipe, "link") + from.key, table_files(file), [&] {
+            const Localizations table = read_step_table(context, from);
+            LinkOptions options;
+            options.radius_sigma = context.recipe.link.radius_sigma.value_or(0);
+            options.gap = int(context.recipe.link.gap.value_or(LinkOptions::auto_gap));
+            options.stop = &context.stop;
+            options.progress = context.console.progress(context.name + ": link", "frames");
+            const Links links = link(table, options);
+            context.console.end_progress();
+            Localizations linked = merge_tracks(table, links);
+            linked.history.push_back(fmt::format(
+                "Generated by: glint {} run, link\nLinked radius (nm): {:.2f}\nDark frames: {}\nTracks: {}\n",
+                version(), links.radius_nm, links.gap, links.tracks));
+            write_step_table(context, file, linked);
+            const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+            return Json{{"rows_before", table.size()},
+                        {"rows", links.tracks},
+                        {"radius_nm", number(links.radius_nm)},
+                        {"radius_sigma", links.radius_sigma},
+                        {"gap", links.gap},
+                        {"in_track_a_nm2", number(links.lateral.a_nm2)},
+                        {"in_track_b", number(links.lateral.b)},
+                        {"in_track_b_error", number(links.lateral.b_error)}};
+        });
     return {file, key};
 }
 
 RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
     constexpr double usual_nm = 10, most_px = 10000;
     RenderOptions options;
-    options.colormap = from.colormap, options.saturate_percent = from.saturate, options.color = from.color_z ? RenderColor::z : RenderColor::density;
+    options.colormap = from.colormap, options.saturate_percent = from.saturate,
+    options.color = from.color_z ? RenderColor::z : RenderColor::density;
     options.picture_pixel_nm =
         from.picture_pixel.empty()
             ? std::max(usual_nm, std::ceil(std::max(table.width, table.height) * table.pixel_size_nm / most_px))
@@ -171,7 +247,10 @@ void render_step(const StepContext& context, const StepTable& first, const StepT
         write_png(context.record.path("picture.png"), render_rgb(table, options));
         const Picture density = render(table, options);
         write_float_tiff(context.record.path("picture.tif"), density);
-        return Json{{"rows", table.size()}, {"width", density.width}, {"height", density.height}, {"picture_pixel_nm", density.pixel_size_nm}};
+        return Json{{"rows", table.size()},
+                    {"width", density.width},
+                    {"height", density.height},
+                    {"picture_pixel_nm", density.pixel_size_nm}};
     });
 }
 
@@ -199,11 +278,13 @@ void run_steps(const RunTask& task, const Recipe& recipe, const RunMeans& means,
     const StepContext context{recipe, record, console, stop_on_signals(), task.folder.filename().string()};
     const StepTable first = localize_step(context, localize_flags(recipe, task, means), task);
     StepTable table = filter_step(context, "filter", recipe.filter, "2_filtered.hdf5", first);
+    const StepTable corrected = drift_step(context, table);
+    table = corrected;
     const std::string measured = measure(context, table);
     table = link_step(context, table);
     table = filter_step(context, "molecules", recipe.filter_molecules, "5_molecules.hdf5", table);
     render_step(context, first, table);
-    draw_figures(context, measured);
+    draw_figures(context, corrected.key + measured);
 }
 
 }  // namespace glint::cli

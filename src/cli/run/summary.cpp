@@ -28,6 +28,8 @@ constexpr Column columns[] = {
     {"localizations", "localize", "localizations"},
     {"noise_check", "localize", "noise_check"},
     {"kept", "resolution", "rows"},
+    {"drift_rms_nm", "drift", "drift_rms_nm"},
+    {"drift_error_nm", "drift", "drift_error_nm"},
     {"photons", "resolution", "median_photons"},
     {"background", "resolution", "median_background"},
     {"precision_nm", "resolution", "median_precision_nm"},
@@ -87,9 +89,10 @@ void write_run_summary(const fs::path& folder) {
         const Json figures = run_figures(record);
         for (const auto& item : figures.items()) {
             const Json& value = item.value();
-            text += "," + (value.is_null() ? "" : item.key() == "error" ? quoted(value.get<std::string>())
-                                              : value.is_string()   ? value.get<std::string>()
-                                                                    : value.dump());
+            text += "," + (value.is_null()         ? ""
+                           : item.key() == "error" ? quoted(value.get<std::string>())
+                           : value.is_string()     ? value.get<std::string>()
+                                                   : value.dump());
         }
         text += "\n";
     }
