@@ -111,7 +111,7 @@ void check_section(const SectionReader& reader, std::string_view section, const 
     const std::vector<std::string>* conditions = section == "filter"      ? &recipe.filter
                                                  : section == "molecules" ? &recipe.filter_molecules
                                                                           : nullptr;
-    if (conditions) require(reader, "where", [&] { check_conditions(*conditions); });
+    if (conditions && !conditions->empty()) require(reader, "where", [&] { check_conditions(*conditions); });
     if (section == "psf" && !recipe.psf.sigma.empty() && recipe.psf.sigma != word_auto)
         require(reader, "sigma", [&] { parse_length(recipe.psf.sigma, "sigma"); });
     if (section == "camera") require(reader, "pixel_size", [&] { pixel_size_nm(recipe.camera.pixel_size); });
