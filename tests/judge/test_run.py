@@ -25,7 +25,13 @@ def folder(tmp_path_factory, glint):
     folder = tmp_path_factory.mktemp("run")
     glint("simulate", "-o", folder / "movie.tif", "--frames", FRAMES, "--size", 48, "--spots", 6, "--blinks", 5, "--drift", "60nm", "--seed", 3, "-q")
     glint("run", folder / "movie.tif", "-o", folder / "whole", *FLAGS)
+    (folder / "plain.toml").write_text("[figures]\nformats = []\n")  # gnuplot takes most of the time of so small a movie
+    glint("run", folder / "movie.tif", "-o", folder / "plain", *plain(folder))
     return folder
+
+
+def plain(folder):
+    return [*FLAGS, "--recipe", folder / "plain.toml"]
 
 
 def steps_of(folder):
@@ -118,7 +124,8 @@ def test_nothing_is_done_twice(folder, glint, tmp_path):
 def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):
     results = copy(folder, tmp_path)
     recipe = results / "recipe.toml"
-    recipe.write_text("# my own remark\n" + re.sub(r"where = \[.*?\]", 'where = ["photons > 800"]', recipe.read_text(), count=1))
+    plain_text = recipe.read_text().replace('formats = ["png", "svg"]', "formats = []")
+    recipe.write_text("# my own remark\n" + re.sub(r"where = \[.*?\]", 'where = ["photons > 800"]', plain_text, count=1))
     before = {path.name: path.stat().st_mtime_ns for path in (results / "movie").glob("*.*")}
     glint("run", folder / "movie.tif", "-o", results, *FLAGS)
     after = {path.name: path.stat().st_mtime_ns for path in (results / "movie").glob("*.*")}
@@ -135,19 +142,19 @@ def test_a_changed_recipe_redoes_what_depends_on_it(folder, glint, tmp_path):
 @pytest.mark.parametrize("point", ["1_localized.hdf5.journal", "1_localized.hdf5", "3_corrected.hdf5", "4_linked.hdf5", "picture.png"])
 def test_killed_anywhere_it_goes_on_to_the_same_bytes(folder, program, glint, tmp_path, point):
     results = tmp_path / "results"
-    command = [program, "run", folder / "movie.tif", "-o", results, *FLAGS]
+    command = [program, "run", folder / "movie.tif", "-o", results, *plain(folder)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None and not (results / "movie" / point).exists():
         time.sleep(0.0005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
-    assert contents(results / "movie") == contents(folder / "whole/movie")
+    glint("run", folder / "movie.tif", "-o", results, *plain(folder))
+    assert contents(results / "movie") == contents(folder / "plain/movie")
 
 
 def test_a_stop_keeps_what_is_finished(folder, program, glint, tmp_path):
     results = tmp_path / "results"
-    process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *FLAGS], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([program, "run", folder / "movie.tif", "-o", results, *plain(folder)], stderr=subprocess.PIPE, text=True)
     while process.poll() is None and not (results / "movie/1_localized.hdf5.journal").exists():
         time.sleep(0.0005)
     process.send_signal(signal.SIGINT)
@@ -156,14 +163,14 @@ def test_a_stop_keeps_what_is_finished(folder, program, glint, tmp_path):
         pytest.skip("it was faster than the signal")
     assert process.returncode == 130 and "same command" in message
     assert "unfinished" in (results / "summary.csv").read_text()
-    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
-    assert contents(results / "movie") == contents(folder / "whole/movie")
+    glint("run", folder / "movie.tif", "-o", results, *plain(folder))
+    assert contents(results / "movie") == contents(folder / "plain/movie")
 
 
 def test_a_failed_movie_stops_no_other(folder, program, tmp_path):
     (tmp_path / "broken.tif").write_bytes(b"II*\0 no movie")
     shutil.copy(folder / "movie.tif", tmp_path / "z.tif")
-    done = run(program, tmp_path / "broken.tif", tmp_path / "z.tif", "-o", tmp_path / "results", *FLAGS)
+    done = run(program, tmp_path / "broken.tif", tmp_path / "z.tif", "-o", tmp_path / "results", *plain(folder))
     assert done.returncode == 3 and "1 of 2 movies failed" in done.stderr and "broken.tif" in done.stderr
     with open(tmp_path / "results/summary.csv", newline="") as file:
         broken, whole = csv.DictReader(file)
@@ -172,13 +179,13 @@ def test_a_failed_movie_stops_no_other(folder, program, tmp_path):
 
 def test_a_full_disk_is_an_error_that_loses_nothing(folder, program, glint, tmp_path):
     results = tmp_path / "results"
-    size = (folder / "whole/movie/1_localized.hdf5").stat().st_size
+    size = (folder / "plain/movie/1_localized.hdf5").stat().st_size
     command = f"ulimit -f {size // 1024 // 2}; exec \"$0\" \"$@\""
-    done = subprocess.run(["bash", "-c", command, program, "run", folder / "movie.tif", "-o", results, *FLAGS], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", command, program, "run", folder / "movie.tif", "-o", results, *plain(folder)], capture_output=True, text=True)
     assert done.returncode == 4, done.stderr
     assert str(results) in done.stderr and not (results / "movie/1_localized.hdf5").exists()
-    glint("run", folder / "movie.tif", "-o", results, *FLAGS)
-    assert contents(results / "movie") == contents(folder / "whole/movie")
+    glint("run", folder / "movie.tif", "-o", results, *plain(folder))
+    assert contents(results / "movie") == contents(folder / "plain/movie")
 
 
 @pytest.mark.parametrize("script, message", [("echo 'no terminal' >&2; exit 1", "no terminal"), ("kill -9 $$", "signal 9"), ("exit 0", "not complete")])
