@@ -26,6 +26,8 @@ Command add_render(CLI::App& program);
 Command add_simulate(CLI::App& program);
 Command add_link(CLI::App& program);
 Command add_score(CLI::App& program);
+Command add_resolution(CLI::App& program);
+Command add_cluster(CLI::App& program);
 Command add_filter(CLI::App& program);
 Command add_convert(CLI::App& program);
 Command add_calibrate(CLI::App& program);
