@@ -243,7 +243,7 @@ int best_gap(const GapCounts& counts) {
     int gap = 0;
     for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
         const double n = counts.at_lag[lag];
-        if (n < 2 * counts.far || n - counts.far < 3 * std::sqrt(n + counts.far)) break;
+        if (n < 2 * counts.far || n - counts.far <= 3 * std::sqrt(n + counts.far)) break;  // no pairs are no blinks
         gap = int(lag) - 1;
     }
     return gap;
