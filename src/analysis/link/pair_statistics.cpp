@@ -200,8 +200,16 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
                 for_pairs(ends, k, starts, other, radius, [&](std::size_t, std::size_t, double) { ++n; });
             return n;
         };
+        // An end goes on at the first start that is near; later starts are those of the blink's later parts.
+        std::vector<char> goes_on(ends.begin[k + 1] - ends.begin[k], 0);
         for (std::uint32_t lag = 2; lag <= lags; ++lag)
-            counts[block][lag] += count(std::uint64_t(rows.frames[k]) + lag);
+            if (const std::size_t other = index_of(rows, std::uint64_t(rows.frames[k]) + lag);
+                other < rows.frames.size())
+                for_pairs(ends, k, starts, other, radius, [&](std::size_t i, std::size_t, double) {
+                    char& before = goes_on[i - ends.begin[k]];
+                    if (!before) counts[block][lag] += 1;
+                    before = 1;
+                });
         frames_all[block] += 1;
         for (const std::uint32_t lag : far) {
             if (std::uint64_t(rows.frames[k]) + lag > rows.frames.back()) continue;
