@@ -191,8 +191,8 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     const LinkRows starts(rows, [&](std::size_t i) { return first[track[i]] == i; });
     const LinkRows ends(rows, [&](std::size_t i) { return last[track[i]] == i; });
     const auto far = far_lags(span_of(rows));
-    std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1));
-    std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks);
+    std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;
+    std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks), ends_in(blocks);
     for_frames(rows, [&](std::size_t block, std::size_t k) {
         const auto count = [&](std::uint64_t frame) {
             double n = 0;
@@ -202,14 +202,17 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
         };
         // An end goes on at the first start that is near; later starts are those of the blink's later parts.
         std::vector<char> goes_on(ends.begin[k + 1] - ends.begin[k], 0);
-        for (std::uint32_t lag = 2; lag <= lags; ++lag)
-            if (const std::size_t other = index_of(rows, std::uint64_t(rows.frames[k]) + lag);
-                other < rows.frames.size())
-                for_pairs(ends, k, starts, other, radius, [&](std::size_t i, std::size_t, double) {
-                    char& before = goes_on[i - ends.begin[k]];
-                    if (!before) counts[block][lag] += 1;
-                    before = 1;
-                });
+        ends_in[block] += double(goes_on.size());
+        for (std::uint32_t lag = 2; lag <= lags; ++lag) {
+            open[block][lag] += double(std::count(goes_on.begin(), goes_on.end(), 0));
+            const std::size_t other = index_of(rows, std::uint64_t(rows.frames[k]) + lag);
+            if (other == rows.frames.size()) continue;
+            for_pairs(ends, k, starts, other, radius, [&](std::size_t i, std::size_t, double) {
+                char& before = goes_on[i - ends.begin[k]];
+                if (!before) counts[block][lag] += 1;
+                before = 1;
+            });
+        }
         frames_all[block] += 1;
         for (const std::uint32_t lag : far) {
             if (std::uint64_t(rows.frames[k]) + lag > rows.frames.back()) continue;
@@ -217,7 +220,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
             frames_far[block] += 1;
         }
     });
-    GapCounts out{std::vector<double>(lags + 1), 0, false};
+    GapCounts out{std::vector<double>(lags + 1), std::vector<double>(lags + 1), 0, false};
     double far_pairs = 0, far_frames = 0, all = 0;
     for (std::size_t block = 0; block < blocks; ++block) {
         for (std::uint32_t lag = 2; lag <= lags; ++lag) out.at_lag[lag] += counts[block][lag];
@@ -225,6 +228,12 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     }
     out.has_far = far_frames > 0;
     if (out.has_far) out.far = far_pairs * all / far_frames;
+    const double all_ends = std::reduce(ends_in.begin(), ends_in.end());
+    for (std::uint32_t lag = 2; lag <= lags && all_ends > 0; ++lag) {
+        double still_open = 0;
+        for (std::size_t block = 0; block < blocks; ++block) still_open += open[block][lag];
+        out.chance[lag] = out.far * still_open / all_ends;
+    }
     return out;
 }
 

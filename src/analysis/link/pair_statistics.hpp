@@ -34,6 +34,7 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2);
 /// Ends of tracks whose first start of another within `radius` is k frames later: element k. Both are rows of `rows`.
 struct GapCounts {
     std::vector<double> at_lag;  ///< [0] and [1] unused
+    std::vector<double> chance;  ///< how many of them are, from `far` and the ends that have had no start before
     double far = 0;              ///< pairs of an end and a start, mean of the far lags
     bool has_far = false;
 };
