@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -14,13 +15,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "glint/gpu/buffer.hpp"
 #include "glint/gpu/device.hpp"
 #include "glint/gpu/lease.hpp"
 
 namespace gpu = glint::gpu;
 using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -39,6 +40,8 @@ struct Told {
     std::uint64_t context_bytes = 0, gpu_bytes = 0;
     char error[512] = {};
 };
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 void compute(const gpu::Context& context, const Options& options, const gpu::Lease* lease) {
     const gpu::Stream stream(context);
