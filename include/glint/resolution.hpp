@@ -26,9 +26,9 @@ struct NenaOptions {
 
 /// The part of NeNA's fit that is the same all over a field.
 struct NenaShape {
-    double spread = 0;  ///< of the precisions: infinite if all are equal
+    double spread = 0;                           ///< of the precisions: infinite if all are equal
     double gauss_place_nm = 0, gauss_share = 0;  ///< the width is this share of the place
-    double end_nm = 0;  ///< of the histogram; 0: there was no fit
+    double end_nm = 0;                           ///< of the histogram; 0: there was no fit
 };
 
 /// NeNA (Endesfelder et al., Histochem. Cell Biol. 141, 629 (2014)): the precision from the distances between
