@@ -277,11 +277,18 @@ def test_pictures(locs, tmp_path):
     assert density.sum() == len(locs)
     y, x = np.floor((locs.y_px + 0.5) * 8).astype(int), np.floor((locs.x_px + 0.5) * 8).astype(int)
     np.testing.assert_array_equal(density, np.histogram2d(y, x, bins=[np.arange(385), np.arange(513)])[0])
+    region = (-0.5, 7.5, 3.5, 9.5)  # on edges of picture pixels
+    part = glint.render(locs, zoom=8, mode="histogram", density=True, region_px=region)
+    np.testing.assert_array_equal(part, density[32:80, :64])
+    both = glint.render([locs, locs[:10]], zoom=2, colors=["red", "blue"], scale_bar_nm=0)
+    assert both[..., 0].any() and both[..., 2].any() and not both[..., 1].any()
+    assert (glint.render(locs, color_frame=True, zoom=2) != glint.render(locs, zoom=2)).any()
     glint.save(tmp_path / "again.png", picture)
     assert (tmp_path / "again.png").stat().st_size > 0
     for wrong, words in [(dict(mode="box"), "'box'"), (dict(out=tmp_path / "a.jpg"), "a.jpg"),
                          (dict(zoom=1e6), "zoom"), (dict(density=True, color_z=True), "color_z"),
-                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z")]:
+                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z"),
+                         (dict(color_z=True, color_frame=True), "give one of them"), (dict(region_px=(1, 0, 0, 1)), "begin below the end")]:
         with pytest.raises(glint.OptionError, match=words):
             glint.render(locs, **wrong)
     with pytest.raises(glint.OptionError, match="no picture"):

@@ -3,11 +3,15 @@
 #include "io/localization_builder.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 
@@ -61,6 +65,14 @@ void LocalizationBuilder::add_values(int column, std::span<const double> values)
     for (double value : values) add_value(column, value);
 }
 
+void LocalizationBuilder::resize(std::size_t rows) {
+    for (Column& column : columns_)
+        if (column.target)
+            resize_large(column.floats, rows);
+        else
+            resize_large(column.doubles, rows);
+}
+
 void LocalizationBuilder::drop_column(int column, const std::string& why) {
     Column& dropped = columns_[std::size_t(column)];
     dropped.dropped = true;
@@ -85,11 +97,17 @@ void LocalizationBuilder::forget_unknown_columns() {
 std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
     const std::vector<double>& frames = find("frame")->doubles;
     std::vector<char> bad(frames.size(), 0);
-    for (const Column& column : columns_) {
-        if (!column.known || column.dropped) continue;
-        for (std::size_t row = 0; row < bad.size(); ++row) bad[row] |= !column.finite(row);
-    }
+    in_own_arena([&] {
+        using Range = tbb::blocked_range<std::size_t>;
+        tbb::parallel_for(Range(0, bad.size(), 1 << 14), [&](const Range& range) {
+            for (const Column& column : columns_) {
+                if (!column.known || column.dropped) continue;
+                for (std::size_t row = range.begin(); row < range.end(); ++row) bad[row] |= !column.finite(row);
+            }
+        });
+    });
     std::vector<std::size_t> keep;
+    keep.reserve(bad.size());
     for (std::size_t row = 0; row < bad.size(); ++row) {
         if (bad[row]) continue;
         if (frames[row] < 0 || frames[row] > 4294967295.0 || frames[row] != std::floor(frames[row]))

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "glint/localizations.hpp"
@@ -35,6 +36,22 @@ class LocalizationBuilder {
 
     /// Declares that a column's values are whole numbers: as an `extra` one it is a column of integers.
     void set_integer(int column) { columns_[std::size_t(column)].is_integer = true; }
+
+    /// Room for so many rows in every column, to be filled by `set_values`: those that were added are kept.
+    void resize(std::size_t rows);
+    /// Sets `count` rows from `first` on to `value_of(k)`, k from 0. Thread-safe for different rows.
+    template <class ValueOf>
+    void set_values(int column, std::size_t first, std::size_t count, ValueOf value_of) {
+        Column& to = columns_[std::size_t(column)];
+        const auto set = [&, scale = to.scale, shift = to.shift](auto* values) {
+            using Value = std::remove_pointer_t<decltype(values)>;
+            for (std::size_t k = 0; k < count; ++k) values[k] = Value(double(value_of(k)) * scale + shift);
+        };
+        if (to.target)
+            set(to.floats.data() + first);
+        else
+            set(to.doubles.data() + first);
+    }
 
     /// Drops a column with a warning that says `why`.
     void drop_column(int column, const std::string& why);
