@@ -90,13 +90,23 @@ Gathered gathered(Movie& movie, const Blocks& blocks, const InspectOptions& opti
     return to;
 }
 
+/// The gain of a camera for which a noise of `variance_adu2` is that of a background. Where a movie does not tell its gain, its light
+/// varies little beside its noise: nearly the same noise everywhere, as with this background, is near the truth.
+double gain_of_background(double variance_adu2, double excess, double em_gain) {
+    constexpr double background_e = 100;
+    return em_gain * std::sqrt(background_e * excess / variance_adu2);
+}
+
 /// The camera with which spots are looked for: where the gain is not known, one whose noise at the typical count is right.
 Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) {
     Camera camera;
     camera.em_gain = options.em_gain;
     if (options.em_gain > 1) camera.kind = CameraKind::EMCCD;
     const double excess = camera.excess_noise();
-    const double gain = noise.gain_e_per_adu ? noise.gain_e_per_adu->value : options.gain_e_per_adu.value_or(1);
+    const double gain =
+        noise.gain_e_per_adu
+            ? noise.gain_e_per_adu->value
+            : options.gain_e_per_adu.value_or(gain_of_background(noise.variance_adu2, excess, options.em_gain));
     // Read noise is part of the light that such an offset lets in: the noise is the same.
     const double zero = noise.mean_adu - noise.variance_adu2 * gain / (excess * options.em_gain);
     camera.gain_e_per_adu.scalar = float(gain), camera.offset_adu.scalar = float(zero);
