@@ -151,9 +151,9 @@ std::string camera_contradiction(std::span<const double> noise_checks, const Cam
         for (const auto& told : {offset_above_background, inverted_gain})
             if (std::string words = told(*middle, *camera, background_e); !words.empty()) return words;
     if (*middle > far_too_large)
-        return "the noise on empty regions is more than 10 times what the camera model says: is the offset too high, "
-               "so that the background is below 0, or the gain (e-/ADU) far too large? Photon numbers and "
-               "uncertainties will be wrong";
+        return "the noise on empty regions is more than 10 times what the camera model says: is the gain (e-/ADU) far "
+               "too large, the gain of an EM register missing, or the offset too high, so that the background is below "
+               "0? Photon numbers and uncertainties will be wrong";
     if (too_large)
         return fmt::format(
             "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "
