@@ -259,8 +259,26 @@ TEST(Inspect, copes_with_movies_that_say_nothing) {
     EXPECT_NE(found.spots.why_not, "");
 }
 
+TEST(Inspect, reads_the_frames_asked_for_alone) {
+    FrameBlock block = simulated({});
+    for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
+        if (k / (128 * 128) < 100) counts_of(block)[k] = 4095;
+    InspectOptions second_half;
+    second_half.frames = {100, 200};
+    const Inspection found = inspected(std::move(block), second_half);
+    EXPECT_EQ(found.counts.frames, 96);  // blocks of eight
+    EXPECT_LT(found.counts.most_adu, 4095);
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
+}
+
 TEST(Inspect, refuses_values_out_of_range) {
     InspectOptions options;
+    for (const FrameRange& range : {FrameRange{0, 9}, FrameRange{4, 4}, FrameRange{-1, 4}, FrameRange{8, -1}}) {
+        options.frames = range;
+        EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError) << range.begin << ":" << range.end;
+    }
+    options = {};
     options.em_gain = 0.5;
     EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError);
     options.em_gain = 1, options.gain_e_per_adu = 0;
