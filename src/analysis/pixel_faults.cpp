@@ -25,12 +25,12 @@ double normal_limit(double probability) {
     return high;
 }
 
-/// Above this, a value lies farther from the median than `z` standard deviations: of the values, by their median
-/// absolute deviation, or of one measurement, where that is larger.
-double upper_limit(const std::vector<double>& values, double middle, double z, double measurement) {
+/// Standard deviation of good pixels: of the values, by their median absolute deviation, or of one measurement, where
+/// that is larger.
+double spread_of(const std::vector<double>& values, double middle, double measurement) {
     std::vector<double> distances;
     for (const double v : values) distances.push_back(std::abs(v - middle));
-    return middle + z * std::max(1.4826 * median(std::move(distances)), measurement);
+    return std::max(1.4826 * median(std::move(distances)), measurement);
 }
 
 /// Whether a good pixel without a change in all frames is too rare to be expected: one of rounded counts changes in a
@@ -76,16 +76,18 @@ void find_faults(const FrameStatistics& dark, const LightResponse* light, Camera
         if (v > 0) logs.push_back(std::log(double(v)));
     out.faults.assign(n, PixelFault::none);
     out.expected_false_alarms = (light ? 5 : 3) * false_alarms_per_test;
-    const double read = median(dark.variance), middle = logs.empty() ? 0 : median(logs);
-    const double most_offset = upper_limit(offsets, median(offsets), z, std::sqrt(read / double(dark.frames)));
-    const double most_log = logs.empty()
-                                ? 0
-                                : std::max(upper_limit(logs, middle, z, std::sqrt(2 / double(dark.frames - 1))),
-                                           middle + 2 * std::log(least_noise_ratio));
+    const double read = median(dark.variance), frames = double(dark.frames), offset = median(offsets);
+    const double offset_spread = spread_of(offsets, offset, std::sqrt(read / frames));
+    double most_log = 0;
+    if (!logs.empty()) {
+        const double middle = median(logs);
+        most_log = middle +
+                   std::max(z * spread_of(logs, middle, std::sqrt(2 / (frames - 1))), 2 * std::log(least_noise_ratio));
+    }
     const bool dead_if_constant = constant_is_dead(read, dark.frames, probability);
     for (std::size_t k = 0; k < n; ++k) {
         const double v = dark.variance[k];
-        if (offsets[k] > most_offset)
+        if (offsets[k] - offset > z * std::hypot(offset_spread, std::sqrt(v / frames)))  // a noisy one's mean is, too
             out.faults[k] = PixelFault::hot;
         else if ((v <= 0 && dead_if_constant) || (light && is_deaf(*light, dark, read, out.width, out.height, z, k)))
             out.faults[k] = PixelFault::dead;
