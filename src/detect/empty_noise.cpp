@@ -10,6 +10,7 @@
 namespace glint {
 namespace {
 
+static_assert(masked_variance == masked_variance_e2);
 constexpr double wanted_samples = 1024;
 /// Tolerance: a tenth for the camera's parameters, plus the statistical uncertainty of one frame, divided by sqrt(n)
 /// for n frames.
