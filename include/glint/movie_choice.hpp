@@ -10,9 +10,9 @@ namespace glint {
 
 /// Unset where the file has only one, or where its z planes are the frames (a z stack at a single time).
 struct MovieChoice {
-    std::optional<std::string> channel = {};    ///< its number from 0, or its name
-    std::optional<std::int64_t> z = {};         ///< plane, from 0
-    std::optional<std::int64_t> position = {};  ///< of the stage, from 0
+    std::optional<std::string> channel = {};   ///< its number from 0, or its name
+    std::optional<std::int64_t> z = {};        ///< plane, from 0
+    std::optional<std::string> position = {};  ///< of the stage: its number from 0, or its name
 
     bool operator==(const MovieChoice&) const = default;
 };

@@ -23,14 +23,13 @@ struct Localizations;
 /// name, SPE, FITS, MATLAB's .mat (-v6, -v7, -v7.3), or Picasso .raw with a .yaml of the same name; or a folder of TIFFs, NDTiff,
 /// OME-Zarr or a Zarr array. docs/formats.md lists what of each is read.
 /// MicroManager/NDTiff continuation files (`_1`, `_2`) beside a TIFF are joined to it. A truncated file gives its
-/// complete frames and a warning in MovieInfo::warnings; so does a file of an OME-TIFF set whose other files are
-/// missing. If they exist, opening one alone is an error. Throws InputError: no such file, not a movie, zero frames,
-/// frames of different sizes, colour images, headers that claim more than the file contains. OptionError where the file has
+/// complete frames and a warning in MovieInfo::warnings. A file of an OME-TIFF set opens the whole set. Throws InputError: no such
+/// file, not a movie, zero frames, files of a set that are missing, frames of different sizes, colour images, headers that claim more than the file contains. OptionError where the file has
 /// several channels, z planes or positions and `choice` does not say which, or names one that does not exist.
 std::unique_ptr<Movie> open_movie(const std::filesystem::path& path, const MovieChoice& choice = {});
 
-/// Joins several files to one movie; frame numbers continue. A file that is a continuation of another one in the list
-/// is read once, after it. Throws as above; OptionError for a file that is given twice.
+/// Joins several files to one movie; frame numbers continue. A file that is opened with another one in the list, as a continuation or
+/// of the same OME-TIFF set, is read once. Only a few files are open at a time. Throws as above; OptionError for a file that is given twice.
 std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths,
                                          const MovieChoice& choice = {});
 

@@ -18,15 +18,18 @@ from .psf import AstigmaticXYZNB
 
 
 def load(path: StrPath, **options: Any) -> Any:
-    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.stk`, `.dax`, `.spe`, `.fits`,
-    `.mat`, `.raw` a movie; `.npy` ROIs; `.png` a picture; `.toml` a camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
+    """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
+    `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
+    camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
     path = pathlib.Path(path_of("path", path))
+    if path.is_dir():
+        return open_movie(path, **options)
     match path.suffix.lower():
         case ".hdf5" | ".h5" | ".csv":
             return load_localizations(path, **options)
-        case ".tif" | ".tiff" | ".stk" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw":
+        case ".tif" | ".tiff" | ".stk" | ".nd2" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
             return open_movie(path, **options)
         case ".npy":
             return load_rois(path, **options)
@@ -34,8 +37,9 @@ def load(path: StrPath, **options: Any) -> Any:
             return load_picture(path, **options)
         case ".toml":
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
-    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations, .tif, .stk, "
-                      ".dax, .spe, .fits, .mat and .raw movies, .npy ROIs, .png pictures, .toml cameras and calibrations")
+    raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
+                      ".nd2, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
+                      ".toml cameras and calibrations")
 
 
 def _is_calibration(path):

@@ -90,7 +90,7 @@ def camera_for(call: str, psf: Any, camera: Any, movie: Movie) -> Camera:
 
 
 def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | None = None,
-               position: int | None = None) -> Movie:
+               position: int | str | None = None) -> Movie:
     """Opens a movie: a file or folder (docs/formats.md lists the formats), a list of files that form one movie, or an array of shape
     (frames, height, width).
 
@@ -98,7 +98,7 @@ def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | N
     h5py, `nd2`, whatever has `shape`, `dtype` and slices) only the frames that are worked on are read. An iterator or generator of
     frames is first copied to a temporary file.
 
-    Of a file with several channels, z planes or positions, `channel` (its number from 0, or its name), `z` and `position` say which.
+    Of a file with several channels, z planes or positions, `channel` and `position` (the number from 0, or the name) and `z` say which.
     Raises InputError if it is not a movie, OptionError if a choice is missing; a truncated file gives its complete frames and a
     warning.
 
@@ -115,10 +115,10 @@ def open_movie(movie: MovieLike, *, channel: int | str | None = None, z: int | N
     if isinstance(movie, (str, bytes, os.PathLike)):
         movie = [movie]
     if isinstance(movie, (list, tuple)) and movie and all(isinstance(m, (str, bytes, os.PathLike)) for m in movie):
-        if channel is not None and not isinstance(channel, str):
-            channel = str(whole("channel", channel, 0))
-        planes = [None if value is None else whole(name, value, 0) for name, value in (("z", z), ("position", position))]
-        opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie], channel, *planes))
+        channel, position = (value if value is None or isinstance(value, str) else str(whole(name, value, 0))
+                             for name, value in (("channel", channel), ("position", position)))
+        z = None if z is None else whole("z", z, 0)
+        opened = Movie(_core.Movie.open([os.fsdecode(path) for path in movie], channel, z, position))
         for text in opened._movie.warnings:
             warn(text)
         return opened

@@ -124,9 +124,9 @@ std::shared_ptr<SharedMovie> fetched(nb::object fetch, const std::string& name, 
 }
 
 std::shared_ptr<SharedMovie> open(const std::vector<std::filesystem::path>& paths, std::optional<std::string> channel,
-                                  std::optional<std::int64_t> z, std::optional<std::int64_t> position) {
+                                  std::optional<std::int64_t> z, std::optional<std::string> position) {
     Running running;
-    auto opened = running.run([&] { return open_joined_movie(paths, {std::move(channel), z, position}); });
+    auto opened = running.run([&] { return open_joined_movie(paths, {std::move(channel), z, std::move(position)}); });
     auto shared = std::make_shared<SharedMovie>();
     shared->movie = std::move(opened);
     return shared;

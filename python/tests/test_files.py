@@ -187,6 +187,15 @@ def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
         glint.save_movie(tmp_path / "movie.tif", movie)
 
 
+def test_all_names_of_movies_are_known(simulated, tmp_path):
+    for ending in (".tif", ".tiff", ".stk", ".nd2", ".ims", ".dax", ".spe", ".fits", ".fit", ".mat", ".raw", ".zarr"):
+        with pytest.raises(glint.InputError, match="none"):
+            glint.load(tmp_path / f"none{ending}")
+    for k, frame in enumerate(simulated.movie[:3]):
+        tifffile.imwrite(tmp_path / f"img_{k}.tif", frame)
+    assert glint.load(tmp_path).shape == simulated.movie[:3].shape
+
+
 def test_cameras_from_files(tmp_path):
     (tmp_path / "camera.toml").write_text('pixel_size = "65nm"\noffset = 99\ngain = 0.6\nreadnoise = 1.6\n')
     camera = glint.load(tmp_path / "camera.toml")
@@ -285,8 +294,8 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     paths = [tmp_path / name for name in names]
     with tifffile.TiffFile(paths[0]) as judge:
         np.testing.assert_array_equal(judge.series[0].asarray(), frames)
-    with pytest.raises(glint.InputError, match="give all in their order, as a list"):
-        glint.open_movie(paths[0])
-    with pytest.raises(glint.InputError, match="s1.ome.tif"):
+    for movie in (*paths, paths, paths[::-1], paths[:2]):
+        np.testing.assert_array_equal(glint.open_movie(movie)[:], frames)
+    paths[1].unlink()
+    with pytest.raises(glint.InputError, match="frames of its movie are in s1.ome.tif.* as a list"):
         glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
-    np.testing.assert_array_equal(glint.open_movie(paths)[:], frames)

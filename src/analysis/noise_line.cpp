@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/median.hpp"
+
 namespace glint {
 namespace {
 
@@ -21,13 +23,7 @@ constexpr double outlier_squared = 49;       // seven standard deviations
 /// Ends of bins as parts of all samples: molecules, where most of the light is, cover few of them.
 constexpr std::array<double, 16> bin_starts{0,   0.1, 0.2,  0.3,  0.4,  0.5,   0.6,   0.7,
                                             0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999};
-constexpr std::size_t bins = bin_starts.size();
-
-double median(std::vector<float> values) {
-    const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
+constexpr std::size_t bin_count = bin_starts.size();
 
 bool is_number(const NoiseSamples& s, std::size_t k) {
     return std::isfinite(s.variance[k]) && std::isfinite(s.mean[k]) && std::isfinite(s.beside[k]) &&
@@ -99,14 +95,14 @@ struct Bin {
         count += times * more.count, mean += times * more.mean, variance += times * more.variance;
     }
 };
-using Bins = std::array<Bin, bins>;
+using Bins = std::array<Bin, bin_count>;
 
 /// Sums of each part of the movie, without outliers: hot pixels, cosmic rays.
 std::array<Bins, noise_parts> summed(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
-    std::array<std::vector<float>, bins> of_bin;
+    std::array<std::vector<float>, bin_count> of_bin;
     for (std::size_t k = 0; k < s.count(); ++k) of_bin[bin[k]].push_back(s.variance[k]);
-    std::array<double, bins> limit{};
-    for (std::size_t i = 0; i < bins; ++i)
+    std::array<double, bin_count> limit{};
+    for (std::size_t i = 0; i < bin_count; ++i)
         if (!of_bin[i].empty()) limit[i] = outlier_squared * std::max(median(of_bin[i]) / median_of_square, 1e-3);
     std::array<Bins, noise_parts> parts{};
     for (std::size_t k = 0; k < s.count(); ++k)
@@ -124,25 +120,25 @@ struct Line {
 /// the noise (eq. 11.5). `zero`: where it is known.
 Line fitted(const Bins& all, const double* zero = nullptr) {
     Line line;
-    std::array<double, bins> weight{};
-    for (std::size_t i = 0; i < bins; ++i)
+    std::array<double, bin_count> weight{};
+    for (std::size_t i = 0; i < bin_count; ++i)
         if (all[i].count >= least_in_bin) weight[i] = all[i].count / std::pow(all[i].variance / all[i].count + 1e-6, 2);
     constexpr int passes = 5;
     for (int pass = 0; pass < passes; ++pass) {
         double w = 0, m = 0, v = 0, mm = 0, mv = 0;
-        for (std::size_t i = 0; i < bins; ++i)
+        for (std::size_t i = 0; i < bin_count; ++i)
             if (weight[i] > 0)
                 w += weight[i], m += weight[i] * all[i].mean / all[i].count,
                     v += weight[i] * all[i].variance / all[i].count;
         m /= w, v /= w;
         const double from = zero ? *zero : m, level = zero ? 0 : v;
-        for (std::size_t i = 0; i < bins; ++i) {
+        for (std::size_t i = 0; i < bin_count; ++i) {
             if (!(weight[i] > 0)) continue;
             const double dm = all[i].mean / all[i].count - from, dv = all[i].variance / all[i].count - level;
             mm += weight[i] * dm * dm, mv += weight[i] * dm * dv;
         }
         line = {mv / mm, zero ? *zero : m - v * mm / mv, m, v, std::sqrt(2 / mm), std::sqrt(2 / w)};
-        for (std::size_t i = 0; i < bins; ++i) {
+        for (std::size_t i = 0; i < bin_count; ++i) {
             if (!(weight[i] > 0)) continue;
             const double expected = line.slope * (all[i].mean / all[i].count - line.zero_adu);
             weight[i] = all[i].count / std::pow(std::max(expected, 0.05 * v), 2);
@@ -210,7 +206,7 @@ Found jackknife(const Reading& reading, const std::array<Bins, noise_parts>& par
     std::vector<Found> without;
     for (const Bins& part : parts) {
         Bins rest = all;
-        for (std::size_t i = 0; i < bins; ++i) rest[i].add(part[i], -1);
+        for (std::size_t i = 0; i < bin_count; ++i) rest[i].add(part[i], -1);
         without.push_back(reading.of(rest));
     }
     const double n = double(without.size());
@@ -274,7 +270,7 @@ MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_coun
     const std::array<Bins, noise_parts> parts = summed(samples, bins_of(predicted_means(samples)));
     Bins all{};
     for (const Bins& part : parts)
-        for (std::size_t i = 0; i < bins; ++i) all[i].add(part[i]);
+        for (std::size_t i = 0; i < bin_count; ++i) all[i].add(part[i]);
     const auto in_line = [](const Bin& bin) { return bin.count >= least_in_bin; };
     const Line line = fitted(all);
     noise.mean_adu = line.mean_adu, noise.variance_adu2 = line.variance_adu2;

@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "arrays/samples.hpp"
+#include "base/clock.hpp"
 #include "glint/error.hpp"
 #include "offload/forced.hpp"
 
 namespace glint::arrays {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using offload::Forced;
 
 constexpr int repeats = 2;               // after one warm-up that loads libraries and makes plans
@@ -37,7 +37,7 @@ double best_seconds(const Sample& sample) {
     for (int k = 0; k <= repeats; ++k) {
         const Clock::time_point began = Clock::now();
         sample.run();
-        const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+        const double seconds = seconds_since(began);
         if (k > 0 || seconds > long_enough_s) best = std::min(best, seconds);
         if (k > 0 && seconds > long_enough_s) break;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,7 +11,36 @@
 
 namespace glint {
 
+/// Opens a movie once more, with the same frames.
+using Reopen = std::function<std::unique_ptr<Movie>()>;
+
+/// Movies that become one. Of those that can be opened once more only the last few used stay open, so that thousands of files need
+/// no more descriptors than a few.
+class MovieParts {
+  public:
+    /// Throws InputError where it has another size or type than those before it.
+    void add(std::unique_ptr<Movie> movie, Reopen reopen = {});
+    void warn(std::string warning) {
+        info_.warnings.push_back(std::move(warning));
+    }  ///< behind those of the movies so far
+    std::size_t size() const { return parts_.size(); }
+
+  private:
+    friend class JoinedMovie;
+    struct Part {
+        std::shared_ptr<Movie> movie;  ///< null while it is closed
+        Reopen reopen;
+        std::int64_t first = 0, frames = 0;  ///< of the movie that they become
+    };
+    void close_oldest();
+
+    std::vector<Part> parts_;
+    std::vector<std::size_t> open_;  ///< those that can be closed, the one used last behind
+    MovieInfo info_;
+};
+
 /// As the public `concatenate`; `warnings` come first in MovieInfo::warnings.
+std::unique_ptr<Movie> concatenate(MovieParts parts, std::vector<std::string> warnings = {});
 std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies, std::vector<std::string> warnings);
 
 }  // namespace glint

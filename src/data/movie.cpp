@@ -1,16 +1,13 @@
-// Movies in memory, joined movies, and parsing of frame ranges.
+// Movies in memory, and parsing of frame ranges.
 // SPDX-License-Identifier: MIT
 #include "glint/movie.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 
 #include "data/frame_block.hpp"
-#include "data/joined_movie.hpp"
-#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -40,59 +37,6 @@ class MemoryMovie : public Movie {
     MovieInfo info_;
 };
 
-class JoinedMovie : public Movie {
-  public:
-    JoinedMovie(std::vector<std::unique_ptr<Movie>> parts, std::vector<std::string> warnings)
-        : parts_(std::move(parts)) {
-        info_ = parts_.front()->info();
-        info_.frames = 0;
-        info_.warnings = std::move(warnings);
-        info_.files.clear();
-        for (const auto& part : parts_) {
-            const MovieInfo& other = part->info();
-            if (other.width != info_.width || other.height != info_.height || other.type != info_.type)
-                throw InputError(fmt::format(
-                    "{} ({}x{}, {}-byte pixels) does not continue {} ({}x{}, {}-byte pixels): localize them apart",
-                    other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width, info_.height,
-                    bytes_of(info_.type)));
-            starts_.push_back(info_.frames);
-            info_.frames += other.frames;
-            info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());
-            info_.files.insert(info_.files.end(), other.files.begin(), other.files.end());
-        }
-    }
-    const MovieInfo& info() const override { return info_; }
-    void read(std::int64_t first, int count, FrameBlock& block) override {
-        shape_like(info_, first, count, block);
-        read_to(first, count, block.bytes.data());
-    }
-    void read_to(std::int64_t first, int count, std::byte* out) override {
-        check_frames(info_, first, count);
-        const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
-        auto part = std::size_t(std::upper_bound(starts_.begin(), starts_.end(), first) - starts_.begin()) - 1;
-        for (int done = 0; done < count; ++part) {
-            const std::int64_t local = first + done - starts_[part];
-            const int take = int(std::min<std::int64_t>(count - done, parts_[part]->info().frames - local));
-            if (take <= 0) continue;
-            read_part(part, local, take, out + std::size_t(done) * frame_bytes);
-            done += take;
-        }
-    }
-
-  private:
-    void read_part(std::size_t part, std::int64_t local, int count, std::byte* out) {
-        try {
-            parts_[part]->read_to(local, count, out);
-        } catch (const UnreadableFrame& error) {
-            throw error.in_movie(starts_[part]);
-        }
-    }
-
-    std::vector<std::unique_ptr<Movie>> parts_;
-    std::vector<std::int64_t> starts_;
-    MovieInfo info_;
-};
-
 }  // namespace
 
 void Movie::read_to(std::int64_t first, int count, std::byte* out) {
@@ -118,16 +62,6 @@ void shape_like(const MovieInfo& info, std::int64_t first, int count, FrameBlock
 
 std::unique_ptr<Movie> memory_movie(FrameBlock block, std::string name) {
     return std::make_unique<MemoryMovie>(std::move(block), std::move(name));
-}
-
-std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies) {
-    return concatenate(std::move(movies), {});
-}
-
-std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies, std::vector<std::string> warnings) {
-    if (movies.empty()) throw InputError("no movie was given");
-    if (movies.size() == 1 && warnings.empty()) return std::move(movies.front());
-    return std::make_unique<JoinedMovie>(std::move(movies), std::move(warnings));
 }
 
 FrameRange parse_frame_range(const std::string& text, std::int64_t frames) {

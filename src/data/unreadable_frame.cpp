@@ -21,6 +21,7 @@ UnreadableFrame::UnreadableFrame(std::string file, std::int64_t frame, std::stri
     : InputError(message(file, frame, reason, first)),
       file_(std::move(file)),
       reason_(std::move(reason)),
-      frame_(frame) {}
+      frame_(frame),
+      first_(first) {}
 
 }  // namespace glint

@@ -15,12 +15,14 @@ class UnreadableFrame : public InputError {
     /// Frame `frame` of `file`, whose first frame is frame `first` of the movie.
     UnreadableFrame(std::string file, std::int64_t frame, std::string reason, std::int64_t first = 0);
 
-    /// The same error for a movie in which the file's first frame is `first`.
-    UnreadableFrame in_movie(std::int64_t first) const { return {file_, frame_, reason_, first}; }
+    /// The same error for a movie in which the frame's number is larger by `frames`.
+    UnreadableFrame moved(std::int64_t frames) const { return {file_, frame_, reason_, first_ + frames}; }
+    /// Its number in the movie.
+    std::int64_t frame() const { return first_ + frame_; }
 
   private:
     std::string file_, reason_;
-    std::int64_t frame_;
+    std::int64_t frame_, first_;
 };
 
 }  // namespace glint

@@ -16,13 +16,12 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "gpu/pool.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::detail {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double high_pressure = 0.75, urgent_pressure = 0.9;        // used / limit, and used / total on the device
 constexpr double interval_factor = 50, interval_factor_urgent = 10;  // at most 1/50, 1/10 of the time

@@ -11,7 +11,9 @@
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
+#include "io/movie_readers.hpp"
 #include "io/tiff/handle.hpp"
+#include "io/tiff/ome_set.hpp"
 
 namespace glint {
 namespace {
@@ -45,14 +47,20 @@ bool is_continued_by(const std::filesystem::path& path, const std::string& next)
     }
 }
 
-/// One path for a file, whatever name leads to it.
+/// The folder of an NDTiff movie that the file is a part of, else the path itself.
+std::filesystem::path ndtiff_or_itself(const std::filesystem::path& path) {
+    const bool of_ndtiff =
+        path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
+    return real_place(of_ndtiff ? path.parent_path() : path);
+}
+
+}  // namespace
+
 std::filesystem::path real_place(const std::filesystem::path& path) {
     std::error_code failed;
     const auto real = std::filesystem::canonical(path, failed);
     return failed ? path : real;
 }
-
-}  // namespace
 
 std::vector<std::filesystem::path> continuations(const std::filesystem::path& path) {
     std::string stem = path.stem().string(), extension = path.extension().string();
@@ -70,15 +78,19 @@ std::vector<std::filesystem::path> continuations(const std::filesystem::path& pa
 }
 
 std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths) {
-    std::set<std::filesystem::path> given, continued;
+    std::set<std::filesystem::path> given, opened;
     for (const auto& path : paths) {
         if (!given.insert(real_place(path)).second)
             throw OptionError(fmt::format("{} is given twice: its frames would count twice", path.string()));
-        for (const auto& next : continuations(path)) continued.insert(real_place(next));
+        for (const auto& next : continuations(path)) opened.insert(real_place(next));
     }
     std::vector<std::filesystem::path> firsts;
-    for (const auto& path : paths)
-        if (!continued.contains(real_place(path))) firsts.push_back(path);
+    for (const auto& path : paths) {
+        if (opened.contains(real_place(path)) || !opened.insert(ndtiff_or_itself(path)).second) continue;
+        firsts.push_back(path);
+        if (paths.size() > 1)
+            for (const auto& other : ome_set_beside(path)) opened.insert(real_place(other));
+    }
     return firsts;
 }
 

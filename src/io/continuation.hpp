@@ -13,8 +13,11 @@ namespace glint {
 /// cell_1.tif stay separate.
 std::vector<std::filesystem::path> continuations(const std::filesystem::path& path);
 
-/// `paths` without those that continue another one of them and are opened with it. Throws OptionError for a file that
-/// is given twice.
+/// `paths` without those that are opened with another one of them: its continuations, the other files of its OME-TIFF set, and all
+/// but one of an NDTiff folder. Throws OptionError for a file that is given twice.
 std::vector<std::filesystem::path> without_continuations(const std::vector<std::filesystem::path>& paths);
+
+/// One path for a file, whatever name leads to it.
+std::filesystem::path real_place(const std::filesystem::path& path);
 
 }  // namespace glint

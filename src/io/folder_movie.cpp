@@ -5,15 +5,19 @@
 
 #include <algorithm>
 #include <cctype>
-#include <mutex>
+#include <charconv>
+#include <optional>
 #include <regex>
 
 #include "base/arena.hpp"
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
+#include "glint/movie_io.hpp"
 #include "io/movie_readers.hpp"
 #include "io/natural_order.hpp"
+#include "io/tiff/handle.hpp"
+#include "io/tiff/ome_set.hpp"
 
 namespace glint {
 namespace {
@@ -27,25 +31,35 @@ bool ends_like_tiff(const fs::path& path) {
     return extension == ".tif" || extension == ".tiff";
 }
 
-std::vector<fs::path> tiffs_in(const fs::path& folder) {
+/// What lies in a folder.
+struct Listing {
+    std::vector<fs::path> tiffs;  ///< in natural order
+    std::vector<std::string> others;
+};
+
+Listing list(const fs::path& folder) {
     std::error_code failed;
-    std::vector<fs::path> files;
+    Listing found;
     for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
         std::error_code ignored;
-        if (ends_like_tiff(entry->path()) && !entry->path().filename().string().starts_with('.') &&
-            entry->is_regular_file(ignored))
-            files.push_back(entry->path());
+        const std::string name = entry->path().filename().string();
+        if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
+        if (ends_like_tiff(entry->path()))
+            found.tiffs.push_back(entry->path());
+        else
+            found.others.push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
-    if (files.empty())
+    if (found.tiffs.empty())
         throw InputError(
             fmt::format("{}: is a folder without TIFF files (.tif, .tiff), and no movie of another format that "
                         "lies in a folder",
                         folder.string()));
-    std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    std::sort(found.tiffs.begin(), found.tiffs.end(), [](const fs::path& a, const fs::path& b) {
         return natural_less(a.filename().string(), b.filename().string());
     });
-    return files;
+    std::sort(found.others.begin(), found.others.end(), natural_less);
+    return found;
 }
 
 class FolderMovie : public Movie {
@@ -59,12 +73,19 @@ class FolderMovie : public Movie {
     void read_to(std::int64_t first, int count, std::byte* out) override;
     const std::vector<Axis>& axes() const { return axes_; }  ///< of the first file
     bool one_frame_a_file() const { return info_.frames == std::int64_t(files_.size()); }
-    void add_warnings(std::vector<std::string> warnings) {
-        info_.warnings.insert(info_.warnings.end(), warnings.begin(), warnings.end());
-    }
+    void warn(std::string warning) { info_.warnings.push_back(std::move(warning)); }
 
   private:
-    void count_frames();
+    /// What opening a file told.
+    struct Looked {
+        std::int64_t frames = 0;
+        bool truncated = false;
+        std::string broken;  ///< why it has no frame that is whole
+        std::vector<std::string> warnings;
+    };
+    void count_frames(bool first_is_truncated);
+    Looked look(std::size_t k) const;
+    void end_behind(std::size_t files, const std::string& broken);
     void read_file(std::size_t k, std::int64_t first, int count, std::byte* out) const;
     std::unique_ptr<Movie> open(std::size_t k) const;
     void require_alike(const MovieInfo& other, std::size_t k) const;
@@ -77,32 +98,65 @@ class FolderMovie : public Movie {
 };
 
 FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files) : files_(std::move(files)) {
-    TiffMovieFile first = open_tiff_movie(files_.front(), "");
+    TiffMovieFile first = open_tiff_movie(files_.front());
     info_ = first.movie->info();
     axes_ = std::move(first.axes);
     std::error_code ignored;
     first_bytes_ = fs::file_size(files_.front(), ignored);
     info_.name = folder.filename().empty() ? folder.parent_path().filename().string() : folder.filename().string();
     info_.files = files_;
-    count_frames();
+    count_frames(first.truncated);
 }
 
-// A file of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes seconds.
-void FolderMovie::count_frames() {
-    const std::int64_t in_first = info_.frames;
-    std::vector<std::int64_t> counts(files_.size(), in_first);
-    std::mutex mutex;
+FolderMovie::Looked FolderMovie::look(std::size_t k) const {
+    Looked looked;
+    std::error_code failed;
+    if (fs::file_size(files_[k], failed) == 0 && !failed) {
+        looked.broken = files_[k].string() + ": is empty (0 bytes)";
+        return looked;
+    }
+    try {
+        const TiffMovieFile file = open_tiff_movie(files_[k]);
+        require_alike(file.movie->info(), k);
+        looked = {file.movie->info().frames, file.truncated, {}, file.movie->info().warnings};
+    } catch (const BrokenTiff& error) {
+        looked.broken = error.what();
+    }
+    return looked;
+}
+
+// A file of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes seconds. What is
+// found is told in the order of files, whichever thread was the first.
+void FolderMovie::count_frames(bool first_is_truncated) {
+    std::vector<Looked> looked(files_.size(), Looked{info_.frames, false, {}, {}});
+    looked.front().truncated = first_is_truncated;
     tbb_threads();
     tbb::parallel_for(std::size_t(1), std::max<std::size_t>(1, files_.size()), [&](std::size_t k) {
         std::error_code ignored;
-        if (fs::file_size(files_[k], ignored) == first_bytes_) return;
-        const auto movie = open(k);
-        const std::lock_guard lock(mutex);
-        counts[k] = movie->info().frames;
-        add_warnings(movie->info().warnings);
+        if (fs::file_size(files_[k], ignored) != first_bytes_) looked[k] = look(k);
     });
     info_.frames = 0;
-    for (const std::int64_t count : counts) starts_.push_back(std::exchange(info_.frames, info_.frames + count));
+    for (std::size_t k = 0; k < looked.size(); ++k) {
+        const Looked& one = looked[k];
+        info_.warnings.insert(info_.warnings.end(), one.warnings.begin(), one.warnings.end());
+        if (!one.broken.empty()) return end_behind(k, one.broken);
+        starts_.push_back(std::exchange(info_.frames, info_.frames + one.frames));
+        if (one.truncated) return end_behind(k + 1, {});
+    }
+}
+
+/// The movie has this many files: the next is broken, or frames behind them would get wrong numbers.
+void FolderMovie::end_behind(std::size_t files, const std::string& broken) {
+    const std::size_t left = files_.size() - files - (broken.empty() ? 0 : 1);
+    if (!broken.empty())
+        warn(broken + (left == 0 ? "; it is the last file, and is left out" : "; the movie ends before it"));
+    if (left > 0)
+        warn(fmt::format(
+            "{}: {} {} behind {} left out, as the frames would get wrong numbers", info_.name, left,
+            left == 1 ? "file" : "files",
+            (broken.empty() ? files_[files - 1] : files_[files]).filename().string() + (left == 1 ? " is" : " are")));
+    files_.resize(files);
+    info_.files = files_;
 }
 
 void FolderMovie::require_alike(const MovieInfo& other, std::size_t k) const {
@@ -115,7 +169,7 @@ void FolderMovie::require_alike(const MovieInfo& other, std::size_t k) const {
 }
 
 std::unique_ptr<Movie> FolderMovie::open(std::size_t k) const {
-    auto movie = open_tiff_movie(files_[k], "").movie;
+    auto movie = open_tiff_movie(files_[k]).movie;
     require_alike(movie->info(), k);
     return movie;
 }
@@ -139,7 +193,7 @@ void FolderMovie::read_to(std::int64_t first, int count, std::byte* out) {
         try {
             read_file(file, local, take, out + std::size_t(done) * frame_bytes);
         } catch (const UnreadableFrame& error) {
-            throw error.in_movie(starts_[file]);
+            throw error.moved(starts_[file]);
         }
         done += take;
     }
@@ -156,13 +210,68 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
         std::smatch match;
         if (name.size() > 255) return {};
         if (std::regex_match(name, match, named))
-            planes.push_back({std::stoll(match[3]), std::stoll(match[4]), std::stoll(match[2]), match[1]});
+            planes.push_back(
+                {std::stoll(match[3]), std::stoll(match[4]), std::to_string(std::stoll(match[2])), match[1]});
         else if (std::regex_match(name, match, in_order))
-            planes.push_back({std::stoll(match[1]), std::stoll(match[3]), 0, match[2]});
+            planes.push_back({std::stoll(match[1]), std::stoll(match[3]), {}, match[2]});
         else
             return {};
     }
     return planes;
+}
+
+/// The number that tells a file from the others: the last of its name; the texts around it. Nothing where there is none.
+struct NumberedName {
+    std::string before, behind;
+    std::uint64_t number = 0;
+};
+std::optional<NumberedName> numbered(const fs::path& file) {
+    const std::string name = file.stem().string();
+    const auto last = name.find_last_of("0123456789");
+    if (last == name.npos) return std::nullopt;
+    const auto before = name.find_last_not_of("0123456789", last);
+    const auto first = before == name.npos ? 0 : before + 1;
+    NumberedName found{name.substr(0, first), name.substr(last + 1), 0};
+    const auto [end, error] = std::from_chars(name.data() + first, name.data() + last + 1, found.number);
+    if (error != std::errc()) return std::nullopt;
+    return found;
+}
+
+/// Which images are missing by the numbers of names that differ in nothing else; empty where none is, or names do not tell. Numbers
+/// may go in steps, as every tenth.
+std::string missing_numbers(const std::vector<fs::path>& files, const std::string& folder) {
+    std::vector<std::uint64_t> numbers;
+    std::optional<NumberedName> first;
+    for (const fs::path& file : files) {
+        const auto name = numbered(file);
+        if (!first) first = name;
+        if (!name || name->before != first->before || name->behind != first->behind) return {};
+        if (!numbers.empty() && name->number <= numbers.back()) return {};
+        numbers.push_back(name->number);
+    }
+    if (numbers.size() < 3) return {};  // of two, the step is not known
+    std::uint64_t step = numbers[1] - numbers[0], missing = 0, lowest = 0, highest = 0;
+    for (std::size_t k = 1; k < numbers.size(); ++k) step = std::min(step, numbers[k] - numbers[k - 1]);
+    for (std::size_t k = 1; k < numbers.size(); ++k) {
+        const std::uint64_t gap = numbers[k] - numbers[k - 1];
+        if (gap % step != 0) return {};
+        if (gap == step) continue;
+        if (missing == 0) lowest = numbers[k - 1] + step;
+        highest = numbers[k] - step;
+        missing += gap / step - 1;
+    }
+    if (missing == 0) return {};
+    const std::string which =
+        missing == 1 ? fmt::format("number {} is", lowest) : fmt::format("{} numbers are", missing);
+    const std::string ends = missing == 1 ? "" : fmt::format(" (the first {}, the last {})", lowest, highest);
+    return fmt::format("{}: {} missing among the names{}, and frames behind a gap have too small numbers", folder,
+                       which, ends);
+}
+
+/// Whether the file's metadata say which pages of which files are the frames: not the order of names then.
+bool is_of_ome_set(const fs::path& path) {
+    const TiffMovieFile file = open_tiff_movie(path);
+    return file.ome.files.size() > 1 && needs_ome_set(file, path);
 }
 
 }  // namespace
@@ -170,23 +279,36 @@ std::vector<PlaneAt> planes_by_name(const std::vector<fs::path>& files) {
 bool is_tiff_folder(const fs::path&) { return true; }
 
 std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice) {
-    std::vector<fs::path> files = tiffs_in(folder);
+    Listing found = list(folder);
+    std::vector<fs::path>& files = found.tiffs;
     const std::vector<PlaneAt> planes = planes_by_name(files);
-    if (!planes.empty()) {
-        PlanesAt chosen = chosen_planes(planes, choice, folder.string());
+    if (planes.empty() && is_of_ome_set(files.front())) return open_joined_movie(files, choice);
+    PlanesAt chosen{{}, {}, {}};
+    if (planes.empty()) {
+        require_single_planes(choice, folder.string());
+        if (std::string gaps = missing_numbers(files, folder.filename().string()); !gaps.empty())
+            chosen.warnings.push_back(std::move(gaps));
+    } else {
+        chosen = chosen_planes(planes, choice, folder.string());
         std::vector<fs::path> of_choice;
         for (const std::size_t k : chosen.indices) of_choice.push_back(files[k]);
-        auto movie = std::make_unique<FolderMovie>(folder, std::move(of_choice));
-        movie->add_warnings(std::move(chosen.warnings));
-        return picked(std::move(movie), {0, 1, std::int64_t(chosen.indices.size()), chosen.described});
+        files = std::move(of_choice);
     }
     auto movie = std::make_unique<FolderMovie>(folder, std::move(files));
+    for (std::string& warning : chosen.warnings) movie->warn(std::move(warning));
+    if (const std::size_t n = found.others.size(); n > 0)
+        movie->warn(fmt::format("{}: {} ignored, being no TIFF by {}: {}{}", movie->info().name,
+                                n == 1 ? "1 other file is" : fmt::format("{} other files are", n),
+                                n == 1 ? "its name" : "their names", found.others.front(), n == 1 ? "" : ", ..."));
+    if (!planes.empty()) {
+        const std::int64_t frames = movie->info().frames;
+        return picked(std::move(movie), {0, 1, frames, chosen.described});
+    }
     if (!movie->axes().empty())
         throw InputError(
             fmt::format("{}: {} alone holds several channels, z planes or positions: give the files, with a choice, "
                         "in place of their folder",
                         folder.string(), movie->info().files.front().filename().string()));
-    require_single_planes(choice, folder.string());
     return movie;
 }
 

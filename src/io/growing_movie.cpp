@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "data/frame_block.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -12,7 +13,6 @@
 namespace glint {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds look_every(0.2);

@@ -20,9 +20,8 @@ struct TiffMovieFile {
     std::vector<Axis> axes;  ///< of the planes of the whole movie, which may go on in other files; none: frames alone
 };
 
-/// One TIFF file. `next` continues it, or is empty: a truncated file's warnings say that `next` is left out, since its
-/// frames would get wrong numbers. Throws InputError.
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::filesystem::path& next);
+/// One TIFF file, page after page. Throws InputError.
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path);
 
 /// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
 struct MovieFormat {

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
-#include "glint/units.hpp"
 #include "io/byte_order.hpp"
+#include "io/micromanager.hpp"
 #include "io/movie_readers.hpp"
 #include "io/plain_movie.hpp"
 
@@ -80,36 +81,34 @@ class Index {
         at_ += length;
         return true;
     }
-    PlaneAt place(const std::string& axes) const;
+    PlaneAt place(const std::string& axes);
     [[noreturn]] void refuse(const std::string& why) const {
         throw InputError(fmt::format("{}: {} at byte {}: the index is damaged", name_, why, at_));
     }
 
     std::string name_, bytes_;
     std::size_t at_ = 0;
+    std::map<std::string, std::string> others_;  ///< axes of a single value, whatever they mean
 };
 
-PlaneAt Index::place(const std::string& axes) const {
+PlaneAt Index::place(const std::string& axes) {
     const Json parsed = Json::parse(axes, nullptr, false);
     if (!parsed.is_object()) refuse("has axes that are no JSON");
     PlaneAt at;
     for (const auto& [name, value] : parsed.items()) {
-        if (name == "channel") {
-            at.channel = value.is_string() ? value.get<std::string>() : value.dump();
-            continue;
+        if (name == "channel" || name == "position") {
+            (name == "channel" ? at.channel : at.position) =
+                value.is_string() ? value.get<std::string>() : value.dump();
+        } else if ((name == "time" || name == "z") && value.is_number_integer()) {
+            (name == "time" ? at.time : at.z) = value;
+        } else if (name == "time" || name == "z") {
+            refuse(fmt::format("has the axis {} ({}), which is no whole number", name, value.dump()));
+        } else if (const auto [one, is_new] = others_.emplace(name, value.dump()); one->second != value.dump()) {
+            throw InputError(fmt::format(
+                "{}: has the axis {} ({} and {}); time, z, channel and position are read: save what is one movie "
+                "without other axes",
+                name_, name, one->second, value.dump()));
         }
-        const bool whole = value.is_number_integer();
-        if (whole && name == "time")
-            at.time = value;
-        else if (whole && name == "z")
-            at.z = value;
-        else if (whole && name == "position")
-            at.position = value;
-        else if (whole && value == 0)
-            continue;  // an axis of a single plane
-        else
-            refuse(fmt::format("has the axis {} ({}); time, z, position (whole numbers) and channel are read", name,
-                               value.dump()));
     }
     return at;
 }
@@ -135,19 +134,10 @@ void take_metadata(const fs::path& file, const Record& record, MovieInfo& info) 
     std::string text(record.metadata_bytes, '\0');
     text.resize(
         InputFile(file).read_at(record.metadata_offset, reinterpret_cast<std::byte*>(text.data()), text.size()));
-    const Json metadata = Json::parse(text, nullptr, false);
-    if (!metadata.is_object()) return;
-    const auto number = [&](const char* key) -> std::optional<double> {
-        const auto found = metadata.find(key);
-        return found != metadata.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-    };
-    if (const auto um = number("PixelSizeUm"); um && *um * 1000 >= smallest_pixel_nm && *um * 1000 <= largest_pixel_nm)
-        info.pixel_size_nm = *um * 1000;
-    for (const char* key : {"Exposure-ms", "Exposure"})
-        if (const auto ms = number(key); ms && *ms > 0 && !info.exposure_ms) info.exposure_ms = ms;
-    for (const char* key : {"Core-Camera", "Camera"})
-        if (const auto found = metadata.find(key); found != metadata.end() && found->is_string() && info.camera.empty())
-            info.camera = found->get<std::string>();
+    const MicroManagerFacts facts = read_micromanager(text);
+    info.pixel_size_nm = facts.pixel_size_nm;
+    info.exposure_ms = facts.exposure_ms;
+    info.camera = facts.camera;
 }
 
 fs::path file_of(const fs::path& folder, const Record& record) {

@@ -66,6 +66,21 @@ TEST_F(NdTiff, channels_have_names_or_numbers) {
     expect_refused(index, "2 channels");
 }
 
+TEST_F(NdTiff, positions_have_names_or_numbers) {
+    std::string index;
+    for (const char* well : {"A10", "A2", "B1"})
+        index += record(std::string("{\"time\": 0, \"position\": \"") + well + "\"}", well[0] == 'B'   ? 12
+                                                                                      : well[1] == '2' ? 6
+                                                                                                       : 0);
+    EXPECT_EQ(pixels(*open(index, {.position = "A10"})), "012345");
+    EXPECT_EQ(pixels(*open(index, {.position = "0"})), "6789ab");
+    EXPECT_EQ(open(index, {.position = "B1"})->info().planes, "position 2 (B1)");
+    expect_refused(index, "3 positions, and a movie is one of them: choose by --position 0 (A2), 1 (A10) or 2 (B1)");
+    const std::string numbered = record("{\"position\": 5}", 0) + record("{\"position\": 20}", 6);
+    EXPECT_EQ(pixels(*open(numbered, {.position = "20"})), "6789ab");
+    EXPECT_EQ(pixels(*open(numbered, {.position = "1"})), "6789ab");
+}
+
 TEST_F(NdTiff, a_missing_time_is_told_and_a_double_one_refused) {
     const auto movie = open(record("{\"time\": 0}", 0) + record("{\"time\": 2}", 6));
     ASSERT_EQ(movie->info().warnings.size(), 1u);
@@ -79,7 +94,9 @@ TEST_F(NdTiff, a_damaged_index_is_refused) {
     expect_refused(good + number(0xffffffffu) + "x", "claims a text of 4294967295 bytes");
     expect_refused(record("{\"time\": ", 0), "no JSON");
     expect_refused(record("{\"time\": 0.5}", 0), "the axis time (0.5)");
-    expect_refused(record("{\"time\": 0, \"tile\": 3}", 0), "the axis tile (3)");
+    expect_refused(record("{\"time\": 0, \"tile\": 3}", 0) + record("{\"time\": 0, \"tile\": 4}", 0),
+                   "the axis tile (3 and 4)");
+    EXPECT_EQ(open(record("{\"time\": 0, \"tile\": 3}", 0))->info().frames, 1);
     expect_refused(record("{\"time\": 0}", 0, 2), "colour");
     expect_refused(record("{\"time\": 0}", 0, 99), "kind 99");
     expect_refused(record("{\"time\": 0}", 0, 0, 3, "../secret.tif"), "is not in this folder");

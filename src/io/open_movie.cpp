@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
@@ -17,53 +18,67 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of one movie, opened one after the other.
-struct Opened {
-    std::vector<std::unique_ptr<Movie>> movies;
-    std::vector<OmePart> tiffs;
-    std::vector<Axis> axes;  ///< of a set of TIFFs of which one alone has not all planes
-};
-
 /// Whether planes of several channels, z or positions lie in the movie, or could.
 bool holds_all(const Movie& movie, const std::vector<Axis>& axes, bool truncated) {
     const std::int64_t frames = movie.info().frames, planes = count_of(axes);
     return planes == frames || (truncated && frames < planes);
 }
 
-/// The file and those that continue it.
-void add_tiff(const fs::path& path, const MovieChoice& choice, Opened& opened) {
-    const auto files = continuations(path);
-    std::vector<std::unique_ptr<Movie>> parts;
-    std::vector<Axis> axes;
-    bool broken = false;
-    for (std::size_t k = 0; k <= files.size() && !broken; ++k) {
-        const fs::path& file = k == 0 ? path : files[k - 1];
-        auto part = open_tiff_movie(file, k < files.size() ? files[k] : "");
-        broken = part.truncated;
-        if (k == 0) axes = std::move(part.axes);
-        opened.tiffs.push_back({file, part.movie->info().frames, part.truncated, std::move(part.ome)});
-        parts.push_back(std::move(part.movie));
-    }
-    auto movie = concatenate(std::move(parts));
-    if (axes.empty())
-        require_single_planes(choice, path.string());
-    else if (holds_all(*movie, axes, broken))
-        movie = picked(std::move(movie), chosen_planes(axes, choice, path.string()));
-    else
-        opened.axes = std::move(axes);
-    opened.movies.push_back(std::move(movie));
+/// Whether the file's metadata name all that continue it by their names.
+bool names_all(const OmeMovie& ome, const std::vector<fs::path>& continued) {
+    return std::all_of(continued.begin(), continued.end(), [&](const fs::path& next) {
+        return std::any_of(ome.files.begin(), ome.files.end(),
+                           [&](const OmeFile& file) { return file.name == next.filename().string(); });
+    });
 }
 
-/// Picks from all files of a set together.
-std::unique_ptr<Movie> picked_of_set(std::unique_ptr<Movie> movie, const std::vector<Axis>& axes,
-                                     const MovieChoice& choice) {
-    const MovieInfo& info = movie->info();
-    if (holds_all(*movie, axes, true)) return picked(std::move(movie), chosen_planes(axes, choice, info.name));
+Reopen reopen_tiff(const fs::path& path) {
+    return [path] { return open_tiff_movie(path).movie; };
+}
+
+/// The file and those that continue it, page after page.
+std::unique_ptr<Movie> open_continued(const fs::path& path, TiffMovieFile first, const std::vector<fs::path>& continued,
+                                      bool& broken) {
+    broken = first.truncated;
+    if (continued.empty()) return std::move(first.movie);
+    MovieParts parts;
+    parts.add(std::move(first.movie), reopen_tiff(path));
+    for (const fs::path& next : continued) {
+        if (broken) {
+            parts.warn(
+                fmt::format("{}: continues a truncated file and is left out, as its frames would get wrong numbers",
+                            next.filename().string()));
+            break;
+        }
+        TiffMovieFile part = open_tiff_movie(next);
+        broken = part.truncated;
+        parts.add(std::move(part.movie), reopen_tiff(next));
+    }
+    return concatenate(std::move(parts));
+}
+
+/// `given`: all files that are opened to be one movie.
+std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice) {
+    TiffMovieFile first = open_tiff_movie(path);
+    const auto continued = continuations(path);
+    if (needs_ome_set(first, path) && names_all(first.ome, continued))
+        return open_ome_set(path, std::move(first), given, choice);
+    const std::vector<Axis> axes = std::move(first.axes);
+    const OmeMovie ome = std::move(first.ome);
+    bool broken = false;
+    auto movie = open_continued(path, std::move(first), continued, broken);
+    if (const auto other = other_number_of_frames(ome, path.filename().string(), movie->info().frames);
+        !broken && !other.empty()) {
+        std::vector<std::unique_ptr<Movie>> alone;
+        alone.push_back(std::move(movie));
+        movie = concatenate(std::move(alone), {other});
+    }
+    if (axes.empty()) return require_single_planes(choice, path.string()), std::move(movie);
+    if (holds_all(*movie, axes, broken)) return picked(std::move(movie), chosen_planes(axes, choice, path.string()));
     throw InputError(
         fmt::format("{}: its metadata say that the {} planes of several channels, z planes or positions lie in it, and "
-                    "it has {}: which of "
-                    "them are one movie is not known. Save that movie alone",
-                    info.name, count_of(axes), info.frames));
+                    "it has {}: which of them are one movie is not known. Save that movie alone",
+                    path.string(), count_of(axes), movie->info().frames));
 }
 
 // Picasso's raw movies are the last: any file with a .yaml beside it may be one, and tables of localizations have one, too.
@@ -96,19 +111,19 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
                     path.string(), yaml.filename().string()));
 }
 
-void add(const fs::path& path, const MovieChoice& choice, Opened& opened) {
+std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice) {
     std::error_code ignored;  // what is wrong with a path, opening it says
-    if (fs::is_directory(path, ignored)) return opened.movies.push_back(open_folder(path, choice));
+    if (fs::is_directory(path, ignored)) return open_folder(path, choice);
     const InputFile file(path);
     const bool of_ndtiff =
         path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
-    if (of_ndtiff) return opened.movies.push_back(open_ndtiff(path.parent_path(), choice));
-    if (begins_like_tiff(file)) return add_tiff(path, choice, opened);
+    if (of_ndtiff) return open_ndtiff(path.parent_path(), choice);
+    if (begins_like_tiff(file)) return open_tiff(path, given, choice);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
     if (format == std::end(formats)) refuse_foreign(file);
     if (format == std::end(formats)) refuse(path);
-    opened.movies.push_back(format->open(path, choice));
+    return format->open(path, choice);
 }
 
 }  // namespace
@@ -118,11 +133,18 @@ std::unique_ptr<Movie> open_movie(const fs::path& path, const MovieChoice& choic
 }
 
 std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice) {
-    Opened opened;
-    for (const fs::path& path : without_continuations(paths)) add(path, choice, opened);
-    auto warnings = check_ome_sets(opened.tiffs);
-    auto movie = concatenate(std::move(opened.movies), std::move(warnings));
-    return opened.axes.empty() ? std::move(movie) : picked_of_set(std::move(movie), opened.axes, choice);
+    const std::vector<fs::path> firsts = without_continuations(paths);
+    if (firsts.size() == 1) return open_one(firsts.front(), paths, choice);
+    const auto given = std::make_shared<const std::vector<fs::path>>(paths);
+    MovieParts parts;
+    std::set<fs::path> opened;  // the files of a set are opened by its first
+    for (const fs::path& path : firsts) {
+        if (opened.contains(real_place(path))) continue;
+        auto movie = open_one(path, paths, choice);
+        for (const fs::path& file : movie->info().files) opened.insert(real_place(file));
+        parts.add(std::move(movie), [=] { return open_one(path, *given, choice); });
+    }
+    return concatenate(std::move(parts));
 }
 
 }  // namespace glint

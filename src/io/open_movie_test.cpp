@@ -1,6 +1,8 @@
 // Opening by content: files that are no movie, and continuations of MicroManager's.
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <tbb/parallel_for.h>
 
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
@@ -102,4 +104,40 @@ TEST(OpenMovie, an_unreadable_frame_is_named_as_the_movie_counts_it) {
     expect_error<InputError>([&] { movie->read(2, 3, block); },
                              {"b.tif: frame 0 cannot be read", "the movie's frames before it", "--frames 0:3"});
     expect_error<InputError>([&] { alone->read(0, 1, block); }, {"b.tif: frame 0", "copy the file again"});
+}
+
+// A decoder has a descriptor, too: half of the files need one.
+TEST(OpenMovie, many_files_need_few_descriptors) {
+    const test::TemporaryFolder folder;
+    constexpr int n = 300;
+    std::vector<std::filesystem::path> files;
+    for (int k = 0; k < n; ++k) {
+        test::TiffPageOptions page;
+        page.width = 8 + std::uint32_t(k == n - 1);
+        page.compression = k % 2 ? COMPRESSION_LZW : COMPRESSION_NONE;
+        files.push_back(write_tiff(folder / (std::to_string(k) + ".tif"), 1, page));
+    }
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit few = before;
+    few.rlim_cur = 100;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    expect_error<InputError>([&] { open_joined_movie(files); }, {"299.tif (9x6", "does not continue 0.tif"});
+    files.pop_back();
+    const auto movie = open_joined_movie(files);
+    EXPECT_EQ(movie->info().frames, n - 1);
+    FrameBlock block;
+    tbb::parallel_for(0, n - 1, [&](int k) {
+        FrameBlock one;
+        movie->read((k * 7) % (n - 1), 1, one);
+        EXPECT_EQ(*one.frame(0), std::byte(test::pattern_byte(0, 0)));
+    });
+    movie->read(0, n - 1, block);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    const auto alone = open_movie(files[n / 2]);
+    FrameBlock one;
+    alone->read(0, 1, one);
+    EXPECT_TRUE(std::equal(block.frame(n / 2), block.frame(n / 2) + block.frame_bytes(), one.frame(0)));
+    std::filesystem::resize_file(files[5], 100);
+    expect_error<InputError>([&] { movie->read(0, n - 1, block); }, {"5.tif"});
 }

@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
+#include "io/natural_order.hpp"
 
 namespace glint {
 namespace {
@@ -34,15 +36,17 @@ const char* plural(Dimension dimension) {
 
 std::string named(const Axis& axis, std::int64_t k) {
     const bool has_name = std::size_t(k) < axis.names.size() && !axis.names[std::size_t(k)].empty();
-    return has_name ? fmt::format("{} ({})", k, axis.names[std::size_t(k)]) : fmt::format("{}", k);
+    return has_name && axis.names[std::size_t(k)] != fmt::format("{}", k)
+               ? fmt::format("{} ({})", k, axis.names[std::size_t(k)])
+               : fmt::format("{}", k);
 }
 
-/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9".
+/// "--channel 0 (DAPI) or 1 (GFP)", "--z 0 to 9", "--position 0 (A1) to 95 (H12)".
 std::string offered(const Axis& axis) {
     constexpr std::int64_t most = 8;
     std::string text = fmt::format("--{} ", word(axis.dimension));
     if (axis.size > most || axis.names.empty())
-        return text + (axis.size == 1 ? "0" : fmt::format("0 to {}", axis.size - 1));
+        return text + named(axis, 0) + (axis.size == 1 ? "" : " to " + named(axis, axis.size - 1));
     for (std::int64_t k = 0; k < axis.size; ++k)
         text += (k == 0 ? "" : k + 1 == axis.size ? " or " : ", ") + named(axis, k);
     return text;
@@ -58,14 +62,14 @@ std::optional<std::int64_t> as_number(const std::string& text) {
 /// What was asked for along an axis, as text; nothing where it was not.
 std::optional<std::string> asked(Dimension dimension, const MovieChoice& choice) {
     if (dimension == Dimension::channel) return choice.channel;
-    const auto& number = dimension == Dimension::z ? choice.z : choice.position;
-    if (dimension == Dimension::time || !number) return std::nullopt;
-    return fmt::format("{}", *number);
+    if (dimension == Dimension::position) return choice.position;
+    if (dimension == Dimension::time || !choice.z) return std::nullopt;
+    return fmt::format("{}", *choice.z);
 }
 
 std::int64_t chosen(const Axis& axis, const std::string& text, const std::string& file) {
     for (std::size_t k = 0; k < axis.names.size(); ++k)
-        if (axis.dimension == Dimension::channel && axis.names[k] == text) return std::int64_t(k);
+        if (axis.names[k] == text) return std::int64_t(k);
     const auto number = as_number(text);
     if (!number || *number < 0 || *number >= axis.size)
         throw OptionError(
@@ -90,6 +94,14 @@ class PickedFrames : public Movie {
         info_.frames = std::min(planes.frames, left <= 0 ? 0 : (left - 1) / planes.step + 1);
         info_.planes = planes.described;
     }
+    PickedFrames(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
+                 std::vector<std::string> warnings)
+        : movie_(std::move(movie)), pages_(std::move(pages)) {
+        info_ = movie_->info();
+        info_.frames = std::int64_t(pages_.size());
+        info_.planes = std::move(described);
+        info_.warnings.insert(info_.warnings.end(), warnings.begin(), warnings.end());
+    }
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
@@ -98,14 +110,25 @@ class PickedFrames : public Movie {
     void read_to(std::int64_t first, int count, std::byte* out) override {
         check_frames(info_, first, count);
         const std::size_t frame_bytes = std::size_t(info_.width) * info_.height * bytes_of(info_.type);
-        if (planes_.step == 1) return movie_->read_to(planes_.first + first, count, out);
-        for (int k = 0; k < count; ++k)
-            movie_->read_to(planes_.first + (first + k) * planes_.step, 1, out + std::size_t(k) * frame_bytes);
+        for (int done = 0, run = 0; done < count; done += run) {
+            const std::int64_t page = page_of(first + done);
+            for (run = 1; done + run < count && page_of(first + done + run) == page + run;) ++run;
+            try {
+                movie_->read_to(page, run, out + std::size_t(done) * frame_bytes);
+            } catch (const UnreadableFrame& error) {
+                throw error.moved(first + done - page);
+            }
+        }
     }
 
   private:
+    std::int64_t page_of(std::int64_t frame) const {
+        return pages_.empty() ? planes_.first + frame * planes_.step : pages_[std::size_t(frame)];
+    }
+
     std::unique_ptr<Movie> movie_;
     Planes planes_;
+    std::vector<std::int64_t> pages_;
     MovieInfo info_;
 };
 
@@ -147,6 +170,11 @@ Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, c
     return planes;
 }
 
+std::vector<Axis> several(std::vector<Axis> axes) {
+    const auto longer = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
+    return longer > 1 ? axes : std::vector<Axis>();
+}
+
 std::int64_t count_of(const std::vector<Axis>& axes) {
     constexpr std::int64_t most = std::int64_t(1) << 40;
     std::int64_t count = 1;
@@ -165,6 +193,15 @@ std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes
     return frames;
 }
 
+std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
+                              std::vector<std::string> warnings) {
+    if (pages.empty())
+        throw InputError(fmt::format("{}: breaks off before the first frame{}{}", movie->info().name,
+                                     described.empty() ? "" : " of ", described));
+    return std::make_unique<PickedFrames>(std::move(movie), std::move(pages), std::move(described),
+                                          std::move(warnings));
+}
+
 namespace {
 
 /// The different values of a dimension, in ascending order, and which of them a plane has.
@@ -173,35 +210,48 @@ struct Values {
     std::vector<Value> sorted;
     explicit Values(const std::vector<PlaneAt>& planes, Value PlaneAt::*member) {
         for (const PlaneAt& plane : planes) sorted.push_back(plane.*member);
-        std::sort(sorted.begin(), sorted.end());
+        std::sort(sorted.begin(), sorted.end(), Less());
         sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     }
+    struct Less {
+        bool operator()(std::int64_t a, std::int64_t b) const { return a < b; }
+        bool operator()(const std::string& a, const std::string& b) const { return natural_less(a, b); }
+    };
     std::int64_t size() const { return std::int64_t(sorted.size()); }
     std::int64_t index(const Value& value) const {
-        return std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin();
+        return std::lower_bound(sorted.begin(), sorted.end(), value, Less()) - sorted.begin();
     }
 };
 
 /// Frames are numbered without gaps, so those behind a missing one get too small a number.
 void warn_of_gaps(const std::vector<std::int64_t>& frames, const char* what, const std::string& file,
                   PlanesAt& chosen) {
+    std::uint64_t missing = 0;
+    std::int64_t lowest = 0, highest = 0;
     for (std::size_t k = 1; k < frames.size(); ++k) {
-        if (frames[k] == frames[k - 1])
+        const std::uint64_t gap = std::uint64_t(frames[k]) - std::uint64_t(frames[k - 1]);
+        if (gap == 0)
             throw InputError(
                 fmt::format("{}: has {} {} twice: which of the two is the frame is not known", file, what, frames[k]));
-        if (frames[k] == frames[k - 1] + 1 || !chosen.warnings.empty()) continue;
-        chosen.warnings.push_back(fmt::format("{}: {} {} is missing, and frames behind it have too small numbers", file,
-                                              what, frames[k - 1] + 1));
+        if (gap == 1) continue;
+        if (missing == 0) lowest = frames[k - 1] + 1;
+        highest = frames[k] - 1;
+        missing += gap - 1;
     }
+    if (missing == 0) return;
+    const std::string which =
+        missing == 1 ? fmt::format("{} {} is missing", what, lowest)
+                     : fmt::format("{} {}s are missing, the first {}, the last {}", missing, what, lowest, highest);
+    chosen.warnings.push_back(fmt::format("{}: {}, and frames behind it have too small numbers", file, which));
 }
 
 }  // namespace
 
 PlanesAt chosen_planes(const std::vector<PlaneAt>& planes, const MovieChoice& choice, const std::string& file) {
-    const Values times(planes, &PlaneAt::time), slices(planes, &PlaneAt::z), positions(planes, &PlaneAt::position);
-    const Values channels(planes, &PlaneAt::channel);
+    const Values times(planes, &PlaneAt::time), slices(planes, &PlaneAt::z);
+    const Values positions(planes, &PlaneAt::position), channels(planes, &PlaneAt::channel);
     const bool frames_are_z = times.size() == 1 && slices.size() > 1 && !choice.z;
-    const std::vector<Axis> axes{{Dimension::position, positions.size(), {}},
+    const std::vector<Axis> axes{{Dimension::position, positions.size(), positions.sorted},
                                  {Dimension::time, times.size(), {}},
                                  {Dimension::z, slices.size(), {}},
                                  {Dimension::channel, channels.size(), channels.sorted}};

@@ -33,16 +33,24 @@ struct Planes {
 /// choice that does not exist.
 Planes chosen_planes(const std::vector<Axis>& axes, const MovieChoice& choice, const std::string& file);
 
+/// The axes, or none where at most one has several planes: those are the frames, whatever their name.
+std::vector<Axis> several(std::vector<Axis> axes);
+
 /// How many planes the axes have; 0 where there are more than a file can hold.
 std::int64_t count_of(const std::vector<Axis>& axes);
 
 /// The frames of `movie` that are the planes chosen; as many as it has. Its info tells the choice.
 std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, const Planes& planes);
 
-/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count.
+/// The same where they lie anywhere: frame k is frame pages[k] of `movie`.
+std::unique_ptr<Movie> picked(std::unique_ptr<Movie> movie, std::vector<std::int64_t> pages, std::string described,
+                              std::vector<std::string> warnings);
+
+/// A plane that has a place of its own, as in a folder of files. Along each dimension any numbers and names count; names are in their
+/// natural order (natural_less), so that A2 is before A10.
 struct PlaneAt {
-    std::int64_t time = 0, z = 0, position = 0;
-    std::string channel;
+    std::int64_t time = 0, z = 0;
+    std::string position, channel;
 };
 
 /// The planes chosen, by time: their indices in `planes`. Throws as chosen_planes(); InputError where two have the same place. A

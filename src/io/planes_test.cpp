@@ -46,8 +46,8 @@ TEST(Planes, z_planes_of_a_single_time_are_the_frames) {
 }
 
 TEST(Planes, a_channel_of_a_file_without_channels_is_an_error_but_for_the_first) {
-    EXPECT_NO_THROW(require_single_planes({.channel = "0", .z = 0, .position = 0}, "m"));
+    EXPECT_NO_THROW(require_single_planes({.channel = "0", .z = 0, .position = "0"}, "m"));
     expect_error<OptionError>([] { require_single_planes({.channel = "1"}, "m"); },
                               {"--channel 1 is not there: give --channel 0"});
-    expect_error<OptionError>([] { require_single_planes({.position = 2}, "m"); }, {"--position 2 is not there"});
+    expect_error<OptionError>([] { require_single_planes({.position = "2"}, "m"); }, {"--position 2 is not there"});
 }

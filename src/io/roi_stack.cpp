@@ -69,11 +69,12 @@ void copy_window(std::span<const float> map, int map_width, int x, int y, int si
 }  // namespace
 
 RoiCounts read_tiff_rois(const std::filesystem::path& path) {
-    const auto [movie, truncated, ome, axes] = open_tiff_movie(path, "");
+    const auto [movie, truncated, ome, axes] = open_tiff_movie(path);
     const MovieInfo& info = movie->info();
     if (truncated) throw InputError(info.warnings.back() + ": copy the file again");
-    const auto missing = check_ome_sets({{path, info.frames, truncated, ome}});
-    if (!missing.empty()) throw InputError(missing.front() + ": give one file with all ROIs");
+    require_one_ome_file(ome, path);
+    const std::string other = other_number_of_frames(ome, info.name, info.frames);
+    if (!other.empty()) throw InputError(other + ": give one file with all ROIs");
     RoiCounts rois;
     rois.size = roi_size_of_shape({std::uint64_t(info.frames), std::uint64_t(info.height), std::uint64_t(info.width)},
                                   path.string());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "glint/gpu/buffer.hpp"
 
 namespace glint::offload {
@@ -17,8 +18,6 @@ constexpr int small_repeats = 20;
 constexpr double flops_a_cycle = 256;  // of a multiprocessor: 128 fused multiplications and additions
 constexpr double clock_hz = 1.5e9;     // approximate: the curves correct it
 
-using Clock = std::chrono::steady_clock;
-
 /// The best of three, after one to warm up.
 template <class Act>
 double best_seconds(const Act& act, int repeats = 3) {
@@ -27,7 +26,7 @@ double best_seconds(const Act& act, int repeats = 3) {
     for (int k = 0; k < repeats; ++k) {
         const Clock::time_point began = Clock::now();
         act();
-        best = std::min(best, std::chrono::duration<double>(Clock::now() - began).count());
+        best = std::min(best, seconds_since(began));
     }
     return std::max(best, 1e-9);
 }

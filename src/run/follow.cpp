@@ -1,7 +1,6 @@
 // Localizes a movie while it is written.
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 #include "glint/localize.hpp"
@@ -16,10 +16,6 @@
 
 namespace glint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
 /// NaN where there is none.
 double median_of_known(std::vector<float> values) {

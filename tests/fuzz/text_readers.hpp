@@ -6,9 +6,10 @@
 
 #include <cstring>
 
+#include "io/micromanager.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/tiff/metadata.hpp"
-#include "io/tiff/ome_set.hpp"
+#include "io/tiff/ome_planes.hpp"
 #include "run/finished_frames.hpp"
 #include "run/hash.hpp"
 #include "tests/fuzz/readers.hpp"
@@ -19,10 +20,18 @@ namespace glint::fuzz {
 inline void description(Bytes bytes) {
     const std::string text(bytes.begin(), bytes.end());
     read_imagej_description(text, 10, 10);
-    pixel_size_nm_from_micromanager(text);
+    read_micromanager(text);
+    micromanager_channels(text);
+    exposure_ms_in_info(text);
     try {
         const OmeMovie ome = read_ome_description(text, "a.tif").ome;
-        check_ome_sets({{scratch_folder() / "a.tif", 3, false, ome}, {scratch_folder() / "b.tif", 2, false, ome}});
+        std::vector<std::int64_t> counts(ome.files.size() + 1, 3);
+        const OmePages placed = pages_of(ome, counts);
+        const std::int64_t planes = count_of(ome_axes(ome));
+        for (const OmePage& one : placed.pages)
+            if (one.plane < 0 || one.page < 0 || one.page >= 3 || one.file >= std::int64_t(ome.files.size()) ||
+                (placed.contradiction.empty() && one.plane >= planes))
+                std::abort();
     } catch (const InputError&) {
     }
 }

@@ -41,12 +41,12 @@ def data():
 
 @pytest.fixture(scope="session")
 def dump(program, tmp_path_factory):
-    """Reads a movie, or the planes of a choice (channel=1, z=4), through movie_dump: (facts, frames as an array)."""
+    """Reads a movie, one in several files (`also`), or the planes of a choice (channel=1, z=4), through movie_dump: (facts, frames)."""
     folder = pathlib.Path(os.environ.get("GLINT_BIN", program.parent))
 
-    def run(path, frames_per_block=3, **choice):
+    def run(path, frames_per_block=3, also=(), **choice):
         frames_path = tmp_path_factory.mktemp("frames") / "frames.bin"
-        given = [f"{name}={value}" for name, value in choice.items() if value is not None]
+        given = [f"{name}={value}" for name, value in choice.items() if value is not None] + [f"also={other}" for other in also]
         done = subprocess.run([folder / "movie_dump", path, frames_path, str(frames_per_block), *given],
                               capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -27,9 +27,66 @@ def test_files_in_natural_order(dump, tmp_path):
     (folder / "notes.txt").write_text("no movie")
     (folder / "._img_1.tif").write_bytes(b"what a Mac leaves")
     facts, found = dump(folder)
-    assert facts["name"] == "images" and facts["warnings"] == []
+    assert facts["name"] == "images"
+    assert facts["warnings"] == ["images: 1 other file is ignored, being no TIFF by its name: notes.txt"]
     np.testing.assert_array_equal(found, frames)
     np.testing.assert_array_equal(dump(folder, 7)[1], frames)
+
+
+def single_images(folder, frames, numbers):
+    folder.mkdir()
+    for k, number in enumerate(numbers):
+        tifffile.imwrite(folder / f"img_{number:05}.tif", frames[k])
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("kept", [0, 100, -1])
+def test_a_running_acquisition_gives_the_frames_before_the_last(dump, tmp_path, kept):
+    frames = movie(9)
+    files = single_images(tmp_path / "images", frames, range(9))
+    files[-1].write_bytes(files[-1].read_bytes()[:kept])
+    facts, found = dump(tmp_path / "images")
+    np.testing.assert_array_equal(found, frames[:-1])
+    assert len(facts["warnings"]) == 1 and "img_00008.tif" in facts["warnings"][0]
+    assert facts["warnings"][0].endswith("it is the last file, and is left out")
+
+
+def test_a_truncated_file_ends_the_movie(dump, tmp_path):
+    frames = movie(40)
+    files = single_images(tmp_path / "images", frames, range(40))
+    for k in (20, 33):
+        files[k].write_bytes(files[k].read_bytes()[:300])
+    for _ in range(5):
+        facts, found = dump(tmp_path / "images")
+        np.testing.assert_array_equal(found, frames[:20])
+        assert "img_00020.tif" in facts["warnings"][0] and facts["warnings"][0].endswith("the movie ends before it")
+        assert facts["warnings"][1:] == ["images: 19 files behind img_00020.tif are left out, as the frames would get wrong numbers"]
+
+
+def test_a_truncated_file_of_several_pages_ends_the_movie(dump, tmp_path):
+    frames = movie(15)
+    (tmp_path / "parts").mkdir()
+    for k in range(3):
+        tifffile.imwrite(tmp_path / f"parts/part{k}.tif", frames[5 * k:5 * k + 5], metadata=None, photometric="minisblack",
+                         contiguous=False)
+    middle = tmp_path / "parts/part1.tif"
+    middle.write_bytes(middle.read_bytes()[:-600])
+    facts, found = dump(tmp_path / "parts")
+    assert 5 < len(found) < 10
+    np.testing.assert_array_equal(found, frames[:len(found)])
+    assert facts["warnings"][-1] == "parts: 1 file behind part1.tif is left out, as the frames would get wrong numbers"
+
+
+@pytest.mark.parametrize("numbers,told", [
+    ([0, 1, 2, 4], "images: number 3 is missing among the names"),
+    ([7, 8, 12, 13, 15], "images: 4 numbers are missing among the names (the first 9, the last 14)"),
+    ([0, 10, 20, 40], "images: number 30 is missing among the names"), ([0, 10, 20, 30], None), ([3, 4, 5], None)])
+def test_numbers_missing_among_the_names(dump, tmp_path, numbers, told):
+    frames = movie(len(numbers))
+    single_images(tmp_path / "images", frames, numbers)
+    facts, found = dump(tmp_path / "images")
+    np.testing.assert_array_equal(found, frames)
+    assert facts["warnings"] == ([told + ", and frames behind a gap have too small numbers"] if told else [])
 
 
 @pytest.mark.parametrize("dtype,compression", [("uint8", None), ("uint16", "zlib"), ("float32", "lzw")])
@@ -94,6 +151,21 @@ def test_ndtiff(dump, program, tmp_path):
     np.testing.assert_array_equal(judge.read_image(time=2, z=1, channel="GFP"), frames[2, 1, 1])
     tiff = next(folder.glob("*.tif"))
     np.testing.assert_array_equal(dump(tiff, z=1, channel="GFP")[1], frames[:, 1, 1])
+
+
+def test_positions_by_name(dump, tmp_path):
+    frames = movie(12, **LARGE).reshape(3, 4, 70, 90)
+    wells = ["A1", "A12", "B2"]
+    data = NDTiffDataset(str(tmp_path), name="run", summary_metadata={}, writable=True)
+    for p, t in np.ndindex(3, 4):
+        data.put_image({"position": wells[p], "time": t, "channel": "Cy5"}, frames[p, t], {})
+    data.finish()
+    data.close()
+    folder = next(path.parent for path in tmp_path.rglob("NDTiff.index"))
+    for p, well in enumerate(wells):
+        np.testing.assert_array_equal(NDTiffDataset(str(folder)).read_image(position=well, time=1, channel="Cy5"), frames[p, 1])
+        np.testing.assert_array_equal(dump(folder, position=well)[1], frames[p])
+        np.testing.assert_array_equal(dump(folder, position=p, channel="Cy5")[1], frames[p])
 
 
 def test_ndtiff_that_is_still_being_written(dump, tmp_path):

@@ -3,6 +3,7 @@ import itertools
 import json
 import os
 import pathlib
+import struct
 import subprocess
 
 import numpy as np
@@ -98,13 +99,50 @@ def test_thumbnails_among_the_pages(dump, tmp_path):
 
 def test_micromanager_pixel_size(dump, tmp_path):
     frames = movie("uint16")
-    tag = (51123, "s", 0, json.dumps({"PixelSizeUm": 0.108, "Camera": "Andor"}), True)
+    tag = (51123, "s", 0, json.dumps({"PixelSizeUm": 0.108, "Camera": "Andor", "Exposure-ms": 12.5}), True)
     with tifffile.TiffWriter(tmp_path / "movie.tif") as file:
         for frame in frames:
             file.write(frame, metadata=None, extratags=[tag], contiguous=False)
     facts, found = dump(tmp_path / "movie.tif")
     assert facts["pixel_size_nm"] == 108
+    assert facts["exposure_ms"] == 12.5 and facts["camera"] == "Andor"
     np.testing.assert_array_equal(found, frames)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_channels_in_micromanager_s_summary(dump, tmp_path, order):
+    """Behind the header stand the magic number and length of the summary; ImageJ's description says how planes follow each other."""
+    frames = movie("uint16", frames=6, height=5, width=8)
+    summary = json.dumps({"ChNames": ["Cy3", "GFP"]}).encode()
+    text = b"ImageJ=1.53\nimages=6\nchannels=2\nframes=3\nhyperstack=true\n\0"
+    first_page, text_at = 40 + 128, 40 + 128 + 2 + 9 * 12 + 4
+    pixels_at = text_at + 128
+    tags = [(256, 4, 1, 8), (257, 4, 1, 5), (258, 3, 1, 16), (259, 3, 1, 1), (262, 3, 1, 1), (270, 2, len(text), text_at),
+            (273, 4, 1, pixels_at), (278, 4, 1, 5), (279, 4, 1, 80)]
+    page = struct.pack(order + "H", len(tags)) + b"".join(
+        struct.pack(order + "HHI", *tag[:3]) + struct.pack(order + ("I" if tag[1] != 3 else "HH"), *([tag[3]] if tag[1] != 3 else [tag[3], 0]))
+        for tag in tags) + bytes(4)
+    head = ((b"II" if order == "<" else b"MM") + struct.pack(order + "HI", 42, first_page)).ljust(32, b"\0")
+    head += struct.pack(order + "II", 2355492, len(summary)) + summary.ljust(128, b"\0")
+    (tmp_path / "movie.tif").write_bytes(head + page + text.ljust(128, b"\0") + frames.astype(order + "u2").tobytes())
+    np.testing.assert_array_equal(tifffile.imread(tmp_path / "movie.tif"), frames.reshape(3, 2, 5, 8))
+    facts, found = dump(tmp_path / "movie.tif", channel="GFP")
+    np.testing.assert_array_equal(found, frames[1::2])
+    assert facts["planes"] == "channel 1 (GFP)"
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_exposure_in_imagej_s_info(dump, tmp_path, order):
+    tifffile.imwrite(tmp_path / "movie.tif", movie("uint16"), imagej=True, byteorder=order,
+                     metadata={"axes": "TYX", "Info": 'Frame: 0\n"Exposure-ms": 33.5,\nµ'})
+    assert dump(tmp_path / "movie.tif")[0]["exposure_ms"] == 33.5
+
+
+@pytest.mark.parametrize("unit,ms", [("s", 20), ("ms", 0.02), ("µs", 0.00002)])
+def test_ome_exposure(dump, tmp_path, unit, ms):
+    tifffile.imwrite(tmp_path / "movie.ome.tif", movie("uint16"),
+                     metadata={"axes": "TYX", "Plane": {"ExposureTime": [0.02] * 7, "ExposureTimeUnit": [unit] * 7}})
+    assert dump(tmp_path / "movie.ome.tif")[0]["exposure_ms"] == pytest.approx(ms)
 
 
 def test_resolution_in_inches_says_no_pixel_size(dump, tmp_path):

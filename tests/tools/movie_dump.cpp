@@ -26,13 +26,22 @@ glint::MovieChoice choice_of(int count, char** arguments) {
         const std::string name = argument.substr(0, argument.find('=')), value = argument.substr(name.size() + 1);
         if (name == "channel") choice.channel = value;
         if (name == "z") choice.z = std::stoll(value);
-        if (name == "position") choice.position = std::stoll(value);
+        if (name == "position") choice.position = value;
     }
     return choice;
 }
 
-void dump(const char* path, const char* frames_path, int frames_per_block, const glint::MovieChoice& choice) {
-    const auto movie = glint::open_movie(path, choice);
+/// "also=b.tif": another file of the movie.
+std::vector<std::filesystem::path> paths_of(const char* path, int count, char** arguments) {
+    std::vector<std::filesystem::path> paths{path};
+    for (const std::string& argument : std::vector<std::string>(arguments, arguments + count))
+        if (argument.starts_with("also=")) paths.push_back(argument.substr(5));
+    return paths;
+}
+
+void dump(const std::vector<std::filesystem::path>& paths, const char* frames_path, int frames_per_block,
+          const glint::MovieChoice& choice) {
+    const auto movie = glint::open_joined_movie(paths, choice);
     const glint::MovieInfo& info = movie->info();
     std::cout << nlohmann::json{{"name", info.name},
                                 {"width", info.width},
@@ -61,9 +70,10 @@ void dump(const char* path, const char* frames_path, int frames_per_block, const
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 4) return std::fputs("movie_dump MOVIE FRAMES_OUT FRAMES_PER_BLOCK [channel=1] [z=4]\n", stderr), 2;
+    if (argc < 4)
+        return std::fputs("movie_dump MOVIE FRAMES_OUT FRAMES_PER_BLOCK [channel=1] [z=4] [also=MOVIE]\n", stderr), 2;
     try {
-        dump(argv[1], argv[2], std::stoi(argv[3]), choice_of(argc - 4, argv + 4));
+        dump(paths_of(argv[1], argc - 4, argv + 4), argv[2], std::stoi(argv[3]), choice_of(argc - 4, argv + 4));
     } catch (const glint::Error& error) {
         std::cerr << error.what() << "\n";
         return 1;

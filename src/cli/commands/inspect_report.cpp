@@ -159,7 +159,7 @@ nlohmann::ordered_json spots_json(const MovieSpots& spots) {
             {"why_not", spots.why_not}};
 }
 
-nlohmann::ordered_json counts_json(const MovieCounts& counts) {
+nlohmann::ordered_json movie_counts_json(const MovieCounts& counts) {
     return {{"frames_read", counts.frames},
             {"empty_frames", counts.empty_frames},
             {"least_adu", counts.least_adu},
@@ -204,7 +204,7 @@ nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInf
             {"pixel_size_nm", found.pixel_size_nm > 0 ? nlohmann::ordered_json(found.pixel_size_nm) : nullptr},
             {"readnoise_e", found.options.readnoise_e},
             {"em_gain", found.options.em_gain},
-            {"counts", counts_json(found.result.counts)},
+            {"counts", movie_counts_json(found.result.counts)},
             {"noise", noise_json(found.result.noise)},
             {"spots", spots_json(found.result.spots)},
             {"localize", next.line},

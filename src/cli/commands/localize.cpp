@@ -38,7 +38,8 @@ Examples:
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml --follow
 
-Movies: TIFF (ImageJ, OME, BigTIFF, MicroManager, MetaMorph .stk), DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
+Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Imaris .ims,
+OME-Zarr and Zarr, DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
 Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.
 ROI: by default 2 ceil(2.3 sigma) + 1 px and at least 7; with --calibration the one it was measured in, since z is

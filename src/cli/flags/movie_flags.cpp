@@ -12,8 +12,8 @@ void add_movie_flags(CLI::App& app, MovieChoice& choice) {
                    "Of a file with several channels: this one, by number from 0, or by name")
         ->group("Movie");
     app.add_option("--z", choice.z, "Of a file with several z planes: this one, from 0")->check(whole)->group("Movie");
-    app.add_option("--position", choice.position, "Of a file with several stage positions: this one, from 0")
-        ->check(whole)
+    app.add_option("--position", choice.position,
+                   "Of a file with several stage positions: this one, by number from 0, or by name")
         ->group("Movie");
 }
 

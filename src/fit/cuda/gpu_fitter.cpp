@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "fit/cuda/fatbins.hpp"
 #include "fit/cuda/fit_kernels.hpp"
 #include "fit/cuda/fit_slot.hpp"
@@ -33,9 +33,6 @@ constexpr std::int64_t least_batch = 1024, one_warp = 32;
 
 static_assert(int(GpuPixel::u8) == int(PixelType::uint8) && int(GpuPixel::u16) == int(PixelType::uint16) &&
               int(GpuPixel::f32) == int(PixelType::float32));
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 }  // namespace
 

@@ -156,7 +156,7 @@ TEST(Nd2Movie, gives_one_channel_and_its_metadata) {
 TEST(Nd2Movie, loops_are_axes_in_their_order) {
     const test::TemporaryFolder folder;
     const Nd2 file{.bits = 8, .frames = 12, .experiment = experiment(2, 3, loop(1, 4))};  // positions, times
-    const auto movie = open_movie(folder.write("m.nd2", file.bytes()), {.position = 1});
+    const auto movie = open_movie(folder.write("m.nd2", file.bytes()), {.position = "1"});
     EXPECT_EQ(movie->info().frames, 4);
     EXPECT_EQ(frame_of<std::uint8_t>(*movie, 0)[0], 4 * 8);
     EXPECT_EQ(frame_of<std::uint8_t>(*movie, 3)[0], 7 * 8);

@@ -45,7 +45,7 @@ TiffHandle::TiffHandle(const std::filesystem::path& path) {
     errno = 0;
     tiff_ = TIFFOpenExt(path.c_str(), "rmc", options.get());
     if (!tiff_) require_descriptors(path.string(), errno);
-    if (!tiff_) throw InputError(fmt::format("{}: is no readable TIFF ({})", path.string(), take_complaint()));
+    if (!tiff_) throw BrokenTiff(fmt::format("{}: is no readable TIFF ({})", path.string(), take_complaint()));
     // Indexing jumps from directory to directory: reading ahead would fetch pixels that are not needed yet.
     (void)::posix_fadvise(TIFFFileno(tiff_), 0, 0, POSIX_FADV_RANDOM);
 }

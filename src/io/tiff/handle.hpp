@@ -8,13 +8,21 @@
 #include <string>
 #include <utility>
 
+#include "glint/error.hpp"
+
 namespace glint {
+
+/// A file that breaks off, or is damaged, before its first frame: it may still be written.
+class BrokenTiff : public InputError {
+  public:
+    using InputError::InputError;
+};
 
 /// A TIFF open for reading. libtiff prints nothing: `take_complaint` gives the first error since the last
 /// call.
 class TiffHandle {
   public:
-    /// Throws InputError with libtiff's reason when the first directory cannot be read.
+    /// Throws BrokenTiff with libtiff's reason when the first directory cannot be read.
     explicit TiffHandle(const std::filesystem::path& path);
     ~TiffHandle();
     TiffHandle(const TiffHandle&) = delete;  // libtiff holds a pointer to `complaint_`

@@ -155,7 +155,7 @@ std::string truncation(const std::string& name, std::int64_t page, std::int64_t 
 
 void accept_or_refuse(TiffIndex& index, const std::string& problem) {
     MovieInfo& info = index.info;
-    if (info.frames == 0) throw InputError(problem + "; no frame is usable");
+    if (info.frames == 0) throw BrokenTiff(problem + "; no frame is usable");
     index.truncated = true;
     info.warnings.push_back(problem + "; " + usable(info.frames));
 }
@@ -200,11 +200,13 @@ TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
     info.name = std::filesystem::path(file.name()).filename().string();
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     take_stk(tiff, file, metadata);
+    take_micromanager(tiff, file, metadata);
     walk_directories(tiff, walk);
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;
     info.exposure_ms = metadata.exposure_ms;
+    info.camera = metadata.camera;
     walk.index.ome = std::move(metadata.ome);
     walk.index.axes = std::move(metadata.axes);
     for (const auto& warning : metadata.warnings) info.warnings.push_back(info.name + ": " + warning);

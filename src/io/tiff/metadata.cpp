@@ -7,19 +7,23 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "glint/error.hpp"
 #include "glint/units.hpp"
+#include "io/byte_order.hpp"
 #include "io/files/input_file.hpp"
 #include "io/length_units.hpp"
+#include "io/micromanager.hpp"
+#include "io/tiff/ome_planes.hpp"
+#include "io/tiff/stk.hpp"
 
 namespace glint {
 namespace {
 
 constexpr std::uint32_t micromanager_tag = 51123;
-constexpr std::size_t largest_json_bytes = 16 << 20;  // of one page; parsed, it takes ten times as much
+constexpr std::uint32_t imagej_metadata_tag = 50839;
+constexpr std::size_t largest_summary_bytes = 1 << 20;
 constexpr std::uint64_t largest_xml_bytes = std::uint64_t(1) << 28;
 
 std::optional<double> number(std::string_view text) {
@@ -54,24 +58,11 @@ std::optional<double> ome_size_nm(std::string_view pixels, const char* axis) {
     return *value * *nm;
 }
 
-/// Axes that matter: a single one is the frames, whatever its name.
-std::vector<Axis> several(std::vector<Axis> axes) {
-    const auto longer = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.size > 1; });
-    return longer > 1 ? axes : std::vector<Axis>();
-}
-
-/// Along the pages of a file: DimensionOrder names the fastest first, and images follow each other.
+/// Along the pages of a file, of which one that holds a single channel lacks that dimension.
 std::vector<Axis> axes_of(const OmeMovie& ome, const std::string& file_name) {
-    constexpr double most = 1e12;
-    if (!(ome.times * ome.slices * ome.channels * ome.images < most)) return {};
-    std::vector<Axis> axes{{Dimension::position, std::int64_t(std::max(1.0, ome.images)), {}}};
-    const std::string_view order = xml_attribute(ome.pixels, "DimensionOrder");
-    for (auto letter = order.rbegin(); letter != order.rend(); ++letter) {
-        if (*letter == 'T') axes.push_back({Dimension::time, std::int64_t(ome.times), {}});
-        if (*letter == 'Z') axes.push_back({Dimension::z, std::int64_t(ome.slices), {}});
-        if (*letter == 'C' && !ome.holds_one_channel(file_name))
-            axes.push_back({Dimension::channel, std::int64_t(ome.channels), ome.channel_names});
-    }
+    std::vector<Axis> axes = ome_axes(ome);
+    if (ome.holds_one_channel(file_name))
+        std::erase_if(axes, [](const Axis& axis) { return axis.dimension == Dimension::channel; });
     return several(std::move(axes));
 }
 
@@ -88,6 +79,35 @@ std::string unknown_text_tag(TIFF* tiff, std::uint32_t tag) {
     if (!field || !TIFFFieldPassCount(field) || !TIFFGetField(tiff, tag, &count, &text) || !text) return {};
     const std::string_view bytes(text, count);
     return std::string(bytes.substr(0, bytes.find('\0')));
+}
+
+/// The texts of ImageJ's own tag ("Info", labels), which are UTF-16: without zero bytes, what of them is ASCII can be searched.
+std::string imagej_texts(TIFF* tiff) {
+    const TIFFField* field = TIFFFindField(tiff, imagej_metadata_tag, TIFF_BYTE);
+    std::uint32_t count = 0;
+    const char* bytes = nullptr;
+    if (!field || TIFFFieldDataType(field) != TIFF_BYTE || !TIFFFieldPassCount(field) ||
+        !TIFFGetField(tiff, imagej_metadata_tag, &count, &bytes) || !bytes)
+        return {};
+    std::string text(bytes, std::min<std::size_t>(count, 2 * largest_summary_bytes));
+    std::erase(text, '\0');
+    return text;
+}
+
+/// Micro-Manager's summary: behind its header, with a magic number of its own.
+std::string summary_of(const InputFile& file) {
+    constexpr std::uint32_t magic = 2355492;
+    std::uint32_t head[2] = {};
+    const auto bytes = reinterpret_cast<std::byte*>(head);
+    if (file.read_at(32, bytes, sizeof head) != sizeof head) return {};
+    std::byte order{};
+    file.read_at(0, &order, 1);
+    if ((order == std::byte{'M'}) == host_is_little_endian) swap_32_bit(bytes, 2);
+    if (head[0] != magic || head[1] > largest_summary_bytes) return {};
+    std::string text(head[1], '\0');
+    text.resize(file.read_at(40, reinterpret_cast<std::byte*>(text.data()), text.size()));
+    while (!text.empty() && text.back() == '\0') text.pop_back();
+    return text;
 }
 
 bool is_ome(const std::string& text) {
@@ -153,19 +173,31 @@ TiffMetadata read_ome_description(const std::string& text, const std::string& fi
     OmeMovie& ome = metadata.ome = parse_ome_xml(text, file_name, uuid);
     metadata.axes = axes_of(ome, file_name);
     const auto x_nm = ome_size_nm(ome.pixels, "X");
+    if (!ome.exposures_differ) metadata.exposure_ms = ome.exposure_ms;
     if (x_nm) take_pixel_size(*x_nm, ome_size_nm(ome.pixels, "Y").value_or(*x_nm), metadata);
     return metadata;
 }
 
-std::optional<double> pixel_size_nm_from_micromanager(const std::string& json) {
-    if (json.size() > largest_json_bytes) return std::nullopt;
-    const auto parsed = nlohmann::json::parse(json, nullptr, false);
-    if (!parsed.is_object()) return std::nullopt;
-    const auto found = parsed.find("PixelSizeUm");
-    if (found == parsed.end() || !found->is_number()) return std::nullopt;
-    TiffMetadata metadata;
-    take_pixel_size(found->get<double>() * 1e3, found->get<double>() * 1e3, metadata);
-    return metadata.pixel_size_nm;
+std::optional<double> exposure_ms_in_info(std::string_view info) {
+    constexpr std::string_view key = "Exposure-ms";
+    const auto at = info.find(key);
+    if (at == info.npos) return exposure_ms_of(info);
+    info.remove_prefix(at + key.size());
+    info.remove_prefix(std::min(info.find_first_not_of("\" :="), info.size()));
+    const auto value = number(info.substr(0, info.find_first_not_of("0123456789.eE+-")));
+    return value && *value > 0 ? value : std::nullopt;
+}
+
+void take_micromanager(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata) {
+    const MicroManagerFacts facts = read_micromanager(unknown_text_tag(tiff.get(), micromanager_tag));
+    if (!metadata.pixel_size_nm) metadata.pixel_size_nm = facts.pixel_size_nm;
+    if (facts.exposure_ms) metadata.exposure_ms = facts.exposure_ms;
+    metadata.camera = facts.camera;
+    for (Axis& axis : metadata.axes) {
+        if (axis.dimension != Dimension::channel || axis.size < 2 || !axis.names.empty()) continue;
+        axis.names = micromanager_channels(summary_of(file));
+        if (std::int64_t(axis.names.size()) > axis.size) axis.names.resize(std::size_t(axis.size));
+    }
 }
 
 TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::path& path) {
@@ -173,11 +205,10 @@ TiffMetadata read_tiff_metadata(const TiffHandle& tiff, const std::filesystem::p
     TiffMetadata metadata;
     if (description.starts_with("ImageJ="))
         metadata = read_imagej_description(description, tiff.tag<float>(TIFFTAG_XRESOLUTION, 0),
-                                           tiff.tag<float>(TIFFTAG_YRESOLUTION, 0));
+                                           tiff.tag<float>(TIFFTAG_YRESOLUTION, 0)),
+        metadata.exposure_ms = exposure_ms_in_info(imagej_texts(tiff.get()));
     else if (is_ome(description))
         metadata = read_ome(description, path);
-    if (!metadata.pixel_size_nm)
-        metadata.pixel_size_nm = pixel_size_nm_from_micromanager(unknown_text_tag(tiff.get(), micromanager_tag));
     return metadata;
 }
 

@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "io/files/input_file.hpp"
 #include "io/planes.hpp"
 #include "io/tiff/handle.hpp"
 #include "io/tiff/ome_xml.hpp"
@@ -19,6 +21,7 @@ struct TiffMetadata {
     bool is_stk = false;      ///< MetaMorph's tag UIC2 says so, not ImageJ's `images=N`
     std::optional<double> pixel_size_nm;
     std::optional<double> exposure_ms;
+    std::string camera;
     std::vector<std::string> warnings;  ///< without the file's name: "the metadata say pixels of ..."
     std::vector<Axis> axes;             ///< of the planes of the movie, the slowest first; none: not said, or one alone
     OmeMovie ome;                       ///< of OME files
@@ -36,7 +39,10 @@ void take_pixel_size(double x_nm, double y_nm, TiffMetadata& metadata);
 TiffMetadata read_imagej_description(const std::string& text, double x_resolution, double y_resolution);
 TiffMetadata read_ome_description(const std::string& text, const std::string& file_name, const std::string& uuid = {});
 
-/// MicroManager's JSON of the first page (tag 51123): `PixelSizeUm`, 0 where it was not calibrated.
-std::optional<double> pixel_size_nm_from_micromanager(const std::string& json);
+/// The exposure in ImageJ's "Info" of an image that Micro-Manager or MetaMorph recorded: "Exposure-ms": 20, or Exposure: 20 ms.
+std::optional<double> exposure_ms_in_info(std::string_view info);
+
+/// Micro-Manager's JSON of the first page (tag 51123), and of the summary behind the header: names of channels that have none.
+void take_micromanager(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata);
 
 }  // namespace glint

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/micromanager.hpp"
 #include "tests/thorough.hpp"
 
 using namespace glint;
@@ -76,11 +77,37 @@ TEST(TiffMetadata, ome_sizes) {
 }
 
 TEST(TiffMetadata, micromanager_json) {
-    EXPECT_EQ(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0.108, \"Camera\": \"x\"}"), 108);
-    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0}"));
-    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": \"0.1\"}"));
-    EXPECT_FALSE(pixel_size_nm_from_micromanager("{\"PixelSizeUm\": 0.1"));
-    EXPECT_FALSE(pixel_size_nm_from_micromanager(""));
+    const auto facts = read_micromanager("{\"PixelSizeUm\": 0.108, \"Camera\": \"x\", \"Exposure-ms\": 12.5}");
+    EXPECT_EQ(facts.pixel_size_nm, 108);
+    EXPECT_EQ(facts.exposure_ms, 12.5);
+    EXPECT_EQ(facts.camera, "x");
+    for (const char* nothing : {"{\"PixelSizeUm\": 0, \"Exposure-ms\": 0}", "{\"PixelSizeUm\": \"0.1\", \"Camera\": 3}",
+                                "{\"PixelSizeUm\": 0.1", "", "[1]"}) {
+        EXPECT_FALSE(read_micromanager(nothing).pixel_size_nm) << nothing;
+        EXPECT_FALSE(read_micromanager(nothing).exposure_ms) << nothing;
+        EXPECT_EQ(read_micromanager(nothing).camera, "") << nothing;
+    }
+    EXPECT_EQ(micromanager_channels("{\"ChNames\": [\"Cy3\", 4]}"), (std::vector<std::string>{"Cy3", ""}));
+    EXPECT_TRUE(micromanager_channels("{\"ChNames\": 4}").empty());
+}
+
+TEST(TiffMetadata, exposures) {
+    const auto of_planes = [](const std::string& planes) {
+        return read_ome_description("<OME><Image><Pixels SizeT='2'>" + planes + "</Pixels></Image></OME>", "a.tif")
+            .exposure_ms;
+    };
+    EXPECT_EQ(of_planes("<Plane ExposureTime='0.02'/><Plane ExposureTime='0.02' ExposureTimeUnit='s'/>"), 20);
+    EXPECT_EQ(of_planes("<Plane ExposureTime='20' ExposureTimeUnit='ms'/>"), 20);
+    EXPECT_EQ(of_planes("<Plane ExposureTime='20' ExposureTimeUnit='\xc2\xb5s'/>"), 0.02);
+    for (const char* none :
+         {"<Plane/>", "<Plane ExposureTime='0'/>", "<Plane ExposureTime='20' ExposureTimeUnit='fortnight'/>",
+          "<Plane ExposureTime='20'/><Plane ExposureTime='30'/>"})
+        EXPECT_FALSE(of_planes(none)) << none;
+    EXPECT_EQ(exposure_ms_in_info("x\n\"Exposure-ms\": 20.5,\n"), 20.5);
+    EXPECT_EQ(exposure_ms_in_info("Exposure-ms = 20"), 20);
+    EXPECT_EQ(exposure_ms_in_info("Exposure: 0.5 s\n"), 500);
+    for (const char* none : {"Exposure-ms", "Exposure-ms: x", "Exposure: 3", ""})
+        EXPECT_FALSE(exposure_ms_in_info(none)) << none;
 }
 
 // Each byte is looked at once: by its square this text would take days.

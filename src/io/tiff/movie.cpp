@@ -28,16 +28,12 @@ TiffIndex index_of(const std::filesystem::path& path, const InputFile& file) {
 
 class TiffMovie : public Movie {
   public:
-    TiffMovie(const std::filesystem::path& path, const std::filesystem::path& next)
+    explicit TiffMovie(const std::filesystem::path& path)
         : file_(path),
           index_(index_of(path, file_)),
           decoders_([path] { return std::make_unique<TiffDecoder>(path); }) {
         file_.expect_sequential_reads();
         index_.info.files = {path};
-        if (!index_.truncated || next.empty()) return;
-        index_.info.warnings.push_back(
-            fmt::format("{}: continues a truncated file and is left out, as its frames would get wrong numbers",
-                        next.filename().string()));
     }
     bool truncated() const { return index_.truncated; }
     const OmeMovie& ome() const { return index_.ome; }
@@ -129,8 +125,8 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
 
 }  // namespace
 
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path, const std::filesystem::path& next) {
-    auto movie = std::make_unique<TiffMovie>(path, next);
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path) {
+    auto movie = std::make_unique<TiffMovie>(path);
     const bool truncated = movie->truncated();
     OmeMovie ome = movie->ome();
     std::vector<Axis> axes = movie->axes();

@@ -1,23 +1,24 @@
-// Compares what OME metadata say with the files and frames that exist.
+// Finds the files of an OME-TIFF set, and puts their pages into the order of the frames.
 // SPDX-License-Identifier: MIT
 #include "io/tiff/ome_set.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <set>
 
+#include "data/joined_movie.hpp"
 #include "glint/error.hpp"
+#include "io/continuation.hpp"
+#include "io/tiff/metadata.hpp"
+#include "io/tiff/ome_planes.hpp"
 
 namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path place_of(const fs::path& path) {
-    std::error_code ignored;
-    return fs::absolute(path, ignored).lexically_normal();
-}
 
 std::string listed(const std::vector<std::string>& names) {
     constexpr std::size_t most = 3;
@@ -26,109 +27,235 @@ std::string listed(const std::vector<std::string>& names) {
     return names.size() > most ? fmt::format("{} and {} more", text, names.size() - most) : text;
 }
 
-/// The files of one set.
-struct OmeSet {
-    const OmePart& part;  ///< the file whose metadata are compared
-    std::vector<const OmePart*> given;
-    std::set<std::int64_t> channels;                     ///< of those that were given
-    std::vector<std::string> beside, lost, of_channels;  ///< not given: there, not there, of other channels
-
-    double frames() const {
-        double sum = 0;
-        for (const OmePart* one : given) sum += double(one->frames);
-        return sum;
-    }
-    bool truncated() const {
-        return std::any_of(given.begin(), given.end(), [](const OmePart* one) { return one->truncated; });
-    }
+/// A file that the metadata name.
+struct Member {
+    fs::path path;
+    std::set<std::int64_t> channels;  ///< -1: of any
+    bool there = false, given = false;
 };
 
-class Parts {
-  public:
-    explicit Parts(const std::vector<OmePart>& parts) {
-        for (const OmePart& part : parts) {
-            by_place_[place_of(part.path)] = &part;
-            if (!part.ome.uuid.empty()) by_uuid_[part.ome.uuid] = &part;
-        }
-    }
-    /// The part that is `file` of the set of `of`, under whatever name; null when it was not given.
-    const OmePart* find(const OmeFile& file, const OmePart& of) const {
-        if (const auto found = by_place_.find(place_of(of.path.parent_path() / file.name)); found != by_place_.end())
-            return found->second;
-        const auto found = by_uuid_.find(file.uuid);
-        return found == by_uuid_.end() ? nullptr : found->second;
-    }
+using Channels = std::set<std::int64_t>;
 
-  private:
-    std::map<fs::path, const OmePart*> by_place_;
-    std::map<std::string, const OmePart*> by_uuid_;
+/// The UUID that the file's own metadata give it; empty where it cannot be read or has none.
+std::string uuid_of(const fs::path& path) {
+    try {
+        return read_tiff_metadata(TiffHandle(path), path).ome.uuid;
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+/// The members, as OmeMovie::files has them; behind them `path`, where the metadata do not name it.
+std::vector<Member> members_of(const OmeMovie& ome, const fs::path& path, const std::vector<fs::path>& given) {
+    std::map<fs::path, fs::path> given_places;
+    for (const fs::path& one : given) given_places.emplace(real_place(one), one);
+    std::vector<Member> members;
+    std::error_code ignored;
+    for (const OmeFile& file : ome.files) {
+        const fs::path place = path.parent_path() / file.name;
+        members.push_back({place, file.channels, fs::is_regular_file(place, ignored), false});
+    }
+    const auto is_path = [&](const Member& member) { return member.path.filename() == path.filename(); };
+    if (std::none_of(members.begin(), members.end(), is_path)) members.push_back({path, {-1}, true, true});
+    std::map<std::string, fs::path> by_uuid;
+    for (std::size_t k = 0; k < ome.files.size(); ++k) {
+        Member& member = members[k];
+        if (!member.there && !ome.files[k].uuid.empty()) {
+            if (by_uuid.empty())
+                for (const fs::path& one : given) by_uuid.emplace(uuid_of(one), one);
+            const auto found = by_uuid.find(ome.files[k].uuid);
+            if (found != by_uuid.end()) member.path = found->second, member.there = true;
+        }
+        member.given = member.there && given_places.contains(real_place(member.path));
+    }
+    return members;
+}
+
+bool share(const Channels& some, const Channels& others) { return OmeFile{{}, {}, some}.shares_a_channel_with(others); }
+
+/// The channel that the user named; nothing where it has no such number or name, which chosen_planes() reports.
+std::optional<std::int64_t> channel_of(const OmeMovie& ome, const MovieChoice& choice) {
+    if (!choice.channel) return std::nullopt;
+    const auto& names = ome.channel_names;
+    if (const auto name = std::find(names.begin(), names.end(), *choice.channel); name != names.end())
+        return name - names.begin();
+    std::int64_t number = 0;
+    const std::string& text = *choice.channel;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+/// The channels that are wanted: the chosen one, else all that the given files hold.
+Channels wanted_channels(const OmeMovie& ome, const std::vector<Member>& members, const MovieChoice& choice) {
+    if (const auto one = channel_of(ome, choice)) return {*one};
+    Channels wanted;
+    for (const Member& member : members)
+        if (member.given) wanted.insert(member.channels.begin(), member.channels.end());
+    return wanted.empty() ? Channels{-1} : wanted;
+}
+
+/// The files of a set that are read, while they are opened.
+struct OpenedSet {
+    MovieParts parts;
+    std::vector<std::int64_t> counts, starts;  ///< of each member: its pages, and the first one's number among all
+    bool truncated = false;
 };
 
-OmeSet set_of(const OmePart& part, const Parts& parts) {
-    OmeSet set{part, {}, {}, {}, {}, {}};
-    std::vector<const OmeFile*> others;
-    for (const OmeFile& file : part.ome.files) {
-        const OmePart* given = parts.find(file, part);
-        if (!given) {
-            others.push_back(&file);
-            continue;
-        }
-        set.given.push_back(given);
-        set.channels.insert(file.channels.begin(), file.channels.end());
-    }
-    if (set.given.empty()) set.given = {&part}, set.channels = {-1};
-    for (const OmeFile* file : others) {
-        std::error_code ignored;
-        const bool there = fs::is_regular_file(part.path.parent_path() / file->name, ignored);
-        auto& names = !file->shares_a_channel_with(set.channels) ? set.of_channels : there ? set.beside : set.lost;
-        names.push_back(file->name);
+OpenedSet open_members(const std::vector<Member>& members, const Channels& wanted, const fs::path& path,
+                       TiffMovieFile& file) {
+    OpenedSet set{{}, {}, {}, false};
+    std::int64_t pages = 0;
+    for (const Member& member : members) {
+        set.starts.push_back(pages);
+        set.counts.push_back(0);
+        if (!member.there || !share(member.channels, wanted)) continue;
+        const bool is_first = file.movie && member.path.filename() == path.filename();
+        TiffMovieFile opened = is_first ? std::move(file) : open_tiff_movie(member.path);
+        set.truncated |= opened.truncated;
+        set.counts.back() = opened.movie->info().frames;
+        pages += set.counts.back();
+        set.parts.add(std::move(opened.movie), [at = member.path] { return open_tiff_movie(at).movie; });
     }
     return set;
 }
 
-void warn_of_frames(const OmeSet& set, std::vector<std::string>& warnings) {
-    const OmeMovie& ome = set.part.ome;
-    const double channels = set.of_channels.empty() ? ome.channels : double(set.channels.size());
-    const double said = ome.images * ome.times * ome.slices * channels;
-    if (said == 0 || said == set.frames()) return;
-    const std::string sizes =
-        fmt::format("SizeT {:.0f}, SizeZ {:.0f}, SizeC {:.0f}", ome.times, ome.slices, ome.channels);
-    warnings.push_back(fmt::format("{}: the OME metadata say {:.0f} frames ({}), {:.0f} are there",
-                                   set.part.path.filename().string(), said, sizes, set.frames()));
+/// Whether files are missing, and which. One that was given alone is refused: what of the movie it is, its user may not know.
+bool tell_missing(const fs::path& path, const std::vector<Member>& members, const Channels& wanted, bool chosen,
+                  std::vector<std::string>& warnings) {
+    std::vector<std::string> lost, others;
+    for (const Member& member : members) {
+        const bool is_wanted = share(member.channels, wanted);
+        if (is_wanted && !member.there) lost.push_back(member.path.filename().string());
+        if (!is_wanted) others.push_back(member.path.filename().string());
+    }
+    const std::string name = path.filename().string();
+    if (!others.empty() && !chosen)
+        warnings.push_back(
+            fmt::format("{}: only some channels of an OME-TIFF set; the others are in {}", name, listed(others)));
+    if (lost.empty()) return false;
+    if (std::count_if(members.begin(), members.end(), [](const Member& member) { return member.given; }) < 2)
+        throw InputError(
+            fmt::format("{}: is one of {} files of an OME-TIFF set, and frames of its movie are in {}, which cannot be "
+                        "found beside "
+                        "it: copy the files there; to read several files without those, give them with --concat; to "
+                        "read one, save its "
+                        "pages as a TIFF without OME metadata",
+                        path.string(), members.size(), listed(lost)));
+    warnings.push_back(
+        fmt::format("{}: frames of its OME-TIFF set are missing: {} cannot be found beside it, and frames behind a gap "
+                    "have too small numbers",
+                    name, listed(lost)));
+    return true;
 }
 
-void check(const OmeSet& set, std::vector<std::string>& warnings) {
-    if (set.truncated()) return;  // frames are missing anyway, which is said already
-    const std::string name = set.part.path.filename().string();
-    if (!set.beside.empty())
-        throw InputError(fmt::format(
-            "{}: is one of {} files of an OME-TIFF set, and frames of its movie are in {}, which were not "
-            "given: give all in their order, with --concat; to read it alone, put it into a folder of its own",
-            set.part.path.string(), set.part.ome.files.size(), listed(set.beside)));
-    if (!set.of_channels.empty())
-        warnings.push_back(fmt::format("{}: only some channels of an OME-TIFF set; the others are in {}", name,
-                                       listed(set.of_channels)));
-    if (!set.lost.empty())
-        warnings.push_back(
-            fmt::format("{}: frames of its OME-TIFF set are missing: {} cannot be found beside it, and "
-                        "frames behind a gap have too small numbers",
-                        name, listed(set.lost)));
-    if (set.lost.empty()) warn_of_frames(set, warnings);
+/// The pages of the chosen planes, by frame. Frames behind a gap are left out where a file broke off there.
+std::vector<std::int64_t> pages_of_frames(const OmePages& placed, const OpenedSet& set, const Planes& planes,
+                                          const std::string& name, std::vector<std::string>& warnings) {
+    std::vector<std::int64_t> pages;
+    for (const OmePage& one : placed.pages) {
+        const std::int64_t behind = one.plane - planes.first, frame = behind / planes.step;
+        if (behind < 0 || behind % planes.step != 0 || frame >= planes.frames) continue;
+        if (set.truncated && frame != std::int64_t(pages.size())) {
+            warnings.push_back(fmt::format("{}: frames behind frame {} are left out, as they would get wrong numbers",
+                                           name, pages.size()));
+            break;
+        }
+        const std::size_t file = one.file < 0 ? set.counts.size() - 1 : std::size_t(one.file);
+        pages.push_back(set.starts[file] + one.page);
+    }
+    return pages;
+}
+
+/// The planes that are the movie; where files of a single channel were given, that channel without being asked for.
+Planes planes_of(const OmeMovie& ome, const Channels& wanted, MovieChoice choice, const std::string& name) {
+    std::vector<Axis> axes = ome_axes(ome);
+    const bool one_channel = wanted.size() == 1 && *wanted.begin() >= 0 && ome.channels > 1;
+    if (one_channel && !choice.channel) choice.channel = fmt::format("{}", *wanted.begin());
+    if (!choice.channel) axes = several(std::move(axes));
+    Planes planes{0, 1, count_of(ome_axes(ome)), {}};
+    if (axes.empty())
+        require_single_planes(choice, name);
+    else
+        planes = chosen_planes(axes, choice, name);
+    return planes;
+}
+
+bool is_in_order(const OmePages& placed) {
+    for (const OmePage& one : placed.pages)
+        if (one.plane != one.page) return false;
+    return true;
+}
+
+OmePages checked(OmePages placed, const OmeMovie& ome, const std::string& path) {
+    if (placed.contradiction.empty()) return placed;
+    throw InputError(
+        fmt::format("{}: the OME metadata contradict themselves ({}; SizeT {:.0f}, SizeZ {:.0f}, SizeC {:.0f}): which "
+                    "page is which frame is "
+                    "not known. Save the frames as a TIFF without OME metadata, or as one that Bio-Formats writes",
+                    path, placed.contradiction, ome.times, ome.slices, ome.channels));
 }
 
 }  // namespace
 
-std::vector<std::string> check_ome_sets(const std::vector<OmePart>& files) {
-    const Parts parts(files);
-    std::set<const OmePart*> checked;
+std::string other_number_of_frames(const OmeMovie& ome, const std::string& name, std::int64_t frames) {
+    double said = 0;
+    for (const OmeImage& image : ome.images) said += image.times * image.slices * image.channels;
+    if (said == 0 || said == double(frames)) return {};
+    return fmt::format(
+        "{}: the OME metadata say {:.0f} frames (SizeT {:.0f}, SizeZ {:.0f}, SizeC {:.0f}), {} are there", name, said,
+        ome.times, ome.slices, ome.channels, frames);
+}
+
+void require_one_ome_file(const OmeMovie& ome, const fs::path& path) {
+    if (ome.files.size() < 2) return;
+    throw InputError(
+        fmt::format("{}: is one of {} files of an OME-TIFF set, of which {} is the first: give one file with all",
+                    path.string(), ome.files.size(), ome.files.front().name));
+}
+
+bool needs_ome_set(const TiffMovieFile& file, const fs::path& path) {
+    const OmeMovie& ome = file.ome;
+    if (ome_axes(ome).empty()) return false;
+    const std::string name = path.filename().string();
+    if (std::any_of(ome.files.begin(), ome.files.end(), [&](const OmeFile& one) { return one.name != name; }))
+        return true;
+    std::vector<std::int64_t> counts(ome.files.size() + 1, file.movie->info().frames);
+    const OmePages placed = pages_of(ome, counts);
+    // A single channel, z and position: the pages are the frames, whatever is wrong with the metadata.
+    return placed.contradiction.empty() ? !is_in_order(placed) : !file.axes.empty();
+}
+
+std::unique_ptr<Movie> open_ome_set(const fs::path& path, TiffMovieFile file, const std::vector<fs::path>& given,
+                                    const MovieChoice& choice) {
+    const OmeMovie ome = std::move(file.ome);
+    const std::vector<Member> members = members_of(ome, path, given);
+    const Channels wanted = wanted_channels(ome, members, choice);
+    const Planes planes = planes_of(ome, wanted, choice, path.string());
     std::vector<std::string> warnings;
-    for (const OmePart& part : files) {
-        if (part.ome.images == 0 || checked.contains(&part)) continue;
-        const OmeSet set = set_of(part, parts);
-        checked.insert(set.given.begin(), set.given.end());
-        check(set, warnings);
+    const bool lost = tell_missing(path, members, wanted, choice.channel.has_value(), warnings);
+    OpenedSet set = open_members(members, wanted, path, file);
+    const OmePages placed = checked(pages_of(ome, set.counts), ome, path.string());
+    const std::string name = path.filename().string();
+    std::vector<std::int64_t> pages = pages_of_frames(placed, set, planes, name, warnings);
+    if (!set.truncated && !lost && std::int64_t(pages.size()) != planes.frames)
+        warnings.push_back(
+            fmt::format("{}: the OME metadata say {} frames, {} are there", name, planes.frames, pages.size()));
+    return picked(concatenate(std::move(set.parts)), std::move(pages), planes.described, std::move(warnings));
+}
+
+std::vector<fs::path> ome_set_beside(const fs::path& path) {
+    std::vector<fs::path> beside;
+    try {
+        const OmeMovie ome = read_tiff_metadata(TiffHandle(path), path).ome;
+        if (ome_axes(ome).empty() || ome.files.size() < 2) return {};
+        const std::vector<Member> members = members_of(ome, path, {path});
+        const Channels wanted = wanted_channels(ome, members, {});
+        for (const Member& member : members)
+            if (!member.given && member.there && share(member.channels, wanted)) beside.push_back(member.path);
+    } catch (const InputError&) {  // opening the file will report the reason
+        return {};
     }
-    return warnings;
+    return beside;
 }
 
 }  // namespace glint

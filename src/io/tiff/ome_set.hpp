@@ -1,27 +1,37 @@
-// Whether the files of a movie are all that their OME metadata name.
+// Movies of OME-TIFFs whose metadata say which page of which file is which frame.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "glint/movie.hpp"
+#include "glint/movie_choice.hpp"
+#include "io/movie_readers.hpp"
 #include "io/tiff/ome_xml.hpp"
 
 namespace glint {
 
-/// A file of a movie, as it was opened.
-struct OmePart {
-    std::filesystem::path path;
-    std::int64_t frames = 0;
-    bool truncated = false;
-    OmeMovie ome;
-};
+/// Whether its metadata place planes otherwise than page after page of this file alone: open_ome_set() then reads it.
+bool needs_ome_set(const TiffMovieFile& file, const std::filesystem::path& path);
 
-/// Whether the files of a movie are all that their metadata name. Returns warnings: files that are lost,
-/// other channels, other numbers of frames than the metadata say. Throws InputError where a file that was not given
-/// stands beside those that were: it is part of the movie.
-std::vector<std::string> check_ome_sets(const std::vector<OmePart>& parts);
+/// The movie that `file`, opened from `path`, is part of: all files of its set that hold the channels of `given` (all files of the
+/// set that the user named; `path` is one), or the channel of the choice, in the order of the metadata. Files are found beside
+/// `path` by their names, and among `given` by their UUIDs. Throws InputError that names the files that are missing; if several
+/// files were given, they are a warning. OptionError as chosen_planes().
+std::unique_ptr<Movie> open_ome_set(const std::filesystem::path& path, TiffMovieFile file,
+                                    const std::vector<std::filesystem::path>& given, const MovieChoice& choice);
+
+/// The other files beside `path` that open_ome_set() would read with it, if only `path` were given. None where `path` is no OME-TIFF.
+std::vector<std::filesystem::path> ome_set_beside(const std::filesystem::path& path);
+
+/// "the OME metadata say 6 frames (SizeT 3, ...), 4 are there"; empty where they say so many, or nothing.
+std::string other_number_of_frames(const OmeMovie& ome, const std::string& name, std::int64_t frames);
+
+/// Throws InputError where the metadata name other files that hold planes, too.
+void require_one_ome_file(const OmeMovie& ome, const std::filesystem::path& path);
 
 }  // namespace glint

@@ -36,9 +36,32 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
+/// A whole number of 0 or more; `otherwise` where there is none.
+std::int64_t index_in(std::string_view tag, std::string_view key, std::int64_t otherwise) {
+    const std::string_view text = xml_attribute(tag, key);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && value >= 0 && value < std::int64_t(1) << 40 ? value : otherwise;
+}
+
+/// ExposureTime of a <Plane>: in seconds unless it says another unit.
+std::optional<double> exposure_ms_of_plane(std::string_view tag) {
+    const std::string_view text = xml_attribute(tag, "ExposureTime"), unit = xml_attribute(tag, "ExposureTimeUnit");
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > 1e9) return std::nullopt;
+    static const std::map<std::string_view, double> units = {{"", 1e3},           {"s", 1e3},          {"ms", 1},
+                                                             {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3}, {"us", 1e-3},
+                                                             {"ns", 1e-6},        {"min", 6e4}};
+    const auto ms = units.find(unit);
+    return ms == units.end() ? std::nullopt : std::optional(std::round(value * ms->second * 1e9) / 1e9);
+}
+
 /// One <Image>, while it is read.
 struct Image {
     OmeMovie movie;
+    std::vector<OmeTiffData> placed;
     std::map<std::string, std::size_t> file_of_name;
     bool names_this_file = false;
     std::string order;
@@ -51,10 +74,20 @@ struct Image {
         const bool of_one_channel = planes <= 1 || (order.ends_with('C') && planes <= movie.times * movie.slices);
         return of_one_channel ? std::int64_t(count_in(tiff_data, "FirstC", 0)) : -1;
     }
-    void add(const OmeFile& file) {
+    /// An element without any place is behind the one before; one with a place begins at the first page unless it says which.
+    void place(std::string_view tiff_data) {
+        const auto first = [&](const char* key) { return index_in(tiff_data, key, -1); };
+        OmeTiffData data{-1, first("IFD"), first("FirstT"), first("FirstZ"), first("FirstC"), 0};
+        data.planes = index_in(tiff_data, "PlaneCount", data.ifd >= 0 ? 1 : 0);
+        if (data.ifd < 0 && std::max({data.t, data.z, data.c}) >= 0) data.ifd = 0;
+        for (std::int64_t* index : {&data.t, &data.z, &data.c}) *index = std::max<std::int64_t>(*index, 0);
+        placed.push_back(data);
+    }
+    std::size_t add(const OmeFile& file) {
         const auto [entry, is_new] = file_of_name.emplace(file.name, movie.files.size());
         if (is_new) movie.files.push_back({file.name, file.uuid, {}});
         movie.files[entry->second].channels.insert(file.channels.begin(), file.channels.end());
+        return entry->second;
     }
 };
 
@@ -65,8 +98,9 @@ class Reader {
     OmeMovie read(std::string_view xml) {
         for (XmlTags tags(xml); tags.next();) take(tags);
         finish_image();
-        if (all_.movie.images == 0 && images_ == 1) join_renamed();
+        if (all_.movie.images.empty() && images_ == 1) join_renamed();
         all_.movie.uuid = uuid_;
+        name_this_file();
         return std::move(all_.movie);
     }
 
@@ -79,8 +113,18 @@ class Reader {
         if (images_ == 0) return;
         if (tags.name() == "Channel")
             image_.movie.channel_names.push_back(unescaped(xml_attribute(tags.tag(), "Name")));
-        if (tags.name() == "TiffData") channel_ = image_.channel_of(tags.tag());
+        if (tags.name() == "TiffData") {
+            channel_ = image_.channel_of(tags.tag());
+            image_.place(tags.tag());
+        }
         if (tags.name() == "UUID") take_file(tags);
+        if (tags.name() == "Plane") take_exposure(image_.movie, exposure_ms_of_plane(tags.tag()));
+    }
+
+    static void take_exposure(OmeMovie& movie, std::optional<double> ms) {
+        if (!ms) return;
+        if (!movie.exposure_ms) movie.exposure_ms = ms;
+        movie.exposures_differ |= std::abs(*ms - *movie.exposure_ms) > 0.001 * *ms;
     }
 
     void begin_image(std::string_view tag) {
@@ -92,7 +136,6 @@ class Reader {
         image_.movie.times = count_in(tag, "SizeT", said);
         image_.movie.slices = count_in(tag, "SizeZ", said);
         image_.movie.channels = count_in(tag, "SizeC", said);
-        image_.movie.images = 1;
         image_.movie.pixels = tag;
     }
 
@@ -101,7 +144,8 @@ class Reader {
         if (name.empty()) return;
         const bool this_file = name == file_name_ || (!uuid_.empty() && tags.text() == uuid_);
         image_.names_this_file |= this_file;
-        image_.add({this_file ? file_name_ : name, std::string(tags.text()), {channel_}});
+        const std::size_t file = image_.add({this_file ? file_name_ : name, std::string(tags.text()), {channel_}});
+        if (!image_.placed.empty()) image_.placed.back().file = std::int64_t(file);
     }
 
     void finish_image() {
@@ -110,26 +154,42 @@ class Reader {
         if (images_ == 1) other_ = std::move(image_);
     }
 
+    /// Elements that name no file mean this one, which others may name.
+    void name_this_file() {
+        const auto named = all_.file_of_name.find(file_name_);
+        if (named == all_.file_of_name.end()) return;
+        for (OmeImage& image : all_.movie.images)
+            for (OmeTiffData& data : image.placed)
+                if (data.file < 0) data.file = std::int64_t(named->second);
+    }
+
     /// If the only image names other files, this file has been renamed.
     void join_renamed() {
-        if (other_.movie.files.size() == 1) other_.movie.files.clear();
+        if (other_.movie.files.size() == 1) {
+            other_.movie.files.clear();
+            for (OmeTiffData& data : other_.placed) data.file = -1;
+        }
         join(other_);
     }
 
     /// Several images in one file are one sequence of pages, as its channels are.
     void join(const Image& image) {
         OmeMovie& to = all_.movie;
-        for (const OmeFile& file : image.movie.files) all_.add(file);
-        const double images = to.images + 1;
-        if (to.images == 0) {
-            to.times = image.movie.times, to.slices = image.movie.slices, to.channels = image.movie.channels;
+        std::vector<std::int64_t> files;
+        for (const OmeFile& file : image.movie.files) files.push_back(std::int64_t(all_.add(file)));
+        OmeImage one{image.movie.times, image.movie.slices, image.movie.channels, image.placed};
+        for (OmeTiffData& data : one.placed)
+            if (data.file >= 0) data.file = files[std::size_t(data.file)];
+        if (to.images.empty()) {
             to.pixels = image.movie.pixels;
             to.channel_names = image.movie.channel_names;
-        } else if (image.movie.times != to.times || image.movie.slices != to.slices ||
-                   image.movie.channels != to.channels) {
-            to.times = to.slices = to.channels = 0;  // of different sizes: no one number of frames
         }
-        to.images = images;
+        take_exposure(to, image.movie.exposure_ms);
+        to.exposures_differ |= image.movie.exposures_differ;
+        to.times = std::max(to.times, one.times);
+        to.slices = std::max(to.slices, one.slices);
+        to.channels = std::max(to.channels, one.channels);
+        to.images.push_back(std::move(one));
     }
 
     const std::string& file_name_;

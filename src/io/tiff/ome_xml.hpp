@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,15 +19,31 @@ struct OmeFile {
     bool shares_a_channel_with(const std::set<std::int64_t>& others) const;
 };
 
+/// What a <TiffData> says: the planes from (t, z, c) on of an image, in its DimensionOrder, are the pages from `ifd` on.
+struct OmeTiffData {
+    std::int64_t file = -1;  ///< of OmeMovie::files; -1: the file itself
+    std::int64_t ifd = -1;   ///< page, thumbnails and masks not counted; -1: behind those of the element before
+    std::int64_t t = 0, z = 0, c = 0;
+    std::int64_t planes = 0;  ///< 0: all that are left
+};
+
+/// The sizes of an image, and where its planes lie.
+struct OmeImage {
+    double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
+    std::vector<OmeTiffData> placed;             ///< none: not said
+};
+
 /// Of a text with several images (positions), only those count of which the file holds planes.
 struct OmeMovie {
-    double times = 0, slices = 0, channels = 0;  ///< SizeT, SizeZ, SizeC; 0: not said
-    double images = 0;                           ///< of these sizes
-    std::vector<std::string> channel_names;      ///< empty where one has none
-    std::vector<OmeFile> files;                  ///< that the text names, as it names them first; none: this one alone
-    std::string pixels;                          ///< the attributes of <Pixels>
-    std::string metadata_file;                   ///< the text says only that this file holds the metadata
-    std::string uuid;                            ///< of the file that holds the text
+    double times = 0, slices = 0, channels = 0;  ///< the largest of the images
+    std::vector<OmeImage> images;
+    std::vector<std::string> channel_names;  ///< empty where one has none
+    std::vector<OmeFile> files;              ///< that the text names, as it names them first; none: this one alone
+    std::optional<double> exposure_ms;       ///< of the planes that say it
+    bool exposures_differ = false;
+    std::string pixels;         ///< the attributes of <Pixels>
+    std::string metadata_file;  ///< the text says only that this file holds the metadata
+    std::string uuid;           ///< of the file that holds the text
 
     bool holds_one_channel(const std::string& file_name) const;
 };

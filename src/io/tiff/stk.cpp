@@ -65,7 +65,8 @@ Calibration read_calibration(const InputFile& file, const Entry& uic1) {
     return calibration;
 }
 
-/// "Exposure: 50 ms" of the first plane's description.
+}  // namespace
+
 std::optional<double> exposure_ms_of(std::string_view description) {
     constexpr std::string_view key = "Exposure: ";
     const auto at = description.find(key);
@@ -78,8 +79,6 @@ std::optional<double> exposure_ms_of(std::string_view description) {
     if (!value || (unit != "ms" && unit != "msec" && unit != "s" && unit != "sec")) return std::nullopt;
     return unit.starts_with('m') ? *value : *value * 1e3;
 }
-
-}  // namespace
 
 void take_stk(const TiffHandle& tiff, const InputFile& file, TiffMetadata& metadata) {
     using namespace std::string_view_literals;

@@ -1,0 +1,132 @@
+// Movies one behind the other, of which only a few are open at a time.
+// SPDX-License-Identifier: MIT
+#include "data/joined_movie.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "data/frame_block.hpp"
+#include "data/unreadable_frame.hpp"
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+// More than the threads of a run read at once, unless files are shorter than its blocks; each takes a descriptor, and one for each
+// thread that decodes.
+constexpr std::size_t most_open = 8;
+
+bool are_alike(const MovieInfo& a, const MovieInfo& b) {
+    return a.width == b.width && a.height == b.height && a.type == b.type;
+}
+
+}  // namespace
+
+void MovieParts::add(std::unique_ptr<Movie> movie, Reopen reopen) {
+    const MovieInfo& other = movie->info();
+    if (parts_.empty()) {
+        info_ = other;
+        info_.frames = 0;
+        info_.warnings.clear();
+        info_.files.clear();
+    }
+    if (!are_alike(other, info_))
+        throw InputError(
+            fmt::format("{} ({}x{}, {}-byte pixels) does not continue {} ({}x{}, {}-byte pixels): localize them apart",
+                        other.name, other.width, other.height, bytes_of(other.type), info_.name, info_.width,
+                        info_.height, bytes_of(info_.type)));
+    const std::int64_t frames = other.frames;
+    info_.warnings.insert(info_.warnings.end(), other.warnings.begin(), other.warnings.end());
+    info_.files.insert(info_.files.end(), other.files.begin(), other.files.end());
+    if (reopen) open_.push_back(parts_.size());
+    parts_.push_back({std::move(movie), std::move(reopen), info_.frames, frames});
+    info_.frames += frames;
+    close_oldest();
+}
+
+void MovieParts::close_oldest() {
+    if (open_.size() <= most_open) return;
+    parts_[open_.front()].movie.reset();
+    open_.erase(open_.begin());
+}
+
+class JoinedMovie : public Movie {
+  public:
+    JoinedMovie(MovieParts parts, std::vector<std::string> warnings) : of_(std::move(parts)) {
+        MovieInfo& info = of_.info_;
+        info.warnings.insert(info.warnings.begin(), warnings.begin(), warnings.end());
+    }
+    const MovieInfo& info() const override { return of_.info_; }
+    void read(std::int64_t first, int count, FrameBlock& block) override {
+        shape_like(info(), first, count, block);
+        read_to(first, count, block.bytes.data());
+    }
+    void read_to(std::int64_t first, int count, std::byte* out) override {
+        check_frames(info(), first, count);
+        const std::size_t frame_bytes = std::size_t(info().width) * info().height * bytes_of(info().type);
+        const auto behind =
+            std::upper_bound(of_.parts_.begin(), of_.parts_.end(), first,
+                             [](std::int64_t frame, const MovieParts::Part& part) { return frame < part.first; });
+        for (auto part = std::size_t(behind - of_.parts_.begin()) - 1, done = std::size_t(0); int(done) < count;
+             ++part) {
+            const std::int64_t local = first + std::int64_t(done) - of_.parts_[part].first;
+            const int take = int(std::min<std::int64_t>(count - int(done), of_.parts_[part].frames - local));
+            if (take <= 0) continue;
+            read_part(part, local, take, out + done * frame_bytes);
+            done += std::size_t(take);
+        }
+    }
+
+  private:
+    void read_part(std::size_t k, std::int64_t local, int count, std::byte* out) {
+        try {
+            opened(k)->read_to(local, count, out);
+        } catch (const UnreadableFrame& error) {
+            throw error.moved(of_.parts_[k].first);
+        }
+    }
+
+    /// A reader keeps what it reads open, even where others close it meanwhile. Opened under the lock: once, whoever needs it.
+    std::shared_ptr<Movie> opened(std::size_t k) {
+        MovieParts::Part& part = of_.parts_[k];
+        if (!part.reopen) return part.movie;
+        const std::lock_guard lock(mutex_);
+        if (part.movie) {
+            if (of_.open_.back() != k) std::erase(of_.open_, k), of_.open_.push_back(k);
+            return part.movie;
+        }
+        std::shared_ptr<Movie> movie = part.reopen();
+        if (!are_alike(movie->info(), info()) || movie->info().frames < part.frames)
+            throw InputError(
+                fmt::format("{}: changed after it was opened: it has {} frames of {}x{} px now, and had {} of {}x{}",
+                            movie->info().name, movie->info().frames, movie->info().width, movie->info().height,
+                            part.frames, info().width, info().height));
+        part.movie = movie;
+        of_.open_.push_back(k);
+        of_.close_oldest();
+        return movie;
+    }
+
+    std::mutex mutex_;  // guards what is open
+    MovieParts of_;
+};
+
+std::unique_ptr<Movie> concatenate(MovieParts parts, std::vector<std::string> warnings) {
+    if (parts.size() == 0) throw InputError("no movie was given");
+    return std::make_unique<JoinedMovie>(std::move(parts), std::move(warnings));
+}
+
+std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies) {
+    return concatenate(std::move(movies), {});
+}
+
+std::unique_ptr<Movie> concatenate(std::vector<std::unique_ptr<Movie>> movies, std::vector<std::string> warnings) {
+    if (movies.size() == 1 && warnings.empty()) return std::move(movies.front());
+    MovieParts parts;
+    for (auto& movie : movies) parts.add(std::move(movie));
+    return concatenate(std::move(parts), std::move(warnings));
+}
+
+}  // namespace glint

@@ -1,0 +1,23 @@
+// What Micro-Manager's JSON says of a movie, in TIFFs and in NDTiff.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace glint {
+
+struct MicroManagerFacts {
+    std::optional<double> pixel_size_nm;  ///< PixelSizeUm, where it is calibrated: 1 nm to 0.1 mm
+    std::optional<double> exposure_ms;    ///< Exposure-ms above 0
+    std::string camera;                   ///< Core-Camera, else Camera
+};
+
+/// Of a plane's metadata; nothing where the text is no JSON object.
+MicroManagerFacts read_micromanager(const std::string& json);
+
+/// ChNames of the summary metadata; none where it has no list of texts.
+std::vector<std::string> micromanager_channels(const std::string& json);
+
+}  // namespace glint

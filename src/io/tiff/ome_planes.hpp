@@ -1,0 +1,32 @@
+// Which page of which file holds each plane of an OME-TIFF, as its <TiffData> elements say.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/planes.hpp"
+#include "io/tiff/ome_xml.hpp"
+
+namespace glint {
+
+/// All dimensions, the slowest first: images (positions), then DimensionOrder, which names the fastest first. Empty where the
+/// sizes or the order are not said.
+std::vector<Axis> ome_axes(const OmeMovie& ome);
+
+/// Page `page` of the file `file` (of OmeMovie::files, or -1) holds plane `plane`, counted along ome_axes().
+struct OmePage {
+    std::int64_t plane = 0, file = 0, page = 0;
+};
+
+struct OmePages {
+    std::vector<OmePage> pages;  ///< by plane
+    std::string contradiction;  ///< "page 3 of a.tif is two planes": then nobody knows which plane is which; else empty
+};
+
+/// `counts`: the pages that each of OmeMovie::files has, 0 where it was not opened; behind them, those of the file -1. Pages that a
+/// file does not have are left out. O(pages).
+OmePages pages_of(const OmeMovie& ome, const std::vector<std::int64_t>& counts);
+
+}  // namespace glint
