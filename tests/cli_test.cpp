@@ -329,8 +329,8 @@ TEST_F(CommandLine, every_help_has_an_example) {
     const Ended top = glint("--help");
     EXPECT_EQ(top.exit_code, 0);
     EXPECT_NE(top.out.find("130"), std::string::npos) << "exit codes";
-    for (const std::string command :
-         {"localize", "inspect", "fit", "render", "simulate", "score", "calibrate astigmatism"}) {
+    for (const std::string command : {"localize", "inspect", "fit", "render", "simulate", "filter", "score",
+                                      "resolution", "cluster", "calibrate astigmatism"}) {
         const Ended help = glint(command + " --help");
         EXPECT_EQ(help.exit_code, 0);
         EXPECT_NE(help.out.find("Example"), std::string::npos) << command;

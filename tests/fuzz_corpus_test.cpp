@@ -39,6 +39,7 @@ constexpr Target targets[] = {
     {"records", fuzz::records},
     {"metadata", fuzz::metadata},
     {"description", fuzz::description},
+    {"conditions", fuzz::conditions},
 };
 
 std::string bytes_of_file(const std::filesystem::path& path) {

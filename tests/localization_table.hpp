@@ -28,9 +28,11 @@ inline Localizations full_table(std::size_t n) {
         t.frame.push_back(std::uint32_t(k / 3));
         t.iterations.push_back(std::uint32_t(5 + k % 7));
         t.status.push_back(std::uint8_t(k % 3));
-        t.extra["net_gradient"].push_back(double(1000 + k));
-        t.extra["molecule"].push_back(double(1'000'000'000 + k));
+        t.extra["net_gradient"].values.push_back(double(1000 + k));
+        t.extra["molecule"].values.push_back(double(1'000'000'000 + k));
+        t.extra["track"].values.push_back(double(k % 17) - 1);
     }
+    t.extra["track"].is_integer = true;
     t.width = 64, t.height = 48, t.frames = std::int64_t(n), t.pixel_size_nm = 107.5;
     return t;
 }

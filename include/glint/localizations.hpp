@@ -15,6 +15,14 @@
 
 namespace glint {
 
+/// A column of a file that is none of Localizations' own.
+struct ExtraColumn {
+    std::vector<double> values;
+    bool is_integer = false;  ///< whole numbers, exact up to 2^53, as `group` or `track`: files have them as integers
+
+    bool operator==(const ExtraColumn&) const = default;
+};
+
 /// Structure of arrays; a column is either empty (unknown) or has size() values. Positions are in camera pixels, with
 /// the centre of pixel (0, 0) at 0.0, x along columns and y along rows; z is in nm; frames are numbered from 0.
 struct Localizations {
@@ -32,8 +40,8 @@ struct Localizations {
     std::vector<float> log_likelihood;   ///< log-likelihood ratio against the saturated model, <= 0
     std::vector<float> p_value;
     std::vector<std::uint32_t> iterations;
-    std::vector<std::uint8_t> status;                  ///< FitStatus
-    std::map<std::string, std::vector<double>> extra;  ///< other columns of a file, by name
+    std::vector<std::uint8_t> status;          ///< FitStatus
+    std::map<std::string, ExtraColumn> extra;  ///< other columns of a file, by name
 
     // The movie; 0 if unknown.
     int width = 0, height = 0;  ///< px
@@ -54,7 +62,7 @@ struct LocalizationColumn {
 std::span<const LocalizationColumn> localization_columns();
 
 /// Appends the rows of `more`, which must have the same non-empty columns unless `to` is empty. `to` keeps its
-/// metadata.
+/// metadata. An extra column stays one of integers if it is in both.
 void append(Localizations& to, const Localizations& more);
 
 /// The rows with the indices `keep`, in that order.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +19,32 @@ enum class RenderMode {
     gaussian,   ///< each localization as a Gaussian of its precision, integrated over pixels, with sum 1 (eq. 8.1)
 };
 
+/// What colours a pixel.
+enum class RenderColor {
+    density,  ///< its density
+    z,        ///< the mean z of its localizations; brightness is the density
+    frame,    ///< the mean frame of its localizations, from the movie's first to its last; brightness is the density
+};
+
+/// A part of the camera in the coordinates of tables: 0 is the centre of the first pixel.
+struct RenderRegion {
+    double x_begin_px = 0, x_end_px = 0, y_begin_px = 0, y_end_px = 0;
+
+    bool is_everything() const { return x_begin_px == 0 && x_end_px == 0 && y_begin_px == 0 && y_end_px == 0; }
+};
+
 struct RenderOptions {
     RenderMode mode = RenderMode::gaussian;
-    double picture_pixel_nm = 0;        ///< nm per picture pixel; 0: from `zoom`
-    double zoom = 10;                   ///< picture pixels per camera pixel, used when picture_pixel_nm is 0
-    double min_blur_px = 0;             ///< minimum standard deviation, picture pixels; 0: half a pixel
-    bool color_z = false;               ///< z as hue, density as brightness; needs z
+    double picture_pixel_nm = 0;  ///< nm per picture pixel; 0: from `zoom`
+    double zoom = 10;             ///< picture pixels per camera pixel, used when picture_pixel_nm is 0
+    double min_blur_px = 0;       ///< minimum standard deviation, picture pixels; 0: half a pixel
+    RenderRegion region = {};     ///< what to draw; its begin is the picture's edge
+    RenderColor color = RenderColor::density;
     double z_min_nm = 0, z_max_nm = 0;  ///< colour range; equal: 1st to 99th percentile
     std::string colormap =
-        "";  ///< "inferno", "viridis", "magma", "cividis", "gray", "turbo" (z); "": inferno, or turbo for z
+        "";  ///< "inferno", "viridis", "magma", "cividis", "gray", "turbo"; "": inferno, or turbo for z and frames
+    std::vector<std::string> channel_colors =
+        {};                         ///< of render_channels; empty: magenta, green, cyan, yellow, red, blue
     double saturate_percent = 0.5;  ///< share of the non-empty pixels that are shown at full brightness
     double scale_bar_nm = -1;       ///< length; 0: none; < 0: automatic (needs the pixel size)
     int max_edge_px = 20000;        ///< a larger picture is an OptionError, which says how to reduce it
@@ -40,8 +58,12 @@ Picture render(const Localizations& localizations, const RenderOptions& options)
 /// Converts a density to colours: contrast by percentile, a perceptual colormap, a scale bar.
 RgbPicture colorize(const Picture& density, const RenderOptions& options);
 
-/// As `render` followed by `colorize`; with `color_z`, the hue is the mean z of each pixel.
+/// As `render` followed by `colorize`, or coloured by z or frame. Throws OptionError for z that the table does not have.
 RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options);
+
+/// Several tables in one picture, each in its own colour and with its own contrast; colours add up. The extent is that of the
+/// largest table. Throws OptionError for tables of different pixel sizes, more tables than colours, and unknown colours.
+RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
 
 /// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue.
 RgbPicture plot(const Calibration& calibration);

@@ -30,7 +30,8 @@ class Localizations(Table):
     Columns (n,), if known: `frame` (from 0), `x_px`, `y_px` (camera pixels, the centre of the first at 0.0), `z_nm`,
     `photons`, `bg` (photoelectrons per pixel), `sx_px`, `sy_px` (PSF widths), `lpx_px`, `lpy_px`, `lpz_nm` (localization precision:
     square roots of the CRLB), `photons_unc`, `bg_unc`, `sx_unc_px`, `sy_unc_px`, `detection_score`, `log_likelihood`, `emitters`, `p_value`,
-    `iterations`, `status`. Other columns of a file keep their names.
+    `iterations`, `status`. Other columns of a file keep their names; those of integers, as `group`, are int64, and files get them
+    back as integers.
 
     `x_nm`, `y_nm`, `lpx_nm`, `lpy_nm`, `sx_nm`, `sy_nm` are these lengths in nanometres, by `pixel_size_nm`: copies, of the same
     origin. `locs.photons = values` replaces a column, `locs["mine"] = values` adds one.
@@ -193,7 +194,8 @@ def _short(value):
 
 
 _INTEGERS = {"frame": np.uint32, "iterations": np.uint32, "status": np.uint8}
-_FLOATS = set(_core.float_columns())  # other columns are in double precision
+_FLOATS = set(_core.float_columns())
+_LARGEST_EXACT = 2**53  # files keep the numbers of other columns in double precision
 
 
 def _column(name, values):
@@ -201,7 +203,10 @@ def _column(name, values):
     array = np.asarray(values)
     if array.dtype.kind not in "uifb":
         raise OptionError(f"column {name!r} is of {array.dtype}: give numbers")
-    wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else np.float64))
+    other = np.float64 if array.dtype.kind == "f" else np.int64
+    wanted = np.dtype(_INTEGERS.get(name, np.float32 if name in _FLOATS else other))
+    if wanted == np.int64 and array.size and (array.max() > _LARGEST_EXACT or array.min() < -_LARGEST_EXACT):
+        raise OptionError(f"column {name!r} has whole numbers beyond {_LARGEST_EXACT}, which tables do not hold exactly: give it as floats")
     if array.dtype != wanted and wanted.kind == "u" and array.size:
         limit = np.iinfo(wanted).max
         if not (np.all(array >= 0) and np.all(array <= limit) and np.all(array == np.floor(array))):
@@ -235,6 +240,23 @@ def merge(tables: Iterable[Localizations | Fits | StrPath], *, consecutive: bool
     given = [localizations_of(table, "each of tables")._core() for table in tables]
     consecutive = switch("consecutive", consecutive)
     return Localizations._of_core(_core.merge_localizations(given, consecutive, warn))
+
+
+def filter(locs: Localizations | Fits | StrPath, *conditions: str) -> Localizations:
+    """The rows of a table, or of a file, that fulfil all conditions, as `glint filter --where` has them (docs/filter.md).
+
+    Columns are named as in files of Picasso: `lpx` is in pixels, `lpx_nm` in nanometres. There are + - * / **, abs, sqrt, log, min, max, comparisons,
+    and, or, not; `percentile(photons, 5)`; `sx within 10% of mode`; `neighbors(50nm)`, the number of other rows within that distance.
+    A comparison with NaN is false. The history tells the conditions. Raises OptionError, which points to the place in the text.
+
+    >>> bright = glint.filter(locs, "photons > 200 and lpx_nm < 30", "frame >= 2")
+    >>> bool((bright.photons > 200).all() and bright.frame.min() >= 2)
+    True
+    """
+    table = localizations_of(locs, "locs")
+    if not conditions or not all(isinstance(condition, str) for condition in conditions):
+        raise OptionError(f"conditions={shown(conditions)}: give one or more texts, as in glint.filter(locs, 'photons > 500')")
+    return Localizations._of_core(_core.filter_localizations(table._core(), list(conditions)), table.info)
 
 
 def load_localizations(path: StrPath, *, pixel_size_nm: float = 0.0, pixel_size_um: float = 0.0) -> Localizations:

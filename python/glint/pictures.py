@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,18 +18,20 @@ if TYPE_CHECKING:
     from .fits import Fits
 
 
-def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, mode: str = "gaussian", zoom: float = 10.0,
+def render(locs: Localizations | Fits | StrPath | Sequence[Localizations | Fits | StrPath], out: StrPath | None = None, *, mode: str = "gaussian", zoom: float = 10.0,
            picture_pixel_nm: float | None = None, density: bool = False, min_blur_px: float | None = None,
+           region_px: tuple[float, float, float, float] | None = None, colors: Sequence[str] | None = None, color_frame: bool = False,
            color_z: bool = False, z_range_nm: tuple[float, float] | None = None, colormap: str | None = None,
            saturate_percent: float = 0.5, scale_bar_nm: float | None = None, max_edge_px: int = 20000,
            overwrite: bool = False) -> np.ndarray:
-    """Renders `locs`, a table or the name of a file of one: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
+    """Renders `locs`, a table or the name of a file of one, or a list of these, each in its own colour: (height, width, 3) uint8 for display, or with `density` (height, width) float32, localizations
     per picture pixel.
 
     out: also write it to a file: `.png` colours, `.tif` density.
     mode: "gaussian", each with its own precision, or "histogram". zoom: picture pixels per camera pixel;
-    `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. color_z: z as colour,
-    within z_range_nm (None: 1st to 99th percentile). colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
+    `picture_pixel_nm`: alternative to zoom. min_blur_px: smallest Gaussian, picture pixels; None: half of one. region_px: (x begin, x end, y begin, y end) of
+    what to draw, in coordinates of the table. color_z: z as colour, within z_range_nm (None: 1st to 99th percentile). color_frame: the frame as
+    colour. colors: those of several tables, of "magenta", "green", "cyan", "yellow", "red", "blue", "gray"; None: in this order. colormap: "inferno", "viridis", "magma", "cividis", "gray", "turbo".
     saturate_percent: share of the brightest pixels at full brightness. scale_bar_nm: its length; 0: none; None: automatic.
     A picture with an edge above max_edge_px is an OptionError; overwrite=True replaces an existing file.
 
@@ -43,20 +46,34 @@ def render(locs: Localizations | Fits | StrPath, out: StrPath | None = None, *, 
     if suffix not in (None, ".png", ".tif", ".tiff"):
         raise OptionError(f"out={out!r}: a picture ends in .png (for the eye) or .tif (32-bit float density)")
     density = switch("density", density) or suffix in (".tif", ".tiff")
-    color_z = switch("color_z", color_z)
-    if density and (color_z or suffix == ".png"):
-        raise OptionError("a density is one number a pixel: no color_z, and out=PICTURE.tif")
+    color_z, color_frame = switch("color_z", color_z), switch("color_frame", color_frame)
+    channels = list(locs) if isinstance(locs, (list, tuple)) else None
+    if density and (color_z or color_frame or channels is not None or suffix == ".png"):
+        raise OptionError("a density is one number a pixel: one table, no color_z, no color_frame, and out=PICTURE.tif")
+    if color_z and color_frame:
+        raise OptionError("color_z=True, color_frame=True: give one of them")
+    if colors is not None and (isinstance(colors, str) or not isinstance(colors, Sequence) or not all(isinstance(color, str) for color in colors)):
+        raise OptionError(f"colors={shown(colors)}: give a list of names, as in colors=['magenta', 'green'], or None")
     if not isinstance(colormap, (str, type(None))):
         raise OptionError(f"colormap={shown(colormap)}: give the name of one, as in colormap='viridis', or None")
     options.mode, options.zoom = getattr(_core.RenderMode, mode), number("zoom", zoom, 10)
     options.picture_pixel_nm = number("picture_pixel_nm", picture_pixel_nm, 10, none=0.0)
     options.min_blur_px = number("min_blur_px", min_blur_px, 0.5, none=0.0)
-    options.color_z, options.colormap = color_z, colormap or ""
+    options.colormap, options.channel_colors = colormap or "", list(colors or ())
+    options.color = _core.RenderColor.z if color_z else _core.RenderColor.frame if color_frame else _core.RenderColor.density
+    if region_px is not None:
+        if not isinstance(region_px, Sequence) or len(region_px) != 4:
+            raise OptionError(f"region_px={shown(region_px)}: give four numbers, as in region_px=(10, 20, 5, 15)")
+        options.region_px = [number("region_px", end, 10) for end in region_px]
     options.saturate_percent = number("saturate_percent", saturate_percent, 0.5)
     options.z_min_nm, options.z_max_nm = (0, 0) if z_range_nm is None else pair("z_range_nm", z_range_nm, (-300, 300))
     options.scale_bar_nm = number("scale_bar_nm", scale_bar_nm, 1000, none=-1.0)
     options.max_edge_px = whole("max_edge_px", max_edge_px, 20000, -INT32)
-    picture, pixel_size_nm = _core.render(localizations_of(locs, "locs")._core(), options, density)
+    if channels is None:
+        picture, pixel_size_nm = _core.render(localizations_of(locs, "locs")._core(), options, density)
+    else:
+        tables = [localizations_of(table, "each of locs")._core() for table in channels]
+        picture, pixel_size_nm = _core.render_channels(tables, options)
     if out is not None:
         save_picture(out, picture, pixel_size_nm=pixel_size_nm, overwrite=overwrite)
     return picture

@@ -32,6 +32,16 @@ class Columns {
         arrays_[name.c_str()] =
             nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(begin, {count}, owner_));
     }
+    /// Values that are the array's own.
+    template <class T>
+    void add_copy(const std::string& name, std::vector<T> values) {
+        auto memory = std::make_unique<std::vector<T>>(std::move(values));
+        nanobind::capsule owner(memory.get(), [](void* of) noexcept { delete static_cast<std::vector<T>*>(of); });
+        std::vector<T>& kept = *memory.release();
+        Columns own(owner);
+        own.add(name, kept);
+        arrays_.update(own.take());
+    }
     nanobind::dict take() { return std::move(arrays_); }
 
   private:

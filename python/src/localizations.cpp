@@ -10,7 +10,9 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
+#include "glint/filter.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/merge.hpp"
 #include "io/files/check_outputs.hpp"
@@ -27,6 +29,13 @@ std::string name_of(const LocalizationColumn& column) {
     return std::string(column.name) + (suffix ? "_" + std::string(column.unit) : "");
 }
 
+std::vector<std::int64_t> integers_in(const std::vector<double>& values) {
+    std::vector<std::int64_t> integers;
+    integers.reserve(values.size());
+    for (double value : values) integers.push_back(whole<std::int64_t>(value));
+    return integers;
+}
+
 nb::dict columns_of(Localizations& table, nb::handle owner) {
     Columns columns(owner);
     columns.add("frame", table.frame);
@@ -37,7 +46,12 @@ nb::dict columns_of(Localizations& table, nb::handle owner) {
             columns.add(name_of(column), table.*column.values);
     columns.add_if_known("iterations", table.iterations);
     columns.add_if_known("status", table.status);
-    for (auto& [name, values] : table.extra) columns.add_if_known(name, values);
+    for (auto& [name, column] : table.extra) {
+        if (column.is_integer && !column.values.empty())
+            columns.add_copy(name, integers_in(column.values));
+        else
+            columns.add_if_known(name, column.values);
+    }
     return columns.take();
 }
 
@@ -55,7 +69,10 @@ void set_column(Localizations& table, const std::string& name, nb::handle values
     if (name == "status") return void(table.status = converted<std::uint8_t>(values, name));
     for (const LocalizationColumn& column : localization_columns())
         if (name_of(column) == name) return void(table.*column.values = converted<float>(values, name));
-    table.extra[name] = converted<double>(values, name);
+    nb::ndarray<nb::ro> array;
+    const bool is_integer =
+        nb::try_cast(values, array, false) && array.dtype().code == std::uint8_t(nb::dlpack::dtype_code::Int);
+    table.extra[name] = {converted<double>(values, name), is_integer};
 }
 
 Localizations table_of(const nb::dict& columns, int width, int height, std::int64_t frames, double pixel_size_nm,
@@ -103,6 +120,11 @@ Localizations merge_tables(const std::vector<Localizations>& tables, bool consec
     return running.run([&] { return merge(tables, frames, tell); });
 }
 
+Localizations filter_table(const Localizations& table, const std::vector<std::string>& conditions) {
+    Running running;
+    return running.run([&] { return filter(table, conditions, running.stop()).table; });
+}
+
 void write(const std::filesystem::path& path, const Localizations& table, bool truth, bool overwrite, nb::handle warn) {
     Running running;
     const Warn tell = running.text(warn);
@@ -139,6 +161,7 @@ void bind_localizations(nb::module_& m) {
     m.def("float_columns", &float_columns);
     m.def("read_localizations", &read, "path"_a, "pixel_size_nm"_a, "truth"_a, "warn"_a);
     m.def("merge_localizations", &merge_tables, "tables"_a, "consecutive"_a, "warn"_a);
+    m.def("filter_localizations", &filter_table, "table"_a, "conditions"_a);
     m.def("write_localizations", &write, "path"_a, "table"_a, "truth"_a, "overwrite"_a, "warn"_a);
 }
 

@@ -3,8 +3,10 @@
 #include "glint/picture.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "columns.hpp"
@@ -31,6 +33,11 @@ nb::tuple draw(const Localizations& table, const RenderOptions& options, bool de
     Running running;
     if (density) return density_array(running.run([&] { return render(table, options); }));
     return array_of(running.run([&] { return render_rgb(table, options); }));
+}
+
+nb::tuple draw_channels(const std::vector<Localizations>& tables, const RenderOptions& options) {
+    Running running;
+    return array_of(running.run([&] { return render_channels(tables, options); }));
 }
 
 void write_colours(const std::filesystem::path& path, const Rgb& array, double pixel_size_nm, bool overwrite) {
@@ -70,19 +77,34 @@ void bind_picture(nb::module_& m) {
     nb::enum_<RenderMode>(m, "RenderMode")
         .value("histogram", RenderMode::histogram)
         .value("gaussian", RenderMode::gaussian);
+    nb::enum_<RenderColor>(m, "RenderColor")
+        .value("density", RenderColor::density)
+        .value("z", RenderColor::z)
+        .value("frame", RenderColor::frame);
     nb::class_<RenderOptions>(m, "RenderOptions")
         .def(nb::init<>())
         .def_rw("mode", &RenderOptions::mode)
         .def_rw("picture_pixel_nm", &RenderOptions::picture_pixel_nm)
         .def_rw("zoom", &RenderOptions::zoom)
         .def_rw("min_blur_px", &RenderOptions::min_blur_px)
-        .def_rw("color_z", &RenderOptions::color_z)
+        .def_prop_rw(
+            "region_px",
+            [](const RenderOptions& options) {
+                const RenderRegion& region = options.region;
+                return nb::make_tuple(region.x_begin_px, region.x_end_px, region.y_begin_px, region.y_end_px);
+            },
+            [](RenderOptions& options, const std::array<double, 4>& ends) {
+                options.region = {ends[0], ends[1], ends[2], ends[3]};
+            })
+        .def_rw("color", &RenderOptions::color)
+        .def_rw("channel_colors", &RenderOptions::channel_colors)
         .def_rw("z_min_nm", &RenderOptions::z_min_nm)
         .def_rw("z_max_nm", &RenderOptions::z_max_nm)
         .def_rw("colormap", &RenderOptions::colormap)
         .def_rw("saturate_percent", &RenderOptions::saturate_percent)
         .def_rw("scale_bar_nm", &RenderOptions::scale_bar_nm)
         .def_rw("max_edge_px", &RenderOptions::max_edge_px);
+    m.def("render_channels", &draw_channels, "tables"_a, "options"_a);
     m.def("render", &draw, "table"_a, "options"_a, "density"_a);
     m.def("write_png", &write_colours, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);
     m.def("write_float_tiff", &write_density, "path"_a, "picture"_a, "pixel_size_nm"_a, "overwrite"_a);

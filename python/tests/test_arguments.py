@@ -61,6 +61,7 @@ WRONG = [(fit, wrong) for wrong in BOTH] + [(localize, wrong) for wrong in BOTH]
     (score, dict(radius_nm="a")), (score, dict(axial_radius_nm="a")),
     (render, dict(zoom="a")), (render, dict(zoom=None)), (render, dict(zoom=True)), (render, dict(picture_pixel_nm="a")),
     (render, dict(z_range_nm=3)), (render, dict(colormap=3)), (render, dict(max_edge_px=1.5)), (render, dict(density="a")),
+    (render, dict(color_frame=1)), (render, dict(region_px=3)), (render, dict(region_px=(0, 1, 0, "a"))), (render, dict(colors="red")),
     (render, dict(color_z=1)), (render, dict(out=3)), (render, dict(scale_bar_nm="a")),
     (calibrate, dict(z_step_um="a")), (calibrate, dict(z_center_um="a")), (calibrate, dict(sigma_um="a")), (calibrate, dict(roi_size="a")),
     (lease, dict(timeout="a")), (lease, dict(gpus="a")), (lease, dict(bytes=[1])), (lease, dict(avoid="GPU-1")), (lease, dict(on_wait=3)),

@@ -79,12 +79,31 @@ def test_every_format_comes_back(locs, tmp_path, name, tolerance_px):
 
 
 def test_further_columns_are_kept(locs, tmp_path):
-    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs))}, width=64, height=48, frames=60)
+    more = glint.Localizations({**locs.columns, "cluster": np.arange(len(locs), dtype=np.uint8), "quality": np.arange(len(locs)) / 1}, width=64, height=48, frames=60)
     more.save(tmp_path / "more.hdf5")
     again = glint.load(tmp_path / "more.hdf5")
-    np.testing.assert_array_equal(again.cluster, np.arange(len(locs)))
+    np.testing.assert_array_equal(again.cluster, np.arange(len(locs), dtype=np.uint8))
+    assert again.cluster.dtype == np.int64 and again.quality.dtype == np.float64
+    assert glint.merge([again, more]).cluster.dtype == again[:3].cluster.dtype == np.int64
+    with pytest.raises(glint.OptionError, match="beyond 9007199254740992"):
+        more["key"] = np.full(len(locs), 2**60)
     assert "cluster" in again.to_picasso()[0].columns
     assert again.pixel_size_nm == 0
+
+
+def test_rows_are_chosen_by_conditions(locs, tmp_path):
+    kept = glint.filter(locs, "photons > 500 and lpx_nm < 20", "frame >= 3")
+    wanted = (locs.photons > 500) & (locs.lpx_nm < 20) & (locs.frame >= 3)
+    assert 0 < wanted.sum() < len(locs)
+    np.testing.assert_array_equal(kept.x_px, locs.x_px[wanted])
+    assert kept.frames == locs.frames and 'photons > 500 and lpx_nm < 20' in kept.history[-1]
+    locs.save(tmp_path / "locs.hdf5")
+    assert len(glint.filter(tmp_path / "locs.hdf5", "photons > 500 and lpx_nm < 20", "frame >= 3")) == wanted.sum()
+    with pytest.raises(glint.OptionError, match=r"did you mean photons\?(.|\n)*\^\^\^"):
+        glint.filter(locs, "fotons > 5")
+    for wrong in [(), (3,), (["photons > 5"],)]:
+        with pytest.raises(glint.OptionError, match="give one or more texts"):
+            glint.filter(locs, *wrong)
 
 
 def test_a_table_of_ones_own():
@@ -258,11 +277,18 @@ def test_pictures(locs, tmp_path):
     assert density.sum() == len(locs)
     y, x = np.floor((locs.y_px + 0.5) * 8).astype(int), np.floor((locs.x_px + 0.5) * 8).astype(int)
     np.testing.assert_array_equal(density, np.histogram2d(y, x, bins=[np.arange(385), np.arange(513)])[0])
+    region = (-0.5, 7.5, 3.5, 9.5)  # on edges of picture pixels
+    part = glint.render(locs, zoom=8, mode="histogram", density=True, region_px=region)
+    np.testing.assert_array_equal(part, density[32:80, :64])
+    both = glint.render([locs, locs[:10]], zoom=2, colors=["red", "blue"], scale_bar_nm=0)
+    assert both[..., 0].any() and both[..., 2].any() and not both[..., 1].any()
+    assert (glint.render(locs, color_frame=True, zoom=2) != glint.render(locs, zoom=2)).any()
     glint.save(tmp_path / "again.png", picture)
     assert (tmp_path / "again.png").stat().st_size > 0
     for wrong, words in [(dict(mode="box"), "'box'"), (dict(out=tmp_path / "a.jpg"), "a.jpg"),
                          (dict(zoom=1e6), "zoom"), (dict(density=True, color_z=True), "color_z"),
-                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z")]:
+                         (dict(colormap="rainbow"), "rainbow"), (dict(color_z=True), "z"),
+                         (dict(color_z=True, color_frame=True), "give one of them"), (dict(region_px=(1, 0, 0, 1)), "begin below the end")]:
         with pytest.raises(glint.OptionError, match=words):
             glint.render(locs, **wrong)
     with pytest.raises(glint.OptionError, match="no picture"):

@@ -95,7 +95,7 @@ def test_columns_are_set_and_typos_refused(simulated):
     table.photons = 2 * simulated.truth.photons
     np.testing.assert_array_equal(table.columns["photons"], 2 * simulated.truth.photons)
     table["mine"] = np.arange(len(table))
-    assert table.mine.dtype == np.float64 and "mine" in table.columns
+    assert table.mine.dtype == np.int64 and "mine" in table.columns
     table.pixel_size_nm = 108.0
     with pytest.raises(AttributeError, match="'photon' to set: did you mean 'photons'"):
         table.photon = table.photons

@@ -8,10 +8,6 @@
 
 namespace glint::cli {
 
-/// The name that `word` was perhaps meant to be: the one that it begins, or that a few letters make of it. Empty: none is
-/// near.
-std::string nearest_name(const std::string& word, const std::vector<std::string>& names);
-
 /// What the parser found, and where help is. `program` has parsed as far as it came.
 std::string explain(const CLI::ParseError& error, const CLI::App& program);
 

@@ -63,7 +63,7 @@ void fill_shape_uncertainties(Localizations& to, const Fits& fits, PsfModel mode
             case PsfColumn::width_y: to.sy_unc_px = uncertainty; break;
             case PsfColumn::z: to.lpz_nm = scaled(uncertainty, 1000); break;
             case PsfColumn::own:
-                to.extra[std::string(shape[k].name) + "_unc"].assign(uncertainty.begin(), uncertainty.end());
+                to.extra[std::string(shape[k].name) + "_unc"].values.assign(uncertainty.begin(), uncertainty.end());
                 break;
         }
     }
@@ -83,7 +83,11 @@ void append(Localizations& to, const Localizations& more) {
     extend(to.frame, more.frame);
     extend(to.iterations, more.iterations);
     extend(to.status, more.status);
-    for (const auto& [name, values] : more.extra) extend(to.extra[name], values);
+    for (const auto& [name, column] : more.extra) {
+        const auto [place, is_new] = to.extra.try_emplace(name, ExtraColumn{{}, true});
+        place->second.is_integer &= column.is_integer;
+        extend(place->second.values, column.values);
+    }
     if (to.width == 0) {
         to.width = more.width, to.height = more.height, to.frames = more.frames;
         to.pixel_size_nm = more.pixel_size_nm, to.history = more.history;
@@ -96,7 +100,7 @@ Localizations select(const Localizations& from, std::span<const std::size_t> kee
     out.frame = pick(from.frame, keep);
     out.iterations = pick(from.iterations, keep);
     out.status = pick(from.status, keep);
-    for (const auto& [name, values] : from.extra) out.extra[name] = pick(values, keep);
+    for (const auto& [name, column] : from.extra) out.extra[name] = {pick(column.values, keep), column.is_integer};
     out.width = from.width, out.height = from.height, out.frames = from.frames;
     out.pixel_size_nm = from.pixel_size_nm, out.history = from.history;
     return out;

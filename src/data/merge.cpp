@@ -23,7 +23,7 @@ void for_each_column(Table& table, Visit visit) {
         visit(std::string(column.name), table.*column.values);
     visit(std::string("iterations"), table.iterations);
     visit(std::string("status"), table.status);
-    for (auto& [name, values] : table.extra) visit(name, values);
+    for (auto& [name, column] : table.extra) visit(name, column.values);
 }
 
 std::set<std::string> names_in(const Localizations& table) {

@@ -25,7 +25,7 @@ void fill_shape(Localizations& to, const Psf& psf, double pixel_size_um, std::sp
     }
     for (std::size_t k = 0; k < parameters.size(); ++k) {
         if (parameters[k].column == PsfColumn::own)
-            to.extra[parameters[k].name].assign(shape[k].begin(), shape[k].end());
+            to.extra[parameters[k].name].values.assign(shape[k].begin(), shape[k].end());
         else if (parameters[k].column == PsfColumn::z)
             for (const Real z_um : shape[k]) to.z_nm.push_back(float(z_um * 1000));
     }

@@ -3,11 +3,16 @@
 #include "io/localization_builder.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/arena.hpp"
+#include "base/large_vector.hpp"
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
@@ -60,6 +65,14 @@ void LocalizationBuilder::add_values(int column, std::span<const double> values)
     for (double value : values) add_value(column, value);
 }
 
+void LocalizationBuilder::resize(std::size_t rows) {
+    for (Column& column : columns_)
+        if (column.target)
+            resize_large(column.floats, rows);
+        else
+            resize_large(column.doubles, rows);
+}
+
 void LocalizationBuilder::drop_column(int column, const std::string& why) {
     Column& dropped = columns_[std::size_t(column)];
     dropped.dropped = true;
@@ -84,11 +97,17 @@ void LocalizationBuilder::forget_unknown_columns() {
 std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
     const std::vector<double>& frames = find("frame")->doubles;
     std::vector<char> bad(frames.size(), 0);
-    for (const Column& column : columns_) {
-        if (!column.known || column.dropped) continue;
-        for (std::size_t row = 0; row < bad.size(); ++row) bad[row] |= !column.finite(row);
-    }
+    in_own_arena([&] {
+        using Range = tbb::blocked_range<std::size_t>;
+        tbb::parallel_for(Range(0, bad.size(), 1 << 14), [&](const Range& range) {
+            for (const Column& column : columns_) {
+                if (!column.known || column.dropped) continue;
+                for (std::size_t row = range.begin(); row < range.end(); ++row) bad[row] |= !column.finite(row);
+            }
+        });
+    });
     std::vector<std::size_t> keep;
+    keep.reserve(bad.size());
     for (std::size_t row = 0; row < bad.size(); ++row) {
         if (bad[row]) continue;
         if (frames[row] < 0 || frames[row] > 4294967295.0 || frames[row] != std::floor(frames[row]))
@@ -99,6 +118,15 @@ std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
     if (keep.size() < bad.size())
         warn(fmt::format("{} of {} rows hold NaN or infinity and are left out", bad.size() - keep.size(), bad.size()));
     return keep;
+}
+
+ExtraColumn LocalizationBuilder::extra_column(Column& column, const std::vector<std::size_t>& keep) {
+    ExtraColumn extra{pick<double>(column.doubles, keep), column.is_integer};
+    const auto is_rounded = [](double value) { return std::abs(value) >= largest_exact_integer; };
+    if (extra.is_integer && std::any_of(extra.values.begin(), extra.values.end(), is_rounded))
+        warn(fmt::format("column {} has whole numbers of {:.0f} or more, which lose their last digits", column.name,
+                         largest_exact_integer));
+    return extra;
 }
 
 void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::size_t>& keep) {
@@ -113,7 +141,7 @@ void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::si
         else if (column.name == "status")
             to.status = pick<std::uint8_t>(column.doubles, keep);
         else
-            to.extra[column.name] = pick<double>(column.doubles, keep);
+            to.extra[column.name] = extra_column(column, keep);
         std::vector<float>().swap(column.floats);
         std::vector<double>().swap(column.doubles);
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "glint/localizations.hpp"
@@ -33,6 +34,25 @@ class LocalizationBuilder {
     }
     void add_values(int column, std::span<const double> values);
 
+    /// Declares that a column's values are whole numbers: as an `extra` one it is a column of integers.
+    void set_integer(int column) { columns_[std::size_t(column)].is_integer = true; }
+
+    /// Room for so many rows in every column, to be filled by `set_values`: those that were added are kept.
+    void resize(std::size_t rows);
+    /// Sets `count` rows from `first` on to `value_of(k)`, k from 0. Thread-safe for different rows.
+    template <class ValueOf>
+    void set_values(int column, std::size_t first, std::size_t count, ValueOf value_of) {
+        Column& to = columns_[std::size_t(column)];
+        const auto set = [&, scale = to.scale, shift = to.shift](auto* values) {
+            using Value = std::remove_pointer_t<decltype(values)>;
+            for (std::size_t k = 0; k < count; ++k) values[k] = Value(double(value_of(k)) * scale + shift);
+        };
+        if (to.target)
+            set(to.floats.data() + first);
+        else
+            set(to.doubles.data() + first);
+    }
+
     /// Drops a column with a warning that says `why`.
     void drop_column(int column, const std::string& why);
 
@@ -47,7 +67,7 @@ class LocalizationBuilder {
     struct Column {
         std::string name;
         double scale = 1, shift = 0;
-        bool known = false, dropped = false;
+        bool known = false, dropped = false, is_integer = false;
         std::vector<float> Localizations::*target = nullptr;  ///< the float column that it is; else `doubles`
         std::vector<float> floats;
         std::vector<double> doubles;
@@ -58,6 +78,7 @@ class LocalizationBuilder {
     Column* find(const std::string& name);
     void forget_unknown_columns();
     std::vector<std::size_t> rows_to_keep();
+    ExtraColumn extra_column(Column& column, const std::vector<std::size_t>& keep);
     void move_into(Localizations& to, const std::vector<std::size_t>& keep);
     void warn(const std::string& message) const {
         if (warn_) warn_(file_ + ": " + message);

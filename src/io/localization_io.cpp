@@ -80,8 +80,8 @@ std::set<std::string> columns_of(const Localizations& table) {
         if (!(table.*column.values).empty()) names.insert(std::string(column.name));
     if (!table.iterations.empty()) names.insert("iterations");
     if (!table.status.empty()) names.insert("status");
-    for (const auto& [name, values] : table.extra)
-        if (!values.empty()) names.insert(name);
+    for (const auto& [name, column] : table.extra)
+        if (!column.values.empty()) names.insert(name);
     return names;
 }
 
@@ -90,8 +90,8 @@ bool all_as_long_as(const Localizations& table) {
     const auto fits = [n](const auto& values) { return values.empty() || values.size() == n; };
     for (const LocalizationColumn& column : localization_columns())
         if (!fits(table.*column.values)) return false;
-    for (const auto& [name, values] : table.extra)
-        if (!fits(values)) return false;
+    for (const auto& [name, column] : table.extra)
+        if (!fits(column.values)) return false;
     return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
 }
 

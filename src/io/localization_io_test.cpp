@@ -7,8 +7,10 @@
 
 #include <csignal>
 #include <limits>
+#include <map>
 
 #include "glint/error.hpp"
+#include "glint/merge.hpp"
 #include "io/hdf5/writing.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
@@ -75,6 +77,66 @@ TEST(LocalizationIo, frames_beyond_31_bits_stay_what_they_are) {
     }
 }
 
+TEST(LocalizationIo, integers_stay_integers_in_every_format) {
+    TemporaryFolder folder;
+    Localizations in = full_table(40);
+    in.extra["wide"] = {std::vector<double>(40, 3e9), true};
+    in.extra["widest"] = {std::vector<double>(40, -9007199254740991.0), true};
+    in.extra["dataset"].is_integer = in.extra["track_id"].is_integer = true;  // SMLMAnalysis' own
+    for (int k = 0; k < 40; ++k) {
+        in.extra["dataset"].values.push_back(1 + k % 3);
+        in.extra["track_id"].values.push_back(k / 2);
+    }
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        write_localizations(folder / name, in);
+        auto out = read_localizations(folder / name, {}, 107.5).extra;
+        out.erase("chi2"), out.erase("bkgstd");  // ThunderSTORM's own
+        EXPECT_EQ(out, in.extra) << name;
+        LocalizationWriter pieces(folder / name, in, 80);  // which cannot know how large the others are
+        pieces.append(in);
+        in.extra["track"].values[7] = 5e9;
+        pieces.append(in);
+        pieces.close();
+        EXPECT_EQ(read_localizations(folder / name, {}, 107.5).extra.at("track").values[47], 5e9) << name;
+        in.extra["track"].values[7] = 6;
+    }
+}
+
+TEST(LocalizationIo, whole_numbers_in_a_text_are_integers_unless_one_is_not) {
+    TemporaryFolder folder;
+    const auto path = folder.write("a.csv",
+                                   "frame,x [nm],y [nm],chi2,group,sign,mixed,hole,exponent\n"
+                                   "1,50,50,3,7,-1,1,2,1e3\n2,50,50,4,8,+1,1.0,,10\n");
+    const Localizations table = read_localizations(path, {}, 100);
+    for (const auto& [name, is_integer] : std::map<std::string, bool>{
+             {"chi2", false}, {"group", true}, {"sign", true}, {"mixed", false}, {"hole", false}, {"exponent", false}})
+        EXPECT_EQ(table.extra.at(name).is_integer, is_integer) << name;
+}
+
+TEST(LocalizationIo, integers_that_doubles_do_not_hold_are_told) {
+    TemporaryFolder folder;
+    Warnings warnings;
+    const auto path = folder.write("a.csv", "frame,x [nm],y [nm],key\n1,50,50,9007199254740993\n");
+    read_localizations(path, warnings.sink(), 100);
+    EXPECT_TRUE(warnings.contain("column key has whole numbers of 9007199254740992"));
+}
+
+TEST(LocalizationIo, a_column_of_integers_stays_one_where_both_tables_have_integers) {
+    Localizations a = full_table(3), b = full_table(2), all;
+    append(all, a);
+    append(all, b);
+    EXPECT_TRUE(all.extra.at("track").is_integer);
+    EXPECT_FALSE(all.extra.at("molecule").is_integer);
+    const std::size_t rows[] = {4, 0};
+    const ExtraColumn wanted{{0, -1}, true};
+    EXPECT_EQ(select(all, rows).extra.at("track"), wanted);
+    const Localizations both[] = {a, b};
+    EXPECT_EQ(merge(both).extra.at("track").is_integer, true);
+    b.extra["track"].is_integer = false;
+    append(all, b);
+    EXPECT_FALSE(all.extra.at("track").is_integer);
+}
+
 TEST(LocalizationIo, an_empty_table_is_a_valid_file) {
     TemporaryFolder folder;
     Localizations none;
@@ -92,7 +154,7 @@ TEST(LocalizationIo, no_file_ever_holds_nan) {
     Localizations in = full_table(6);
     in.x_px[1] = std::numeric_limits<float>::quiet_NaN();
     in.photons[2] = std::numeric_limits<float>::infinity();
-    in.extra["molecule"][3] = std::nan("");
+    in.extra["molecule"].values[3] = std::nan("");
     Warnings warnings;
     write_localizations(folder / "a.hdf5", in, warnings.sink());
     EXPECT_TRUE(warnings.contain("1 of 6 rows have a position that is NaN"));
@@ -100,7 +162,7 @@ TEST(LocalizationIo, no_file_ever_holds_nan) {
     const Localizations out = read_localizations(folder / "a.hdf5");
     EXPECT_EQ(out.size(), 5u);
     EXPECT_EQ(out.photons[1], 0);
-    EXPECT_EQ(out.extra.at("molecule")[2], 0);
+    EXPECT_EQ(out.extra.at("molecule").values[2], 0);
 }
 
 TEST(LocalizationIo, files_that_are_none) {

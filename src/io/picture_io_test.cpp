@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <tbb/task_arena.h>
 #include <tiffio.h>
 
 #include <csignal>
@@ -98,4 +99,15 @@ TEST(PictureIo, files_that_are_no_png) {
     write_png(folder / "a.png", colours(50, 50));
     std::string bytes = read_bytes(folder / "a.png");
     EXPECT_THROW(read_png(folder.write("cut.png", bytes.substr(0, bytes.size() / 2))), InputError);
+}
+
+TEST(PictureIo, png_of_many_bands_is_the_same_for_any_number_of_threads) {
+    TemporaryFolder folder;
+    for (const auto& [width, height] : std::vector<std::pair<int, int>>{{1, 1}, {1200, 1700}, {400'000, 3}}) {
+        const RgbPicture in = colours(width, height);
+        write_png(folder / "all.png", in);
+        EXPECT_EQ(read_png(folder / "all.png").rgb, in.rgb) << width;
+        tbb::task_arena(1).execute([&] { write_png(folder / "one.png", in); });
+        EXPECT_EQ(read_bytes(folder / "one.png"), read_bytes(folder / "all.png")) << width;
+    }
 }

@@ -1,12 +1,10 @@
-// PNG pictures: written without a time, so that the same picture gives the same file.
+// PNG pictures in files: checked before they are written, and read by libpng.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 #include <png.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
-#include <exception>
 #include <memory>
 
 #include "glint/error.hpp"
@@ -14,6 +12,7 @@
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/files/write_into.hpp"
+#include "io/png_encoder.hpp"
 
 namespace glint {
 namespace {
@@ -25,7 +24,6 @@ constexpr int largest_edge = 1'000'000;
 /// longjmp leads back (only trivial variables live across it).
 struct Failure {
     std::string message;
-    std::exception_ptr thrown;
 };
 
 void on_error(png_structp png, png_const_charp message) {
@@ -34,39 +32,6 @@ void on_error(png_structp png, png_const_charp message) {
 }
 
 void on_warning(png_structp, png_const_charp) {}
-
-void write_to_file(png_structp png, png_bytep bytes, png_size_t count) {
-    try {
-        static_cast<AtomicFile*>(png_get_io_ptr(png))->write(bytes, count);
-    } catch (...) {
-        static_cast<Failure*>(png_get_error_ptr(png))->thrown = std::current_exception();
-    }
-    if (static_cast<Failure*>(png_get_error_ptr(png))->thrown) png_error(png, "write failed");
-}
-
-void flush_nothing(png_structp) {}
-
-/// Pixels per metre, what the pHYs chunk holds; 0 when it has no room for the value.
-png_uint_32 per_metre(double pixel_size_nm) {
-    const double value = pixel_size_nm > 0 ? 1e9 / pixel_size_nm : 0;
-    return value < 2147483647.0 ? png_uint_32(std::lround(value)) : 0;
-}
-
-/// False when libpng failed; then `failure` tells why.
-bool encode(png_structp png, png_infop info, AtomicFile& file, const RgbPicture& picture) {
-    if (setjmp(png_jmpbuf(png))) return false;
-    png_set_user_limits(png, largest_edge, largest_edge);
-    png_set_write_fn(png, &file, write_to_file, flush_nothing);
-    png_set_IHDR(png, info, png_uint_32(picture.width), png_uint_32(picture.height), 8, PNG_COLOR_TYPE_RGB,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    if (const png_uint_32 resolution = per_metre(picture.pixel_size_nm))
-        png_set_pHYs(png, info, resolution, resolution, PNG_RESOLUTION_METER);
-    png_write_info(png, info);
-    for (int y = 0; y < picture.height; ++y)
-        png_write_row(png, picture.rgb.data() + std::size_t(y) * std::size_t(picture.width) * 3);
-    png_write_end(png, nullptr);
-    return true;
-}
 
 void require_rgb(const fs::path& path, const RgbPicture& picture) {
     if (picture.width < 1 || picture.height < 1 || picture.width > largest_edge || picture.height > largest_edge)
@@ -156,13 +121,7 @@ void write_png(const fs::path& path, const RgbPicture& picture, IfExists if_exis
 
 void write_png(AtomicFile& file, const RgbPicture& picture) {
     require_rgb(file.target(), picture);
-    Failure failure;
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &failure, on_error, on_warning);
-    png_infop info = png_create_info_struct(png);
-    const bool done = encode(png, info, file, picture);
-    png_destroy_write_struct(&png, &info);
-    if (failure.thrown) std::rethrow_exception(failure.thrown);
-    if (!done) throw OutputError(fmt::format("cannot write {}: {}", file.target().string(), failure.message));
+    encode_png(file, picture);
 }
 
 RgbPicture read_png(const fs::path& path) { return Reader(path).read(); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/csv/text.hpp"
@@ -30,7 +31,7 @@ void write_truth(AtomicFile& file, const Localizations& truth) {
     if (!truth.photons.empty()) text += ",photons";
     if (!truth.sx_px.empty()) text += ",sx_nm";
     if (!truth.sy_px.empty()) text += ",sy_nm";
-    for (const auto& [name, values] : truth.extra) text += "," + name;
+    for (const auto& [name, column] : truth.extra) text += "," + name;
     text += '\n';
     const auto cell = [&text](double value) {
         text += ',';
@@ -44,7 +45,13 @@ void write_truth(AtomicFile& file, const Localizations& truth) {
         if (!truth.photons.empty()) cell(truth.photons[row]);
         if (!truth.sx_px.empty()) cell(truth.sx_px[row] * pixel);
         if (!truth.sy_px.empty()) cell(truth.sy_px[row] * pixel);
-        for (const auto& [name, values] : truth.extra) append_number(text += ',', values[row]);
+        for (const auto& [name, column] : truth.extra) {
+            text += ',';
+            if (column.is_integer)
+                append_number(text, whole<std::int64_t>(column.values[row]));
+            else
+                append_real(text, column.values[row]);
+        }
         text += '\n';
     }
     file.write(text);

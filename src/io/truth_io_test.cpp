@@ -15,7 +15,8 @@ TEST(Truth, truth_reads_back) {
     TemporaryFolder folder;
     Localizations in;
     in.frame = {0, 5}, in.x_px = {0, 3.25f}, in.y_px = {-0.25f, 7}, in.z_nm = {-120, 35}, in.photons = {900, 1100};
-    in.sx_px = {1.25f, 1.5f}, in.sy_px = {1.5f, 1.75f}, in.extra["molecule"] = {123456789, 2}, in.pixel_size_nm = 100;
+    in.sx_px = {1.25f, 1.5f}, in.sy_px = {1.5f, 1.75f}, in.extra["molecule"] = {{123456789, 2}, true},
+    in.pixel_size_nm = 100;
     write_truth(folder / "t.csv", in);
     EXPECT_EQ(read_bytes(folder / "t.csv"),
               "frame,x_nm,y_nm,z_nm,photons,sx_nm,sy_nm,molecule\n"

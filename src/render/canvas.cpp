@@ -20,7 +20,20 @@ double extent(const std::vector<float>& positions_px) {
     return largest + 1;
 }
 
-double scale_of(const Localizations& localizations, const RenderOptions& options) {
+/// Of the tables' camera; 0: unknown.
+double camera_pixel_nm(std::span<const Localizations* const> tables) {
+    constexpr double tolerance = 1e-5;  // formats round it, each in its way
+    double nm = 0;
+    for (const Localizations* table : tables) {
+        if (nm > 0 && table->pixel_size_nm > 0 && std::abs(nm - table->pixel_size_nm) > tolerance * nm)
+            throw OptionError(
+                fmt::format("tables of pixels of {:g} and {:g} nm are not of one picture", nm, table->pixel_size_nm));
+        if (nm == 0) nm = table->pixel_size_nm;
+    }
+    return nm;
+}
+
+double scale_of(double camera_pixel_nm, const RenderOptions& options) {
     const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
     if (options.picture_pixel_nm == 0) {
         if (!positive(options.zoom))
@@ -31,9 +44,9 @@ double scale_of(const Localizations& localizations, const RenderOptions& options
     if (!positive(options.picture_pixel_nm))
         throw OptionError(
             fmt::format("picture pixels of {} nm: give more than 0, or a zoom", options.picture_pixel_nm));
-    if (!positive(localizations.pixel_size_nm))
+    if (!positive(camera_pixel_nm))
         throw OptionError("picture pixels in nm need the camera's pixel size (--pixel-size 100nm); --zoom does not");
-    return localizations.pixel_size_nm / options.picture_pixel_nm;
+    return camera_pixel_nm / options.picture_pixel_nm;
 }
 
 void require_columns(const Localizations& localizations, const RenderOptions& options) {
@@ -50,18 +63,39 @@ void require_columns(const Localizations& localizations, const RenderOptions& op
         throw OptionError(fmt::format("a smallest blur of {} px: give 0 or more", options.min_blur_px));
 }
 
+/// The part of the camera that the picture shows, in camera pixels from the camera's edge.
+RenderRegion shown(std::span<const Localizations* const> tables, const RenderOptions& options) {
+    const RenderRegion& asked = options.region;
+    if (!asked.is_everything()) {
+        if (!(asked.x_begin_px < asked.x_end_px && asked.y_begin_px < asked.y_end_px) ||
+            !std::isfinite(asked.x_end_px - asked.x_begin_px + asked.y_end_px - asked.y_begin_px))
+            throw OptionError(
+                fmt::format("a region from x = {:g} to {:g} px and y = {:g} to {:g} px: begin below the end",
+                            asked.x_begin_px, asked.x_end_px, asked.y_begin_px, asked.y_end_px));
+        return {asked.x_begin_px + 0.5, asked.x_end_px + 0.5, asked.y_begin_px + 0.5, asked.y_end_px + 0.5};
+    }
+    RenderRegion all{0, 0, 0, 0};
+    for (const Localizations* table : tables) {
+        const bool is_sized = table->width > 0 && table->height > 0;
+        all.x_end_px = std::max(all.x_end_px, is_sized ? table->width : extent(table->x_px));
+        all.y_end_px = std::max(all.y_end_px, is_sized ? table->height : extent(table->y_px));
+    }
+    return all;
+}
+
 }  // namespace
 
-Canvas::Canvas(const Localizations& localizations, const RenderOptions& options)
-    : localizations_(localizations), options_(options), scale_(scale_of(localizations, options)) {
-    require_columns(localizations, options);
+Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions& options) : options_(options) {
+    const double camera_nm = camera_pixel_nm(tables);
+    scale_ = scale_of(camera_nm, options);
+    pixel_size_nm_ = camera_nm / scale_;
+    for (const Localizations* table : tables) require_columns(*table, options);
     if (options_.min_blur_px == 0) options_.min_blur_px = 0.5;
-    const bool sized = localizations.width > 0 && localizations.height > 0;
-    const double columns = sized ? localizations.width : extent(localizations.x_px);
-    const double rows = sized ? localizations.height : extent(localizations.y_px);
+    const RenderRegion region = shown(tables, options);
+    x_px_ = region.x_begin_px, y_px_ = region.y_begin_px;
     // The small offset keeps 128 * (100 / 10) from being rounded up to 1281.
-    const double wide = std::max(std::ceil(columns * scale_ - 1e-6), 1.0);
-    const double high = std::max(std::ceil(rows * scale_ - 1e-6), 1.0);
+    const double wide = std::max(std::ceil((region.x_end_px - region.x_begin_px) * scale_ - 1e-6), 1.0);
+    const double high = std::max(std::ceil((region.y_end_px - region.y_begin_px) * scale_ - 1e-6), 1.0);
     if (const double edge = std::max(wide, high); edge > options.max_edge_px)
         throw OptionError(
             fmt::format("the picture would be {:.0f}x{:.0f} px, more than {} along an edge: shrink it with --zoom "
@@ -71,16 +105,18 @@ Canvas::Canvas(const Localizations& localizations, const RenderOptions& options)
     width_ = int(wide), height_ = int(high);
 }
 
-double Canvas::blur(const std::vector<float>& precision_px, std::size_t k) const {
+float Canvas::blur(const std::vector<float>& precision_px, std::size_t row) const {
     if (options_.mode == RenderMode::histogram) return 0;
-    const double sigma = precision_px.empty() ? 0 : precision_px[k] * scale_;
-    return std::isfinite(sigma) ? std::max(sigma, options_.min_blur_px) : options_.min_blur_px;
+    const double sigma = precision_px.empty() ? 0 : precision_px[row] * scale_;
+    return float(std::isfinite(sigma) ? std::max(sigma, options_.min_blur_px) : options_.min_blur_px);
 }
 
-std::optional<Dot> Canvas::dot(std::size_t k) const {
-    const double x = (localizations_.x_px[k] + 0.5) * scale_, y = (localizations_.y_px[k] + 0.5) * scale_;
-    if (!(x >= 0 && x < width_ && y >= 0 && y < height_)) return std::nullopt;
-    return Dot{x, y, blur(localizations_.lpx_px, k), blur(localizations_.lpy_px, k)};
+Dot Canvas::dot(const Localizations& table, std::size_t row) const {
+    Dot dot;
+    dot.x = (table.x_px[row] + 0.5 - x_px_) * scale_, dot.y = (table.y_px[row] + 0.5 - y_px_) * scale_;
+    dot.is_inside = dot.x >= 0 && dot.x < width_ && dot.y >= 0 && dot.y < height_;
+    if (dot.is_inside) dot.sigma_x = blur(table.lpx_px, row), dot.sigma_y = blur(table.lpy_px, row);
+    return dot;
 }
 
 }  // namespace glint

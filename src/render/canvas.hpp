@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <span>
 
 #include "glint/localizations.hpp"
 #include "glint/render.hpp"
@@ -12,29 +12,32 @@ namespace glint {
 
 /// A localization in picture pixels, measured from the picture's edge; a width of 0 fills one pixel.
 struct Dot {
-    double x = 0, y = 0, sigma_x = 0, sigma_y = 0;
+    double x = 0, y = 0;
+    float sigma_x = 0, sigma_y = 0;
+    float hue = 0;           ///< what colours it, from 0 to 1
+    bool is_inside = false;  ///< finite, and in the picture
 };
 
-/// The geometry of one picture. Keeps a reference to the localizations.
+/// The geometry of one picture.
 class Canvas {
   public:
-    /// Throws OptionError for options out of range or a picture that would be too large.
-    Canvas(const Localizations& localizations, const RenderOptions& options);
+    /// Holds all tables, or the options' region. Throws OptionError for options out of range, a picture that would be too
+    /// large, tables that lack what the options need, and tables of different pixel sizes.
+    Canvas(std::span<const Localizations* const> tables, const RenderOptions& options);
 
     int width() const { return width_; }
     int height() const { return height_; }
-    double pixel_size_nm() const { return localizations_.pixel_size_nm / scale_; }  ///< of a picture pixel; 0: unknown
+    double pixel_size_nm() const { return pixel_size_nm_; }  ///< of a picture pixel; 0: unknown
 
-    /// Localization k, or nothing if it is not finite or outside the picture.
-    std::optional<Dot> dot(std::size_t k) const;
-    std::size_t count() const { return localizations_.size(); }
+    Dot dot(const Localizations& table, std::size_t row) const;
 
   private:
-    double blur(const std::vector<float>& precision_px, std::size_t k) const;
+    float blur(const std::vector<float>& precision_px, std::size_t row) const;
 
-    const Localizations& localizations_;
     RenderOptions options_;
-    double scale_ = 1;  ///< picture pixels per camera pixel
+    double scale_ = 1;            ///< picture pixels per camera pixel
+    double x_px_ = 0, y_px_ = 0;  ///< the picture's upper left edge
+    double pixel_size_nm_ = 0;
     int width_ = 0, height_ = 0;
 };
 

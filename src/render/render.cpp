@@ -3,12 +3,19 @@
 #include "glint/render.hpp"
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
 
 #include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "render/canvas.hpp"
 #include "render/colormap.hpp"
@@ -25,37 +32,80 @@ float quantile(std::vector<float>& values, double share) {
     return values[std::size_t(k)];
 }
 
-/// The density shown at full brightness; 1 for an empty picture.
+/// The number of values in each class of `class_of(value)`, -1 for none.
+template <class ClassOf>
+std::vector<std::size_t> counts_of(const std::vector<float>& values, std::size_t classes, ClassOf class_of) {
+    using Range = tbb::blocked_range<std::size_t>;
+    constexpr std::size_t grain = 1 << 20;  // beside which a table of counts is small
+    return tbb::parallel_reduce(
+        Range(0, values.size(), grain), std::vector<std::size_t>(classes, 0),
+        [&](const Range& range, std::vector<std::size_t> counts) {
+            for (std::size_t k = range.begin(); k < range.end(); ++k)
+                if (const int one = class_of(values[k]); one >= 0) ++counts[std::size_t(one)];
+            return counts;
+        },
+        [](std::vector<std::size_t> a, const std::vector<std::size_t>& b) {
+            std::transform(a.begin(), a.end(), b.begin(), a.begin(), std::plus<>());
+            return a;
+        });
+}
+
+/// Of ascending classes with these numbers of members the one that has the member `rank`, which becomes its rank in there.
+int class_at(const std::vector<std::size_t>& counts, std::size_t& rank) {
+    std::size_t at = 0;
+    while (rank >= counts[at]) rank -= counts[at++];
+    return int(at);
+}
+
+/// The density shown at full brightness; 1 for an empty picture. Positive floats ascend with their bits, so that the upper half
+/// of these, then the lower one, find the quantile.
 float full_brightness(const std::vector<float>& density, double saturate_percent) {
     if (!(saturate_percent >= 0 && saturate_percent < 100))
         throw OptionError(
             fmt::format("saturating {} % of the pixels: give 0 or more and less than 100", saturate_percent));
-    std::vector<float> filled;
-    std::copy_if(density.begin(), density.end(), std::back_inserter(filled),
-                 [](float value) { return value > 0 && std::isfinite(value); });
-    return filled.empty() ? 1 : quantile(filled, 1 - saturate_percent / 100);
+    constexpr std::size_t halves = 1 << 16;
+    const auto bits_of = [](float value) {
+        return value > 0 && std::isfinite(value) ? std::bit_cast<std::uint32_t>(value) : 0;
+    };
+    std::uint32_t found = 0;
+    in_own_arena([&] {
+        auto counts = counts_of(density, halves, [&](float value) { return int(bits_of(value) >> 16); });
+        // What is not shown is of class 0, with numbers below 1e-40, which no dot leaves.
+        counts[0] = 0;
+        const std::size_t filled = std::accumulate(counts.begin(), counts.end(), std::size_t(0));
+        if (filled == 0) return;
+        auto rank = std::size_t(std::clamp(1 - saturate_percent / 100, 0.0, 1.0) * double(filled - 1));
+        const int upper = class_at(counts, rank);
+        counts = counts_of(density, halves, [&](float value) {
+            const std::uint32_t bits = bits_of(value);
+            return int(bits >> 16) == upper ? int(bits & 0xffff) : -1;
+        });
+        found = std::uint32_t(upper) << 16 | std::uint32_t(class_at(counts, rank));
+    });
+    return found == 0 ? 1 : std::bit_cast<float>(found);
 }
 
-/// Colours each pixel by `color(pixel)`, in parallel.
-template <class Color>
-RgbPicture paint(const Picture& density, Color color) {
-    RgbPicture picture;
-    picture.width = density.width, picture.height = density.height;
-    picture.pixel_size_nm = density.pixel_size_nm;
-    picture.rgb.resize(3 * density.values.size());
+RgbPicture blank(int width, int height, double pixel_size_nm) {
+    RgbPicture picture{width, height, pixel_size_nm, {}};
+    resize_large(picture.rgb, 3 * std::size_t(width) * std::size_t(height));
+    return picture;
+}
+RgbPicture blank(const Picture& like) { return blank(like.width, like.height, like.pixel_size_nm); }
+RgbPicture blank(const Canvas& like) { return blank(like.width(), like.height(), like.pixel_size_nm()); }
+
+/// Colours each pixel by `color(pixel)`, in parallel. `like`: a picture or a canvas of that size.
+template <class Like, class Color>
+RgbPicture paint(const Like& like, Color color) {
+    RgbPicture picture = blank(like);
     in_own_arena([&] {
-        tbb::parallel_for(0, density.height, [&](int y) {
-            for (int x = 0; x < density.width; ++x) {
-                const Rgb rgb = color(std::size_t(y) * density.width + x);
+        tbb::parallel_for(0, picture.height, [&](int y) {
+            for (int x = 0; x < picture.width; ++x) {
+                const Rgb rgb = color(std::size_t(y) * std::size_t(picture.width) + std::size_t(x));
                 std::copy(rgb.begin(), rgb.end(), picture.at(x, y));
             }
         });
     });
     return picture;
-}
-
-Picture picture_of(const Canvas& canvas, std::vector<float> values) {
-    return {canvas.width(), canvas.height(), canvas.pixel_size_nm(), std::move(values)};
 }
 
 /// The range of z that colours span.
@@ -69,37 +119,80 @@ std::pair<double, double> z_range(const Localizations& localizations, const Rend
     return low < high ? std::pair{low, high} : std::pair{low - 1, low + 1};
 }
 
-/// Hue from the mean z of a pixel, brightness from its density.
-RgbPicture colored_by_z(const Localizations& localizations, const RenderOptions& options) {
-    if (localizations.z_nm.size() != localizations.size())
+/// The number that colours each row, and its range.
+struct Hue {
+    std::function<double(std::size_t row)> of;
+    double low = 0, high = 1;
+};
+
+Hue hue_of(const Localizations& table, const RenderOptions& options) {
+    if (options.color == RenderColor::frame) {
+        const auto last = std::max_element(table.frame.begin(), table.frame.end());
+        const double seen = last == table.frame.end() ? 0 : *last, end = std::max(double(table.frames) - 1, seen);
+        return {[&table](std::size_t row) { return table.frame[row]; }, 0, std::max(end, 1.0)};
+    }
+    if (table.z_nm.size() != table.size())
         throw OptionError(
             "the localizations have no z to colour by: fit them with AstigmaticXYZNB, or colour by density");
+    const auto [low, high] = z_range(table, options);
+    return {[&table](std::size_t row) { return table.z_nm[row]; }, low, high};
+}
+
+/// Hue from the mean of a pixel's localizations, brightness from its density.
+RgbPicture colored(const Localizations& localizations, const RenderOptions& options) {
     const Colormap colormap(options.colormap.empty() ? "turbo" : options.colormap);
-    const auto [low, high] = z_range(localizations, options);
-    // A NaN weight excludes a localization from both sums.
-    std::vector<float> hue(localizations.z_nm), one(hue);
+    const Hue hue = hue_of(localizations, options);
     // Turbo is nearly black at both ends, but brightness represents density: these parts are not used.
     const double margin = options.colormap.empty() ? 0.1 : 0;
-    for (float& z : hue) z = float(margin + (1 - 2 * margin) * std::clamp((z - low) / (high - low), 0.0, 1.0));
-    for (float& z : one) z = std::isfinite(z) ? 1 : z;
-    const Canvas canvas(localizations, options);
-    const std::vector<float> hue_sum = splat(canvas, hue);
-    const Picture density = picture_of(canvas, splat(canvas, one));
-    const float full = full_brightness(density.values, options.saturate_percent);
-    return paint(density, [&](std::size_t k) {
-        const float value = density.values[k];
+    const Localizations* const tables[] = {&localizations};
+    const Canvas canvas(tables, options);
+    const Splats splats = splat(canvas, localizations, [&](std::size_t row) {
+        const double share = (hue.of(row) - hue.low) / (hue.high - hue.low);  // NaN leaves the row out
+        return float(margin + (1 - 2 * margin) * std::clamp(share, 0.0, 1.0));
+    });
+    const float full = full_brightness(splats.density, options.saturate_percent);
+    return paint(canvas, [&](std::size_t k) {
+        const float value = splats.density[k];
         if (!(value > 0)) return Rgb{0, 0, 0};
-        Rgb rgb = colormap(hue_sum[k] / value);
+        Rgb rgb = colormap(splats.hue[k] / value);
         for (std::uint8_t& c : rgb) c = std::uint8_t(std::lround(c * std::min(value / full, 1.0f)));
         return rgb;
     });
 }
 
+struct NamedColor {
+    std::string_view name;
+    Rgb rgb;
+};
+/// In the order in which channels get them: two that people with any colour vision tell apart come first.
+constexpr NamedColor channel_colors[] = {{"magenta", {255, 0, 255}}, {"green", {0, 255, 0}}, {"cyan", {0, 255, 255}},
+                                         {"yellow", {255, 255, 0}},  {"red", {255, 0, 0}},   {"blue", {0, 0, 255}},
+                                         {"gray", {255, 255, 255}}};
+
+Rgb channel_color(const RenderOptions& options, std::size_t channel) {
+    if (options.channel_colors.empty()) return channel_colors[channel].rgb;
+    const std::string& wanted = options.channel_colors[channel];
+    for (const NamedColor& color : channel_colors)
+        if (color.name == wanted) return color.rgb;
+    throw OptionError(fmt::format("no colour {}: there are magenta, green, cyan, yellow, red, blue and gray", wanted));
+}
+
+void require_colors(std::size_t tables, const RenderOptions& options) {
+    const std::size_t colors =
+        options.channel_colors.empty() ? std::size(channel_colors) - 1 : options.channel_colors.size();
+    if (tables == 0) throw OptionError("no tables to draw");
+    if (tables > colors) throw OptionError(fmt::format("{} tables, but {} colours: give one for each", tables, colors));
+    if (options.color != RenderColor::density)
+        throw OptionError("several tables are told apart by colour, so that z or frames cannot have colours as well");
+    for (std::size_t channel = 0; channel < tables; ++channel) channel_color(options, channel);
+}
+
 }  // namespace
 
 Picture render(const Localizations& localizations, const RenderOptions& options) {
-    const Canvas canvas(localizations, options);
-    return picture_of(canvas, splat(canvas, {}));
+    const Localizations* const tables[] = {&localizations};
+    const Canvas canvas(tables, options);
+    return {canvas.width(), canvas.height(), canvas.pixel_size_nm(), splat(canvas, localizations).density};
 }
 
 RgbPicture colorize(const Picture& density, const RenderOptions& options) {
@@ -111,8 +204,31 @@ RgbPicture colorize(const Picture& density, const RenderOptions& options) {
 }
 
 RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options) {
-    if (!options.color_z) return colorize(render(localizations, options), options);
-    RgbPicture picture = colored_by_z(localizations, options);
+    if (options.color == RenderColor::density) return colorize(render(localizations, options), options);
+    RgbPicture picture = colored(localizations, options);
+    draw_scale_bar(picture, options.scale_bar_nm);
+    return picture;
+}
+
+RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options) {
+    require_colors(tables.size(), options);
+    std::vector<const Localizations*> all;
+    for (const Localizations& table : tables) all.push_back(&table);
+    const Canvas canvas(all, options);
+    RgbPicture picture = paint(canvas, [](std::size_t) { return Rgb{0, 0, 0}; });
+    for (std::size_t channel = 0; channel < tables.size(); ++channel) {
+        const Rgb color = channel_color(options, channel);
+        const std::vector<float> density = splat(canvas, tables[channel]).density;
+        const float full = full_brightness(density, options.saturate_percent);
+        picture = paint(canvas, [&](std::size_t k) {
+            Rgb rgb;
+            for (std::size_t c = 0; c < 3; ++c) {
+                const long more = std::lround(color[c] * std::min(density[k] / full, 1.0f));
+                rgb[c] = std::uint8_t(std::min(long(picture.rgb[3 * k + c]) + more, 255l));
+            }
+            return rgb;
+        });
+    }
     draw_scale_bar(picture, options.scale_bar_nm);
     return picture;
 }

@@ -88,7 +88,7 @@ TEST(Render, a_precision_that_is_none_gives_the_smallest_blur) {
 
 TEST(Render, is_the_same_for_any_number_of_threads) {
     const Localizations table = random_table(20000, 60);
-    const RenderOptions options{.color_z = true};
+    const RenderOptions options{.color = RenderColor::z};
     const std::vector<float> values = render(table, {}).values;
     const std::vector<std::uint8_t> rgb = render_rgb(table, options).rgb;
     tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
@@ -101,7 +101,8 @@ TEST(Render, nothing_gives_a_black_picture) {
     EXPECT_EQ(render(none, {}).values, std::vector<float>(100, 0.0f));
     none.width = none.height = 20, none.pixel_size_nm = 100;
     for (bool color_z : {false, true}) {
-        RgbPicture picture = render_rgb(none, {.color_z = color_z, .scale_bar_nm = 0});
+        RgbPicture picture =
+            render_rgb(none, {.color = color_z ? RenderColor::z : RenderColor::density, .scale_bar_nm = 0});
         EXPECT_EQ(picture.width, 200);
         EXPECT_LE(*std::max_element(picture.rgb.begin(), picture.rgb.end()), 4) << "inferno begins at (0, 0, 4)";
     }
@@ -132,7 +133,7 @@ TEST(Render, refuses_with_the_way_out) {
     EXPECT_THROW(render(table, {.zoom = NAN}), OptionError);
     EXPECT_THROW(render(table, {.picture_pixel_nm = -5}), OptionError);
     EXPECT_THROW(render_rgb(table, {.colormap = "jet"}), OptionError);
-    EXPECT_THROW(render_rgb(table, {.color_z = true}), OptionError);
+    EXPECT_THROW(render_rgb(table, {.color = RenderColor::z}), OptionError);
     EXPECT_THROW(render_rgb(table, {.saturate_percent = 100}), OptionError);
     EXPECT_THROW(render_rgb(table, {.scale_bar_nm = 5000}), OptionError);
     Localizations bare = table;
@@ -150,7 +151,7 @@ TEST(Render, z_gives_the_hue_and_density_the_brightness) {
     table.lpx_px = table.lpy_px = {0, 0, 0, 0};
     RgbPicture picture = render_rgb(table, {.mode = RenderMode::histogram,
                                             .zoom = 1,
-                                            .color_z = true,
+                                            .color = RenderColor::z,
                                             .z_min_nm = -300,
                                             .z_max_nm = 300,
                                             .colormap = "turbo",
@@ -161,7 +162,8 @@ TEST(Render, z_gives_the_hue_and_density_the_brightness) {
     EXPECT_EQ(color(6), color(4)) << "a NaN counts neither as hue nor as density";
     EXPECT_EQ(color(0), (std::vector<int>{0, 0, 0}));
     for (int x : {1, 4}) {  // without a name, turbo without its dark ends
-        picture = render_rgb(table, {.mode = RenderMode::histogram, .zoom = 1, .color_z = true, .saturate_percent = 0});
+        picture = render_rgb(
+            table, {.mode = RenderMode::histogram, .zoom = 1, .color = RenderColor::z, .saturate_percent = 0});
         const std::vector<int> rgb = color(x);
         EXPECT_GT(*std::max_element(rgb.begin(), rgb.end()), 190);
     }
@@ -176,4 +178,75 @@ TEST(Colorize, the_brightest_share_is_saturated) {
     EXPECT_LT(picture.rgb[3 * 170], 255);
     EXPECT_EQ(picture.rgb[3 * 89], 128) << "half of the 90th percentile";
     EXPECT_EQ(picture.rgb[3 * 500], 0);
+}
+
+TEST(Render, a_region_is_a_part_of_the_whole) {
+    const Localizations table = random_table(5000, 40);
+    const Picture whole = render(table, {.zoom = 4});
+    // From 0.5 px beyond the camera's edge, where a picture pixel begins, to one.
+    const Picture part = render(table, {.zoom = 4, .region = {4.5, 12.5, 9.5, 14.5}});
+    ASSERT_EQ(part.width, 32);
+    ASSERT_EQ(part.height, 20);
+    EXPECT_EQ(part.pixel_size_nm, whole.pixel_size_nm);
+    for (int y = 4; y < 16; ++y)  // farther inside than any dot reaches: 4 widths of at most 0.2 px
+        for (int x = 4; x < 28; ++x)
+            ASSERT_NEAR(part.values[std::size_t(y * 32 + x)], whole.values[std::size_t((y + 40) * 160 + x + 20)], 1e-5);
+    EXPECT_EQ(sum(render(table, {.zoom = 4, .region = {100, 101, 100, 101}})), 0)
+        << "beyond the camera there is nothing";
+    EXPECT_THROW(render(table, {.region = {5, 5, 0, 1}}), OptionError);
+    EXPECT_THROW(render(table, {.region = {0, 1, 2, 1}}), OptionError);
+    EXPECT_THROW(render(table, {.region = {0, NAN, 0, 1}}), OptionError);
+    EXPECT_THROW(render(table, {.region = {0, 1e9, 0, 1}}), OptionError);
+}
+
+TEST(Render, frames_give_the_hue) {
+    Localizations table = one_at(1, 1, 0.1f);
+    table.frame = {0, 50, 99}, table.x_px = {1, 3, 5}, table.y_px = {1, 1, 1}, table.frames = 100;
+    table.lpx_px = table.lpy_px = {0, 0, 0};
+    RgbPicture picture = render_rgb(table, {.mode = RenderMode::histogram,
+                                            .zoom = 1,
+                                            .color = RenderColor::frame,
+                                            .colormap = "gray",
+                                            .saturate_percent = 0,
+                                            .scale_bar_nm = 0});
+    EXPECT_EQ(*picture.at(1, 1), 0) << "the movie's first frame";
+    EXPECT_EQ(*picture.at(3, 1), 129) << "50 / 99 of 255";
+    EXPECT_EQ(*picture.at(5, 1), 255) << "its last one";
+}
+
+TEST(Render, channels_have_colours_and_contrasts_of_their_own) {
+    Localizations a = one_at(1, 1, 0), b = one_at(3, 1, 0);
+    a.frame = {0, 0, 0}, a.x_px = {1, 1, 4}, a.y_px = {1, 1, 1}, a.lpx_px = a.lpy_px = {0, 0, 0};
+    b.frame = {0, 0}, b.x_px = {3, 4}, b.y_px = {1, 1}, b.lpx_px = b.lpy_px = {0, 0};
+    const std::vector<Localizations> both = {a, b};
+    const RenderOptions options{.mode = RenderMode::histogram, .zoom = 1, .saturate_percent = 0, .scale_bar_nm = 0};
+    RgbPicture picture = render_channels(both, options);
+    const auto color = [&](int x) { return std::vector<int>(picture.at(x, 1), picture.at(x, 1) + 3); };
+    EXPECT_EQ(color(0), (std::vector<int>{0, 0, 0}));
+    EXPECT_EQ(color(1), (std::vector<int>{255, 0, 255}));
+    EXPECT_EQ(color(3), (std::vector<int>{0, 255, 0}));
+    EXPECT_EQ(color(4), (std::vector<int>{128, 255, 128})) << "half of magenta's brightness, all of green's";
+    RenderOptions named = options;
+    named.channel_colors = {"red", "yellow"};
+    picture = render_channels(both, named);
+    EXPECT_EQ(color(4), (std::vector<int>{255, 255, 0})) << "colours add up to 255 at most";
+    named.channel_colors = {"red"};
+    EXPECT_THROW(render_channels(both, named), OptionError);
+    named.channel_colors = {"red", "mauve"};
+    EXPECT_THROW(render_channels(both, named), OptionError);
+    std::vector<Localizations> other = both;
+    other[1].pixel_size_nm = 99;
+    EXPECT_THROW(render_channels(other, options), OptionError);
+    EXPECT_THROW(render_channels(std::vector<Localizations>(7, a), options), OptionError);
+    EXPECT_EQ(render_channels(std::vector<Localizations>(6, a), options).width, 8);
+}
+
+TEST(Render, pieces_of_a_large_table_add_up) {
+    Localizations table = random_table(1000, 12);
+    Localizations large;
+    for (int k = 0; k < 1100; ++k) append(large, table);  // more rows than a piece has
+    const std::vector<float> one = render(table, {.zoom = 2}).values, many = render(large, {.zoom = 2}).values;
+    // A sum of n floats in turn errs by n 2^-24 of it at most; fewer than a tenth of the dots reach a pixel.
+    const double bound = 0.1 * double(large.size()) * 0x1p-24;
+    for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(many[k], 1100 * one[k], bound * 1100 * one[k] + 1e-30);
 }

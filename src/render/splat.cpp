@@ -1,4 +1,4 @@
-// Sums dots in parallel over bands of rows; each band adds its dots in the table's order.
+// Sums dots in parallel over bands of rows; each band adds its dots in the table's order, a piece of the table after the other.
 // SPDX-License-Identifier: MIT
 #include "render/splat.hpp"
 
@@ -7,15 +7,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
+#include <utility>
 
 #include "base/arena.hpp"
+#include "base/large_vector.hpp"
 
 namespace glint {
 namespace {
 
 constexpr int band_rows = 32;
-constexpr double reach = 4;  // in widths; the outermost pixels receive the tails beyond
+constexpr std::size_t piece_rows = 1 << 20;  ///< 40 MB of dots
+constexpr double reach = 4;                  // in widths; the outermost pixels receive the tails beyond
 
 /// The normal distribution function from a table with linear interpolation; error below 5e-7.
 class NormalCdf {
@@ -57,61 +61,104 @@ struct Profile {
     }
 };
 
-/// The dots that touch each band, in ascending order; concatenated lists.
-struct Bands {
-    std::vector<std::size_t> begin;
-    std::vector<std::size_t> dots;
+/// The bands that a dot touches, from the first to the last.
+std::pair<std::size_t, std::size_t> bands_of(const Dot& dot, int height) {
+    const double low = std::max(dot.y - reach * dot.sigma_y, 0.0);
+    const double high = std::min(dot.y + reach * dot.sigma_y, height - 1.0);
+    return {std::size_t(low) / band_rows, std::size_t(std::max(high, low)) / band_rows};
+}
 
-    explicit Bands(const Canvas& canvas) : begin(std::size_t((canvas.height() - 1) / band_rows + 2), 0) {
-        visit(canvas, [&](std::size_t band, std::size_t) { ++begin[band + 1]; });
-        for (std::size_t band = 1; band < begin.size(); ++band) begin[band] += begin[band - 1];
-        dots.resize(begin.back());
-        std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
-        visit(canvas, [&](std::size_t band, std::size_t k) { dots[next[band]++] = k; });
-    }
+/// Some rows of a table as dots, and which of them touch each band, in the table's order.
+class Piece {
+  public:
+    explicit Piece(const Canvas& canvas) : canvas_(canvas), bands_(std::size_t(canvas.height() - 1) / band_rows + 1) {}
 
-    template <class F>
-    static void visit(const Canvas& canvas, F touch) {
-        for (std::size_t k = 0; k < canvas.count(); ++k) {
-            const std::optional<Dot> dot = canvas.dot(k);
-            if (!dot) continue;
-            const double low = std::max(dot->y - reach * dot->sigma_y, 0.0);
-            const double high = std::min(dot->y + reach * dot->sigma_y, canvas.height() - 1.0);
-            for (auto band = std::size_t(low) / band_rows; band <= std::size_t(std::max(high, low)) / band_rows; ++band)
-                touch(band, k);
+    void fill(const Localizations& table, std::size_t first, std::size_t rows, const HueOf& hue_of) {
+        if (dots_.size() < rows) resize_large(dots_, rows);
+        const std::size_t parts = (rows + part_rows - 1) / part_rows;
+        std::vector<std::size_t> next(parts * bands_, 0);  // of each part in each band: first a count, then a place
+        const auto for_parts = [&](auto work) {
+            tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
+                std::size_t* of_bands = next.data() + part * bands_;
+                for (std::size_t k = part * part_rows; k < std::min(rows, (part + 1) * part_rows); ++k)
+                    work(k, of_bands);
+            });
+        };
+        for_parts([&](std::size_t k, std::size_t* counts) {
+            Dot& dot = dots_[k];
+            dot = canvas_.dot(table, first + k);
+            if (hue_of && dot.is_inside) dot.hue = hue_of(first + k), dot.is_inside = !std::isnan(dot.hue);
+            if (!dot.is_inside) return;
+            const auto [begin, last] = bands_of(dot, canvas_.height());
+            for (std::size_t band = begin; band <= last; ++band) ++counts[band];
+        });
+        std::size_t sum = 0;
+        begin_.clear();
+        for (std::size_t band = 0; band < bands_; ++band) {
+            begin_.push_back(sum);
+            for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(next[part * bands_ + band], sum);
         }
+        begin_.push_back(sum);
+        if (touching_.size() < sum) resize_large(touching_, sum + sum / 4);
+        for_parts([&](std::size_t k, std::size_t* places) {
+            if (!dots_[k].is_inside) return;
+            const auto [begin, last] = bands_of(dots_[k], canvas_.height());
+            for (std::size_t band = begin; band <= last; ++band) touching_[places[band]++] = std::uint32_t(k);
+        });
     }
+
+    std::size_t bands() const { return bands_; }
+    template <class Visit>
+    void for_band(std::size_t band, Visit visit) const {
+        for (std::size_t k = begin_[band]; k < begin_[band + 1]; ++k) visit(dots_[touching_[k]]);
+    }
+
+  private:
+    static constexpr std::size_t part_rows = 1 << 14;
+    const Canvas& canvas_;
+    std::size_t bands_;
+    std::vector<Dot> dots_;                ///< at least those of the piece
+    std::vector<std::size_t> begin_;       ///< of each band in `touching_`
+    std::vector<std::uint32_t> touching_;  ///< dots
 };
 
-void add(const Dot& dot, float weight, int first_row, int end_row, const Canvas& canvas, std::vector<float>& image) {
+void add_row(float* to, const std::vector<float>& shares, float factor) {
+    for (std::size_t i = 0; i < shares.size(); ++i) to[i] += factor * shares[i];
+}
+
+/// Adds the rows of a dot from `first_row` to before `end_row`.
+void add(const Dot& dot, int first_row, int end_row, const Canvas& canvas, Splats& to) {
     thread_local Profile across, down;
     across.set(dot.x, dot.sigma_x, canvas.width());
     down.set(dot.y, dot.sigma_y, canvas.height());
     const int begin = std::max(down.first, first_row);
     const int end = std::min(down.first + int(down.shares.size()), end_row);
     for (int y = begin; y < end; ++y) {
-        const float share = weight * down.shares[std::size_t(y - down.first)];
-        float* row = image.data() + std::size_t(y) * canvas.width() + across.first;
-        for (std::size_t i = 0; i < across.shares.size(); ++i) row[i] += share * across.shares[i];
+        const float share = down.shares[std::size_t(y - down.first)];
+        const std::size_t at = std::size_t(y) * std::size_t(canvas.width()) + std::size_t(across.first);
+        add_row(to.density.data() + at, across.shares, share);
+        if (!to.hue.empty()) add_row(to.hue.data() + at, across.shares, share * dot.hue);
     }
 }
 
 }  // namespace
 
-std::vector<float> splat(const Canvas& canvas, std::span<const float> weights) {
-    std::vector<float> image(std::size_t(canvas.width()) * canvas.height(), 0.0f);
-    const Bands bands(canvas);
+Splats splat(const Canvas& canvas, const Localizations& table, const HueOf& hue_of) {
+    const std::size_t pixels = std::size_t(canvas.width()) * std::size_t(canvas.height());
+    Splats splats;
+    resize_large(splats.density, pixels);
+    if (hue_of) resize_large(splats.hue, pixels);
     in_own_arena([&] {
-        tbb::parallel_for(std::size_t{0}, bands.begin.size() - 1, [&](std::size_t band) {
-            const int first_row = int(band) * band_rows;
-            for (std::size_t d = bands.begin[band]; d < bands.begin[band + 1]; ++d) {
-                const std::size_t k = bands.dots[d];
-                const float weight = weights.empty() ? 1 : weights[k];
-                if (std::isfinite(weight)) add(*canvas.dot(k), weight, first_row, first_row + band_rows, canvas, image);
-            }
-        });
+        Piece piece(canvas);
+        for (std::size_t first = 0; first < table.size(); first += piece_rows) {
+            piece.fill(table, first, std::min(piece_rows, table.size() - first), hue_of);
+            tbb::parallel_for(std::size_t{0}, piece.bands(), [&](std::size_t band) {
+                const int row = int(band) * band_rows;
+                piece.for_band(band, [&](const Dot& dot) { add(dot, row, row + band_rows, canvas, splats); });
+            });
+        }
     });
-    return image;
+    return splats;
 }
 
 }  // namespace glint

@@ -1,16 +1,24 @@
-// Sums dots into a float image, with identical results for any number of threads.
+// Sums dots into float images, with identical results for any number of threads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <span>
+#include <functional>
 #include <vector>
 
 #include "render/canvas.hpp"
 
 namespace glint {
 
-/// The sum of all dots, each a Gaussian integrated over pixels, multiplied by its weight (docs/theory.md, eq. 8.1).
-/// `weights`: one per localization, NaN to exclude it; empty: all 1.
-std::vector<float> splat(const Canvas& canvas, std::span<const float> weights);
+/// Dots in pictures: each a Gaussian integrated over pixels (docs/theory.md, eq. 8.1).
+struct Splats {
+    std::vector<float> density;  ///< the sum of all dots
+    std::vector<float> hue;      ///< the sum of all, each multiplied by its hue; empty: not asked for
+};
+
+/// The hue of a row, NaN to leave it out.
+using HueOf = std::function<float(std::size_t row)>;
+
+/// The dots of a table, by all threads, in memory that does not grow with its rows. `hue_of`: empty for the density alone.
+Splats splat(const Canvas& canvas, const Localizations& table, const HueOf& hue_of = {});
 
 }  // namespace glint

@@ -32,7 +32,7 @@ TableLayout::TableLayout(const Localizations& like)
     : iterations_(!like.iterations.empty()), status_(!like.status.empty()) {
     for (const LocalizationColumn& column : localization_columns())
         if (!(like.*column.values).empty()) floats_.push_back(column);
-    for (const auto& [name, values] : like.extra) extra_.push_back(name);
+    for (const auto& [name, column] : like.extra) extra_.emplace_back(name, column.is_integer);
 }
 
 std::size_t TableLayout::row_bytes() const {
@@ -45,7 +45,7 @@ std::string TableLayout::names() const {
     for (const LocalizationColumn& column : floats_) names.append(" ").append(column.name);
     if (iterations_) names += " iterations";
     if (status_) names += " status";
-    for (const std::string& name : extra_) names += " " + name;
+    for (const auto& [name, is_integer] : extra_) names += " " + name;
     return names;
 }
 
@@ -55,7 +55,7 @@ void TableLayout::write(const Localizations& table, std::vector<char>& bytes) co
     for (const LocalizationColumn& column : floats_) put(table.*column.values, bytes);
     if (iterations_) put(table.iterations, bytes);
     if (status_) put(table.status, bytes);
-    for (const std::string& name : extra_) put(table.extra.at(name), bytes);
+    for (const auto& [name, is_integer] : extra_) put(table.extra.at(name).values, bytes);
 }
 
 Localizations TableLayout::read(const char* bytes, std::size_t rows) const {
@@ -64,7 +64,11 @@ Localizations TableLayout::read(const char* bytes, std::size_t rows) const {
     for (const LocalizationColumn& column : floats_) bytes = take(bytes, rows, table.*column.values);
     if (iterations_) bytes = take(bytes, rows, table.iterations);
     if (status_) bytes = take(bytes, rows, table.status);
-    for (const std::string& name : extra_) bytes = take(bytes, rows, table.extra[name]);
+    for (const auto& [name, is_integer] : extra_) {
+        ExtraColumn& column = table.extra[name];
+        bytes = take(bytes, rows, column.values);
+        column.is_integer = is_integer;
+    }
     return table;
 }
 

@@ -27,7 +27,8 @@ class TableLayout {
 
   private:
     std::vector<LocalizationColumn> floats_;
-    std::vector<std::string> extra_;  ///< of a PSF model's own parameters; doubles
+    /// Of a PSF model's own parameters: names, and whether they are integers. All are stored as doubles.
+    std::vector<std::pair<std::string, bool>> extra_;
     bool iterations_ = false, status_ = false;
 };
 

@@ -5,7 +5,10 @@
 #include <fcntl.h>
 
 #include <cstring>
+#include <limits>
+#include <span>
 
+#include "glint/filter.hpp"
 #include "io/micromanager.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/tiff/metadata.hpp"
@@ -46,6 +49,20 @@ inline void metadata(Bytes bytes) {
         if (facts.width != 7 || facts.height != 8 || facts.frames != 9) std::abort();
         to_yaml(steps);
         if (steps_from_json(to_json(steps), bad).size() > steps.size()) std::abort();
+    }
+}
+
+/// A condition of `glint filter`, on three rows.
+inline void conditions(Bytes bytes) {
+    Localizations table;
+    table.frame = {0, 1, 2}, table.x_px = {1, 2, 3}, table.y_px = {4, 5, 6}, table.photons = {100, -1, 1e30f};
+    table.extra["n"].values = {0, 1e300, std::numeric_limits<double>::quiet_NaN()};
+    table.pixel_size_nm = 100;
+    const std::string text(bytes.begin(), bytes.end());
+    try {
+        const Filtered kept = filter(table, std::span(&text, 1));
+        if (kept.clauses.empty() || kept.clauses.back().left != kept.table.size()) std::abort();
+    } catch (const OptionError&) {
     }
 }
 

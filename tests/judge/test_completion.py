@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "score", "convert", "devices", "lease", "top", "doctor", "bench",
+COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "top", "doctor", "bench",
             "completion"}
 
 
@@ -47,7 +47,7 @@ def bash(share, words, folder, library=""):
 
 def test_bash_offers_commands(share, files):
     assert bash(share, ["glint", ""], files) == COMMANDS | {"help"}
-    assert bash(share, ["glint", "re"], files) == {"render"}
+    assert bash(share, ["glint", "re"], files) == {"render", "resolution"}
     assert bash(share, ["glint", "calibrate", ""], files) == {"astigmatism", "camera"}
     assert bash(share, ["glint", "bench", "lo"], files) == {"localize"}
     assert bash(share, ["glint", "help", "lo"], files) == {"localize"}

@@ -69,8 +69,8 @@ TEST(MoreModels, have_columns_of_their_own) {
     Rois rois;
     rois.size = 9;
     const Localizations table = to_localizations(fits, rois, psf, 1000 * pixel_um, true);
-    EXPECT_EQ(table.extra.at("q"), (std::vector<double>{1.0, 1.5}));
-    EXPECT_EQ(table.extra.at("q_unc")[1], double(0.2f));
+    EXPECT_EQ(table.extra.at("q").values, (std::vector<double>{1.0, 1.5}));
+    EXPECT_EQ(table.extra.at("q_unc").values[1], double(0.2f));
     EXPECT_FLOAT_EQ(table.sx_px[1], 1.5f * 1.2f);
     EXPECT_FLOAT_EQ(table.sy_px[1], 1.5f * 1.2f * 1.4f);
 }
@@ -108,13 +108,13 @@ TEST(MoreModels, are_the_programs) {
     ASSERT_EQ(end.exit_code, 0) << end.err;
     EXPECT_NE(end.out.find("glint localize m.tif -o locs.hdf5" + spots), std::string::npos) << end.out;
     const Localizations truth = read_truth(folder / "m_truth.csv", 100);
-    EXPECT_EQ(truth.extra.at("q"), std::vector<double>(truth.size(), 1.0));
+    EXPECT_EQ(truth.extra.at("q").values, std::vector<double>(truth.size(), 1.0));
     EXPECT_FLOAT_EQ(truth.sy_px.at(0), 1.4f * 1.1f);
     end = run(folder, program + "localize m.tif -o o.csv --backend auto -q" + spots);
     ASSERT_EQ(end.exit_code, 0) << end.err;
     const Localizations table = read_localizations(folder / "o.csv", {}, 100);
     ASSERT_GT(table.size(), 50u);
-    const std::vector<double>&q = table.extra.at("q"), &q_unc = table.extra.at("q_unc");
+    const std::vector<double>&q = table.extra.at("q").values, &q_unc = table.extra.at("q_unc").values;
     std::vector<double> pulls;
     for (std::size_t row = 0; row < q.size(); ++row) pulls.push_back(std::abs(q[row] - 1) / q_unc[row]);
     std::sort(pulls.begin(), pulls.end());

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
@@ -26,13 +29,16 @@ Examples:
   glint render locs.hdf5 -o picture.png --picture-pixel 10nm --colormap magma --scale-bar 1um
   glint render locs_3d.hdf5 -o picture.png --color-z --z-range -400:400
   glint render locs.hdf5 -o density.tif --mode histogram --zoom 8
+  glint render locs.hdf5 -o detail.png --region 10:20um,5:12um --picture-pixel 5nm
+  glint render tubulin.hdf5 clathrin.hdf5 -o both.png --colors=magenta,green
 
 LOCS: Picasso .hdf5, ThunderSTORM .csv, SMLMAnalysis .smlm.h5. A .png is for the eye: contrast by percentile, a
-perceptual colormap, a scale bar. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
+perceptual colormap, a scale bar. Several tables are drawn in one picture, each in its own colour. A .tif holds the density itself, 32-bit float, localizations a picture pixel.)";
 
 struct RenderFlags {
-    std::string locs, out, mode = "gaussian", picture_pixel, z_range, scale_bar, pixel_size;
-    bool overwrite = false, no_scale_bar = false;
+    std::vector<std::string> locs;
+    std::string out, mode = "gaussian", picture_pixel, z_range, region, colors, scale_bar, pixel_size;
+    bool overwrite = false, no_scale_bar = false, color_z = false, color_frame = false;
     RenderOptions options;
     ConsoleFlags console;
 };
@@ -45,6 +51,56 @@ void set_z_range(const std::string& text, RenderOptions& options) {
         throw OptionError(fmt::format("--z-range {}: expected MIN:MAX in nm, as in -400:400", text));
 }
 
+struct Span {
+    double begin_px = 0, end_px = 0;
+};
+
+/// "10:20um" as two positions in camera pixels; the unit stands behind the second number, or behind both.
+Span parse_span(const std::string& text, double pixel_size_nm, const std::string& all) {
+    const auto refuse = [&] {
+        throw OptionError(
+            fmt::format("--region {}: expected X:X,Y:Y with units (nm, um, px), as in 10:20um,5:12um", all));
+    };
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos) refuse();
+    const std::string last = text.substr(colon + 1);
+    const std::size_t unit_at = last.find_first_not_of("0123456789.eE+-");
+    if (unit_at == last.npos) refuse();
+    const std::string unit = last.substr(unit_at);
+    const auto position_px = [&](std::string number) {
+        if (number.size() > unit.size() && number.ends_with(unit)) number.resize(number.size() - unit.size());
+        double value = 0;
+        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+        if (error != std::errc() || end != number.data() + number.size()) refuse();
+        return value == 0 ? 0
+                          : std::copysign(to_px(parse_length(fmt::format("{}{}", std::abs(value), unit), "--region"),
+                                                pixel_size_nm),
+                                          value);
+    };
+    return {position_px(text.substr(0, colon)), position_px(last)};
+}
+
+RenderRegion parse_region(const std::string& text, double pixel_size_nm) {
+    const std::size_t comma = text.find(',');
+    const Span x = parse_span(text.substr(0, comma), pixel_size_nm, text);
+    const Span y = parse_span(comma == text.npos ? "" : text.substr(comma + 1), pixel_size_nm, text);
+    if (!(x.begin_px < x.end_px && y.begin_px < y.end_px))
+        throw OptionError(fmt::format("--region {}: a region begins below its end", text));
+    return {x.begin_px, x.end_px, y.begin_px, y.end_px};
+}
+
+/// "magenta,green" as words; "auto": none.
+std::vector<std::string> parse_colors(const std::string& text) {
+    std::vector<std::string> colors;
+    if (text.empty() || text == "auto") return colors;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        colors.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return colors;
+}
+
 void set_options(RenderFlags& flags, double pixel_size_nm) {
     RenderOptions& options = flags.options;
     options.mode = flags.mode == "histogram" ? RenderMode::histogram : RenderMode::gaussian;
@@ -54,19 +110,22 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
         options.scale_bar_nm = to_nm(parse_length(flags.scale_bar, "--scale-bar"), pixel_size_nm);
     if (flags.no_scale_bar) options.scale_bar_nm = 0;
     set_z_range(flags.z_range, options);
+    if (!flags.region.empty()) options.region = parse_region(flags.region, pixel_size_nm);
+    if (flags.color_z) options.color = RenderColor::z;
+    if (flags.color_frame) options.color = RenderColor::frame;
+    options.channel_colors = parse_colors(flags.colors);
 }
 
 /// Returns width and height of the picture that was written.
-std::pair<int, int> write_picture(const Localizations& locs, const RenderFlags& flags) {
-    const std::string extension = lower_extension(flags.out);
-    if (extension == ".png") {
-        const RgbPicture picture = render_rgb(locs, flags.options);
+std::pair<int, int> write_picture(const std::vector<Localizations>& tables, const RenderFlags& flags) {
+    if (lower_extension(flags.out) == ".png") {
+        const bool is_one = tables.size() == 1 && flags.colors.empty();
+        const RgbPicture picture =
+            is_one ? render_rgb(tables.front(), flags.options) : render_channels(tables, flags.options);
         write_png(flags.out, picture, if_exists(flags.overwrite));
         return {picture.width, picture.height};
     }
-    if (flags.options.color_z)
-        throw OptionError("--color-z makes colours, which a float TIFF cannot hold: -o PICTURE.png");
-    const Picture picture = render(locs, flags.options);
+    const Picture picture = render(tables.front(), flags.options);
     write_float_tiff(flags.out, picture, if_exists(flags.overwrite));
     return {picture.width, picture.height};
 }
@@ -75,17 +134,31 @@ int run(RenderFlags& flags) {
     const std::string extension = lower_extension(flags.out);
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
         throw OptionError(fmt::format("-o {}: a picture ends in .png (for the eye) or .tif (32-bit float)", flags.out));
-    const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
-    check_outputs({flags.out}, if_exists(flags.overwrite), {flags.locs, locs_yaml});
+    const bool is_colored = flags.color_z || flags.color_frame || !flags.colors.empty() || flags.locs.size() > 1;
+    if (extension != ".png" && is_colored)
+        throw OptionError(
+            "several tables, --colors, --color-z and --color-frame make colours, which a float TIFF cannot hold: -o "
+            "PICTURE.png");
+    Paths inputs;
+    for (const std::string& table : flags.locs) {
+        inputs.emplace_back(table);
+        inputs.push_back(std::filesystem::path(table).replace_extension(".yaml"));
+    }
+    check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
-    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
-    set_options(flags, locs.pixel_size_nm);
-    const auto [width, height] = write_picture(locs, flags);
+    std::vector<Localizations> tables;
+    std::size_t rows = 0;
+    for (const std::string& table : flags.locs) {
+        tables.push_back(read_table(table, pixel_size_nm(flags.pixel_size), console));
+        rows += tables.back().size();
+    }
+    set_options(flags, tables.front().pixel_size_nm);
+    const auto [width, height] = write_picture(tables, flags);
     if (flags.console.json)
-        print_json({{"output", flags.out}, {"localizations", locs.size()}, {"width", width}, {"height", height}});
+        print_json({{"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}});
     else
         Summary()
-            .add("localizations", with_commas(std::int64_t(locs.size())))
+            .add("localizations", with_commas(std::int64_t(rows)))
             .add("picture", fmt::format("{} x {} px", width, height))
             .add("written", flags.out)
             .print();
@@ -98,7 +171,9 @@ Command add_render(CLI::App& program) {
     const auto flags = std::make_shared<RenderFlags>();
     RenderOptions& options = flags->options;
     CLI::App* app = program.add_subcommand("render", "Localizations to a super-resolved picture");
-    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
+    offer_files(
+        app->add_option("localizations", flags->locs, "Localizations; several in colours of their own")->required(),
+        table_endings);
     offer_files(app->add_option("-o,--output", flags->out, "Picture: .png (colours) or .tif (32-bit float density)")
                     ->required(),
                 {".png", ".tif", ".tiff"});
@@ -110,10 +185,17 @@ Command add_render(CLI::App& program) {
                     "Edge of a picture pixel, with unit: 10nm; instead of --zoom")
         ->excludes("--zoom");
     app->add_option("--min-blur", options.min_blur_px, "Smallest Gaussian, picture pixels (default: 0.5)");
-    app->add_flag("--color-z", options.color_z, "z as colour, density as brightness");
+    app->add_option("--region", flags->region,
+                    "X:X,Y:Y of what to draw, with units, as in 10:20um,5:12um; 0 is the centre of the first pixel");
+    app->add_flag("--color-z", flags->color_z, "z as colour, density as brightness");
+    app->add_flag("--color-frame", flags->color_frame, "The frame as colour, density as brightness")
+        ->excludes("--color-z");
+    app->add_flag("--colors{auto}", flags->colors,
+                  "Of several tables, as in --colors=magenta,green: magenta, green, cyan, yellow, red, blue, gray "
+                  "(default: in this order)");
     app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)");
     offer_words(app->add_option("--colormap", options.colormap,
-                                "inferno (default), viridis, magma, cividis, gray, turbo (default of z)"),
+                                "inferno (default), viridis, magma, cividis, gray, turbo (default of z and frames)"),
                 {"inferno", "viridis", "magma", "cividis", "gray", "turbo"});
     app->add_option("--saturate", options.saturate_percent, "Share of the brightest pixels shown white, percent")
         ->capture_default_str();

@@ -62,8 +62,8 @@ TEST(Csv, csv_of_old_versions_windows_and_without_a_last_newline) {
     EXPECT_EQ(out.y_px, (std::vector<float>{1, 0}));
     EXPECT_EQ(out.lpx_px, (std::vector<float>{0.1f, 0.2f}));
     EXPECT_EQ(out.lpy_px, out.lpx_px);
-    EXPECT_EQ(out.extra.at("my, \"col\"")[0], 1000);
-    EXPECT_TRUE(std::isnan(out.extra.at("my, \"col\"")[1]));
+    EXPECT_EQ(out.extra.at("my, \"col\"").values[0], 1000);
+    EXPECT_TRUE(std::isnan(out.extra.at("my, \"col\"").values[1]));
     EXPECT_EQ(out.pixel_size_nm, 100);
     EXPECT_EQ(out.width, 3);
     EXPECT_EQ(out.frames, 3);

@@ -115,4 +115,9 @@ bool parse_cell(std::string_view cell, double& value) {
     return (error == std::errc() || error == std::errc::result_out_of_range) && end == cell.data() + cell.size();
 }
 
+bool is_whole_number(std::string_view cell) {
+    if (!cell.empty() && (cell.front() == '+' || cell.front() == '-')) cell.remove_prefix(1);
+    return !cell.empty() && cell.find_first_not_of("0123456789") == cell.npos;
+}
+
 }  // namespace glint

@@ -43,4 +43,7 @@ void split_csv(std::string_view line, std::vector<std::string_view>& cells, std:
 /// A number, or NaN for an empty cell; false when it is neither.
 bool parse_cell(std::string_view cell, double& value);
 
+/// Whether it is digits alone, with or without a sign.
+bool is_whole_number(std::string_view cell);
+
 }  // namespace glint

@@ -20,6 +20,7 @@ constexpr std::size_t most_columns = 1000;
 struct Target {
     const CsvColumn* column;
     std::vector<int> to;
+    bool is_whole = true;  ///< every cell so far: digits alone
 };
 
 class CsvTable {
@@ -64,6 +65,9 @@ class CsvTable {
         }
         if (lines_.number() == 1 && !header_.is_data && !lines_.terminated() && warn_)
             warn_(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
+        for (const Target& target : targets_)
+            for (int column : target.to)
+                if (target.is_whole && !target.column->known) builder_.set_integer(column);
         Localizations out = builder_.finish();
         count_frames_from_zero(out);
         return out;
@@ -71,7 +75,7 @@ class CsvTable {
 
   private:
     void announce(const CsvColumn& column) {
-        Target target{&column, {}};
+        Target target{&column, {}, true};
         for (const std::string& name : column.names)
             if (const int to = builder_.add_column(name, column.scale, column.shift); to >= 0) target.to.push_back(to);
         targets_.push_back(std::move(target));
@@ -88,6 +92,7 @@ class CsvTable {
     void add_cell(Target& target, std::string_view cell) {
         double value;
         if (parse_cell(cell, value)) {
+            target.is_whole = target.is_whole && is_whole_number(cell);
             for (int column : target.to) builder_.add_value(column, value);
             return;
         }

@@ -19,4 +19,11 @@ void append_number(std::string& text, T value) {
     text.append(digits, result.ptr);
 }
 
+/// The same, such that readers can tell it from an integer: 3 is "3.0".
+inline void append_real(std::string& text, double value) {
+    const std::size_t begin = text.size();
+    append_number(text, value);
+    if (text.find_first_of(".e", begin) == text.npos) text += ".0";
+}
+
 }  // namespace glint

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 #include "io/csv/text.hpp"
 #include "io/files/atomic_file.hpp"
@@ -43,12 +44,12 @@ std::vector<TextColumn> columns_of(const L& like) {
     add(!like.bg.empty(), "offset [photon]", [](const L& t, std::size_t k) { return t.bg[k]; });
     const bool read_bkgstd = like.extra.count("bkgstd"), read_chi2 = like.extra.count("chi2");
     if (read_bkgstd)
-        add(true, "bkgstd [photon]", [](const L& t, std::size_t k) { return float(t.extra.at("bkgstd")[k]); });
+        add(true, "bkgstd [photon]", [](const L& t, std::size_t k) { return float(t.extra.at("bkgstd").values[k]); });
     else  // the shot noise of the background
         add(!like.bg.empty(), "bkgstd [photon]",
             [](const L& t, std::size_t k) { return std::sqrt(std::max(t.bg[k], 0.0f)); });
     if (read_chi2)
-        add(true, "chi2", [](const L& t, std::size_t k) { return float(t.extra.at("chi2")[k]); });
+        add(true, "chi2", [](const L& t, std::size_t k) { return float(t.extra.at("chi2").values[k]); });
     else  // what is distributed like chi squared when the model is right
         add(!like.log_likelihood.empty(), "chi2", [](const L& t, std::size_t k) { return -2 * t.log_likelihood[k]; });
     add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
@@ -63,7 +64,7 @@ std::vector<TextColumn> columns_of(const L& like) {
 
 std::vector<std::string> further_columns(const L& like) {
     std::vector<std::string> names;
-    for (const auto& [name, values] : like.extra)
+    for (const auto& [name, column] : like.extra)
         if (name != "bkgstd" && name != "chi2") names.push_back(name);
     return names;
 }
@@ -85,7 +86,7 @@ class ThunderstormFile : public LocalizationWriter::Format {
     }
 
     void append(const L& piece) override {
-        std::vector<const std::vector<double>*> further;
+        std::vector<const ExtraColumn*> further;
         for (const std::string& name : further_) further.push_back(&piece.extra.at(name));
         for (std::size_t row = 0; row < piece.size(); ++row) {
             append_number(text_, ++id_);
@@ -95,9 +96,12 @@ class ThunderstormFile : public LocalizationWriter::Format {
                 text_ += ',';
                 append_number(text_, column.value(piece, row));
             }
-            for (const std::vector<double>* values : further) {
+            for (const ExtraColumn* column : further) {
                 text_ += ',';
-                append_number(text_, (*values)[row]);
+                if (column->is_integer)
+                    append_number(text_, whole<std::int64_t>(column->values[row]));
+                else
+                    append_real(text_, column->values[row]);
             }
             text_ += '\n';
             if (text_.size() > (1 << 20)) flush();

@@ -187,7 +187,7 @@ TEST(Picasso, picasso_file_with_nan_rows_odd_types_and_unknown_columns) {
     EXPECT_EQ(out.y_px, (std::vector<float>{1, 4}));
     EXPECT_EQ(out.log_likelihood, (std::vector<float>{-5, -6}));
     EXPECT_EQ(out.iterations, (std::vector<std::uint32_t>{7, 0}));
-    EXPECT_EQ(out.extra.at("mine")[0], 1e10);
+    EXPECT_EQ(out.extra.at("mine").values[0], 1e10);
     EXPECT_TRUE(warnings.contain("1 of 3 rows hold NaN"));
     EXPECT_TRUE(warnings.contain("column text is left out"));
     EXPECT_TRUE(warnings.contain("has no metadata"));
@@ -219,4 +219,46 @@ TEST(Picasso, picassos_own_file) {
     EXPECT_EQ(locs.history.size(), 2u);
     EXPECT_EQ(locs.log_likelihood.size(), 564u);
     EXPECT_EQ(locs.extra.count("net_gradient"), 1u);
+}
+
+TEST(Picasso, columns_of_any_type_and_byte_order_are_read) {
+    TemporaryFolder folder;
+    const std::pair<const char*, hid_t> types[] = {{"i1", H5T_STD_I8LE},  {"u1", H5T_STD_U8LE},  {"i2", H5T_STD_I16LE},
+                                                   {"u2", H5T_STD_U16LE}, {"i4", H5T_STD_I32LE}, {"u4", H5T_STD_U32LE},
+                                                   {"i8", H5T_STD_I64LE}, {"u8", H5T_STD_U64LE}, {"d", H5T_IEEE_F64LE}};
+    constexpr std::size_t rows = 500'000;  // more than one block
+    for (const hid_t position : {H5T_IEEE_F32LE, H5T_IEEE_F64BE}) {
+        const auto path = folder / "a.hdf5";
+        {
+            const hdf5::Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+            const std::size_t width = H5Tget_size(position), names = std::size(types);
+            const hdf5::Handle stored(H5Tcreate(H5T_COMPOUND, 4 + 2 * width + names * 8)),
+                memory(H5Tcreate(H5T_COMPOUND, (3 + names) * 8));
+            std::size_t at = 0, column = 0;
+            const auto add = [&](const char* name, hid_t type) {
+                H5Tinsert(stored, name, at, type), at += H5Tget_size(type);
+                H5Tinsert(memory, name, 8 * column++, H5T_NATIVE_DOUBLE);
+            };
+            add("frame", H5T_STD_U32LE), add("x", position), add("y", position);
+            for (const auto& [name, type] : types) add(name, type);
+            std::vector<double> values((3 + names) * rows);
+            for (std::size_t row = 0; row < rows; ++row)
+                for (std::size_t k = 0; k < 3 + names; ++k) values[row * (3 + names) + k] = double((row + k) % 100);
+            const hsize_t shape[] = {rows};
+            const hdf5::Handle space(H5Screate_simple(1, shape, nullptr));
+            const hdf5::Handle locs(H5Dcreate2(file, "locs", stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+            ASSERT_GE(H5Dwrite(locs, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+        }
+        const Localizations table = read_localizations(path);
+        ASSERT_EQ(table.size(), rows);
+        for (std::size_t row = 0; row < rows; row += 997) {
+            ASSERT_EQ(table.frame[row], row % 100);
+            ASSERT_EQ(table.y_px[row], float((row + 2) % 100));
+            for (std::size_t k = 0; k < std::size(types); ++k) {
+                const ExtraColumn& column = table.extra.at(types[k].first);
+                ASSERT_EQ(column.values[row], double((row + 3 + k) % 100)) << types[k].first;
+                ASSERT_EQ(column.is_integer, types[k].first != std::string("d"));
+            }
+        }
+    }
 }

@@ -12,75 +12,12 @@
 #include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
+#include "io/picasso/rows.hpp"
 
 namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr hsize_t block_rows = 16384;
-constexpr int most_members = 1000;
-
-/// The numeric members of the file's compound, each to be read as a double.
-struct Members {
-    std::vector<int> columns;  ///< of the builder
-    hdf5::Handle type;         ///< a row in memory: one double per column
-};
-
-Members announce_members(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn) {
-    const int count = H5Tget_nmembers(file_type);
-    if (count < 0 || count > most_members)
-        throw InputError(
-            fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count, most_members));
-    std::vector<std::string> names;
-    Members members;
-    std::size_t bytes_left = H5Tget_size(file_type);
-    for (int k = 0; k < count; ++k) {
-        char* raw = H5Tget_member_name(file_type, unsigned(k));
-        const std::string name = raw ? raw : "";
-        H5free_memory(raw);
-        const hdf5::Handle type(H5Tget_member_type(file_type, unsigned(k)));
-        // HDF5 would read outside the row for members that end beyond it, or that together are longer than the row.
-        const std::size_t bytes = H5Tget_size(type), end = H5Tget_member_offset(file_type, unsigned(k)) + bytes;
-        if (bytes == 0 || bytes > bytes_left || end < bytes || end > H5Tget_size(file_type))
-            throw InputError(
-                fmt::format("{}: column {} of /locs lies outside its row: the file is damaged; copy or write it "
-                            "again",
-                            path.string(), name));
-        bytes_left -= bytes;
-        if (!hdf5::is_numeric(type)) {
-            if (warn) warn(fmt::format("{}: column {} is left out: it holds no numbers", path.string(), name));
-            continue;
-        }
-        const int column = builder.add_column(name);
-        if (column < 0) continue;
-        names.push_back(name), members.columns.push_back(column);
-    }
-    if (names.empty()) throw InputError(fmt::format("{}: /locs has no numeric column", path.string()));
-    members.type = hdf5::Handle(H5Tcreate(H5T_COMPOUND, names.size() * sizeof(double)));
-    for (std::size_t k = 0; k < names.size(); ++k)
-        H5Tinsert(members.type, names[k].c_str(), k * sizeof(double), H5T_NATIVE_DOUBLE);
-    return members;
-}
-
-void read_rows(hid_t dataset, hsize_t rows, const Members& members, const fs::path& path,
-               LocalizationBuilder& builder) {
-    const std::size_t columns = members.columns.size();
-    std::vector<double> block(std::size_t(std::min(rows, block_rows)) * columns);
-    const hdf5::Handle space(H5Dget_space(dataset));
-    for (hsize_t first = 0; first < rows; first += block_rows) {
-        const hsize_t count = std::min(block_rows, rows - first);
-        const hdf5::Handle memory(H5Screate_simple(1, &count, nullptr));
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &count, nullptr);
-        if (H5Dread(dataset, members.type, memory, space, H5P_DEFAULT, block.data()) < 0)
-            throw InputError(
-                fmt::format("{}: rows {} to {} of /locs cannot be read: the file is damaged; copy or "
-                            "write it again",
-                            path.string(), first, first + count - 1));
-        for (std::size_t k = 0; k < columns; ++k)
-            for (std::size_t row = 0; row < count; ++row)
-                builder.add_value(members.columns[k], block[row * columns + k]);
-    }
-}
 
 Steps steps_beside(const fs::path& path, const Warn& warn) {
     const fs::path yaml = fs::path(path).replace_extension(".yaml");
@@ -125,8 +62,7 @@ Localizations read_picasso(const fs::path& path, double pixel_size_nm, const War
     if (H5Tget_class(type) != H5T_COMPOUND || shape.size() != 1)
         throw InputError(fmt::format("{}: /locs is not a table (a 1-D dataset of compound type)", path.string()));
     LocalizationBuilder builder(path.string(), warn);
-    const Members members = announce_members(type, path, builder, warn);
-    read_rows(dataset, shape[0], members, path, builder);
+    read_rows(dataset, type, shape[0], path, builder, warn);
     Localizations out = builder.finish();
 
     Steps steps = picasso_history(path, file, warn);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 
+#include "data/whole_numbers.hpp"
 #include "io/picasso/order.hpp"
 
 namespace glint {
@@ -45,16 +45,17 @@ constexpr const char* usual_order[] = {"frame",
                                        "emitters",
                                        "status"};
 
-/// Types of the columns that glint only copies; unknown ones are f8.
-hid_t type_of_extra(const std::string& name) {
-    if (name == "group" || name == "len") return H5T_STD_I32LE;
-    if (name == "n") return H5T_STD_U32LE;
+/// Types of the columns that glint only copies: Picasso's own, whatever a file had; else i4, i8 or f8.
+hid_t type_of_extra(const std::string& name, const ExtraColumn& column, bool sees_all) {
+    if (name == "n" && sees_all && all_within<std::uint32_t>(column.values)) return H5T_STD_U32LE;
+    if (column.is_integer || name == "group" || name == "len" || name == "n")
+        return sees_all && all_within<std::int32_t>(column.values) ? H5T_STD_I32LE : H5T_STD_I64LE;
     for (const char* known : {"ellipticity", "net_gradient", "d_zcalib", "photon_rate"})
         if (name == known) return H5T_IEEE_F32LE;
     return H5T_IEEE_F64LE;
 }
 
-std::optional<Field> field_of(const std::string& name, const Localizations& like) {
+std::optional<Field> field_of(const std::string& name, const Localizations& like, bool sees_all) {
     Field field;
     field.name = name;
     if (name == "frame" || (name == "iterations" && !like.iterations.empty())) {
@@ -71,24 +72,21 @@ std::optional<Field> field_of(const std::string& name, const Localizations& like
             field.type = H5T_IEEE_F32LE, field.floats = column.values;
             return field;
         }
-    if (!like.extra.count(name)) return {};
-    field.type = type_of_extra(name), field.extra = true;
+    const auto extra = like.extra.find(name);
+    if (extra == like.extra.end()) return {};
+    field.type = type_of_extra(name, extra->second, sees_all), field.extra = true;
     return field;
-}
-
-template <class T>
-T integer(double value) {
-    return T(
-        std::clamp(std::round(value), double(std::numeric_limits<T>::min()), double(std::numeric_limits<T>::max())));
 }
 
 /// Puts one extra value into its record.
 void put_extra(hid_t type, double value, std::byte* to) {
     const auto put = [to](auto typed) { std::memcpy(to, &typed, sizeof typed); };
     if (type == H5T_STD_I32LE)
-        put(integer<std::int32_t>(value));
+        put(whole<std::int32_t>(value));
     else if (type == H5T_STD_U32LE)
-        put(integer<std::uint32_t>(value));
+        put(whole<std::uint32_t>(value));
+    else if (type == H5T_STD_I64LE)
+        put(whole<std::int64_t>(value));
     else if (type == H5T_IEEE_F32LE)
         put(float(value));
     else
@@ -99,14 +97,14 @@ void put_extra(hid_t type, double value, std::byte* to) {
 
 std::span<const char* const> picasso_order() { return usual_order; }
 
-PicassoRow::PicassoRow(const Localizations& like) {
+PicassoRow::PicassoRow(const Localizations& like, bool sees_all) {
     const auto add = [&](const std::string& name) {
         if (has(name)) return;
-        if (auto field = field_of(name, like)) fields_.push_back(std::move(*field));
+        if (auto field = field_of(name, like, sees_all)) fields_.push_back(std::move(*field));
     };
     for (const char* name : usual_order) add(name);
     for (const LocalizationColumn& column : localization_columns()) add(std::string(column.name));
-    for (const auto& [name, values] : like.extra) add(name);
+    for (const auto& [name, column] : like.extra) add(name);
     for (Field& field : fields_) {
         field.offset = bytes_;
         bytes_ += H5Tget_size(field.type);
@@ -130,7 +128,7 @@ std::size_t PicassoRow::pack(const Localizations& piece, std::size_t first, std:
     records.resize(count * bytes_);
     for (const Field& field : fields_) {
         std::byte* to = records.data() + field.offset;
-        const std::vector<double>* extra = field.extra ? &piece.extra.at(field.name) : nullptr;
+        const std::vector<double>* extra = field.extra ? &piece.extra.at(field.name).values : nullptr;
         for (std::size_t k = first; k < first + count; ++k, to += bytes_) {
             if (field.floats) {
                 const float value = finite((piece.*field.floats)[k]);

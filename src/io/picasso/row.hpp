@@ -14,7 +14,8 @@ namespace glint {
 /// A packed little-endian record of the columns that `like` has.
 class PicassoRow {
   public:
-    explicit PicassoRow(const Localizations& like);
+    /// `sees_all`: `like` has the values of all rows, so that integers may be as narrow as these allow.
+    PicassoRow(const Localizations& like, bool sees_all);
 
     hid_t type() const { return type_; }
     bool has(const std::string& name) const;

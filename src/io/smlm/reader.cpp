@@ -105,22 +105,24 @@ class SmlmTable {
     void add(const std::string& dataset, const std::vector<std::string>& names, double scale, double shift) {
         if (names.empty() || !hdf5::has(group_, dataset.c_str())) return;
         const std::string full = "emitters/" + dataset;
-        const std::vector<double> values =
-            hdf5::read_doubles(hdf5::open_dataset(file_, full.c_str(), path_), full.c_str(), path_);
+        const hdf5::Handle stored = hdf5::open_dataset(file_, full.c_str(), path_), type(H5Dget_type(stored));
+        const std::vector<double> values = hdf5::read_doubles(stored, full.c_str(), path_);
         if (dataset == "frame") rows_ = values.size();
         if (values.size() != rows_)
             throw InputError(
                 fmt::format("{}: /{} has {} values, /emitters/frame {}", path_.string(), full, values.size(), rows_));
         for (const std::string& name : names)
-            if (const int column = builder_.add_column(name, scale, shift); column >= 0)
+            if (const int column = builder_.add_column(name, scale, shift); column >= 0) {
                 builder_.add_values(column, values);
+                if (H5Tget_class(type) == H5T_INTEGER) builder_.set_integer(column);
+            }
     }
 
     /// Drops a column whose absence means the same: all rows are of one dataset, or none is linked.
     static void drop_if_constant(Localizations& table, const char* name) {
         const auto found = table.extra.find(name);
         if (found == table.extra.end()) return;
-        const std::vector<double>& values = found->second;
+        const std::vector<double>& values = found->second.values;
         if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end())
             table.extra.erase(found);
     }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 #include "io/hdf5/writing.hpp"
 #include "io/localization_formats.hpp"
@@ -20,9 +21,11 @@ using L = Localizations;
 using Value = std::function<double(const L&, std::size_t row)>;
 
 struct SmlmColumn {
-    const char* name;
-    bool is_index;
+    std::string name;
+    hid_t type;  ///< H5T_IEEE_F64LE, or of integers
     Value value;
+
+    bool is_integer() const { return type != H5T_IEEE_F64LE; }
 };
 
 enum class Widths { none, one, two };
@@ -54,24 +57,43 @@ EmitterKind kind_of(const L& like) {
     return kind;
 }
 
-std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
+/// The columns of `like` that are none of the format's own, under their names; `sees_all`: `like` has all rows.
+void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns) {
+    for (const auto& [name, column] : like.extra) {
+        const bool is_narrow = sees_all && all_within<std::int32_t>(column.values);
+        const bool is_integer = column.is_integer || name == "dataset" || name == "track_id";
+        const hid_t type = !is_integer ? H5T_IEEE_F64LE : is_narrow ? H5T_STD_I32LE : H5T_STD_I64LE;
+        std::string dataset = name;
+        std::replace(dataset.begin(), dataset.end(), '/', '_');  // which HDF5 takes for a path
+        const auto is_taken = [&](const SmlmColumn& other) { return other.name == dataset; };
+        if (dataset == "id" || dataset.empty() || dataset == "." ||
+            std::any_of(columns.begin(), columns.end(), is_taken))
+            continue;
+        columns.push_back(
+            {dataset, type, [name = name](const L& t, std::size_t k) { return t.extra.at(name).values[k]; }});
+    }
+}
+
+std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind, hid_t index_type, bool sees_all) {
     std::vector<SmlmColumn> columns;
     const double um = like.pixel_size_nm / 1000;
+    const hid_t real = H5T_IEEE_F64LE;
     const auto position = [&](const char* name, std::vector<float> L::*values) {
-        columns.push_back({name, false, [=](const L& t, std::size_t k) { return ((t.*values)[k] + 0.5) * um; }});
+        columns.push_back({name, real, [=](const L& t, std::size_t k) { return ((t.*values)[k] + 0.5) * um; }});
     };
     /// A column that the format demands is NaN where the table does not know it.
     const auto demanded = [&](const char* name, std::vector<float> L::*values, double scale) {
         if ((like.*values).empty())
-            columns.push_back({name, false, [](const L&, std::size_t) { return std::nan(""); }});
+            columns.push_back({name, real, [](const L&, std::size_t) { return std::nan(""); }});
         else
-            columns.push_back({name, false, [=](const L& t, std::size_t k) { return (t.*values)[k] * scale; }});
+            columns.push_back({name, real, [=](const L& t, std::size_t k) { return (t.*values)[k] * scale; }});
     };
     const auto present = [&](const char* name, std::vector<float> L::*values, double scale) {
         if (!(like.*values).empty()) demanded(name, values, scale);
     };
     const auto constant = [&](const char* name, int index) {
-        columns.push_back({name, true, [=](const L&, std::size_t) { return index; }});
+        if (!like.extra.contains(name))
+            columns.push_back({name, index_type, [=](const L&, std::size_t) { return index; }});
     };
     position("x", &L::x_px);
     position("y", &L::y_px);
@@ -83,7 +105,7 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
     if (kind.in_3d) demanded("sigma_z", &L::lpz_nm, 1e-3);
     demanded("sigma_photons", &L::photons_unc, 1);
     demanded("sigma_bg", &L::bg_unc, 1);
-    columns.push_back({"frame", true, [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
+    columns.push_back({"frame", index_type, [](const L& t, std::size_t k) { return double(t.frame[k]) + 1; }});
     constant("dataset", 1);
     constant("track_id", 0);
     if (kind.widths == Widths::one) {
@@ -97,7 +119,8 @@ std::vector<SmlmColumn> columns_of(const L& like, const EmitterKind& kind) {
     }
     present("pvalue", &L::p_value, 1);
     if (!like.status.empty())  // tells rows that failed, or whose z or free width is at a bound, from the others
-        columns.push_back({"status", true, [](const L& t, std::size_t k) { return double(t.status[k]); }});
+        columns.push_back({"status", index_type, [](const L& t, std::size_t k) { return double(t.status[k]); }});
+    add_extra_columns(like, sees_all, columns);
     return columns;
 }
 
@@ -115,9 +138,9 @@ class SmlmFile : public LocalizationWriter::Format {
         : path_(path),
           target_(path, target.if_exists),
           kind_(kind_of(like)),
-          columns_(columns_of(like, kind_)),
-          rows_(rows),
-          index_type_(index_type_for(like, rows)) {
+          index_type_(index_type_for(like, rows)),
+          columns_(columns_of(like, kind_, index_type_, like.size() >= rows)),
+          rows_(rows) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in micrometres, so the pixel size must be known: give it, as in "
@@ -130,8 +153,7 @@ class SmlmFile : public LocalizationWriter::Format {
         emitters_ = create_group("emitters");
         const hsize_t shape[] = {rows};
         for (const SmlmColumn& column : columns_)
-            datasets_.push_back(hdf5::create_dataset(emitters_, column.name,
-                                                     column.is_index ? index_type_ : H5T_IEEE_F64LE, shape, path_));
+            datasets_.push_back(hdf5::create_dataset(emitters_, column.name.c_str(), column.type, shape, path_));
         ids_ = hdf5::create_dataset(emitters_, "id", index_type_, shape, path_);
     }
 
@@ -146,14 +168,14 @@ class SmlmFile : public LocalizationWriter::Format {
             const SmlmColumn& column = columns_[c];
             for (std::size_t k = 0; k < n; ++k) {
                 const double value = column.value(piece, k);
-                if (column.is_index)
-                    indices_[k] = std::int64_t(value);
+                if (column.is_integer())
+                    indices_[k] = whole<std::int64_t>(value);
                 else
                     numbers_[k] = value;
             }
-            const void* values = column.is_index ? static_cast<const void*>(indices_.data()) : numbers_.data();
-            hdf5::write_rows(datasets_[c], column.is_index ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, written_, n, values,
-                             path_);
+            const void* values = column.is_integer() ? static_cast<const void*>(indices_.data()) : numbers_.data();
+            hdf5::write_rows(datasets_[c], column.is_integer() ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, written_, n,
+                             values, path_);
         }
         for (std::size_t k = 0; k < n; ++k) indices_[k] = std::int64_t(written_ + k + 1);
         hdf5::write_rows(ids_, H5T_NATIVE_INT64, written_, n, indices_.data(), path_);
@@ -164,6 +186,9 @@ class SmlmFile : public LocalizationWriter::Format {
             ends_.y_px[0] = std::max(ends_.y_px[0], piece.y_px[k]);
             ends_.frame[0] = std::max(ends_.frame[0], piece.frame[k]);
         }
+        if (const auto found = piece.extra.find("dataset"); found != piece.extra.end())
+            for (double dataset : found->second.values)
+                n_datasets_ = std::max(n_datasets_, whole<std::int64_t>(dataset));
     }
 
     void close() override {
@@ -217,7 +242,7 @@ class SmlmFile : public LocalizationWriter::Format {
         flag("has_psf_sigma_xy", kind_.widths == Widths::two);
         flag("has_pvalue", kind_.has_pvalue);
         number("n_frames", ends_.frames);
-        number("n_datasets", 1);
+        number("n_datasets", n_datasets_);
         number("n_emitters", std::int64_t(rows_));
         if (!extent_.history.empty()) hdf5::write_string(metadata, "history", to_json(extent_.history), path_);
     }
@@ -225,9 +250,10 @@ class SmlmFile : public LocalizationWriter::Format {
     fs::path path_;
     AtomicFile target_;
     EmitterKind kind_;
+    hid_t index_type_;
     std::vector<SmlmColumn> columns_;
     std::size_t rows_, written_ = 0;
-    hid_t index_type_;
+    std::int64_t n_datasets_ = 1;
     L extent_, ends_;  ///< metadata only; the outermost row
     hdf5::Handle file_, emitters_, ids_;
     std::vector<hdf5::Handle> datasets_;

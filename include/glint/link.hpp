@@ -1,0 +1,64 @@
+// Joins the localizations of one blink across frames (docs/theory.md, section 13).
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "glint/localizations.hpp"
+#include "glint/progress.hpp"
+
+namespace glint {
+
+struct LinkOptions {
+    static constexpr int auto_gap = -1;
+
+    /// Largest distance, in standard deviations of the distance of two localizations (eq. 13.1). 0: from the data.
+    double radius_sigma = 0;
+    double radius_nm = 0;  ///< instead of it, the same for all rows, in x, y and z; 0: radius_sigma
+    int gap = auto_gap;    ///< dark frames that a blink may have in a row; auto_gap: from the data
+    Progress progress;     ///< frames
+    const StopFlag* stop = nullptr;
+};
+
+/// In-track variance = a + b CRLB (eq. 13.4), with standard errors. Where stated precisions are honest, a is 0 and b is 1.
+/// NaN where there are too few pairs to tell.
+struct InTrackVariance {
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    double a_nm2 = unknown, a_error_nm2 = unknown;
+    double b = unknown, b_error = unknown;
+    double b_without_a = unknown;  ///< with a = 0
+    std::size_t pairs = 0;         ///< of localizations in consecutive frames, unrelated ones subtracted
+    bool is_known() const { return b_error < b; }
+};
+
+/// Which localizations are one blink: what `link` finds.
+struct Links {
+    std::vector<std::uint32_t> track;  ///< of each row, numbered from 0 in the order of first frames
+    std::size_t tracks = 0, links = 0;
+    double radius_sigma = 0;  ///< as chosen or given; 0: radius_nm
+    double radius_nm = 0;     ///< of localizations of the median precision, or as given
+    int gap = 0;
+    bool is_radius_chosen = false, is_gap_chosen = false;  ///< from the data
+    /// Expected numbers of wrong links and of links not made; NaN where the movie is too short to tell.
+    double false_links = 0, missed_links = 0;
+    InTrackVariance lateral, axial;  ///< of x and y; of z
+};
+
+/// Joins rows of a blink to tracks, by one-to-one assignment of tracks to rows frame by frame (eq. 13.1 to 13.3). Rows may be
+/// in any order. Needs lpx, lpy (and lpz where there is z), but with `radius_nm`, and the pixel size. O(rows) memory. The result does
+/// not depend on the number of threads. Throws OptionError, Cancelled.
+Links link(const Localizations& table, const LinkOptions& options = {});
+
+/// A row for each track, in the order of `Links::track`: first frame, positions weighted by their precisions, photons
+/// summed, precisions of the weighted means as the in-track variance says (eq. 13.5); columns `n` (localizations), `len` (frames from the
+/// first to the last) and `track`. Columns that make no sense for a sum of localizations (p_value, log_likelihood, iterations, status)
+/// are left out.
+Localizations merge_tracks(const Localizations& table, const Links& links);
+
+/// All rows, with the columns `track` and `n`. Both add a step to the history.
+Localizations with_tracks(const Localizations& table, const Links& links);
+
+}  // namespace glint

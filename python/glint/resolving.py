@@ -1,0 +1,168 @@
+"""Precision, resolution and clusters of localizations."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import _core
+from .arguments import UINT64, callback, number, shown, whole
+from .errors import OptionError
+from .fits import Progress
+from .inspecting import Estimate
+from .localizations import Localizations, StrPath, localizations_of
+
+if TYPE_CHECKING:
+    from .fits import Fits
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Nena:
+    """The result of `nena()`: standard deviations along an axis, each with its standard error; nan with fewer than 100 pairs."""
+
+    precision_nm: Estimate  #: median over localizations, whose precisions differ
+    rms_nm: Estimate  #: root mean square over localizations
+    single_nm: Estimate  #: by the fit of the paper, of one precision for all
+    stated_nm: float  #: the median of lpx and lpy over the same pairs; nan without these columns
+    same_molecule: float  #: share of the pairs that are one molecule twice
+    pairs: int
+    lag: int  #: frames between the two of a pair
+    distance_nm: np.ndarray  #: middles of the histogram's bins
+    counts: np.ndarray  #: pairs
+    fit: np.ndarray  #: expected pairs
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Frc:
+    """The result of `frc()`."""
+
+    resolution_nm: Estimate  #: mean and standard deviation over splits; nan where a curve does not cross 1/7
+    frequency_per_nm: np.ndarray
+    correlation: np.ndarray  #: mean over splits
+    smoothed: np.ndarray  #: what is compared with 1/7
+    units: int  #: blinks or blocks of frames that were divided
+    splits: int
+    link_radius_nm: float  #: within which localizations of consecutive frames are one blink; 0 for blocks
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Resolution:
+    """The result of `resolution()`. Maps are (height, width) by tiles of the field, the first at its upper left corner."""
+
+    nena: Nena
+    later: list[Nena]  #: the same at longer lags, without histograms
+    frc: Frc
+    tile_nm: float
+    density_per_um2: np.ndarray  #: localizations
+    precision_map_nm: np.ndarray  #: NeNA; nan where a tile has too few pairs
+    precision_error_map_nm: np.ndarray
+    caveats: list[str]  #: premises that do not seem to hold, whole sentences
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clusters:
+    """The result of `cluster()`: `label` by localization, the other arrays by cluster."""
+
+    label: np.ndarray  #: the number of its cluster from 0, -1 for none
+    size: np.ndarray  #: localizations
+    x_nm: np.ndarray  #: centre, 0 at the outer edge of the first pixel
+    y_nm: np.ndarray
+    z_nm: np.ndarray | None
+    rms_radius_nm: np.ndarray  #: root mean square distance from the centre in x, y
+    mean_frame: np.ndarray
+    std_frame: np.ndarray
+    nearest_nm: float  #: median distance of a localization to the nearest other in x, y
+    nearest_center_nm: float  #: of a centre to the nearest other
+    nearest_random_nm: float  #: the same, of as many random points in the field
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+def _nena(found):
+    return Nena(**{name: Estimate(*value) if isinstance(value, tuple) else value for name, value in found.items()})
+
+
+def _frc(found):
+    return Frc(**found | {"resolution_nm": Estimate(*found["resolution_nm"])})
+
+
+def _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, seed):
+    if split not in ("blinks", "blocks"):
+        raise OptionError(f"split={shown(split)}: give 'blinks' or 'blocks'")
+    options = _core.FrcOptions()
+    options.blocks = split == "blocks"
+    options.link_radius_nm = number("link_radius_nm", link_radius_nm, 50, none=0.0)
+    options.dark_frames = whole("dark_frames", dark_frames, 1, 0, 1000)
+    options.block_frames = whole("block_frames", block_frames, 500, 1)
+    options.finest_nm = number("finest_nm", finest_nm, 20, none=0.0)
+    options.seed = whole("seed", seed, 1, 0, UINT64)
+    return options
+
+
+def nena(locs: Localizations | Fits | StrPath, *, lag: int = 1) -> Nena:
+    """The precision that the data show, from distances between localizations and their nearest neighbours in the next frame.
+
+    NeNA (Endesfelder et al., 2014), with precisions that differ between localizations: docs/theory.md, section 14. locs: from before blinks
+    are linked to one row each, with a pixel size. lag: frames from the first to the second of a pair; drift and motion make longer ones give
+    more.
+
+    >>> found = glint.nena(truth)
+    >>> found.lag, len(found.counts) == len(found.fit)
+    (1, True)
+    """
+    return _nena(_core.nena(localizations_of(locs, "locs")._core(), whole("lag", lag, 1, 1)))
+
+
+def frc(locs: Localizations | Fits | StrPath, *, split: str = "blinks", link_radius_nm: float | None = None, dark_frames: int = 1,
+        block_frames: int = 500, finest_nm: float | None = None, seed: int = 1, progress: Progress | None = None) -> Frc:
+    """Fourier ring correlation (Nieuwenhuizen et al., 2013) of ten splits into halves: the length at which it falls below 1/7.
+
+    split: "blinks", consecutive localizations of a molecule stay in one half, or "blocks" of block_frames frames do. link_radius_nm: as near
+    are localizations of one blink in consecutive frames; None: 5 times NeNA. dark_frames: for which a blink may pause. finest_nm: the
+    smallest resolution that the curve reaches; None: by NeNA. seed: of the splits. progress: called as progress(tiles, all).
+
+    >>> found = glint.frc(locs, finest_nm=50, link_radius_nm=60)
+    >>> found.splits, len(found.correlation) == len(found.frequency_per_nm)
+    (10, True)
+    """
+    options = _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, seed)
+    return _frc(_core.frc(localizations_of(locs, "locs")._core(), options, callback("progress", progress)))
+
+
+def resolution(locs: Localizations | Fits | StrPath, *, tile_nm: float = 5000.0, split: str = "blinks", link_radius_nm: float | None = None,
+               dark_frames: int = 1, block_frames: int = 500, finest_nm: float | None = None, seed: int = 1,
+               progress: Progress | None = None) -> Resolution:
+    """Precision, resolution, their dependence on place, and what does not seem to hold of their premises.
+
+    tile_nm: edge of the maps' tiles. The other arguments, split, link_radius_nm, dark_frames, block_frames, finest_nm, seed and progress,
+    are those of `frc()`.
+
+    >>> found = glint.resolution(locs, tile_nm=1600)
+    >>> found.density_per_um2.shape == found.precision_map_nm.shape
+    True
+    """
+    options = _frc_options(split, link_radius_nm, dark_frames, block_frames, finest_nm, seed)
+    found = _core.resolution(localizations_of(locs, "locs")._core(), options, number("tile_nm", tile_nm, 5000),
+                             callback("progress", progress))
+    return Resolution(**found | {"nena": _nena(found["nena"]), "later": [_nena(one) for one in found["later"]], "frc": _frc(found["frc"])})
+
+
+def cluster(locs: Localizations | Fits | StrPath, *, radius_nm: float, min_neighbors: int = 5,
+            axial_radius_nm: float | None = None) -> Clusters:
+    """Clusters by DBSCAN, as scikit-learn's with eps=radius_nm and min_samples=min_neighbors, to the number of each.
+
+    radius_nm: within which localizations are neighbours. min_neighbors: of a core within the radius, itself counted. axial_radius_nm: the
+    radius along z; None: z does not count.
+
+    >>> found = glint.cluster(locs, radius_nm=60, min_neighbors=3)
+    >>> locs["group"] = found.label
+    >>> len(found.label) == len(locs), int(found.label.max()) == len(found) - 1
+    (True, True)
+    """
+    locs = localizations_of(locs, "locs")
+    found = _core.cluster(locs._core(), number("radius_nm", radius_nm, 20), number("axial_radius_nm", axial_radius_nm, 50, none=0.0),
+                          whole("min_neighbors", min_neighbors, 5, 1))
+    return Clusters(**{"z_nm": None} | found)

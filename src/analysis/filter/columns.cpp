@@ -1,0 +1,103 @@
+// Finds columns by name, and the factors between their units.
+// SPDX-License-Identifier: MIT
+#include "analysis/filter/columns.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/nearest_name.hpp"
+
+namespace glint::conditions {
+namespace {
+
+double nm_in(std::string_view unit, double pixel_size_nm) {
+    return unit == "px" ? pixel_size_nm : unit == "um" ? 1000 : 1;
+}
+
+bool is_length(const LocalizationColumn& column) { return column.unit == "px" || column.unit == "nm"; }
+
+/// "nm" of "lpx_nm" for the column lpx; empty for other names.
+std::string_view unit_in(std::string_view name, const LocalizationColumn& column) {
+    if (!is_length(column) || !name.starts_with(column.name)) return {};
+    name.remove_prefix(column.name.size());
+    return name == "_px" || name == "_nm" || name == "_um" ? name.substr(1) : std::string_view();
+}
+
+bool is_plain(const std::string& name) {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
+    return !name.empty() && std::all_of(name.begin(), name.end(), plain) &&
+           !std::isdigit(static_cast<unsigned char>(name[0]));
+}
+
+/// All names that the table has, for messages.
+std::vector<std::string> names_in(const Localizations& table) {
+    std::vector<std::string> names = {"frame"};
+    for (const LocalizationColumn& column : localization_columns())
+        if (!(table.*column.values).empty()) names.emplace_back(column.name);
+    if (!table.iterations.empty()) names.emplace_back("iterations");
+    if (!table.status.empty()) names.emplace_back("status");
+    for (const auto& [name, column] : table.extra) names.push_back(is_plain(name) ? name : "`" + name + "`");
+    return names;
+}
+
+[[noreturn]] void refuse_name(const Localizations& table, const std::string& name, std::string_view text, Place place) {
+    constexpr std::size_t most_shown = 60;
+    std::vector<std::string> names = names_in(table);
+    std::string near = nearest_name(name.substr(0, 60), names);
+    const std::size_t unit = name.size() < 3 ? name.npos : name.size() - 3;
+    if (near.empty() && unit != name.npos && name[unit] == '_')
+        for (const LocalizationColumn& column : localization_columns())
+            if (column.name == name.substr(0, unit) && !is_length(column)) near = column.name;  // photons_nm
+    const std::size_t more = names.size() - std::min(names.size(), most_shown);
+    names.resize(names.size() - more);
+    refuse(text, place,
+           fmt::format("there is no column {}{} Columns: {}{}; lengths also with _px, _nm, _um", name,
+                       near.empty() ? "." : ": did you mean " + near + "?", fmt::join(names, ", "),
+                       more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
+[[noreturn]] void refuse_pixels(std::string_view text, Place place) {
+    refuse(text, place,
+           "this unit needs the size of a pixel, which the table does not tell: give it, as in --pixel-size 100nm");
+}
+
+}  // namespace
+
+Column find_column(const Localizations& table, const std::string& name, std::string_view text, Place place) {
+    const bool is_empty = table.size() == 0;  // which has no columns, or all
+    if (name == "frame") return {&table.frame};
+    if (name == "iterations" && (is_empty || !table.iterations.empty())) return {&table.iterations};
+    if (name == "status" && (is_empty || !table.status.empty())) return {&table.status};
+    if (const auto found = table.extra.find(name); found != table.extra.end()) return {&found->second.values};
+    for (const LocalizationColumn& column : localization_columns()) {
+        const std::vector<float>& values = table.*column.values;
+        if (!is_empty && values.empty()) continue;
+        if (column.name == name) return {&values};
+        const std::string_view unit = unit_in(name, column);
+        if (unit.empty()) continue;
+        if (unit == column.unit) return {&values};
+        if ((unit == "px" || column.unit == "px") && !(table.pixel_size_nm > 0)) refuse_pixels(text, place);
+        return {&values, nm_in(column.unit, table.pixel_size_nm) / nm_in(unit, table.pixel_size_nm)};
+    }
+    refuse_name(table, name, text, place);
+}
+
+void Column::copy(std::size_t first, std::span<double> to) const {
+    std::visit(
+        [&](const auto* from) {
+            for (std::size_t k = 0; k < to.size(); ++k) to[k] = scale * double((*from)[first + k]);
+        },
+        values);
+}
+
+double in_pixels(double length, const std::string& unit, const Localizations& table, std::string_view text,
+                 Place place) {
+    if (unit == "px") return length;
+    if (!(table.pixel_size_nm > 0)) refuse_pixels(text, place);
+    return length * nm_in(unit, 0) / table.pixel_size_nm;
+}
+
+}  // namespace glint::conditions

@@ -1,0 +1,40 @@
+// Evaluates conditions, a column of numbers at a time.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/filter/columns.hpp"
+#include "analysis/filter/tree.hpp"
+#include "glint/progress.hpp"
+
+namespace glint::conditions {
+
+/// A tree whose columns are found, and whose percentiles, modes and neighbours are known. Views into the table.
+class Evaluator {
+  public:
+    /// `text` is the condition that the node is of. Throws OptionError for columns that there are not; Cancelled.
+    Evaluator(const Node& node, std::string_view text, const Localizations& table, const StopFlag* stop);
+
+    /// Rows [first, first + to.size()): a number each, or 1 and 0.
+    void run(std::size_t first, std::span<double> to) const;
+
+  private:
+    std::vector<double> all(std::size_t rows, const StopFlag* stop) const;
+
+    Operation operation_;
+    double number_ = 0;
+    std::optional<Column> column_;
+    std::vector<std::uint32_t> counts_;  ///< of neighbours
+    std::vector<Evaluator> operands_;
+};
+
+/// Calls `work(first, count)` for pieces of `rows` in parallel, which do not depend on the number of threads. Throws Cancelled.
+void for_pieces(std::size_t rows, const StopFlag* stop, const std::function<void(std::size_t, std::size_t)>& work);
+
+}  // namespace glint::conditions

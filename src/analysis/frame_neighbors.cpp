@@ -1,0 +1,91 @@
+// Sweeps along x through pairs of frames, which are independent of each other and searched in parallel.
+// SPDX-License-Identifier: MIT
+#include "analysis/frame_neighbors.hpp"
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/arena.hpp"
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+using Place = FrameNeighbors::Place;
+constexpr std::size_t frames_per_task = 64;
+
+/// The nearest of `begin` to `end`, all at or right of the radius' left end; `end` if none is within the radius.
+const Place* nearest_of(const Place& to, const Place* begin, const Place* end, float radius_px, float& distance_px) {
+    const Place* best = end;
+    float best_squared = radius_px * radius_px;
+    for (const Place* p = begin; p != end && p->x_px <= to.x_px + radius_px; ++p) {
+        const float x = p->x_px - to.x_px, y = p->y_px - to.y_px, squared = x * x + y * y;
+        if (squared <= best_squared && (best == end || squared < best_squared)) best = p, best_squared = squared;
+    }
+    distance_px = std::sqrt(best_squared);
+    return best;
+}
+
+}  // namespace
+
+FrameNeighbors::FrameNeighbors(const Localizations& table) {
+    if (table.size() >= std::numeric_limits<std::uint32_t>::max())
+        throw OptionError(
+            fmt::format("a table of {} localizations: at most {} can be compared at once: use a part of its frames",
+                        table.size(), std::numeric_limits<std::uint32_t>::max() - 1));
+    places_.reserve(table.size());
+    for (std::size_t k = 0; k < table.size(); ++k)
+        if (std::isfinite(table.x_px[k]) && std::isfinite(table.y_px[k]))
+            places_.push_back({table.frame[k], table.x_px[k], table.y_px[k], std::uint32_t(k)});
+    in_own_arena([&] {
+        tbb::parallel_sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+            return std::tie(a.frame, a.x_px, a.row) < std::tie(b.frame, b.x_px, b.row);
+        });
+    });
+    for (std::size_t k = 0; k < places_.size(); ++k)
+        if (k == 0 || places_[k].frame != places_[k - 1].frame) begin_.push_back(std::uint32_t(k));
+    begin_.push_back(std::uint32_t(places_.size()));
+}
+
+std::vector<FramePair> FrameNeighbors::nearest(std::uint32_t lag, double radius_px) const {
+    const std::size_t frames = begin_.size() - 1, tasks = (frames + frames_per_task - 1) / frames_per_task;
+    std::vector<std::vector<FramePair>> found(tasks);
+    const Place* all = places_.data();
+    const auto radius = float(radius_px);
+    const auto search = [&](std::size_t from, std::size_t to, std::vector<FramePair>& pairs) {
+        const Place* later = all + begin_[to];
+        const std::uint64_t wanted = std::uint64_t(all[begin_[from]].frame) + lag;
+        if (to >= frames || later->frame != wanted) return;
+        const Place* later_end = all + begin_[to + 1];
+        for (std::uint32_t k = begin_[from]; k < begin_[from + 1]; ++k) {
+            while (later != later_end && later->x_px < all[k].x_px - radius) ++later;
+            float distance = 0;
+            const Place* best = nearest_of(all[k], later, later_end, radius, distance);
+            if (best != later_end) pairs.push_back({k, std::uint32_t(best - all), distance});
+        }
+    };
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t{0}, tasks, [&](std::size_t task) {
+            std::size_t to = task * frames_per_task;
+            for (std::size_t from = to; from < std::min(frames, (task + 1) * frames_per_task); ++from) {
+                const std::uint64_t wanted = std::uint64_t(all[begin_[from]].frame) + lag;
+                while (to < frames && all[begin_[to]].frame < wanted) ++to;
+                if (to < frames) search(from, to, found[task]);
+            }
+        });
+    });
+    std::vector<FramePair> pairs;
+    std::size_t count = 0;
+    for (const auto& some : found) count += some.size();
+    pairs.reserve(count);
+    for (const auto& some : found) pairs.insert(pairs.end(), some.begin(), some.end());
+    return pairs;
+}
+
+}  // namespace glint

@@ -1,0 +1,168 @@
+// Fourier ring correlation: groups of blinks or blocks, transformed once, and combined to all balanced halves.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+
+#include "analysis/blinks.hpp"
+#include "analysis/fourier.hpp"
+#include "analysis/frc_halves.hpp"
+#include "analysis/frc_of.hpp"
+#include "analysis/nena.hpp"
+#include "analysis/nena_fit.hpp"
+#include "analysis/require_table.hpp"
+#include "base/arena.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int largest_edge = 1024;  // of a tile, pixels: its transforms stay in a cache
+// Tried one after the other: below 2 it takes hundreds of blinks a molecule.
+constexpr double finest_in_nena[] = {3, 2.1, 1.5};
+constexpr double clear_of_end = 1.03;  // a resolution as far above the end of its curve is taken
+constexpr double link_radius_in_nena = 5;
+constexpr double most_tiles = 4e6;  // of a field, those without points included
+
+/// A well mixed number of a counter (splitmix64).
+std::uint64_t mixed(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/// By place: its group, by chance, the same for all of a unit.
+std::vector<std::uint8_t> groups_of(const FrameNeighbors& neighbors, const FrcOptions& options, double link_radius_px,
+                                    std::size_t& units) {
+    const auto& places = neighbors.places();
+    std::vector<std::uint8_t> groups(places.size());
+    const auto group = [&](std::uint64_t unit) { return std::uint8_t(mixed(mixed(options.seed) + unit) % frc_groups); };
+    if (options.split == FrcSplit::blocks) {
+        // By turns of all groups in changing order, so that each has as many blocks of every part of the movie.
+        std::uint64_t last = std::uint64_t(-1);
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            const std::uint64_t block = places[k].frame / std::uint32_t(options.block_frames);
+            units += block != last, last = block;
+            std::array<std::uint8_t, frc_groups> order{0, 1, 2, 3, 4, 5};
+            std::uint64_t chance = mixed(mixed(options.seed) + block / frc_groups);
+            for (std::size_t i = frc_groups - 1; i > 0; --i, chance = mixed(chance))
+                std::swap(order[i], order[chance % (i + 1)]);
+            groups[k] = order[block % frc_groups];
+        }
+        return groups;
+    }
+    const Blinks blinks(neighbors, link_radius_px, options.dark_frames);
+    units = blinks.blinks;
+    for (std::size_t k = 0; k < places.size(); ++k) groups[k] = group(blinks.number[k]);
+    return groups;
+}
+
+/// The field in tiles of equal edges, and the points of each that has some.
+struct Tiles {
+    FourierGrid grid{};
+    double pixel_px = 0;  ///< edge of a grid's pixel in camera pixels
+    std::vector<std::vector<TilePoint>> points;
+
+    Tiles(const FrameNeighbors& neighbors, const std::vector<std::uint8_t>& groups, double wanted_pixel_px)
+        : pixel_px(wanted_pixel_px) {
+        const auto& places = neighbors.places();
+        float left = places[0].x_px, right = left, top = places[0].y_px, bottom = top;
+        for (const auto& p : places) {
+            left = std::min(left, p.x_px), right = std::max(right, p.x_px);
+            top = std::min(top, p.y_px), bottom = std::max(bottom, p.y_px);
+        }
+        const double width = (double(right) - left) / pixel_px + 1, height = (double(bottom) - top) / pixel_px + 1;
+        const double longest = std::max(width, height);
+        const double tiles = std::ceil(longest / largest_edge);
+        grid.edge = good_edge(std::max(48, int(std::min(std::ceil(longest / tiles), double(largest_edge)))));
+        const double across = std::ceil(width / grid.edge), down = std::ceil(height / grid.edge);
+        if (!(across * down <= most_tiles))
+            throw OptionError(fmt::format(
+                "positions from {:g} to {:g} px in x and {:g} to {:g} in y are too far apart for a Fourier ring "
+                "correlation at this resolution: leave out those that are no molecules",
+                left, right, top, bottom));
+        // The field lies in the middle of its tiles.
+        const double x0 = 0.5 * (across * grid.edge - width) - left / pixel_px,
+                     y0 = 0.5 * (down * grid.edge - height) - top / pixel_px;
+        std::vector<std::vector<TilePoint>> all(std::size_t(across * down));
+        for (std::size_t k = 0; k < places.size(); ++k) {
+            const double x = places[k].x_px / pixel_px + x0, y = places[k].y_px / pixel_px + y0;
+            const double column = std::floor(x / grid.edge), row = std::floor(y / grid.edge);
+            const auto tile =
+                std::size_t(std::clamp(row, 0.0, down - 1) * across + std::clamp(column, 0.0, across - 1));
+            all[tile].push_back({float(x - column * grid.edge), float(y - row * grid.edge), groups[k]});
+        }
+        for (auto& some : all)
+            if (!some.empty()) points.push_back(std::move(some));
+    }
+};
+
+RingSums sums_of(const Tiles& tiles, const FrcOptions& options) {
+    std::vector<RingSums> sums(tiles.points.size());
+    std::int64_t done = 0;
+    std::mutex mutex;
+    const auto total = std::int64_t(sums.size());
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t{0}, sums.size(), [&](std::size_t k) {
+            if (options.stop && *options.stop) return;
+            sums[k] = ring_sums(tiles.grid, tiles.points[k]);
+            const std::scoped_lock lock(mutex);
+            if (options.progress) options.progress(++done, total, -1);
+        });
+    });
+    if (options.stop && *options.stop) return {};
+    RingSums all(std::size_t(tiles.grid.rings()), std::array<double, frc_products>{});
+    for (const RingSums& some : sums)
+        for (std::size_t k = 0; k < all.size(); ++k)
+            for (std::size_t i = 0; i < frc_products; ++i) all[k][i] += some[k][i];
+    return all;
+}
+
+void check(const FrcOptions& options) {
+    if (options.block_frames < 1)
+        throw OptionError(
+            fmt::format("blocks of {} frames: give 1 or more, as in --block-frames 500", options.block_frames));
+    if (options.dark_frames < 0 || options.dark_frames > 1000)
+        throw OptionError(fmt::format("{} dark frames within a blink: give 0 to 1000", options.dark_frames));
+    for (double length : {options.link_radius_nm, options.finest_nm})
+        if (!(length >= 0 && std::isfinite(length)))
+            throw OptionError(fmt::format("a length of {} nm: give a positive one, or 0 to have it chosen", length));
+}
+
+}  // namespace
+
+Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm, const FrcOptions& options) {
+    Frc result;
+    check(options);
+    const bool known = precision_nm > 0;
+    if (options.split == FrcSplit::blinks)
+        result.link_radius_nm =
+            options.link_radius_nm > 0 ? options.link_radius_nm : link_radius_in_nena * precision_nm;
+    const bool has_units = options.split == FrcSplit::blocks || result.link_radius_nm > 0;
+    if (neighbors.places().empty() || !has_units || !(known || options.finest_nm > 0)) return result;
+    const std::vector<std::uint8_t> groups =
+        groups_of(neighbors, options, result.link_radius_nm / pixel_size_nm, result.units);
+    for (double in_nena : finest_in_nena) {
+        const double finest_nm = options.finest_nm > 0 ? options.finest_nm : in_nena * precision_nm;
+        const Tiles tiles(neighbors, groups, finest_nm / 3 / pixel_size_nm);
+        const RingSums sums = sums_of(tiles, options);
+        if (sums.empty()) return result;  // stopped
+        put_curves(result, sums, ring_sizes(tiles.grid), 1 / (tiles.grid.edge * tiles.pixel_px * pixel_size_nm));
+        if (options.finest_nm > 0 || result.resolution.nm > clear_of_end * finest_nm) break;
+    }
+    return result;
+}
+
+Frc frc(const Localizations& localizations, const FrcOptions& options) {
+    require_positions(localizations);
+    check(options);
+    const FrameNeighbors neighbors(localizations);
+    const Nena nena = nena_of(neighbors, neighbors.nearest(1, nena_radius_px), localizations, 1);
+    return frc_of(neighbors, localizations.pixel_size_nm, precision_for_frc(neighbors, nena, localizations), options);
+}
+
+}  // namespace glint

@@ -1,0 +1,321 @@
+// Chooses radius and gap, and assigns tracks to rows, frame by frame.
+// SPDX-License-Identifier: MIT
+#include "glint/link.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "analysis/link/pair_statistics.hpp"
+#include "analysis/link/rows.hpp"
+#include "analysis/matching.hpp"
+#include "base/median.hpp"
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::uint32_t longest_gap = 20;              // that is tried
+constexpr double least_radius = 2.5, most_radius = 5;  // that is chosen, in true standard deviations
+constexpr double usual_radius = 4;                     // where the data cannot tell
+constexpr double least_true_pairs = 50;                // below it the data cannot tell
+
+/// Survival function and density of chi squared with 2 or 3 degrees of freedom.
+double chi2_above(double x, int dims) {
+    if (dims == 2) return std::exp(-x / 2);
+    return std::erfc(std::sqrt(x / 2)) + std::sqrt(2 * x / M_PI) * std::exp(-x / 2);
+}
+double chi2_density(double x, int dims) {
+    return dims == 2 ? std::exp(-x / 2) / 2 : std::sqrt(x / (2 * M_PI)) * std::exp(-x / 2);
+}
+constexpr double chi2_median[] = {0, 0.4549, 1.3863, 2.3660};
+
+/// What distances say: how many pairs of consecutive frames are one blink, how much farther apart than their precisions say, and how
+/// many pairs a unit of squared distance are chance.
+struct Scatter {
+    double true_pairs = 0, scale2 = 1;
+    bool is_known = false;
+};
+
+Scatter scatter_of(const DistanceCounts& counts, int dims) {
+    double total = 0;
+    for (std::size_t bin = 0; bin < counts.next.size(); ++bin) total += counts.next[bin] - counts.far[bin];
+    if (!(total >= least_true_pairs)) return {std::max(total, 0.0), 1, false};
+    double sum = 0;
+    for (std::size_t bin = 0; bin < counts.next.size(); ++bin) {
+        const double more = counts.next[bin] - counts.far[bin];
+        if (sum + more >= total / 2) {
+            const double at = (double(bin) + (total / 2 - sum) / more) * DistanceCounts::bin;
+            return {total, at / chi2_median[dims], true};
+        }
+        sum += more;
+    }
+    return {total, 1, false};
+}
+
+/// Where a link is as likely wrong as right (eq. 13.2). A row is taken wrongly only by a track that ends before it and if it begins
+/// one, so pairs of chance count with the squared share of rows that end a track.
+double best_radius(const DistanceCounts& counts, const Scatter& scatter, std::size_t rows, int dims) {
+    const double ends = std::clamp(1 - scatter.true_pairs / double(std::max<std::size_t>(rows, 1)), 0.02, 1.0);
+    const double scale = std::sqrt(scatter.scale2);
+    for (double radius = least_radius; radius < most_radius; radius += 0.05) {
+        const double d2 = radius * radius * scatter.scale2;
+        const std::size_t bin = std::min(counts.far.size() - 1, std::size_t(d2 / DistanceCounts::bin));
+        // Chance, smoothed: in two dimensions it is the same at all squared distances, in three it grows with the distance.
+        const double near = std::accumulate(counts.far.begin(), counts.far.begin() + std::ptrdiff_t(bin) + 1, 0.0) /
+                            (double(bin + 1) * DistanceCounts::bin) * (dims == 3 ? 1.5 : 1);
+        if (scatter.true_pairs * chi2_density(radius * radius, dims) / scatter.scale2 < near * ends * ends)
+            return radius * scale;
+    }
+    return most_radius * scale;
+}
+
+/// Tracks that may go on, and the rows of a frame, by x.
+class Linker {
+  public:
+    Linker(const LinkRows& rows, double radius, double scale2, bool is_fixed, int gap)
+        : rows_(rows),
+          radius_(radius),
+          scale2_(scale2),
+          is_fixed_(is_fixed),
+          gap_(std::uint32_t(gap)),
+          track_(rows.rows.size()) {}
+
+    /// The track of each row of `rows`.
+    std::vector<std::uint32_t> run(const Progress& progress, const StopFlag* stop) {
+        for (std::size_t k = 0; k < rows_.frames.size(); ++k) {
+            if (k % 256 == 0) {
+                if (stop && *stop) throw Cancelled("linking was stopped");
+                if (progress) progress(std::int64_t(k), std::int64_t(rows_.frames.size()), std::int64_t(tracks_));
+            }
+            frame(k);
+        }
+        return std::move(track_);
+    }
+    std::size_t tracks() const { return tracks_; }
+    double wrong() const {
+        return wrong_;
+    }  ///< expected number of links to one of several candidates that should be to another
+
+  private:
+    struct Track {
+        LinkRow mean;  ///< weighted; its variances are those of the mean
+        std::uint32_t number, last;
+    };
+    struct Pair {
+        int track, row;  ///< of open_; of the frame
+        double d2;
+    };
+
+    void frame(std::size_t k) {
+        const std::uint32_t now = rows_.frames[k];
+        std::erase_if(open_, [&](const Track& track) { return now - track.last > gap_ + 1; });
+        const std::size_t begin = rows_.begin[k], count = rows_.begin[k + 1] - begin;
+        find_pairs(begin, count, rows_.most_var_x[k]);
+        of_row_.assign(count, -1);
+        match(begin, count);
+        for (std::size_t j = 0; j < count; ++j) {
+            const LinkRow& row = rows_.rows[begin + j];
+            if (of_row_[j] < 0) {
+                track_[begin + j] = std::uint32_t(tracks_);
+                open_.push_back({row, std::uint32_t(tracks_++), now});
+            } else {
+                Track& track = open_[std::size_t(of_row_[j])];
+                track_[begin + j] = track.number;
+                add(track, row, now);
+            }
+        }
+        std::sort(open_.begin(), open_.end(), [](const Track& a, const Track& b) {
+            return std::pair(a.mean.x, a.number) < std::pair(b.mean.x, b.number);
+        });
+    }
+
+    void find_pairs(std::size_t begin, std::size_t count, double most_row_var) {
+        pairs_.clear();
+        double most_track_var = 0;
+        for (const Track& track : open_) most_track_var = std::max(most_track_var, track.mean.var_x);
+        const double reach = radius_ * std::sqrt(most_row_var + most_track_var);
+        std::size_t low = 0;
+        for (std::size_t j = 0; j < count; ++j) {
+            const LinkRow& row = rows_.rows[begin + j];
+            const double own = radius_ * std::sqrt(row.var_x + most_track_var);
+            while (low < open_.size() && open_[low].mean.x < row.x - reach) ++low;
+            for (std::size_t t = low; t < open_.size() && open_[t].mean.x <= row.x + own; ++t)
+                if (const double d2 = scaled_distance2(row, open_[t].mean, rows_.with_z); d2 <= radius_ * radius_)
+                    pairs_.push_back({int(t), int(j), d2});
+        }
+    }
+
+    /// Pairs of which neither has another choice, which are most, are taken; the others go to the assignment.
+    void match(std::size_t begin, std::size_t count) {
+        choices_of_track_.assign(open_.size(), 0), choices_of_row_.assign(count, 0);
+        for (const Pair& pair : pairs_)
+            ++choices_of_track_[std::size_t(pair.track)], ++choices_of_row_[std::size_t(pair.row)];
+        Candidates rest;
+        rows_of_rest_.clear(), tracks_of_rest_.clear();
+        number_of_track_.assign(open_.size(), -1);
+        int row = -1;
+        for (const Pair& pair : pairs_) {  // in the order of rows
+            if (choices_of_track_[std::size_t(pair.track)] == 1 && choices_of_row_[std::size_t(pair.row)] == 1) {
+                of_row_[std::size_t(pair.row)] = pair.track;
+                continue;
+            }
+            if (pair.row != row) rows_of_rest_.push_back(row = pair.row), rest.row_begin.push_back(rest.column.size());
+            int& number = number_of_track_[std::size_t(pair.track)];
+            if (number < 0) number = int(tracks_of_rest_.size()), tracks_of_rest_.push_back(pair.track);
+            rest.column.push_back(number), rest.cost.push_back(pair.d2);
+        }
+        if (rest.column.empty()) return;
+        rest.row_begin.push_back(rest.column.size());
+        const std::vector<int> assigned = assign(rest, tracks_of_rest_.size());
+        for (std::size_t r = 0; r < assigned.size(); ++r)
+            if (assigned[r] >= 0) of_row_[std::size_t(rows_of_rest_[r])] = tracks_of_rest_[std::size_t(assigned[r])];
+        count_doubts(begin);
+    }
+
+    /// Adds the probabilities that pairs which were not taken are the right ones, by the likelihoods of both choices.
+    void count_doubts(std::size_t begin) {
+        row_of_track_.assign(open_.size(), -1);
+        for (std::size_t j = 0; j < of_row_.size(); ++j)
+            if (of_row_[j] >= 0) row_of_track_[std::size_t(of_row_[j])] = int(j);
+        const auto distance = [&](int track, int row) {
+            return scaled_distance2(open_[std::size_t(track)].mean, rows_.rows[begin + std::size_t(row)], rows_.with_z);
+        };
+        for (const Pair& pair : pairs_) {
+            const int taken_track = of_row_[std::size_t(pair.row)], taken_row = row_of_track_[std::size_t(pair.track)];
+            if (taken_track == pair.track) continue;
+            double more = pair.d2, links = 0;  // what the other choice costs more, and the links that it says are wrong
+            if (taken_track >= 0) more -= distance(taken_track, pair.row), ++links;
+            if (taken_row >= 0) more -= distance(pair.track, taken_row), ++links;
+            if (links == 2) {
+                const double other = distance(taken_track, taken_row);
+                more += other;
+                if (other <= radius_ * radius_) links = 1;  // the other pair of the exchange is counted, too
+            }
+            wrong_ += links / (1 + std::exp(std::clamp(more / (2 * scale2_), -50.0, 50.0)));
+        }
+    }
+
+    void add(Track& track, const LinkRow& row, std::uint32_t now) const {
+        const auto axis = [&](double& mean, double& var, double x, double x_var) {
+            if (is_fixed_) {  // a radius in nm is one between the last two
+                mean = x;
+                return;
+            }
+            const double sum = var + x_var;
+            mean = (mean * x_var + x * var) / sum, var = var * x_var / sum;
+        };
+        axis(track.mean.x, track.mean.var_x, row.x, row.var_x);
+        axis(track.mean.y, track.mean.var_y, row.y, row.var_y);
+        axis(track.mean.z, track.mean.var_z, row.z, row.var_z);
+        track.last = now;
+    }
+
+    const LinkRows& rows_;
+    double radius_, scale2_;
+    bool is_fixed_;
+    std::uint32_t gap_;
+    std::vector<std::uint32_t> track_;
+    std::size_t tracks_ = 0;
+    double wrong_ = 0;
+    std::vector<Track> open_;  // by x
+    std::vector<Pair> pairs_;
+    std::vector<int> of_row_, choices_of_track_, choices_of_row_, number_of_track_, row_of_track_, rows_of_rest_,
+        tracks_of_rest_;
+};
+
+void check(const Localizations& table, const LinkOptions& options) {
+    if (table.pixel_size_nm <= 0) throw OptionError("links need the pixel size, which the table does not say");
+    if (options.radius_sigma < 0 || options.radius_nm < 0 || !std::isfinite(options.radius_sigma + options.radius_nm))
+        throw OptionError(fmt::format("the radius of links is {:g}; it must be above 0",
+                                      options.radius_nm != 0 ? options.radius_nm : options.radius_sigma));
+    if (options.radius_sigma > 0 && options.radius_nm > 0)
+        throw OptionError("links have a radius in standard deviations or one in nm, not both");
+    if (options.gap < LinkOptions::auto_gap)
+        throw OptionError(fmt::format("the gap of links is {} frames; it must be 0 or more", options.gap));
+}
+
+/// Dark frames that more blinks have than unrelated blinks begin after (eq. 13.3), and the links that a longer gap would have made.
+int best_gap(const GapCounts& counts) {
+    int gap = 0;
+    for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
+        const double n = counts.at_lag[lag];
+        const double chance = counts.chance[lag];
+        if (n < 2 * chance || n - chance <= 3 * std::sqrt(n + chance)) break;  // no pairs are no blinks
+        gap = int(lag) - 1;
+    }
+    return gap;
+}
+
+double true_beyond(const GapCounts& counts, int gap) {
+    double sum = 0;
+    for (std::size_t lag = std::size_t(gap) + 2; lag < counts.at_lag.size(); ++lag)
+        sum += counts.at_lag[lag] - counts.chance[lag];
+    return std::max(sum, 0.0);
+}
+
+/// Half of all precisions are better.
+double median_radius_nm(const LinkRows& rows, double radius) {
+    if (rows.rows.empty()) return 0;
+    std::vector<double> sigma;
+    sigma.reserve(rows.rows.size());
+    for (const LinkRow& row : rows.rows)
+        sigma.push_back(std::sqrt(row.var_x + row.var_y));  // sqrt(2) of the mean variance
+    return radius * median(std::move(sigma));
+}
+
+}  // namespace
+
+Links link(const Localizations& table, const LinkOptions& options) {
+    check(table, options);
+    const bool is_fixed = options.radius_nm > 0;
+    const LinkRows rows(table, options.radius_nm);
+    if (options.stop && *options.stop) throw Cancelled("linking was stopped");
+    Links out;
+    const DistanceCounts distances = is_fixed ? DistanceCounts{} : count_distances(rows);
+    const Scatter scatter = is_fixed ? Scatter{} : scatter_of(distances, rows.dims());
+    out.is_radius_chosen = !is_fixed && options.radius_sigma == 0;
+    double radius = is_fixed ? 1 : options.radius_sigma;
+    if (out.is_radius_chosen)
+        radius = scatter.is_known && distances.has_far ? best_radius(distances, scatter, rows.rows.size(), rows.dims())
+                                                       : usual_radius;
+    out.radius_sigma = is_fixed ? 0 : radius;
+    out.radius_nm = is_fixed ? options.radius_nm : median_radius_nm(rows, radius);
+
+    double exchanged = 0;
+    const auto linked = [&](int gap) {
+        Linker linker(rows, radius, scatter.scale2, is_fixed, gap);
+        std::vector<std::uint32_t> track = linker.run(options.progress, options.stop);
+        out.tracks = linker.tracks(), exchanged = linker.wrong();
+        return track;
+    };
+    out.is_gap_chosen = options.gap == LinkOptions::auto_gap;
+    std::vector<std::uint32_t> track = linked(0);
+    const GapCounts gaps = count_gaps(rows, track, radius, longest_gap + 1);
+    out.gap = out.is_gap_chosen ? (gaps.has_far ? best_gap(gaps) : 0) : options.gap;
+    if (out.gap > 0) track = linked(out.gap);
+
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    out.links = rows.rows.size() - out.tracks;
+    out.false_links = gaps.has_far ? exchanged + gaps.far * (out.gap + 1) : unknown;
+    out.missed_links = gaps.has_far && !is_fixed
+                           ? exchanged +
+                                 scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims()) +
+                                 true_beyond(gaps, out.gap)
+                           : unknown;
+    if (!is_fixed) {
+        const InTrackVariances variances = in_track_variances(rows, scatter.scale2);
+        out.lateral = variances.lateral, out.axial = variances.axial;
+    }
+    // Rows that could not be linked are tracks of their own, after the others.
+    out.track.assign(table.size(), std::uint32_t(-1));
+    for (std::size_t k = 0; k < rows.rows.size(); ++k) out.track[rows.rows[k].row] = track[k];
+    for (std::uint32_t& number : out.track)
+        if (number == std::uint32_t(-1)) number = std::uint32_t(out.tracks++);
+    return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,180 @@
+// Tracks to one row each (eq. 13.5).
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "glint/error.hpp"
+#include "glint/link.hpp"
+#include "glint/version.hpp"
+
+namespace glint {
+namespace {
+
+/// Rows of each track, in the order of frames.
+struct RowsOfTracks {
+    std::vector<std::size_t> begin, rows;
+    RowsOfTracks(const Localizations& table, const Links& links) : begin(links.tracks + 1), rows(table.size()) {
+        if (links.track.size() != table.size()) throw OptionError("these links are of another table");
+        for (const std::uint32_t track : links.track) ++begin.at(track + 1);
+        for (std::size_t k = 1; k < begin.size(); ++k) begin[k] += begin[k - 1];
+        std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+        for (std::size_t row = 0; row < table.size(); ++row) rows[next[links.track[row]]++] = row;
+        for (std::size_t k = 0; k + 1 < begin.size(); ++k)
+            std::stable_sort(rows.begin() + std::ptrdiff_t(begin[k]), rows.begin() + std::ptrdiff_t(begin[k + 1]),
+                             [&](std::size_t a, std::size_t b) { return table.frame[a] < table.frame[b]; });
+    }
+    std::size_t tracks() const { return begin.size() - 1; }
+    std::size_t size(std::size_t track) const { return begin[track + 1] - begin[track]; }
+    template <class Of>
+    void each(std::size_t track, Of of) const {
+        for (std::size_t k = begin[track]; k < begin[track + 1]; ++k) of(rows[k]);
+    }
+};
+
+using Column = std::vector<float>;
+
+/// value(track) for each track, if the column is there.
+template <class Value>
+Column over_tracks(const RowsOfTracks& tracks, const Column& column, Value value) {
+    Column out;
+    if (column.empty()) return out;
+    out.resize(tracks.tracks());
+    for (std::size_t track = 0; track < out.size(); ++track) out[track] = float(value(track));
+    return out;
+}
+Column sum(const RowsOfTracks& tracks, const Column& column) {
+    return over_tracks(tracks, column, [&](std::size_t track) {
+        double total = 0;
+        tracks.each(track, [&](std::size_t row) { total += column[row]; });
+        return total;
+    });
+}
+Column mean(const RowsOfTracks& tracks, const Column& column) {
+    return over_tracks(tracks, column, [&](std::size_t track) {
+        double total = 0;
+        tracks.each(track, [&](std::size_t row) { total += column[row]; });
+        return total / double(tracks.size(track));
+    });
+}
+Column most(const RowsOfTracks& tracks, const Column& column) {
+    return over_tracks(tracks, column, [&](std::size_t track) {
+        float value = -std::numeric_limits<float>::infinity();
+        tracks.each(track, [&](std::size_t row) { value = std::max(value, column[row]); });
+        return value;
+    });
+}
+/// Of a sum, `of_mean` false, or of a mean of independent values.
+Column error(const RowsOfTracks& tracks, const Column& column, bool of_mean) {
+    return over_tracks(tracks, column, [&](std::size_t track) {
+        double squares = 0;
+        tracks.each(track, [&](std::size_t row) { squares += double(column[row]) * column[row]; });
+        return std::sqrt(squares) / (of_mean ? double(tracks.size(track)) : 1.0);
+    });
+}
+
+/// Weights are 1 / precision^2, and the precision of the mean that of errors with the variance a + b precision^2.
+/// Plain means where precisions are unknown.
+std::pair<Column, Column> weighted(const RowsOfTracks& tracks, const Column& position, const Column& precision,
+                                   double a, double b) {
+    Column stated;
+    if (position.empty()) return {};
+    if (precision.empty()) return {mean(tracks, position), stated};
+    Column positions(tracks.tracks());
+    stated.resize(tracks.tracks());
+    for (std::size_t track = 0; track < tracks.tracks(); ++track) {
+        double w = 0, wx = 0, ww = 0;
+        tracks.each(track, [&](std::size_t row) {
+            const double weight = 1 / (double(precision[row]) * precision[row]);
+            w += weight, wx += weight * position[row], ww += weight * weight;
+        });
+        positions[track] = float(wx / w), stated[track] = float(std::sqrt(b / w + a * ww / (w * w)));
+    }
+    return {std::move(positions), std::move(stated)};
+}
+
+/// a, nm^2, and b, where they are known well enough to correct stated precisions: else 0 and 1.
+std::pair<double, double> correction(const InTrackVariance& variance) {
+    constexpr double least_known = 0.1;
+    if (!(variance.b_error < least_known * variance.b)) return {0, 1};
+    return variance.a_nm2 >= 0 ? std::pair(variance.a_nm2, variance.b) : std::pair(0.0, variance.b_without_a);
+}
+
+std::string text_of(const InTrackVariance& v) {
+    return std::isnan(v.b)
+               ? "unknown"
+               : fmt::format("{:.3g} +- {:.2g} nm^2 + {:.3g} +- {:.2g} CRLB", v.a_nm2, v.a_error_nm2, v.b, v.b_error);
+}
+
+std::string history_of(const Links& links, bool merged) {
+    std::string text = fmt::format("Generated by: glint {} link\nMerged: {}\nLinked radius (nm): {:.4g}\n", version(),
+                                   merged, links.radius_nm);
+    if (links.radius_sigma > 0) text += fmt::format("Linked radius (sigma): {:.4g}\n", links.radius_sigma);
+    text += fmt::format("Dark frames: {}\nTracks: {}\n", links.gap, links.tracks);
+    if (links.radius_sigma > 0) text += fmt::format("In-track variance: {}\n", text_of(links.lateral));
+    if (links.axial.pairs > 0) text += fmt::format("In-track variance (z): {}\n", text_of(links.axial));
+    return text;
+}
+
+void add_counts(Localizations& out, const Localizations& table, const RowsOfTracks& tracks) {
+    ExtraColumn n{{}, true}, length{{}, true}, number{{}, true};
+    for (std::size_t track = 0; track < tracks.tracks(); ++track) {
+        n.values.push_back(double(tracks.size(track)));
+        number.values.push_back(double(track));
+        const auto last = table.frame[tracks.rows[tracks.begin[track + 1] - 1]];
+        length.values.push_back(double(last) - double(out.frame[track]) + 1);
+    }
+    out.extra["n"] = std::move(n), out.extra["len"] = std::move(length), out.extra["track"] = std::move(number);
+}
+
+}  // namespace
+
+Localizations merge_tracks(const Localizations& table, const Links& links) {
+    const RowsOfTracks tracks(table, links);
+    Localizations out;
+    out.width = table.width, out.height = table.height, out.frames = table.frames;
+    out.pixel_size_nm = table.pixel_size_nm, out.history = table.history;
+    out.frame.resize(tracks.tracks());
+    for (std::size_t track = 0; track < tracks.tracks(); ++track)
+        out.frame[track] = table.frame[tracks.rows[tracks.begin[track]]];
+    const auto [a, b] = correction(links.lateral);
+    const double a_px2 = table.pixel_size_nm > 0 ? a / (table.pixel_size_nm * table.pixel_size_nm) : 0;
+    std::tie(out.x_px, out.lpx_px) = weighted(tracks, table.x_px, table.lpx_px, a_px2, b);
+    std::tie(out.y_px, out.lpy_px) = weighted(tracks, table.y_px, table.lpy_px, a_px2, b);
+    const auto [a_z, b_z] = correction(links.axial);
+    std::tie(out.z_nm, out.lpz_nm) = weighted(tracks, table.z_nm, table.lpz_nm, a_z, b_z);
+    out.photons = sum(tracks, table.photons), out.photons_unc = error(tracks, table.photons_unc, false);
+    out.bg = mean(tracks, table.bg), out.bg_unc = error(tracks, table.bg_unc, true);
+    out.sx_px = mean(tracks, table.sx_px), out.sx_unc_px = error(tracks, table.sx_unc_px, true);
+    out.sy_px = mean(tracks, table.sy_px), out.sy_unc_px = error(tracks, table.sy_unc_px, true);
+    out.emitters = most(tracks, table.emitters), out.detection_score = most(tracks, table.detection_score);
+    for (const auto& [name, column] : table.extra) {
+        ExtraColumn merged{{}, column.is_integer};  // of integers, such as groups, the first
+        for (std::size_t track = 0; track < tracks.tracks(); ++track) {
+            double total = 0;
+            tracks.each(track, [&](std::size_t row) { total += column.values[row]; });
+            merged.values.push_back(column.is_integer ? column.values[tracks.rows[tracks.begin[track]]]
+                                                      : total / double(tracks.size(track)));
+        }
+        out.extra[name] = std::move(merged);
+    }
+    add_counts(out, table, tracks);
+    out.history.push_back(history_of(links, true));
+    return out;
+}
+
+Localizations with_tracks(const Localizations& table, const Links& links) {
+    const RowsOfTracks tracks(table, links);
+    Localizations out = table;
+    ExtraColumn number{{links.track.begin(), links.track.end()}, true}, n{{}, true};
+    for (const std::uint32_t track : links.track) n.values.push_back(double(tracks.size(track)));
+    out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
+    out.history.push_back(history_of(links, false));
+    return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,64 @@
+// NeNA: the precision from nearest neighbours in frames that follow each other (docs/theory.md, section 14.1).
+// SPDX-License-Identifier: MIT
+#include "analysis/nena.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/nena_fit.hpp"
+#include "analysis/require_table.hpp"
+#include "base/median.hpp"
+
+namespace glint {
+namespace {
+
+constexpr double linked_share =
+    0.1;  // of localizations that have a neighbour in the next frame; a blink of one frame and a half has a third
+
+/// Median over the pairs that are one molecule (nearly all that are within 4 precisions) of what their rows state.
+double stated_nm(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table,
+                 double precision_nm) {
+    if (table.lpx_px.size() != table.size() || table.lpy_px.size() != table.size()) return Measured{}.nm;
+    std::vector<float> stated;
+    for (const FramePair& pair : pairs) {
+        if (pair.distance_px * table.pixel_size_nm > 4 * precision_nm) continue;
+        double squares = 0;
+        for (std::uint32_t place : {pair.first, pair.second}) {
+            const std::uint32_t row = neighbors.places()[place].row;
+            squares += double(table.lpx_px[row]) * table.lpx_px[row] + double(table.lpy_px[row]) * table.lpy_px[row];
+        }
+        if (std::isfinite(squares)) stated.push_back(float(0.5 * std::sqrt(squares) * table.pixel_size_nm));
+    }
+    return stated.empty() ? Measured{}.nm : median(std::move(stated));
+}
+
+}  // namespace
+
+Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table, int lag) {
+    Nena result = fit_nena(distances_nm(pairs, table.pixel_size_nm));
+    result.lag = lag;
+    result.stated_nm = stated_nm(neighbors, pairs, table, result.precision.nm);
+    return result;
+}
+
+bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena) {
+    return double(nena.pairs) < linked_share * double(neighbors.places().size());
+}
+
+double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table) {
+    if (nena.precision.nm > 0 && !seems_linked(neighbors, nena)) return nena.precision.nm;
+    std::vector<float> stated;
+    for (float precision_px : table.lpx_px)
+        if (std::isfinite(precision_px)) stated.push_back(precision_px);
+    return stated.empty() ? nena.precision.nm : median(std::move(stated)) * table.pixel_size_nm;
+}
+
+Nena nena(const Localizations& localizations, const NenaOptions& options) {
+    require_positions(localizations);
+    if (options.lag < 1) throw OptionError(fmt::format("a lag of {} frames: give 1 or more", options.lag));
+    const FrameNeighbors neighbors(localizations);
+    const std::vector<FramePair> pairs = neighbors.nearest(std::uint32_t(options.lag), nena_radius_px);
+    return nena_of(neighbors, pairs, localizations, options.lag);
+}
+
+}  // namespace glint

@@ -1,0 +1,155 @@
+// Precision, resolution, their dependence on place, and whether their premises hold (docs/theory.md, section 14).
+// SPDX-License-Identifier: MIT
+#include "glint/resolution.hpp"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/frame_neighbors.hpp"
+#include "analysis/frc_of.hpp"
+#include "analysis/nena.hpp"
+#include "analysis/nena_fit.hpp"
+#include "analysis/require_table.hpp"
+#include "analysis/same_place.hpp"
+#include "base/arena.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int later_lags[] = {2, 3};
+constexpr double most_map_tiles = 4e6;
+constexpr double worth_telling = 0.1;  // of a figure
+
+/// Whether b is larger than a by more than a tenth and more than chance explains.
+bool grows(const Measured& a, const Measured& b) {
+    return b.nm - a.nm > std::max(worth_telling * a.nm, 3 * std::hypot(a.error_nm, b.error_nm));
+}
+
+/// Tiles of the sensor, in rows of columns.
+struct MapTiles {
+    int width = 1, height = 1;
+    double edge_px;
+
+    MapTiles(const Localizations& table, const FrameNeighbors& neighbors, double edge_nm)
+        : edge_px(edge_nm / table.pixel_size_nm) {
+        double right = table.width, bottom = table.height;
+        if (right <= 0 || bottom <= 0)
+            for (const auto& p : neighbors.places())
+                right = std::max(right, p.x_px + 0.5), bottom = std::max(bottom, p.y_px + 0.5);
+        const double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
+                     down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
+        if (!(across * down <= most_map_tiles))
+            throw OptionError(fmt::format("a map of {:g} x {:g} tiles of {:g} nm: give larger ones, as in --tile 5um",
+                                          across, down, edge_nm));
+        width = int(across), height = int(down);
+    }
+    std::size_t of(const FrameNeighbors::Place& p) const {
+        const double column = std::clamp((p.x_px + 0.5) / edge_px, 0.0, width - 1.0);
+        const double row = std::clamp((p.y_px + 0.5) / edge_px, 0.0, height - 1.0);
+        return std::size_t(row) * std::size_t(width) + std::size_t(column);
+    }
+    std::size_t count() const { return std::size_t(width) * std::size_t(height); }
+};
+
+void put_maps(Resolution& to, const Localizations& table, const FrameNeighbors& neighbors,
+              const std::vector<FramePair>& pairs, double tile_nm) {
+    const MapTiles tiles(table, neighbors, tile_nm);
+    const auto picture = [&](float value) {
+        return Picture{tiles.width, tiles.height, tile_nm, std::vector<float>(tiles.count(), value)};
+    };
+    to.density_per_um2 = picture(0), to.precision_nm = to.precision_error_nm = picture(std::nanf(""));
+    for (const auto& place : neighbors.places())
+        to.density_per_um2.values[tiles.of(place)] += float(1e6 / (tile_nm * tile_nm));
+    std::vector<std::vector<FramePair>> by_tile(tiles.count());
+    for (const FramePair& pair : pairs) by_tile[tiles.of(neighbors.places()[pair.first])].push_back(pair);
+    in_own_arena([&] {
+        tbb::parallel_for(std::size_t{0}, tiles.count(), [&](std::size_t k) {
+            const Nena nena = fit_nena_of_part(distances_nm(by_tile[k], table.pixel_size_nm), to.nena.shape);
+            to.precision_nm.values[k] = float(nena.precision.nm),
+            to.precision_error_nm.values[k] = float(nena.precision.error_nm);
+        });
+    });
+}
+
+void add_caveats_of_nena(Resolution& to) {
+    const Nena& nena = to.nena;
+    for (const Nena& later : to.later)
+        if (grows(nena.precision, later.precision)) {
+            to.caveats.push_back(fmt::format(
+                "NeNA grows from {:.1f} nm between consecutive frames to {:.1f} nm over {} frames: molecules move "
+                "while they shine, or are so dense that neighbours are taken for one molecule",
+                nena.precision.nm, later.precision.nm, later.lag));
+            break;
+        }
+    if (nena.same_molecule < 0.5)
+        to.caveats.push_back(fmt::format(
+            "only {:.0f} % of the pairs that NeNA saw are one molecule twice: it depends on the correction terms "
+            "of its fit",
+            100 * nena.same_molecule));
+    const bool has_stated = nena.stated_nm > 0;
+    if (has_stated && std::abs(nena.precision.nm - nena.stated_nm) >
+                          std::max(worth_telling * nena.stated_nm, 3 * nena.precision.error_nm))
+        to.caveats.push_back(
+            fmt::format("rows state a precision of {:.1f} nm (lpx, lpy), and NeNA finds {:.1f}: camera, PSF or motion "
+                        "are not as the "
+                        "fit took them to be",
+                        nena.stated_nm, nena.precision.nm));
+}
+
+void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
+    const Nena& nena = to.nena;
+    if (is_linked)
+        to.caveats.push_back(
+            fmt::format("only {} localizations have a neighbour in the next frame, and NeNA's figures are not to be "
+                        "relied on: were "
+                        "blinks linked to one row each? Give the table from before linking",
+                        nena.pairs));
+    else if (std::isnan(nena.precision.nm))
+        to.caveats.push_back(
+            fmt::format("there are {} pairs of neighbours in consecutive frames, and NeNA needs 100", nena.pairs));
+    else
+        add_caveats_of_nena(to);
+    if (repeats.falls())
+        to.caveats.push_back(fmt::format(
+            "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
+            "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
+            repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
+    if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
+        to.caveats.push_back(
+            "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
+            "or its curve ends at too coarse a length");
+}
+
+}  // namespace
+
+Resolution resolution(const Localizations& localizations, const ResolutionOptions& options) {
+    require_positions(localizations);
+    if (!(options.tile_nm > 0 && std::isfinite(options.tile_nm)))
+        throw OptionError(fmt::format("tiles of {} nm: give a length, as in --tile 5um", options.tile_nm));
+    Resolution result;
+    const auto stopped = [&] { return options.stop && *options.stop; };
+    const FrameNeighbors neighbors(localizations);
+    const std::vector<FramePair> pairs = neighbors.nearest(1, nena_radius_px);
+    result.nena = nena_of(neighbors, pairs, localizations, 1);
+    for (int lag : later_lags) {
+        if (stopped()) return result;
+        Nena later = nena_of(neighbors, neighbors.nearest(std::uint32_t(lag), nena_radius_px), localizations, lag);
+        later.distance_nm.clear(), later.counts.clear(), later.fit.clear();
+        result.later.push_back(std::move(later));
+    }
+    put_maps(result, localizations, neighbors, pairs, options.tile_nm);
+    FrcOptions of_frc = options.frc;
+    of_frc.stop = options.stop, of_frc.progress = options.progress;
+    const double precision_nm = precision_for_frc(neighbors, result.nena, localizations);
+    if (stopped()) return result;
+    result.frc = frc_of(neighbors, localizations.pixel_size_nm, precision_nm, of_frc);
+    if (stopped()) return result;
+    add_caveats(result, seems_linked(neighbors, result.nena),
+                SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));
+    return result;
+}
+
+}  // namespace glint

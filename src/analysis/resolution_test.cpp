@@ -1,0 +1,306 @@
+// Tests of NeNA, of the Fourier ring correlation and of what is said about their premises, on molecules of known precision.
+// SPDX-License-Identifier: MIT
+#include "glint/resolution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <numbers>
+#include <random>
+
+#include "analysis/fourier.hpp"
+#include "glint/error.hpp"
+
+using namespace glint;
+
+namespace {
+
+/// Molecules at random in the field, or at places of their own, that blink for some frames again and again.
+struct Blinking {
+    int molecules = 400, frames = 4000, blinks = 8, length = 5;
+    double field_nm = 20000, sigma_nm = 10;
+    double spread = 0;    ///< of sigma: uniform within sigma (1 +- spread)
+    double step_nm = 0;   ///< of a molecule that moves, a frame
+    double drift_nm = 0;  ///< over the movie
+    std::uint64_t seed = 1;
+    std::function<std::pair<double, double>(std::mt19937_64&)> place;
+
+    Localizations table() const {
+        std::mt19937_64 random(seed);
+        std::uniform_real_distribution<double> uniform(0, 1);
+        std::normal_distribution<double> normal;
+        Localizations out;
+        for (int m = 0; m < molecules; ++m) {
+            const auto [x0, y0] =
+                place ? place(random) : std::pair{uniform(random) * field_nm, uniform(random) * field_nm};
+            for (int b = 0; b < blinks; ++b) {
+                const int first = int(uniform(random) * (frames - length));
+                double x = x0, y = y0;
+                for (int k = 0; k < length; ++k) {
+                    const double sigma = sigma_nm * (1 + spread * (2 * uniform(random) - 1));
+                    const double drift = drift_nm * (first + k) / frames;
+                    out.frame.push_back(std::uint32_t(first + k));
+                    out.x_px.push_back(float((x + drift + sigma * normal(random)) / 100 - 0.5));
+                    out.y_px.push_back(float((y + sigma * normal(random)) / 100 - 0.5));
+                    out.lpx_px.push_back(float(sigma / 100)), out.lpy_px.push_back(float(sigma / 100));
+                    x += step_nm * normal(random), y += step_nm * normal(random);
+                }
+            }
+        }
+        out.pixel_size_nm = 100, out.width = out.height = int(field_nm / 100), out.frames = frames;
+        return out;
+    }
+};
+
+ResolutionOptions reaching(double finest_nm, double tile_nm = 5000) {
+    ResolutionOptions options;
+    options.frc.finest_nm = finest_nm, options.tile_nm = tile_nm;
+    return options;
+}
+
+/// With some of the fields of a struct set: with(Blinking{}, [](auto& b) { b.molecules = 60; }).
+template <class Struct, class Set>
+Struct with(Struct value, Set set) {
+    set(value);
+    return value;
+}
+
+bool says(const Resolution& result, const std::string& what) {
+    return std::any_of(result.caveats.begin(), result.caveats.end(),
+                       [&](const std::string& caveat) { return caveat.find(what) != std::string::npos; });
+}
+
+TEST(Nena, finds_the_precision_of_molecules_that_blink) {
+    const Localizations table = Blinking{}.table();
+    const Nena found = nena(table);
+    // 12,800 pairs, each of which tells sigma^2 with a relative variance of 1, and neighbours share a localization: sigma's standard error
+    // is at least sigma / (2 sqrt(pairs)) and below twice that, but for what the correction terms take.
+    const double least = 10 / (2 * std::sqrt(double(found.pairs)));
+    EXPECT_NEAR(found.precision.nm, 10, 4 * found.precision.error_nm);
+    EXPECT_GT(found.precision.error_nm, 0.7 * least);
+    EXPECT_LT(found.precision.error_nm, 6 * least);
+    EXPECT_NEAR(found.single.nm, 10, 4 * found.single.error_nm);
+    EXPECT_NEAR(found.stated_nm, 10, 1e-3);
+    EXPECT_GT(found.same_molecule, 0.95);
+    EXPECT_EQ(found.distance_nm.size(), found.counts.size());
+}
+
+TEST(Nena, errors_are_as_large_as_the_scatter) {
+    std::vector<double> pulls;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Nena found = nena(with(Blinking{}, [&](auto& b) { b.molecules = 100, b.seed = seed; }).table());
+        pulls.push_back((found.precision.nm - 10) / found.precision.error_nm);
+    }
+    double squares = 0, sum = 0;
+    for (double pull : pulls) squares += pull * pull, sum += pull;
+    const double n = double(pulls.size());
+    // A jackknife of 20 blocks has an error of 1 / sqrt(38) of its own: chi^2 of 20 pulls within 4 of its standard errors, widened by that.
+    EXPECT_LT(squares / n, 1 + 4 * std::sqrt(2 / n) + 4 / std::sqrt(38.0));
+    EXPECT_GT(squares / n, 1 - 4 * std::sqrt(2 / n) / 1.6);
+    EXPECT_LT(std::abs(sum / n), 4 * std::sqrt(1.3 / n));
+}
+
+TEST(Nena, tells_the_median_where_precisions_differ) {
+    // Uniform from 6 to 14: a pair's is sqrt((a^2 + b^2) / 2), whose median the rows state. Their inverse squares are no gamma distribution, as eq.
+    // 14.2 has them: 5 % for that.
+    const Nena found = nena(with(Blinking{}, [&](auto& b) { b.molecules = 1500, b.spread = 0.4; }).table());
+    const double rms = std::sqrt(100 * (1 + 0.16 / 3));
+    EXPECT_NEAR(found.precision.nm, found.stated_nm, 4 * found.precision.error_nm + 0.05 * found.stated_nm);
+    EXPECT_NEAR(found.rms.nm, rms, 4 * found.rms.error_nm + 0.01 * rms);
+}
+
+TEST(Nena, does_not_depend_on_the_order_of_rows_or_on_frames_without_molecules) {
+    Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 60; }).table();
+    const Nena first = nena(table);
+    std::vector<std::size_t> order(table.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = order.size() - 1 - k;
+    table = select(table, order);
+    for (std::uint32_t& frame : table.frame) frame += 4000000000u;  // no memory by frames
+    const Nena second = nena(table);
+    EXPECT_EQ(first.pairs, second.pairs);
+    EXPECT_NEAR(first.precision.nm, second.precision.nm, 1e-6);
+}
+
+TEST(Nena, says_nothing_of_too_few_pairs) {
+    Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 2, b.blinks = 2; }).table();
+    EXPECT_TRUE(std::isnan(nena(table).precision.nm));
+    EXPECT_TRUE(std::isnan(nena(select(table, {})).precision.nm));
+    EXPECT_TRUE(says(resolution(table), "needs 100"));
+    table.pixel_size_nm = 0;
+    EXPECT_THROW(nena(table), OptionError);
+    EXPECT_THROW(resolution(table), OptionError);
+}
+
+TEST(Resolution, tells_of_blinks_that_were_linked) {
+    const Resolution found = resolution(
+        with(Blinking{}, [&](auto& b) { b.blinks = 40, b.length = 1, b.sigma_nm = 6; }).table(), reaching(12));
+    EXPECT_TRUE(says(found, "were blinks linked"));
+    EXPECT_FALSE(says(found, "rows state"));
+    EXPECT_GT(found.frc.units, 15000u);  // goes on with the precision that rows state
+    EXPECT_GT(found.frc.resolution.nm, 0);
+}
+
+TEST(Nena, survives_rows_at_one_place) {
+    Localizations table;
+    for (int k = 0; k < 500; ++k)
+        table.frame.push_back(std::uint32_t(k)), table.x_px.push_back(3), table.y_px.push_back(4);
+    table.pixel_size_nm = 100;
+    const Nena found = nena(table);
+    EXPECT_FALSE(found.precision.nm > 1e-3);  // NaN, or next to nothing
+}
+
+TEST(Resolution, still_molecules_have_no_caveats) {
+    const Resolution found = resolution(Blinking{}.table(), reaching(25));
+    EXPECT_EQ(found.caveats, std::vector<std::string>{}) << found.caveats.front();
+    ASSERT_EQ(found.later.size(), 2u);
+    for (const Nena& later : found.later) EXPECT_NEAR(later.precision.nm, 10, 4 * later.precision.error_nm);
+}
+
+TEST(Resolution, tells_of_drift) {
+    EXPECT_TRUE(
+        says(resolution(with(Blinking{}, [&](auto& b) { b.drift_nm = 200; }).table(), reaching(60)), "there is drift"));
+}
+
+TEST(Resolution, tells_of_molecules_that_move) {
+    // Over k frames sigma^2 becomes sigma^2 + k step^2 / 2.
+    const Resolution found = resolution(with(Blinking{}, [&](auto& b) { b.step_nm = 8; }).table(), reaching(60));
+    EXPECT_TRUE(says(found, "molecules move"));
+    for (const Nena& at : {found.nena, found.later[0], found.later[1]}) {
+        const double expected = std::sqrt(100 + 0.5 * at.lag * 64);
+        EXPECT_NEAR(at.precision.nm, expected, 4 * at.precision.error_nm + 0.01 * expected) << at.lag;
+    }
+}
+
+TEST(Resolution, tells_of_precisions_that_are_not_as_stated) {
+    Localizations table = Blinking{}.table();
+    for (auto* column : {&table.lpx_px, &table.lpy_px})
+        for (float& value : *column) value *= 0.7f;
+    EXPECT_TRUE(says(resolution(table, reaching(60)), "rows state a precision of 7.0 nm"));
+}
+
+TEST(Resolution, maps_density_and_precision_by_place) {
+    Localizations table = Blinking{}.table();
+    // The right half is half as precise.
+    Blinking right = with(Blinking{}, [&](auto& b) { b.sigma_nm = 20, b.seed = 2; });
+    right.place = [](std::mt19937_64& random) {
+        std::uniform_real_distribution<double> uniform(0, 1);
+        const double x = uniform(random);
+        return std::pair{20000 + 20000 * x, 20000 * uniform(random)};
+    };
+    append(table, right.table());
+    table.width = 400;
+    const Resolution found = resolution(table, reaching(60, 10000));
+    ASSERT_EQ(found.precision_nm.width, 4);
+    ASSERT_EQ(found.precision_nm.height, 2);
+    double sum = 0;
+    for (std::size_t k = 0; k < 8; ++k) {
+        const double expected = k % 4 < 2 ? 10 : 20, error = found.precision_error_nm.values[k];
+        sum += double(found.density_per_um2.values[k]) * 100;  // um^2 a tile
+        // The shape of the correction terms is the whole field's, which is a mixture of both: 5 % for that.
+        EXPECT_NEAR(found.precision_nm.values[k], expected, 5 * error + 0.05 * expected) << k;
+    }
+    EXPECT_NEAR(sum, double(table.size()), 1e-3 * double(table.size()));
+}
+
+/// The sum over points itself.
+TEST(Fourier, ring_sums_are_those_of_the_points) {
+    const FourierGrid grid{60};
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<float> uniform(8, 52);  // where the window is 1
+    std::vector<TilePoint> points;
+    for (int k = 0; k < 200; ++k) points.push_back({uniform(random), uniform(random), std::uint8_t(k % frc_groups)});
+    const RingSums found = ring_sums(grid, points);
+    const std::vector<double> sizes = ring_sizes(grid);
+    RingSums expected(found.size(), std::array<double, frc_products>{});
+    const int last = grid.rings() - 1;
+    for (int ky = 0; ky <= last; ++ky)
+        for (int kx = ky > 0 ? -last : 1; kx <= last; ++kx) {
+            const int ring = int(std::lround(std::hypot(kx, ky)));
+            if (ring > last) continue;
+            std::array<std::complex<double>, frc_groups> f{};
+            for (const TilePoint& p : points)
+                f[p.group] +=
+                    std::polar(1.0, -2 * std::numbers::pi * (kx * double(p.x) + ky * double(p.y)) / grid.edge);
+            for (int b = 0; b < frc_groups; ++b)
+                for (int a = 0; a <= b; ++a)
+                    expected[std::size_t(ring)][std::size_t(frc_product(a, b))] +=
+                        (f[std::size_t(a)] * std::conj(f[std::size_t(b)])).real();
+        }
+    // Images at 1 - q of the grid's frequency: (q / (1 - q))^4 of the amplitude, 6 % at the last ring, of each group's power.
+    for (std::size_t ring = 1; ring < found.size(); ++ring) {
+        const double q = double(ring) / grid.edge, image = std::pow(q / (1 - q), 4),
+                     power = 200.0 / frc_groups * sizes[ring];
+        for (std::size_t k = 0; k < frc_products; ++k)
+            EXPECT_NEAR(found[ring][k], expected[ring][k], 4 * image * power + 1e-4 * power) << ring << " " << k;
+    }
+}
+
+TEST(Fourier, edges_are_products_of_small_primes) {
+    EXPECT_EQ(good_edge(1), 2);
+    EXPECT_EQ(good_edge(61), 64);
+    EXPECT_EQ(good_edge(1024), 1024);
+    EXPECT_EQ(good_edge(101), 108);
+}
+
+/// Lines that are nearer to each other than the width of their localizations: the curve is known (theory.md, section 14.2).
+TEST(Frc, falls_where_theory_says) {
+    // N molecules at random, each of one blink with n localizations, split by rows (each a blink of its own): at frequency q both halves
+    // share the molecules. FRC = S / (S + 1), S = (n / 2) exp(-(2 pi q sigma)^2) for halves of n / 2 each on average: 1/7 where S = 1/6.
+    const int n = 20;
+    const double sigma = 10, q = std::sqrt(std::log(3.0 * n)) / (2 * std::numbers::pi * sigma);
+    const Blinking places = with(Blinking{}, [&](auto& b) {
+        b.molecules = 3000, b.frames = 200000, b.blinks = n, b.length = 1, b.field_nm = 8000;
+    });
+    const Frc found =
+        frc(places.table(), with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = 1e-3, o.finest_nm = 20; }));
+    EXPECT_EQ(found.splits, 10);
+    EXPECT_EQ(found.units, 60000u);
+    // 3000 molecules and rings of hundreds of pixels: the curve is known to a few hundredths, and falls by 0.14 within a tenth of q.
+    EXPECT_NEAR(found.resolution.nm, 1 / q, 0.05 / q);
+}
+
+TEST(Frc, a_blink_stays_in_one_half) {
+    // Each molecule blinks once: halves by blinks share nothing, however long the blinks are; halves by rows share all molecules.
+    const Localizations table =
+        with(Blinking{}, [&](auto& b) { b.molecules = 3000, b.blinks = 1, b.length = 10, b.field_nm = 8000; }).table();
+    const Frc by_blinks = frc(table, with(FrcOptions{}, [&](auto&o) { o.finest_nm = 25; })),
+              by_rows = frc(table, with(FrcOptions{}, [&](auto&o) { o.link_radius_nm = 1e-3, o.finest_nm = 25; }));
+    EXPECT_LT(by_blinks.units, 3300u);
+    const auto mean = [](const Frc& curve) {
+        double sum = 0;
+        std::size_t n = 0;
+        for (std::size_t k = 0; k < curve.correlation.size(); ++k)
+            if (curve.frequency_per_nm[k] > 0.004 && curve.frequency_per_nm[k] < 0.008)
+                sum += curve.correlation[k], ++n;
+        return sum / double(n);
+    };
+    EXPECT_LT(std::abs(mean(by_blinks)), 0.05);
+    EXPECT_GT(mean(by_rows), 0.5);  // S / (S + 1) with S = 5 exp(-0.25), at most 0.79
+}
+
+TEST(Frc, blocks_of_frames_stay_together) {
+    const Localizations table = Blinking{}.table();
+    const Frc found =
+        frc(table,
+            with(FrcOptions{}, [&](auto& o) { o.split = FrcSplit::blocks, o.block_frames = 100, o.finest_nm = 60; }));
+    EXPECT_EQ(found.units, 40u);
+    EXPECT_EQ(found.link_radius_nm, 0);
+    EXPECT_THROW(frc(table, with(FrcOptions{}, [&](auto& o) { o.block_frames = 0; })), OptionError);
+    EXPECT_THROW(frc(table, with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = -1; })), OptionError);
+}
+
+TEST(Frc, refuses_a_field_without_end_and_stops_when_asked) {
+    Localizations table = with(Blinking{}, [&](auto& b) { b.molecules = 50; }).table();
+    StopFlag stop = true;
+    EXPECT_TRUE(frc(table, with(FrcOptions{}, [&](auto& o) { o.finest_nm = 60, o.stop = &stop; })).correlation.empty());
+    table.x_px.front() = 1e12f;
+    EXPECT_THROW(frc(table, with(FrcOptions{}, [&](auto& o) { o.finest_nm = 60; })), OptionError);
+    EXPECT_TRUE(
+        std::isnan(frc(select(table, {}), with(FrcOptions{}, [&](auto& o) { o.link_radius_nm = 10, o.finest_nm = 60; }))
+                       .resolution.nm));
+}
+
+}  // namespace

@@ -1,0 +1,171 @@
+// `glint link`: the localizations of a blink to one row.
+// SPDX-License-Identifier: MIT
+#include "glint/link.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/units.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* link_footer = R"(
+Examples:
+  glint link locs.hdf5 -o linked.hdf5
+  glint link locs.hdf5 -o linked.hdf5 --radius 4sigma --gap 2
+  glint link locs.hdf5 -o tracks.hdf5 --unmerged
+
+A molecule that stays on for several frames gives as many localizations. They are joined where they lie within the radius, in
+standard deviations of their distance (4sigma) or in nm (30nm), and at most GAP dark frames apart. `auto` takes both
+from the data: the radius at which a link is as likely wrong as right, and gaps while more of them are one blink than chance.
+
+Of a blink one row is written: first frame, weighted position and its precision, photons summed, `n` localizations, `len` frames from
+the first to the last, `track`. With --unmerged all rows are, with their track.
+
+A and B: the variance of positions within blinks is A + B CRLB. Honest precisions have A 0 and B 1; an A above 0 is a
+movement that no precision knows of, such as vibration, and B the factor that stated variances lack. Precisions of merged rows have both.)";
+
+struct LinkFlags {
+    std::string table, out, pixel_size, radius = "auto", gap = "auto";
+    bool unmerged = false, overwrite = false;
+    ConsoleFlags console;
+};
+
+void parse_radius(const std::string& text, double pixel_nm, LinkOptions& options) {
+    constexpr std::string_view sigma = "sigma";
+    if (text == "auto") return;
+    if (text.size() > sigma.size() && text.ends_with(sigma)) {
+        const std::string number = text.substr(0, text.size() - sigma.size());
+        std::size_t used = 0;
+        try {
+            options.radius_sigma = std::stod(number, &used);
+        } catch (const std::exception&) {
+            used = 0;
+        }
+        if (used != number.size() || !(options.radius_sigma > 0) || !std::isfinite(options.radius_sigma))
+            throw OptionError(fmt::format(
+                "--radius {}: say auto, a number of standard deviations (4sigma) or a length (30nm)", text));
+    } else {
+        options.radius_nm = to_nm(parse_length(text, "--radius"), pixel_nm);
+    }
+}
+
+void parse_gap(const std::string& text, LinkOptions& options) {
+    if (text == "auto") return;
+    const bool is_number =
+        !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) throw OptionError(fmt::format("--gap {}: say auto, or a number of dark frames, 0 or more", text));
+    options.gap = std::stoi(text);
+}
+
+std::string value_text(double value, double error, const char* unit) {
+    return std::isnan(value) ? "unknown" : fmt::format("{:.3g} +- {:.2g}{}", value, error, unit);
+}
+std::string variance_text(const InTrackVariance& v) {
+    if (std::isnan(v.b)) return "unknown: too few blinks of two frames and more";
+    return fmt::format("A {}, B {}", value_text(v.a_nm2, v.a_error_nm2, " nm^2"), value_text(v.b, v.b_error, ""));
+}
+std::string radius_text(const Links& links) {
+    if (links.radius_sigma == 0) return fmt::format("{:.3g} nm", links.radius_nm);
+    return fmt::format("{:.2f} sigma{}, {:.3g} nm at the median precision", links.radius_sigma,
+                       links.is_radius_chosen ? " (from the data)" : "", links.radius_nm);
+}
+std::string share_text(double number, double of) {
+    if (std::isnan(number)) return "unknown: the movie is too short";
+    return fmt::format("{} ({:.2g} %)", with_commas(std::llround(number)), of > 0 ? 100 * number / of : 0);
+}
+
+nlohmann::ordered_json variance_json(const InTrackVariance& v) {
+    return {{"a_nm2", v.a_nm2}, {"a_error_nm2", v.a_error_nm2}, {"b", v.b}, {"b_error", v.b_error}, {"pairs", v.pairs}};
+}
+
+int run(const LinkFlags& flags) {
+    const std::filesystem::path yaml = std::filesystem::path(flags.table).replace_extension(".yaml");
+    check_localizations_output(flags.out, if_exists(flags.overwrite), {flags.table, yaml});
+    Console console(flags.console);
+    const Localizations table = read_table(flags.table, pixel_size_nm(flags.pixel_size), console);
+    LinkOptions options;
+    parse_radius(flags.radius, table.pixel_size_nm, options);
+    parse_gap(flags.gap, options);
+    options.stop = &stop_on_signals();
+    options.progress = console.progress("linking", "frames");
+    Links links;
+    try {
+        links = link(table, options);
+    } catch (const Cancelled&) {
+        console.end_progress();
+        console.warn("stopped: nothing was written");
+        return exit_interrupted;
+    }
+    console.end_progress();
+    const Localizations out = flags.unmerged ? with_tracks(table, links) : merge_tracks(table, links);
+    const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
+    const double mean_length = links.tracks ? double(table.size()) / double(links.tracks) : 0;
+    if (flags.console.json) {
+        print_json({{"output", flags.out},
+                    {"localizations", table.size()},
+                    {"tracks", links.tracks},
+                    {"mean_localizations", mean_length},
+                    {"radius_sigma", links.radius_sigma},
+                    {"radius_nm", links.radius_nm},
+                    {"gap", links.gap},
+                    {"links", links.links},
+                    {"false_links", links.false_links},
+                    {"missed_links", links.missed_links},
+                    {"lateral", variance_json(links.lateral)},
+                    {"axial", variance_json(links.axial)},
+                    {"hidden_rows", hidden}});
+        return exit_ok;
+    }
+    Summary summary;
+    summary.add("localizations", with_commas(std::int64_t(table.size())))
+        .add("tracks", fmt::format("{}, of {:.3g} localizations in the mean", with_commas(std::int64_t(links.tracks)),
+                                   mean_length))
+        .add("radius", radius_text(links))
+        .add("gap", fmt::format("{} dark frames{}", links.gap, links.is_gap_chosen ? " (from the data)" : ""))
+        .add("false links", share_text(links.false_links, double(links.links)))
+        .add("missed links", links.radius_sigma > 0 ? share_text(links.missed_links, double(links.links))
+                                                    : "not estimated of a radius in nm")
+        .add("in-track variance",
+             links.radius_sigma > 0 ? variance_text(links.lateral) : "not estimated of a radius in nm");
+    if (links.axial.pairs > 0) summary.add("in-track variance, z", variance_text(links.axial));
+    add_hidden_rows(summary, std::int64_t(hidden));
+    summary.add("written", flags.out).print();
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_link(CLI::App& program) {
+    const auto flags = std::make_shared<LinkFlags>();
+    CLI::App* app = program.add_subcommand("link", "Localizations of a blink to one row");
+    offer_files(app->add_option("localizations", flags->table, "Table")->required(), table_endings);
+    offer_files(app->add_option("-o,--output", flags->out, "Table to write: .hdf5, .csv, .smlm.h5")->required(),
+                table_endings);
+    offer_words(app->add_option("--radius", flags->radius, "Largest distance of a link: auto, 4sigma, 30nm"), {"auto"})
+        ->capture_default_str();
+    offer_words(app->add_option("--gap", flags->gap, "Dark frames in a row within a blink: auto, or a number"),
+                {"auto"})
+        ->capture_default_str();
+    app->add_flag("--unmerged", flags->unmerged, "Write all rows, with their track, instead of one row a blink");
+    add_pixel_size_flag(*app, flags->pixel_size);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(link_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli

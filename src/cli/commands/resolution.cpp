@@ -1,0 +1,141 @@
+// `glint resolution`: how precise localizations are, and what their picture resolves.
+// SPDX-License-Identifier: MIT
+#include "glint/resolution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/commands/resolution_report.hpp"
+#include "cli/console.hpp"
+#include "cli/flags/camera_flags.hpp"
+#include "cli/flags/choices.hpp"
+#include "cli/flags/output_flags.hpp"
+#include "cli/stop.hpp"
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "glint/picture_io.hpp"
+#include "glint/units.hpp"
+#include "io/files/atomic_file.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* resolution_footer = R"(
+Examples:
+  glint resolution locs.hdf5
+  glint resolution locs.hdf5 -o curve.csv --map precision.tif --density density.tif --tile 2um
+  glint resolution locs.hdf5 --split blocks --block-frames 1000 --json
+
+Give the table before blinks are linked to one row each: NeNA compares a molecule with itself in the next frame.
+
+NeNA        the precision that the data show: from distances to the nearest neighbour in the next frame (Endesfelder et al.
+            2014). The median over localizations, whose precisions differ; beside it the fit of the paper, of one for all
+stated      the same median of the precisions that the rows state (lpx, lpy)
+FRC         Fourier ring correlation between two halves of the data: the length at which it falls below 1/7 (Nieuwenhuizen
+            et al. 2013). Localizations of one blink stay in one half (--split blinks), or blocks of frames do
+by place    NeNA in tiles of the field: 10th, 50th and 90th percentile
+Errors are standard errors (NeNA) and the standard deviation over ten splits (FRC). A warning says which premise fails.)";
+
+struct ResolutionFlags {
+    std::string locs, curve, map, density, pixel_size, split = "blinks", link_radius, finest, tile = "5um";
+    bool overwrite = false;
+    ResolutionOptions options;
+    ConsoleFlags console;
+};
+
+double length_nm(const std::string& text, const char* flag, double pixel_size_nm) {
+    return text.empty() ? 0 : to_nm(parse_length(text, flag), pixel_size_nm);
+}
+
+void set_options(ResolutionFlags& flags, double pixel_size_nm) {
+    ResolutionOptions& options = flags.options;
+    options.frc.split = flags.split == "blocks" ? FrcSplit::blocks : FrcSplit::blinks;
+    options.frc.link_radius_nm = length_nm(flags.link_radius, "--link-radius", pixel_size_nm);
+    options.frc.finest_nm = length_nm(flags.finest, "--finest", pixel_size_nm);
+    options.tile_nm = length_nm(flags.tile, "--tile", pixel_size_nm);
+}
+
+Paths outputs_of(const ResolutionFlags& flags) {
+    Paths paths;
+    for (const std::string& file : {flags.curve, flags.map, flags.density})
+        if (!file.empty()) paths.emplace_back(file);
+    for (const std::string& file : {flags.map, flags.density})
+        if (const std::string ending = lower_extension(file); !file.empty() && ending != ".tif" && ending != ".tiff")
+            throw OptionError(fmt::format("{}: a map is written as .tif (32-bit float)", file));
+    for (std::size_t k = 0; k < paths.size(); ++k)
+        if (std::find(paths.begin() + std::ptrdiff_t(k) + 1, paths.end(), paths[k]) != paths.end())
+            throw OptionError(fmt::format("{}: two of -o, --map and --density would be this file", paths[k].string()));
+    return paths;
+}
+
+void write_curve(const std::string& path, const Frc& frc, IfExists if_exists) {
+    std::string text = "frequency_per_nm,frc,frc_smoothed\n";
+    for (std::size_t k = 0; k < frc.correlation.size(); ++k)
+        text += fmt::format("{:.8g},{:.6g},{:.6g}\n", frc.frequency_per_nm[k], frc.correlation[k], frc.smoothed[k]);
+    AtomicFile file(path, if_exists);
+    file.write(text);
+    file.commit();
+}
+
+int run(ResolutionFlags& flags) {
+    const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
+    check_outputs(outputs_of(flags), if_exists(flags.overwrite), {flags.locs, locs_yaml});
+    Console console(flags.console);
+    const StopFlag& stop = stop_on_signals();
+    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
+    set_options(flags, locs.pixel_size_nm);
+    flags.options.stop = &stop;
+    flags.options.progress = console.progress("Fourier ring correlation", "tiles");
+    const Resolution result = resolution(locs, flags.options);
+    console.end_progress();
+    if (stop) return exit_interrupted;
+    for (const std::string& caveat : result.caveats) console.warn(caveat);
+    if (!flags.curve.empty()) write_curve(flags.curve, result.frc, if_exists(flags.overwrite));
+    if (!flags.map.empty()) write_float_tiff(flags.map, result.precision_nm, if_exists(flags.overwrite));
+    if (!flags.density.empty()) write_float_tiff(flags.density, result.density_per_um2, if_exists(flags.overwrite));
+    if (flags.console.json)
+        print_json(resolution_json(locs, result));
+    else
+        print_resolution(locs, result);
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_resolution(CLI::App& program) {
+    const auto flags = std::make_shared<ResolutionFlags>();
+    FrcOptions& of_frc = flags->options.frc;
+    CLI::App* app = program.add_subcommand("resolution", "Precision and resolution of localizations: NeNA, FRC");
+    offer_files(app->add_option("localizations", flags->locs, "Localizations")->required(), table_endings);
+    offer_files(app->add_option("-o,--output", flags->curve, "The curve of the Fourier ring correlation, as .csv"),
+                {".csv"});
+    offer_files(
+        app->add_option("--map", flags->map, "NeNA by tile, nm, as 32-bit float .tif; NaN where pairs are too few"),
+        {".tif", ".tiff"});
+    offer_files(app->add_option("--density", flags->density, "Localizations per um^2 by tile, as 32-bit float .tif"),
+                {".tif", ".tiff"});
+    app->add_option("--tile", flags->tile, "Edge of the tiles, with unit")->capture_default_str();
+    app->add_option("--split", flags->split, "What goes to one half together: blinks or blocks of frames")
+        ->check(CLI::IsMember({"blinks", "blocks"}))
+        ->capture_default_str();
+    app->add_option("--link-radius", flags->link_radius,
+                    "Localizations of consecutive frames as near as this are one blink (default: 5 times NeNA)");
+    app->add_option("--dark-frames", of_frc.dark_frames, "For which a blink may pause")->capture_default_str();
+    app->add_option("--block-frames", of_frc.block_frames, "Frames of a block")->capture_default_str();
+    app->add_option("--finest", flags->finest,
+                    "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
+    app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str();
+    add_pixel_size_flag(*app, flags->pixel_size);
+    add_overwrite_flag(*app, flags->overwrite);
+    add_console_flags(*app, flags->console);
+    app->footer(resolution_footer);
+    return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace glint::cli
