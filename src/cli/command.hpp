@@ -24,6 +24,7 @@ Command add_inspect(CLI::App& program);
 Command add_fit(CLI::App& program);
 Command add_render(CLI::App& program);
 Command add_simulate(CLI::App& program);
+Command add_drift(CLI::App& program);
 Command add_link(CLI::App& program);
 Command add_score(CLI::App& program);
 Command add_resolution(CLI::App& program);

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 GLINT = os.environ["GLINT_PROGRAM"]
-COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "top", "doctor", "bench",
+COMMANDS = {"localize", "inspect", "fit", "calibrate", "simulate", "render", "drift", "filter", "link", "score", "resolution", "cluster", "convert", "devices", "lease", "top", "doctor", "bench",
             "completion"}
 
 

@@ -1,0 +1,64 @@
+// The drift of the sample during a movie, from its localizations alone, and its correction (docs/theory.md, "Drift").
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glint/localizations.hpp"
+#include "glint/progress.hpp"
+
+namespace glint {
+
+struct DriftOptions {
+    /// Called with the finished and all steps, -1 in place of a number of localizations.
+    Progress progress;
+    /// Polled between steps; throws Cancelled once it is set.
+    const StopFlag* stop = nullptr;
+};
+
+/// A sudden shift between the frames `frame` - 1 and `frame`.
+struct DriftJump {
+    std::int64_t frame = 0;
+    std::array<double, 3> by_nm{};  ///< x, y, z
+};
+
+/// The drift of one axis.
+struct AxisDrift {
+    std::vector<double> nm;        ///< a frame; the mean over all frames is 0
+    std::vector<double> error_nm;  ///< its standard error a frame; empty: not known, as of a file
+};
+
+/// Observed position = molecule + drift(frame). All in nm, z as well.
+struct Drift {
+    AxisDrift x, y, z;  ///< one value for each frame from 0; z is empty without z. Zeros where the drift was refused
+    std::vector<DriftJump> jumps;
+    bool refused = false;  ///< the table cannot support an estimate: nothing is to be changed
+    std::string why;       ///< a sentence, if refused
+    /// Standard error of the mean drift of 100 frames, RMS over the movie, nm: x, y, z. From the differences between
+    /// the molecules of two halves of the field, which have none in common, and from the smoother.
+    std::array<double, 3> error_100_nm{};
+    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z.
+    std::array<double, 3> halves_differ_nm{};
+    std::int64_t blinks = 0;       ///< linked from the localizations
+    int first_segment_frames = 0;  ///< length of the segments of the first, rough estimate
+    double searched_nm = 0;        ///< how far the first estimate looked around the segment before
+
+    std::int64_t frames() const { return std::int64_t(x.nm.size()); }
+};
+
+/// Estimates the drift without markers. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
+/// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
+/// any number of threads. Throws InputError if pixel_size_nm is unknown, Cancelled if `stop` was set.
+Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
+
+/// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if
+/// a row's frame is beyond the drift's, or pixel_size_nm is unknown.
+void apply_drift(Localizations& localizations, const Drift& drift);
+
+/// Puts a drift back into the positions that `apply_drift` took out.
+void undo_drift(Localizations& localizations, const Drift& drift);
+
+}  // namespace glint

@@ -1,0 +1,21 @@
+// Reads and writes drifts: Picasso's drift files, a line of x y [z] for each frame.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <filesystem>
+
+#include "glint/drift.hpp"
+#include "glint/if_exists.hpp"
+
+namespace glint {
+
+/// Picasso's text file: x and y in camera pixels, z in nm, separated by a space. `AxisDrift::error_nm` stays empty.
+/// Throws InputError: no such file, a line that is not two or three numbers, a pixel size that is not above 0.
+Drift read_drift(const std::filesystem::path& path, double pixel_size_nm);
+
+/// Writes the same. The file appears under its name only when complete. Throws OutputError, InputError for a pixel size
+/// that is not above 0.
+void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm,
+                 IfExists if_exists = IfExists::replace);
+
+}  // namespace glint

@@ -1,0 +1,164 @@
+// Localizations of one molecule in frames that follow one another, linked to blinks.
+// SPDX-License-Identifier: MIT
+#include "analysis/drift/blinks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/median.hpp"
+#include "glint/error.hpp"
+
+namespace glint::drift {
+namespace {
+
+constexpr float default_precision_nm = 10;
+constexpr float least_precision_nm = 0.5f;
+
+const std::vector<float>* axis_precision(const Localizations& from, int axis) {
+    const std::vector<float>* columns[] = {&from.lpx_px, &from.lpy_px, &from.lpz_nm};
+    return columns[axis]->size() == from.size() ? columns[axis] : nullptr;
+}
+
+}  // namespace
+
+Table table_of(const Localizations& from) {
+    if (!(from.pixel_size_nm > 0))
+        throw InputError("drift: the table does not say how large a camera pixel is; give the pixel size");
+    Table to;
+    const std::size_t n = from.size();
+    std::vector<std::uint32_t> order(n);
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return from.frame[a] < from.frame[b]; });
+    to.axes = from.z_nm.size() == n && n > 0 &&
+                      std::any_of(from.z_nm.begin(), from.z_nm.end(), [&](float z) { return z != from.z_nm[0]; })
+                  ? 3
+                  : 2;
+    to.frame.resize(n);
+    for (std::size_t i = 0; i < n; ++i) to.frame[i] = int(from.frame[order[i]]);
+    to.frames = int(std::max<std::int64_t>(from.frames, n ? to.frame.back() + 1 : 0));
+    const std::vector<float>* position[] = {&from.x_px, &from.y_px, &from.z_nm};
+    for (int a = 0; a < 3; ++a) {
+        const double unit = a < 2 ? from.pixel_size_nm : 1;
+        to.nm[a].assign(n, 0);
+        to.precision_nm[a].assign(n, 1);
+        if (a >= to.axes) continue;
+        const std::vector<float>* precision = axis_precision(from, a);
+        if (a == 2 && !precision) precision = axis_precision(from, 0);
+        const double precision_unit = a < 2 ? unit : axis_precision(from, 2) ? 1 : 2.5 * from.pixel_size_nm;
+        for (std::size_t i = 0; i < n; ++i) {
+            to.nm[a][i] = float((*position[a])[order[i]] * unit);
+            const double p = precision ? (*precision)[order[i]] * precision_unit : default_precision_nm;
+            to.precision_nm[a][i] =
+                std::isfinite(p) ? std::clamp(float(p), least_precision_nm, 1000.0f) : default_precision_nm;
+        }
+    }
+    return to;
+}
+
+Blinks link(const Table& t, int longest) {
+    const std::size_t n = t.size();
+    std::vector<std::uint32_t> blink(n);
+    std::vector<std::uint32_t> last;  // of each blink, its last row
+    std::vector<int> first_frame;     // of each blink
+    constexpr double gate = 25;       // five standard errors, squared
+    float typical = n ? median(std::vector<float>(t.precision_nm[0])) : 1;
+    const float cell = 8 * std::max(typical, 1.0f);
+    const auto cell_key = [&](float x, float y) {
+        return (std::uint64_t(std::uint32_t(std::int32_t(std::floor(x / cell)))) << 32) |
+               std::uint32_t(std::int32_t(std::floor(y / cell)));
+    };
+    // Rows of the last two frames, by cell.
+    struct Candidate {
+        double distance;
+        std::uint32_t from, to;
+    };
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> open;
+    std::vector<Candidate> candidates;
+    std::vector<char> taken;
+    std::size_t open_from = 0;
+    for (std::size_t begin = 0; begin < n;) {
+        std::size_t end = begin;
+        while (end < n && t.frame[end] == t.frame[begin]) ++end;
+        while (open_from < begin && t.frame[open_from] < t.frame[begin] - 2) ++open_from;
+        open.clear();
+        for (std::size_t j = open_from; j < begin; ++j)
+            if (last[blink[j]] == j && t.frame[begin] - first_frame[blink[j]] < longest)
+                open.emplace_back(cell_key(t.nm[0][j], t.nm[1][j]), std::uint32_t(j));
+        std::sort(open.begin(), open.end());
+        candidates.clear();
+        for (std::size_t i = begin; i < end; ++i)
+            for (int dx = -1; dx <= 1; ++dx)
+                for (int dy = -1; dy <= 1; ++dy) {
+                    const std::uint64_t key = cell_key(t.nm[0][i] + dx * cell, t.nm[1][i] + dy * cell);
+                    auto at = std::lower_bound(open.begin(), open.end(), std::pair{key, std::uint32_t(0)});
+                    for (; at != open.end() && at->first == key; ++at) {
+                        double d = 0;
+                        for (int a = 0; a < t.axes; ++a) {
+                            const double by = t.nm[a][i] - t.nm[a][at->second];
+                            d += by * by /
+                                 (double(t.precision_nm[a][i]) * t.precision_nm[a][i] +
+                                  double(t.precision_nm[a][at->second]) * t.precision_nm[a][at->second]);
+                        }
+                        if (d < gate) candidates.push_back({d, at->second, std::uint32_t(i)});
+                    }
+                }
+        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+            return std::tie(a.distance, a.from, a.to) < std::tie(b.distance, b.from, b.to);
+        });
+        constexpr std::uint32_t none = ~0u;
+        for (std::size_t i = begin; i < end; ++i) blink[i] = none;
+        for (const Candidate& c : candidates) {
+            const std::uint32_t b = blink[c.from];
+            if (blink[c.to] != none || last[b] != c.from) continue;
+            blink[c.to] = b;
+            last[b] = c.to;
+        }
+        for (std::size_t i = begin; i < end; ++i)
+            if (blink[i] == none) {
+                blink[i] = std::uint32_t(last.size());
+                last.push_back(std::uint32_t(i));
+                first_frame.push_back(t.frame[i]);
+            }
+        begin = end;
+    }
+    Blinks to;
+    const std::size_t count = last.size();
+    to.begin.assign(count + 1, 0);
+    for (const std::uint32_t b : blink) ++to.begin[b + 1];
+    std::partial_sum(to.begin.begin(), to.begin.end(), to.begin.begin());
+    to.members.resize(n);
+    to.frame.assign(count, 0);
+    std::vector<std::uint32_t> at(to.begin.begin(), to.begin.end() - 1);
+    for (std::size_t i = 0; i < n; ++i) {
+        to.members[at[blink[i]]++] = std::uint32_t(i);
+        to.frame[blink[i]] += float(t.frame[i]);
+    }
+    for (std::size_t b = 0; b < count; ++b) to.frame[b] /= float(to.begin[b + 1] - to.begin[b]);
+    return to;
+}
+
+Points points_of(const Table& t, const Blinks& blinks, const FrameDrift& drift) {
+    Points to;
+    for (int a = 0; a < 3; ++a) {
+        to.nm[a].assign(blinks.size(), 0);
+        to.variance[a].assign(blinks.size(), 1);
+        if (a >= t.axes) continue;
+        for (std::size_t b = 0; b < blinks.size(); ++b) {
+            double sum = 0, weights = 0;
+            for (std::uint32_t k = blinks.begin[b]; k < blinks.begin[b + 1]; ++k) {
+                const std::uint32_t i = blinks.members[k];
+                const double weight = 1 / (double(t.precision_nm[a][i]) * t.precision_nm[a][i]);
+                sum += weight * (t.nm[a][i] - drift[a][std::size_t(t.frame[i])]);
+                weights += weight;
+            }
+            to.nm[a][b] = float(sum / weights);
+            to.variance[a][b] = float(1 / weights);
+        }
+    }
+    return to;
+}
+
+}  // namespace glint::drift

@@ -1,0 +1,21 @@
+// A first, rough drift: each segment of frames is placed on all those placed before it.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "analysis/drift/blinks.hpp"
+
+namespace glint::drift {
+
+struct Coarse {
+    FrameDrift drift;
+    int segment_frames = 0;
+    double searched_nm = 0;
+    std::string why;  ///< not empty: no drift was found
+};
+/// `stopped` throws when the caller wants to stop.
+Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped);
+
+}  // namespace glint::drift

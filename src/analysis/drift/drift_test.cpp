@@ -1,0 +1,148 @@
+// Tests of the drift: what is found of a known one, what is stated, what is refused.
+// SPDX-License-Identifier: MIT
+#include "glint/drift.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "glint/error.hpp"
+
+namespace glint {
+namespace {
+
+constexpr int movie_frames = 4000;
+constexpr double pixel_nm = 100, precision_nm = 9;
+
+double true_x(int f) { return 60 * std::sin(f / 900.0) + (f >= 2500 ? 40 : 0); }
+double true_y(int f) { return 0.02 * f; }
+
+/// Molecules that blink for four frames again and again, 12 to a structure of 60 x 40 nm.
+Localizations blinking(unsigned seed, int blinks, double field_nm = 20000, int structures = 100) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform(0, 1);
+    std::vector<double> cx, cy;
+    for (int s = 0; s < structures; ++s)
+        cx.push_back(uniform(random) * field_nm), cy.push_back(uniform(random) * field_nm);
+    Localizations locs;
+    locs.pixel_size_nm = pixel_nm;
+    locs.frames = movie_frames;
+    for (int b = 0; b < blinks; ++b) {
+        const auto s = std::size_t(uniform(random) * structures);
+        const double x = cx[s] + 20 * int(uniform(random) * 4), y = cy[s] + 20 * int(uniform(random) * 3);
+        const int begin = int(uniform(random) * (movie_frames - 4));
+        for (int f = begin; f < begin + 4; ++f) {
+            locs.frame.push_back(std::uint32_t(f));
+            locs.x_px.push_back(float((x + true_x(f) + precision_nm * normal(random)) / pixel_nm));
+            locs.y_px.push_back(float((y + true_y(f) + precision_nm * normal(random)) / pixel_nm));
+            locs.lpx_px.push_back(float(precision_nm / pixel_nm));
+            locs.lpy_px.push_back(float(precision_nm / pixel_nm));
+        }
+    }
+    return locs;
+}
+
+Localizations scattered(int rows) {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<float> uniform(0, 200);
+    Localizations locs;
+    locs.pixel_size_nm = pixel_nm;
+    locs.frames = movie_frames;
+    for (int i = 0; i < rows; ++i) {
+        locs.frame.push_back(std::uint32_t(i * std::int64_t(movie_frames) / rows));
+        locs.x_px.push_back(uniform(random));
+        locs.y_px.push_back(uniform(random));
+    }
+    return locs;
+}
+
+double segment_error(const AxisDrift& axis, double (*truth)(int)) {
+    double mean = 0, sum = 0;
+    for (int f = 0; f < movie_frames; ++f) mean += (axis.nm[std::size_t(f)] - truth(f)) / movie_frames;
+    for (int begin = 0; begin < movie_frames; begin += 100) {
+        double error = 0;
+        for (int f = begin; f < begin + 100; ++f) error += (axis.nm[std::size_t(f)] - truth(f) - mean) / 100;
+        sum += error * error;
+    }
+    return std::sqrt(sum / (movie_frames / 100));
+}
+
+void expect_nothing_changes(const Localizations& locs) {
+    const Drift drift = estimate_drift(locs);
+    EXPECT_TRUE(drift.refused);
+    EXPECT_FALSE(drift.why.empty());
+    Localizations after = locs;
+    apply_drift(after, drift);
+    EXPECT_EQ(after.x_px, locs.x_px);
+    EXPECT_EQ(after.y_px, locs.y_px);
+}
+
+TEST(Drift, is_found_with_its_jump_and_its_error_stated) {
+    constexpr int blinks = 10000;
+    for (const unsigned seed : {1u, 2u, 3u}) {
+        const Drift drift = estimate_drift(blinking(seed, blinks));
+        ASSERT_FALSE(drift.refused) << drift.why;
+        ASSERT_EQ(drift.frames(), movie_frames);
+        // 250 blinks of 4 frames a segment: were each molecule's place known, sigma / sqrt(1000). A map of what is seen and
+        // molecules 20 nm apart cost at most a factor of 4.
+        const double known = precision_nm / std::sqrt(4.0 * blinks / (movie_frames / 100.0));
+        EXPECT_LT(segment_error(drift.x, true_x), 4 * known);
+        EXPECT_LT(segment_error(drift.y, true_y), 4 * known);
+        EXPECT_GT(drift.error_100_nm[0], 0.5 * known);
+        EXPECT_LT(drift.error_100_nm[0], 4 * known);
+        ASSERT_EQ(drift.jumps.size(), 1u);
+        EXPECT_NEAR(double(drift.jumps[0].frame), 2500, 2);
+        // Both sides of the jump are means of some tens of frames at the least.
+        EXPECT_NEAR(drift.jumps[0].by_nm[0], 40, 8);
+    }
+}
+
+TEST(Drift, of_too_few_rows_is_refused) { expect_nothing_changes(blinking(1, 50)); }
+
+TEST(Drift, of_scattered_points_is_refused) { expect_nothing_changes(scattered(20000)); }
+
+TEST(Drift, of_a_single_bead_is_refused) {
+    std::mt19937 random(7);
+    std::normal_distribution<double> normal;
+    Localizations locs = scattered(movie_frames);
+    double x = 100;
+    for (std::size_t i = 0; i < locs.size(); ++i) {
+        x += 0.01 * normal(random);
+        locs.x_px[i] = float(x);
+        locs.y_px[i] = float(50 + 0.02 * normal(random));
+    }
+    expect_nothing_changes(locs);
+}
+
+TEST(Drift, taken_out_and_put_back_leaves_the_positions) {
+    const Localizations locs = blinking(1, 3000);
+    Localizations after = locs;
+    const Drift drift = estimate_drift(locs);
+    ASSERT_FALSE(drift.refused) << drift.why;
+    apply_drift(after, drift);
+    EXPECT_NE(after.x_px, locs.x_px);
+    undo_drift(after, drift);
+    // Two roundings to float at up to 200 px: 2 * 2^-24 * 256.
+    for (std::size_t i = 0; i < locs.size(); ++i) ASSERT_NEAR(after.x_px[i], locs.x_px[i], 4e-5);
+}
+
+TEST(Drift, needs_a_pixel_size_and_all_frames) {
+    Localizations locs = blinking(1, 10);
+    Drift drift;
+    drift.x.nm = drift.y.nm = {1, 2};
+    EXPECT_THROW(apply_drift(locs, drift), InputError);
+    locs.pixel_size_nm = 0;
+    EXPECT_THROW(estimate_drift(locs), InputError);
+}
+
+TEST(Drift, stops_when_asked) {
+    const StopFlag stop(true);
+    DriftOptions options;
+    options.stop = &stop;
+    EXPECT_THROW(estimate_drift(blinking(1, 1000), options), Cancelled);
+}
+
+}  // namespace
+}  // namespace glint

@@ -1,0 +1,20 @@
+// How the blinks around a blink pull at it: several estimates of the density's slope, combined by what they are worth.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <vector>
+
+#include "analysis/drift/blinks.hpp"
+
+namespace glint::drift {
+
+/// Of each blink and axis: how far it lies from where the others put it (nm, drift that is left plus error), and the
+/// information (1/nm^2) of that.
+struct Pulls {
+    std::array<std::vector<float>, 3> offset_nm, information;
+};
+
+/// `finest_nm`: details smaller than this are blurred away, while the drift is not known better.
+Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames);
+
+}  // namespace glint::drift

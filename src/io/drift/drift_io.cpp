@@ -1,0 +1,78 @@
+// Picasso's drift files: a line of x y [z] for each frame.
+// SPDX-License-Identifier: MIT
+#include "glint/drift_io.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "glint/error.hpp"
+#include "io/csv/lines.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/input_file.hpp"
+#include "io/number_text.hpp"
+
+namespace glint {
+namespace {
+
+void require_pixel_size(const std::filesystem::path& path, double pixel_size_nm) {
+    if (!(pixel_size_nm > 0) || !std::isfinite(pixel_size_nm))
+        throw InputError(fmt::format("{}: a drift file is in camera pixels, whose size must be above 0 (found {} nm)",
+                                     path.string(), pixel_size_nm));
+}
+
+/// The numbers of a line, split at blanks; empty if one is none.
+std::vector<double> numbers_of(std::string_view line) {
+    constexpr std::string_view blanks = " \t";
+    std::vector<double> numbers;
+    for (std::size_t at = line.find_first_not_of(blanks); at != line.npos; at = line.find_first_not_of(blanks, at)) {
+        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        const auto number = number_of<double>(line.substr(at, end - at));
+        if (!number) return {};
+        numbers.push_back(*number);
+        at = end;
+    }
+    return numbers;
+}
+
+}  // namespace
+
+Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
+    require_pixel_size(path, pixel_size_nm);
+    const InputFile readable(path);  // says what is wrong with a name
+    CsvLines lines(path);
+    Drift drift;
+    std::size_t columns = 0;
+    for (std::string_view line; lines.next(line);) {
+        if (line.find_first_not_of(" \t") == line.npos || line.front() == '#') continue;
+        const std::vector<double> numbers = numbers_of(line);
+        if (columns == 0) columns = numbers.size();
+        if ((columns != 2 && columns != 3) || numbers.size() != columns)
+            throw InputError(fmt::format("{}: line {} is not {} of a frame's drift, as Picasso writes them",
+                                         path.string(), lines.number(),
+                                         columns == 3 ? "the three numbers x y z" : "the two numbers x y"));
+        drift.x.nm.push_back(numbers[0] * pixel_size_nm);
+        drift.y.nm.push_back(numbers[1] * pixel_size_nm);
+        if (columns == 3) drift.z.nm.push_back(numbers[2]);
+    }
+    if (drift.frames() == 0) throw InputError(fmt::format("{}: no line of a drift", path.string()));
+    return drift;
+}
+
+void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm, IfExists if_exists) {
+    require_pixel_size(path, pixel_size_nm);
+    std::string text;
+    for (std::size_t f = 0; f < drift.x.nm.size(); ++f) {
+        fmt::format_to(std::back_inserter(text), "{:.9e} {:.9e}", drift.x.nm[f] / pixel_size_nm,
+                       drift.y.nm[f] / pixel_size_nm);
+        if (!drift.z.nm.empty()) fmt::format_to(std::back_inserter(text), " {:.9e}", drift.z.nm[f]);
+        text += "\r\n";
+    }
+    AtomicFile file(path, if_exists);
+    file.write(text);
+    file.commit();
+}
+
+}  // namespace glint

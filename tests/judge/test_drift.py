@@ -1,0 +1,119 @@
+"""Drift, judged by Picasso, which reads the drift file and applies it, and h5py, which reads the corrected table."""
+import json
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+FRAMES, PIXEL_NM, SIGMA_NM = 4000, 100.0, 9.0
+
+
+def drift_nm():
+    f = np.arange(FRAMES)
+    return np.column_stack([60 * np.sin(f / 900), 0.02 * f, 80 * np.cos(f / 1500)])
+
+
+def write_table(path, dims, rng):
+    """100 structures of 12 molecules, 20 nm apart, that blink for four frames; in the format of Picasso."""
+    blinks = 8000
+    centres = rng.uniform(0, 20000, (100, 2))
+    site = rng.integers(0, 12, blinks)
+    place = np.zeros((blinks, 3))
+    place[:, :2] = centres[rng.integers(0, 100, blinks)] + 20 * np.column_stack([site % 4, site // 4])
+    frame = (rng.integers(0, FRAMES - 4, blinks)[:, None] + np.arange(4)).ravel()
+    sigma = SIGMA_NM * np.array([1, 1, 2.5])
+    seen = np.repeat(place, 4, 0) + drift_nm()[frame] + sigma * rng.standard_normal((4 * blinks, 3))
+    order = np.argsort(frame, kind="stable")
+    columns = {"frame": frame.astype("u4"), "x": seen[:, 0] / PIXEL_NM + 5, "y": seen[:, 1] / PIXEL_NM + 5}
+    if dims == 3:
+        columns["z"] = seen[:, 2]
+    columns |= {"photons": np.full(len(frame), 1000.0), "lpx": np.full(len(frame), SIGMA_NM / PIXEL_NM),
+                "lpy": np.full(len(frame), SIGMA_NM / PIXEL_NM)}
+    if dims == 3:
+        columns["lpz"] = np.full(len(frame), 2.5 * SIGMA_NM)
+    table = np.zeros(len(frame), [(name, "u4" if name == "frame" else "f4") for name in columns])
+    for name, values in columns.items():
+        table[name] = values[order]
+    with h5py.File(path, "w") as file:
+        file["locs"] = table
+    path.with_suffix(".yaml").write_text(yaml.safe_dump({"Frames": FRAMES, "Width": 220, "Height": 220,
+                                                         "Pixelsize": PIXEL_NM}))
+
+
+def locs_of(path):
+    with h5py.File(path) as file:
+        return file["locs"][:]
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def corrected(request, glint, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drift")
+    write_table(folder / "locs.hdf5", request.param, np.random.default_rng(request.param))
+    result = glint("drift", folder / "locs.hdf5", "-o", folder / "out.hdf5", "--drift-file", folder / "drift.txt", "--json")
+    return folder, json.loads(result), request.param
+
+
+def test_picasso_reads_the_drift_file(corrected):
+    from picasso import io
+    folder, result, dims = corrected
+    read = io.load_drift(str(folder / "drift.txt"))
+    assert list(read.columns) == list("xyz")[:dims] and len(read) == FRAMES
+    for axis in "xyz"[:dims]:
+        unit = 1 if axis == "z" else PIXEL_NM
+        np.testing.assert_allclose(read[axis] * unit, result[axis]["nm"], atol=1e-5)
+
+
+def test_picasso_applies_it_to_the_same_table(corrected):
+    from picasso import io, postprocess
+    folder, _, dims = corrected
+    before = pd.DataFrame(locs_of(folder / "locs.hdf5"))
+    applied = postprocess.apply_drift(before, [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}],
+                                      drift=io.load_drift(str(folder / "drift.txt")))
+    applied = applied[0] if isinstance(applied, tuple) else applied
+    ours = locs_of(folder / "out.hdf5")
+    for axis, unit in zip("xyz"[:dims], (PIXEL_NM, PIXEL_NM, 1)):
+        np.testing.assert_allclose(applied[axis] * unit, ours[axis] * unit, atol=0.01)
+
+
+def test_the_drift_is_the_true_one_and_so_is_its_error(corrected):
+    _, result, dims = corrected
+    for a, axis in enumerate("xyz"[:dims]):
+        error = np.array(result[axis]["nm"]) - drift_nm()[:, a]
+        error = (error - error.mean()).reshape(-1, 100).mean(1)
+        rms = np.sqrt((error**2).mean())
+        known = SIGMA_NM * (1, 1, 2.5)[a] / np.sqrt(8000 * 4 * 100 / FRAMES)  # each molecule's place known
+        assert rms < 4 * known
+        # 40 segments, whose errors the smoother ties together: at least ten of them are independent, so that the
+        # RMS itself is known to 1/sqrt(20), and here to four times that.
+        assert 1 / (1 + 4 / np.sqrt(20)) < result["error_100_nm"][a] / rms < 1 + 4 / np.sqrt(20)
+
+
+def test_history_tells_of_it(corrected):
+    folder, result, _ = corrected
+    last = list(yaml.safe_load_all((folder / "out.yaml").read_text()))[-1]
+    assert last["Drift"] == "taken out" and last["Blinks"] == result["blinks"]
+    assert last["Drift error x (nm, mean of 100 frames)"] == pytest.approx(result["error_100_nm"][0], abs=5e-4)
+
+
+def test_applied_and_undone(corrected, glint):
+    folder, _, dims = corrected
+    glint("drift", folder / "locs.hdf5", "-o", folder / "again.hdf5", "--apply", folder / "drift.txt", "--overwrite")
+    glint("drift", folder / "again.hdf5", "-o", folder / "back.hdf5", "--apply", folder / "drift.txt", "--undo", "--overwrite")
+    again, ours = locs_of(folder / "again.hdf5"), locs_of(folder / "out.hdf5")
+    back, before = locs_of(folder / "back.hdf5"), locs_of(folder / "locs.hdf5")
+    for axis in "xyz"[:dims]:
+        np.testing.assert_allclose(again[axis], ours[axis], atol=1e-4)
+        np.testing.assert_allclose(back[axis], before[axis], atol=1e-4)
+
+
+def test_refused_changes_nothing(glint, tmp_path):
+    write_table(tmp_path / "locs.hdf5", 2, np.random.default_rng(1))
+    few = locs_of(tmp_path / "locs.hdf5")[::160]
+    with h5py.File(tmp_path / "locs.hdf5", "w") as file:
+        file["locs"] = few
+    result = json.loads(glint("drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--json"))
+    assert result["refused"] and result["why"]
+    for axis in "xy":
+        np.testing.assert_array_equal(locs_of(tmp_path / "out.hdf5")[axis], few[axis])
