@@ -32,11 +32,11 @@ constexpr const char* others = "Other";
 
 /// Every subcommand, in the order of `glint --help`.
 constexpr Listed listed[] = {
-    {add_run, from_movies},       {add_localize, from_movies}, {add_inspect, from_movies}, {add_fit, from_movies},
-    {add_calibrate, from_movies}, {add_simulate, from_movies}, {add_render, of_results},   {add_filter, of_results},
-    {add_drift, of_results},      {add_link, of_results},      {add_score, of_results},    {add_resolution, of_results},
-    {add_cluster, of_results},    {add_convert, of_results},   {add_devices, of_gpus},     {add_lease, of_gpus},
-    {add_top, of_gpus},           {add_doctor, of_gpus},       {add_bench, others},        {add_completion, others}};
+    {add_run, from_movies},       {add_localize, from_movies}, {add_inspect, from_movies},   {add_fit, from_movies},
+    {add_calibrate, from_movies}, {add_simulate, from_movies}, {add_drift, of_results},      {add_render, of_results},
+    {add_filter, of_results},     {add_link, of_results},      {add_resolution, of_results}, {add_cluster, of_results},
+    {add_score, of_results},      {add_convert, of_results},   {add_devices, of_gpus},       {add_lease, of_gpus},
+    {add_top, of_gpus},           {add_doctor, of_gpus},       {add_bench, others},          {add_completion, others}};
 
 constexpr int name_width = 14;  // of a command in the list, so that each has one line
 

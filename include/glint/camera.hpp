@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,24 +31,32 @@ enum class CameraKind { Ideal, SCMOS, EMCCD };
 /// qe.
 struct Camera {
     CameraKind kind = CameraKind::Ideal;
-    SensorField offset_adu;                   ///< ADU of a dark pixel (baseline)
-    SensorField gain_e_per_adu{1.0f, {}};     ///< photoelectrons per ADU, before EM gain; > 0
-    SensorField readnoise_e;                  ///< read noise, e- rms before the EM register's gain is divided out; >= 0
-    SensorField relative_qe{1.0f, {}};        ///< response relative to the sensor's mean (flat field); > 0
-    double em_gain = 1;                       ///< electron multiplication gain; EMCCD only
+    SensorField offset_adu;                ///< ADU of a dark pixel (baseline)
+    SensorField gain_e_per_adu{1.0f, {}};  ///< photoelectrons per ADU, before EM gain; > 0
+    SensorField readnoise_e;               ///< read noise, e- rms before the EM register's gain is divided out; >= 0
+    SensorField relative_qe{1.0f, {}};     ///< response relative to the sensor's mean (flat field); > 0
+    double em_gain = 1;                    ///< electron multiplication gain; EMCCD only
+    std::vector<std::uint8_t> masked;      ///< empty, or sensor_height * sensor_width: not 0 where a pixel is of no use
     int sensor_width = 0, sensor_height = 0;  ///< size of the maps, px; 0 without maps
     int roi_x = 0, roi_y = 0;                 ///< sensor coordinates of the movie's pixel (0, 0), px
 
     bool has_maps() const {
-        return offset_adu.is_map() || gain_e_per_adu.is_map() || readnoise_e.is_map() || relative_qe.is_map();
+        return offset_adu.is_map() || gain_e_per_adu.is_map() || readnoise_e.is_map() || relative_qe.is_map() ||
+               !masked.empty();
     }
     /// The excess noise factor F^2 by which an EM register multiplies the shot noise variance: 2 for an EMCCD, else 1.
     float excess_noise() const { return kind == CameraKind::EMCCD ? 2.0f : 1.0f; }
 };
 
+/// Read variance of a masked pixel, e-^2: next to that of spots it has no weight, and float keeps what is added to it.
+constexpr float masked_variance_e2 = 1e6f;
+
 /// A camera restricted to the pixels of a movie, with everything per pixel that detection and fit need. The only place
 /// where counts are converted to photoelectrons. Immutable after construction; safe to share between threads. Copies
 /// share the maps.
+///
+/// Masked pixels have the read variance masked_variance_e2, and the mean of good pixels around them for their photoelectrons
+/// (docs/theory.md, section 2).
 class CameraView {
   public:
     /// Crops the maps to the movie. Throws OptionError if a value is out of range or a map does not cover the movie at
@@ -92,11 +102,20 @@ class CameraView {
     std::span<const float> variance_map() const {
         return maps_ ? std::span<const float>(maps_->variance) : std::span<const float>();
     }
-    float variance_scalar() const { return variance_scalar_; }  ///< the mean if there is a map
+    float variance_scalar() const { return variance_scalar_; }  ///< the median of good pixels if there is a map
+
+    /// A masked pixel, and the good ones (row * width + column) whose mean it takes: the nearest, up to eight; none if there
+    /// are none near it, and its value is 0 then.
+    struct MaskedPixel {
+        std::uint32_t at = 0, count = 0;
+        std::array<std::uint32_t, 8> from{};
+    };
+    std::size_t masked_pixels() const { return maps_ ? maps_->masked.size() : 0; }
 
     /// The maps cropped to the movie, height * width values each in C order; shared by all copies of the view.
     struct Maps {
         std::vector<float> offset, factor, variance, qe;  ///< the last two may be empty: uniform
+        std::vector<MaskedPixel> masked;                  ///< in order of `at`
     };
     const std::shared_ptr<const Maps>& maps() const { return maps_; }  ///< null when uniform()
 

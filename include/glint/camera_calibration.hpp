@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,20 +22,34 @@ struct LightLevel {
     double light_spread = 0;                 ///< relative standard deviation of the light from frame to frame
 };
 
+/// Why a pixel is of no use; the numbers are those of the written file.
+enum class PixelFault : std::uint8_t {
+    none,
+    hot,   ///< a dark signal far above the other pixels' offsets
+    dead,  ///< the same count in all dark frames, or no response to light
+    noisy  ///< a read noise far above the other pixels', as of one that blinks
+};
+
 /// `gain`, `chi2` and `levels` are empty where no light was measured.
 struct CameraCalibration {
     int width = 0, height = 0;  ///< px
     std::int64_t dark_frames = 0;
     MeasuredMap offset_adu, readvar_adu2;
-    MeasuredMap gain_e_per_adu;  ///< the sensor's gain in pixels whose own is too uncertain
-    std::vector<float> chi2;     ///< reduced chi-squared of each pixel's line; empty with one level
+    MeasuredMap gain_e_per_adu;      ///< the sensor's gain in pixels whose own is too uncertain
+    std::vector<float> chi2;         ///< reduced chi-squared of each pixel's line, 0: unknown; empty with one level
+    std::vector<PixelFault> faults;  ///< of each pixel
     std::vector<LightLevel> levels;
     double sensor_gain = 0;        ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
     double sensor_gain_error = 0;  ///< its standard error; 0 where it was given
     double pixel_gain_error = 0;   ///< median relative standard error of one pixel's gain
     double gain_spread = 0;        ///< relative standard deviation of the true gains over the sensor
-    double mean_chi2 = 0;          ///< mean of `chi2`
+    double mean_chi2 = 0;          ///< mean of `chi2` over good pixels
     std::int64_t own_gains = 0;    ///< pixels with a gain of their own
+    std::int64_t saturated =
+        0;  ///< pairs of a pixel and a level that were left out, as a count was the largest possible
+    double expected_false_alarms = 0;  ///< normal pixels on the sensor that are expected in `faults`, at most
+
+    std::int64_t count(PixelFault fault) const { return std::count(faults.begin(), faults.end(), fault); }
 };
 
 }  // namespace glint

@@ -20,10 +20,11 @@ struct Estimate {
 /// What is known already; the rest is estimated. Of what is known more, the rest gets smaller errors.
 struct InspectOptions {
     std::optional<double> offset_adu, gain_e_per_adu;
-    double readnoise_e = 0;  ///< rms, as Camera::readnoise_e; it cannot be told from the offset in a movie
-    double em_gain = 1;      ///< above 1: an EMCCD, whose shot noise has twice the variance
-    double sigma_px = 0;     ///< of spots; 0: estimated
-    bool spots = true;       ///< false: counts and noise alone
+    double readnoise_e = 0;    ///< rms, as Camera::readnoise_e; it cannot be told from the offset in a movie
+    double em_gain = 1;        ///< above 1: an EMCCD, whose shot noise has twice the variance
+    double sigma_px = 0;       ///< of spots; 0: estimated
+    bool spots = true;         ///< false: counts and noise alone
+    FrameRange frames{0, -1};  ///< read no others; end < 0: all
     Progress progress;
     const StopFlag* stop = nullptr;  ///< polled between blocks; a stop throws Cancelled
 };

@@ -58,7 +58,7 @@ Links link(const Localizations& table, const LinkOptions& options = {});
 /// are left out.
 Localizations merge_tracks(const Localizations& table, const Links& links);
 
-/// All rows, with the columns `track` and `n`.
+/// All rows, with the columns `track` and `n`. Both add a step to the history.
 Localizations with_tracks(const Localizations& table, const Links& links);
 
 }  // namespace glint

@@ -78,9 +78,10 @@ struct LocalizeResult {
             ///< group, at that of lone spots (FitStatus::at_bound)
     std::int64_t hidden_rows = 0;  ///< rows of the output that its format's own programs leave out (LocalizationWriter)
     std::int64_t bad_pixels = 0;   ///< not a number or infinite; taken as 0 photoelectrons
-    bool complete = false;         ///< false after a stop
-    std::filesystem::path written;  ///< the final file, or the partial one after a stop
-    FitInfo fit;                    ///< of this run; seconds are summed over the threads
+    std::int64_t masked_pixels = 0;  ///< of the movie's, by the camera's map of faults: without weight
+    bool complete = false;           ///< false after a stop
+    std::filesystem::path written;   ///< the final file, or the partial one after a stop
+    FitInfo fit;                     ///< of this run; seconds are summed over the threads
     double seconds = 0;
     double noise_check = 0;        ///< median over frames; 1 when the camera's parameters are right
     double noise_check_error = 0;  ///< its standard error, by the scatter of the frames; 0: of too few to tell

@@ -26,9 +26,9 @@ struct NenaOptions {
 
 /// The part of NeNA's fit that is the same all over a field.
 struct NenaShape {
-    double spread = 0;  ///< of the precisions: infinite if all are equal
+    double spread = 0;                           ///< of the precisions: infinite if all are equal
     double gauss_place_nm = 0, gauss_share = 0;  ///< the width is this share of the place
-    double end_nm = 0;  ///< of the histogram; 0: there was no fit
+    double end_nm = 0;                           ///< of the histogram; 0: there was no fit
 };
 
 /// NeNA (Endesfelder et al., Histochem. Cell Biol. 141, 629 (2014)): the precision from the distances between
@@ -60,7 +60,7 @@ struct FrcOptions {
     double link_radius_nm = 0;  ///< localizations of consecutive frames that are as near are one blink; 0: 5 times NeNA
     int dark_frames = 1;        ///< for which a blink may pause
     int block_frames = 500;
-    double finest_nm = 0;  ///< the smallest resolution that the curve reaches; 0: 2.1 times NeNA
+    double finest_nm = 0;  ///< the smallest resolution that the curve reaches; 0: 3, 2.1 or 1.5 times NeNA
     std::uint64_t seed = 1;
     const StopFlag* stop = nullptr;
     Progress progress;  ///< in tiles of the field

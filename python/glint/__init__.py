@@ -16,6 +16,7 @@ from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
 from .inspecting import Estimate, Inspection, inspect
+from .linking import InTrackVariance, LinkInfo, link
 from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
 from .movies import Movie, cut_rois, load_rois, open_movie, save_movie
@@ -30,10 +31,10 @@ globals().update(_models)  # including models without a class in psf.py
 __version__ = version()
 
 __all__ = ["AstigmaticXYZNB", "Calibration", "Clusters", "EMCCDCamera", "Error", "Estimate", "FitInfo", "FitStatus", "Fits", "Fitter",
-           "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "Inspection",
+           "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "InTrackVariance", "Inspection", "LinkInfo",
            "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError", "OutputError", "Resolution", "RoiTruth", "Rois",
            "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa", "arrays", "available_isas",
-           "calibrate_astigmatism", "cluster", "cut_rois", "detect", "filter", "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "load",
+           "calibrate_astigmatism", "cluster", "cut_rois", "detect", "filter", "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load",
            "load_calibration", "load_camera", "load_localizations", "load_picture", "load_rois", "load_truth", "localize", "merge", "nena",
            "offload", "open_movie", "render", "resolution", "save", "save_calibration", "save_movie", "save_picture", "save_truth",
            "score", "simulate", "simulate_rois", "version"]

@@ -10,6 +10,7 @@ from .arguments import callback, number
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import OptionError
 from .fits import Progress
+from .localizing import range_of
 from .movies import MovieLike, open_movie
 
 
@@ -60,12 +61,13 @@ class Inspection:
 
 
 def inspect(movie: MovieLike, *, offset: float | None = None, gain: float | None = None, readnoise: float = 0.0,
-            em_gain: float | None = None, sigma_px: float | None = None, progress: Progress | None = None) -> Inspection:
+            em_gain: float | None = None, sigma_px: float | None = None, frames: tuple[int, int] | slice | None = None,
+            progress: Progress | None = None) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
     Gain and offset come from the movie's own noise, as docs/theory.md, section 11, says. What is given is not estimated, and makes the
     rest more certain. offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset.
-    em_gain: None: the metadata's, or none. progress: called as progress(frames, all).
+    em_gain: None: the metadata's, or none. frames: (begin, end) or slice(begin, end): read only these. progress: called as progress(frames, all).
 
     >>> found = glint.inspect(movie)
     >>> found.saturation_adu is None
@@ -80,6 +82,7 @@ def inspect(movie: MovieLike, *, offset: float | None = None, gain: float | None
     options.readnoise_e = number("readnoise", readnoise, 1.6)
     options.em_gain = number("em_gain", movie.em_gain if em_gain is None else em_gain, 300, none=1.0)
     options.sigma_px = number("sigma_px", sigma_px, 1.3, none=0.0)
+    options.frames = range_of(frames, movie.shape[0], movie.name)
     found = _core.inspect(movie._movie, options, callback("progress", progress))
     pairs = {name: Estimate(*value) for name, value in found.items() if isinstance(value, tuple)}
     return Inspection(**found | pairs, readnoise=options.readnoise_e, em_gain=options.em_gain)

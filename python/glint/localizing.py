@@ -36,6 +36,7 @@ class LocalizeInfo:
     duplicates: int  #: of these, the molecule has a better fit; with emitters=1
     at_bound: int  #: of the localizations (`status` 2): z ended at the bound of the calibrated range, it is that far off, or farther; or a free width, at `width_bounds_um`
     bad_pixels: int  #: NaN or infinite; set to 0 photoelectrons
+    masked_pixels: int  #: of the movie's, by the camera's map of faults: without weight
     hidden_rows: int  #: rows of the .hdf5 with x or y below 0 or beyond the last pixel: Picasso leaves them out when it opens the file
     noise_check: float  #: measured noise of empty regions over that predicted by the camera's values: 1 if they are correct; 0: not measured, there are none
     noise_check_error: float  #: its standard error; 0: of too few frames to tell
@@ -106,7 +107,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     options.neighbor_rounds, options.keep_failed = whole("neighbor_rounds", neighbor_rounds, 3, -INT32), switch("keep_failed", keep_failed)
     options.emitters = count_or("emitters", emitters, "auto", 1)
     options.psf_misfit = number("psf_misfit", psf_misfit, 0.05, 0, 1, none=options.psf_misfit)
-    options.frames = _range_of(frames, movie.shape[0], movie.name)
+    options.frames = range_of(frames, movie.shape[0], movie.name)
     options.threads, options.memory_bytes = threads_of(threads), whole("memory", memory, "2**28", 1, INT64)
     options.resume, options.overwrite = switch("resume", resume), switch("overwrite", overwrite)
     if growing and backend == "auto" and "GLINT_BACKEND" not in os.environ:
@@ -153,7 +154,7 @@ def _info_of(info):
     return LocalizeInfo(**{**info, "fit": FitInfo(**info["fit"])})
 
 
-def _range_of(frames, count, name):
+def range_of(frames, count, name):
     if frames is None:
         return _core.FrameRange(0, -1)
     begin, end = (frames.start, frames.stop) if isinstance(frames, slice) else two("frames", frames, (0, 100))

@@ -58,7 +58,8 @@ void bind_inspect(nb::module_& m) {
         .def_rw("gain_e_per_adu", &InspectOptions::gain_e_per_adu, nb::arg().none())
         .def_rw("readnoise_e", &InspectOptions::readnoise_e)
         .def_rw("em_gain", &InspectOptions::em_gain)
-        .def_rw("sigma_px", &InspectOptions::sigma_px);
+        .def_rw("sigma_px", &InspectOptions::sigma_px)
+        .def_rw("frames", &InspectOptions::frames);
     m.def("inspect", &inspect_movie, "movie"_a, "options"_a, "progress"_a.none());
 }
 

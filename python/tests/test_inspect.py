@@ -38,6 +38,15 @@ def test_what_is_given_is_not_estimated(movie):
     assert isinstance(glint.inspect(movie, em_gain=300).camera(0.1), glint.EMCCDCamera)
 
 
+def test_frames_that_are_named_are_read_alone(movie):
+    bright = movie.copy()
+    bright[:100] = 4095
+    found = glint.inspect(bright, frames=(100, 200))
+    assert found.frames_read == 96 and found.most_adu < 4095  # blocks of eight
+    within(found.gain, 0.5)
+    assert glint.inspect(bright, frames=slice(100, None)) == found
+
+
 def test_what_cannot_be_estimated_is_none(movie):
     found = glint.inspect(movie[:2])
     assert found.gain is None and found.offset is None and found.photons is None and "needed" in found.why_no_gain
@@ -46,6 +55,6 @@ def test_what_cannot_be_estimated_is_none(movie):
 
 
 def test_wrong_values_are_refused(movie):
-    for values in ({"gain": 0}, {"gain": "auto"}, {"readnoise": -1}, {"em_gain": 0.5}, {"sigma_px": 100}):
+    for values in ({"gain": 0}, {"gain": "auto"}, {"readnoise": -1}, {"em_gain": 0.5}, {"sigma_px": 100}, {"frames": (3, 3)}, {"frames": (0, 201)}):
         with pytest.raises(glint.OptionError):
             glint.inspect(movie, **values)

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "analysis/frame_statistics.hpp"
+#include "analysis/pixel_faults.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 
@@ -17,16 +18,13 @@ namespace {
 
 constexpr float least_variance_adu2 = 1e-6f;  // of a pixel that never changes, so that its weight is finite
 constexpr double significant = 5;             // standard errors
+constexpr double most_gain_error = 0.1;       // relative, of a pixel that keeps its own
 
 /// Variance over the mean above the offset, of each pixel; its light's own fluctuations taken out (eq. 12.2).
 struct Level {
     std::vector<float> mean, variance;
+    std::vector<std::uint8_t> saturated;
     double frames = 0;
-};
-
-/// A pixel's slope in ADU per photoelectron, with its standard error.
-struct Line {
-    double slope = 0, error = 0, chi2 = 0;
 };
 
 double median_of_map(const std::vector<float>& map) { return median(std::vector<double>(map.begin(), map.end())); }
@@ -85,12 +83,13 @@ Level level_of(const MovieInfo& info, FrameStatistics light, const FrameStatisti
         light.variance[k] -= float(fluctuation * std::pow(light.mean[k] / mean, 2));
     summary = {info.name, light.frames, median_of_map(light.mean), median_of_map(light.variance),
                std::sqrt(std::max(0.0, fluctuation)) / mean};
-    return {std::move(light.mean), std::move(light.variance), double(light.frames)};
+    return {std::move(light.mean), std::move(light.variance), std::move(light.saturated), double(light.frames)};
 }
 
 /// Weighted least squares of variance against mean (eq. 12.3); the weights are those of the line with `slope`, since
-/// measured variances as weights would prefer those that are too small.
-Line line_of(std::size_t k, const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
+/// measured variances as weights would prefer those that are too small. Levels that saturate the pixel are left out;
+/// without any other, the slope is NaN.
+PixelLine line_of(std::size_t k, const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
     const double read = std::max(dark.variance[k], least_variance_adu2);
     double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     const auto add = [&](double x, double y, double frames) {
@@ -99,40 +98,42 @@ Line line_of(std::size_t k, const FrameStatistics& dark, const std::vector<Level
         s += w, sx += w * x, sy += w * y, sxx += w * x * x, sxy += w * x * y, syy += w * y * y;
     };
     add(0, dark.variance[k], double(dark.frames));
-    for (const Level& level : levels) add(level.mean[k], level.variance[k], level.frames);
+    int used = 0;
+    for (const Level& level : levels)
+        if (!level.saturated[k]) add(level.mean[k], level.variance[k], level.frames), ++used;
+    if (used == 0) return {NAN, INFINITY, 0};
     const double determinant = s * sxx - sx * sx, found = (s * sxy - sx * sy) / determinant;
     const double start = (sy - found * sx) / s;
     const double misfit = syy - found * sxy - start * sy;
-    const double degrees = double(levels.size()) - 1;
-    return {found, std::sqrt(s / determinant), degrees > 0 ? misfit / degrees : 0};
+    return {found, std::sqrt(s / determinant), used > 1 ? misfit / (used - 1) : 0};
 }
 
-std::vector<Line> lines_of(const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
-    std::vector<Line> lines(dark.mean.size());
+std::vector<PixelLine> lines_of(const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
+    std::vector<PixelLine> lines(dark.mean.size());
     for (std::size_t k = 0; k < lines.size(); ++k) lines[k] = line_of(k, dark, levels, slope);
     return lines;
 }
 
-double median_slope(const std::vector<Line>& lines) {
+double median_slope(const std::vector<PixelLine>& lines) {
     std::vector<double> slopes;
-    for (const Line& line : lines)
+    for (const PixelLine& line : lines)
         if (std::isfinite(line.slope)) slopes.push_back(line.slope);
     return slopes.empty() ? 0 : median(std::move(slopes));
 }
 
-/// Weighted mean of the slopes and their true spread over the sensor (eq. 12.4), without those that are far off.
+/// Weighted mean of the slopes and their true spread over the sensor (eq. 12.4), without bad pixels and those that are far off.
 struct Slopes {
     double mean = 0, error = 0, spread = 0;
 };
-Slopes combine(const std::vector<Line>& lines, double centre) {
+Slopes combine(const std::vector<PixelLine>& lines, const std::vector<PixelFault>& faults, double centre) {
     double s = 0, ss = 0, sk = 0, skk = 0, n = 0;
     std::vector<double> distances;
-    for (const Line& line : lines)
+    for (const PixelLine& line : lines)
         if (std::isfinite(line.slope)) distances.push_back(std::abs(line.slope - centre));
     const double limit = significant * 1.4826 * median(std::move(distances));
-    for (const Line& line : lines) {
-        const double d = line.slope - centre, w = 1 / (line.error * line.error);
-        if (!(std::abs(d) <= limit) || !std::isfinite(w)) continue;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        const double d = lines[k].slope - centre, w = 1 / (lines[k].error * lines[k].error);
+        if (faults[k] != PixelFault::none || !(std::abs(d) <= limit) || !std::isfinite(w)) continue;
         s += w, ss += w * w, sk += w * d, skk += w * d * d, n += 1;
     }
     const double excess = skk - sk * sk / s - (n - 1);
@@ -140,22 +141,27 @@ Slopes combine(const std::vector<Line>& lines, double centre) {
     return {centre + sk / s, std::sqrt(1 / s + spread2 * ss / (s * s)), std::sqrt(spread2)};
 }
 
-void take_gains(const std::vector<Line>& lines, const Slopes& all, CameraCalibration& out) {
+void take_gains(const std::vector<PixelLine>& lines, const Slopes& all, CameraCalibration& out) {
     const double gain = 1 / all.mean;
     out.sensor_gain = gain, out.sensor_gain_error = all.error * gain * gain, out.gain_spread = all.spread * gain;
     std::vector<double> errors;
     const bool has_chi2 = out.levels.size() > 1;
-    for (const Line& line : lines) {
+    double good_with_chi2 = 0;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+        const PixelLine& line = lines[k];
+        const bool good = out.faults[k] == PixelFault::none;
         const double difference = std::abs(line.slope - all.mean);
-        const bool own =
-            line.slope > 4 * line.error && (line.error < all.spread || difference > significant * line.error);
+        const bool own = good && line.error <= most_gain_error * line.slope &&
+                         (line.error < all.spread || difference > significant * line.error);
         const double slope = own ? line.slope : all.mean, error = own ? line.error : std::hypot(all.spread, all.error);
         out.gain_e_per_adu.value.push_back(float(1 / slope));
         out.gain_e_per_adu.error.push_back(float(error / (slope * slope)));
         out.own_gains += own;
-        if (has_chi2) out.chi2.push_back(float(line.chi2)), out.mean_chi2 += line.chi2 / double(lines.size());
+        if (has_chi2) out.chi2.push_back(float(line.chi2));
+        if (good && line.chi2 > 0) out.mean_chi2 += line.chi2, good_with_chi2 += 1;
         if (std::isfinite(line.error)) errors.push_back(line.error * gain);
     }
+    if (good_with_chi2 > 0) out.mean_chi2 /= good_with_chi2;
     out.pixel_gain_error = median(std::move(errors));
 }
 
@@ -169,8 +175,11 @@ void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels,
             "{}: the variance does not rise with the mean ({:.3g} ADU^2 at {:.3g} ADU above the offset, {:.3g} "
             "ADU^2 in the dark): frames must be raw, neither averaged nor saturated",
             brightest->name, brightest->variance_adu2, brightest->mean_adu, median_of_map(dark.variance)));
-    const std::vector<Line> lines = lines_of(dark, levels, slope);
-    take_gains(lines, combine(lines, slope), out);
+    const std::vector<PixelLine> lines = lines_of(dark, levels, slope);
+    const Level& most = levels[std::size_t(brightest - out.levels.begin())];
+    const LightResponse response{lines, slope, most.mean, most.frames};
+    find_faults(dark, &response, out);
+    take_gains(lines, combine(lines, out.faults, slope), out);
 }
 
 }  // namespace
@@ -198,8 +207,12 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
     for (Movie* movie : light) {
         out.levels.emplace_back();
         levels.push_back(level_of(movie->info(), measured(*movie, finished), dark, out.levels.back()));
+        out.saturated += std::count(levels.back().saturated.begin(), levels.back().saturated.end(), 1);
     }
-    if (!levels.empty()) measure_gain(dark, levels, out);
+    if (levels.empty())
+        find_faults(dark, nullptr, out);
+    else
+        measure_gain(dark, levels, out);
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "base/arena.hpp"
@@ -23,7 +24,7 @@ class PixelSums {
     using Sum = std::conditional_t<std::is_same_v<Count, float>, double, std::uint64_t>;
     using Wide = std::conditional_t<std::is_same_v<Count, float>, double, unsigned __int128>;
 
-    explicit PixelSums(std::size_t pixels) : sum_(pixels), squares_(pixels), origin_(pixels) {}
+    explicit PixelSums(std::size_t pixels) : sum_(pixels), squares_(pixels), origin_(pixels), most_(pixels) {}
 
     void add(const FrameBlock& block, std::size_t first, std::size_t end) {
         for (int i = 0; i < block.count; ++i) {
@@ -33,6 +34,7 @@ class PixelSums {
             for (std::size_t k = first; k < end; ++k) {
                 const Sum x = Sum(counts[k]) - Sum(origin_[k]);
                 sum_[k] += x, squares_[k] += x * x;
+                most_[k] = std::max(most_[k], counts[k]);
             }
         }
     }
@@ -42,9 +44,14 @@ class PixelSums {
         return float(double(numerator) / (double(n) * double(n - 1)));
     }
 
+    bool saturated(std::size_t k) const {
+        return !std::is_same_v<Count, float> && most_[k] == std::numeric_limits<Count>::max();
+    }
+
   private:
     std::vector<Sum> sum_, squares_;
     std::vector<Count> origin_;  ///< 0 for whole counts
+    std::vector<Count> most_;
 };
 
 template <class Count>
@@ -60,7 +67,7 @@ FrameStatistics statistics_of(Movie& movie, const std::function<void(std::int64_
     const MovieInfo& info = movie.info();
     const std::size_t pixels = std::size_t(info.width) * info.height, frame_bytes = pixels * sizeof(Count);
     FrameStatistics result{info.frames, std::vector<float>(pixels), std::vector<float>(pixels),
-                           std::vector<double>(std::size_t(info.frames))};
+                           std::vector<double>(std::size_t(info.frames)), std::vector<std::uint8_t>(pixels)};
     PixelSums<Count> sums(pixels);
     FrameBlock block{0, 0, info.width, info.height, info.type, {}};
     const auto step = std::int64_t(std::clamp<std::size_t>(block_bytes / frame_bytes, 1, 4096));
@@ -77,7 +84,8 @@ FrameStatistics statistics_of(Movie& movie, const std::function<void(std::int64_
         finished(block.count);
     }
     for (std::size_t k = 0; k < pixels; ++k)
-        result.mean[k] = sums.mean(k, info.frames), result.variance[k] = sums.variance(k, info.frames);
+        result.mean[k] = sums.mean(k, info.frames), result.variance[k] = sums.variance(k, info.frames),
+        result.saturated[k] = sums.saturated(k);
     return result;
 }
 

@@ -12,8 +12,9 @@ namespace glint {
 
 struct FrameStatistics {
     std::int64_t frames = 0;
-    std::vector<float> mean, variance;  ///< ADU and ADU^2, per pixel; the unbiased variance
-    std::vector<double> frame_mean;     ///< over the pixels of each frame
+    std::vector<float> mean, variance;    ///< ADU and ADU^2, per pixel; the unbiased variance
+    std::vector<double> frame_mean;       ///< over the pixels of each frame
+    std::vector<std::uint8_t> saturated;  ///< per pixel, 1: a frame has the largest count of its type
 };
 
 /// Sums of whole counts are exact (64 bits hold 4e9 frames of 65,535); those of floats are of differences from the first

@@ -34,23 +34,30 @@ void check(const MovieInfo& movie, const InspectOptions& options) {
         throw OptionError(fmt::format("a read noise of {} e-: give 0 or more", options.readnoise_e));
     if (!in_range(options.em_gain, 1, 1e6))
         throw OptionError(fmt::format("an EM gain of {}: give 1 or more", options.em_gain));
+    const FrameRange& range = options.frames;
+    const std::int64_t end = range.end < 0 ? movie.frames : range.end;
+    const bool is_all = range.begin == 0 && range.end < 0;
+    if (!is_all && !(range.begin >= 0 && range.begin < end && end <= movie.frames))
+        throw OptionError(fmt::format("frames {}:{}: {} has {}: give BEGIN:END within them", range.begin, end,
+                                      movie.name, movie.frames));
     if (options.sigma_px != 0 && !in_range(options.sigma_px, 0.3, 8))
         throw OptionError(fmt::format("a sigma of {} px: give 0.3 to 8 px", options.sigma_px));
 }
 
 /// Which frames are read: `count` blocks of `length` consecutive ones, evenly over the movie.
 struct Blocks {
-    std::int64_t count = 0, frames = 0;
+    std::int64_t count = 0, begin = 0, frames = 0;
     int length = 0;
 
-    std::int64_t first(std::int64_t k) const { return count > 1 ? k * (frames - length) / (count - 1) : 0; }
+    std::int64_t first(std::int64_t k) const { return begin + (count > 1 ? k * (frames - length) / (count - 1) : 0); }
 };
 
-Blocks blocks_of(const MovieInfo& movie) {
-    Blocks to{0, movie.frames, int(std::min<std::int64_t>(noise_frames, movie.frames))};
+Blocks blocks_of(const MovieInfo& movie, const FrameRange& range) {
+    const std::int64_t frames = (range.end < 0 ? movie.frames : range.end) - range.begin;
+    Blocks to{0, range.begin, frames, int(std::min<std::int64_t>(noise_frames, frames))};
     const std::int64_t pixels = std::int64_t(movie.width) * movie.height;
     const std::int64_t affordable = std::max(most_pixels / (pixels * to.length), least_blocks);
-    to.count = std::clamp<std::int64_t>(movie.frames / to.length, 1, std::min(most_frames / to.length, affordable));
+    to.count = std::clamp<std::int64_t>(frames / to.length, 1, std::min(most_frames / to.length, affordable));
     return to;
 }
 
@@ -90,13 +97,23 @@ Gathered gathered(Movie& movie, const Blocks& blocks, const InspectOptions& opti
     return to;
 }
 
+/// The gain of a camera for which a noise of `variance_adu2` is that of a background. Where a movie does not tell its gain, its light
+/// varies little beside its noise: nearly the same noise everywhere, as with this background, is near the truth.
+double gain_of_background(double variance_adu2, double excess, double em_gain) {
+    constexpr double background_e = 100;
+    return em_gain * std::sqrt(background_e * excess / variance_adu2);
+}
+
 /// The camera with which spots are looked for: where the gain is not known, one whose noise at the typical count is right.
 Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) {
     Camera camera;
     camera.em_gain = options.em_gain;
     if (options.em_gain > 1) camera.kind = CameraKind::EMCCD;
     const double excess = camera.excess_noise();
-    const double gain = noise.gain_e_per_adu ? noise.gain_e_per_adu->value : options.gain_e_per_adu.value_or(1);
+    const double gain =
+        noise.gain_e_per_adu
+            ? noise.gain_e_per_adu->value
+            : options.gain_e_per_adu.value_or(gain_of_background(noise.variance_adu2, excess, options.em_gain));
     // Read noise is part of the light that such an offset lets in: the noise is the same.
     const double zero = noise.mean_adu - noise.variance_adu2 * gain / (excess * options.em_gain);
     camera.gain_e_per_adu.scalar = float(gain), camera.offset_adu.scalar = float(zero);
@@ -133,7 +150,7 @@ Inspection inspect(Movie& movie, const InspectOptions& options) {
     const MovieInfo& info = movie.info();
     check(info, options);
     Inspection to;
-    Gathered all = gathered(movie, blocks_of(info), options);
+    Gathered all = gathered(movie, blocks_of(info, options.frames), options);
     to.counts = all.counts;
     to.noise = noise_of(std::move(all.samples), to.counts.saturation_adu, info.type != PixelType::float32, options);
     if (!options.spots) return to;

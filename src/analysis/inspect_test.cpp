@@ -27,6 +27,7 @@ struct Conditions {
     std::uint64_t seed = 1;
     int size = 128, frames = 200;
     double spots = 10, sigma_um = 0.13, em_gain = 1;
+    double least_photons = 500, most_photons = 2000;
 };
 
 /// As sCMOS cameras have it: an offset, a gain and a read noise of each pixel.
@@ -61,6 +62,7 @@ FrameBlock simulated(const Conditions& c) {
     options.psf.sigma_um = c.sigma_um;
     options.width = options.height = c.size, options.frames = c.frames;
     options.background = c.background, options.spots_per_frame = c.spots, options.seed = c.seed;
+    options.photons_min = c.least_photons, options.photons_max = c.most_photons;
     FrameBlock block;
     Simulation(options, camera_of(c)).read(0, c.frames, block);
     return block;
@@ -157,6 +159,41 @@ TEST(Inspect, takes_the_excess_noise_of_an_EM_register_into_account) {
     EXPECT_EQ(estimated_camera(found, known)->kind, CameraKind::EMCCD);
 }
 
+// On a dark background, places of the same predicted light are between molecules and on bright ones, whose noise is no outlier.
+TEST(Inspect, keeps_the_noise_of_bright_molecules) {
+    for (const double spots : {12.5, 50.0}) {
+        const Inspection found =
+            inspected(simulated({.background = 2, .spots = spots, .least_photons = 3000, .most_photons = 5000}));
+        ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+        EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
+        EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error);
+    }
+}
+
+// Ten flashes of 3,000 e-: counted in, they would make the typical variance four times as large.
+TEST(Inspect, leaves_out_cosmic_rays) {
+    FrameBlock block = simulated({});
+    for (std::size_t k = 0; k < block.bytes.size() / 2; k += 320009)
+        counts_of(block)[k] = std::uint16_t(counts_of(block)[k] + 3000);
+    const Inspection found = inspected(std::move(block));
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
+    EXPECT_NEAR(found.noise.offset_adu->value, 100, 3 * found.noise.offset_adu->error);
+}
+
+// Where too little light does not tell the gain, it does not spoil the width.
+TEST(Inspect, measures_the_width_of_dim_spots_without_the_gain) {
+    Conditions c{.gain = 15.6, .offset = 200, .background = 40, .readnoise_e = 74};
+    c.spots = 3, c.em_gain = 300, c.least_photons = 200, c.most_photons = 600;
+    InspectOptions known = known_of(c);
+    known.em_gain = 300;
+    const Inspection found = inspected(simulated(c), known);
+    EXPECT_FALSE(found.noise.gain_e_per_adu);
+    ASSERT_TRUE(found.spots.sigma_px) << found.spots.why_not;
+    EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 3 * found.spots.sigma_px->error);
+    EXPECT_LT(found.spots.sigma_px->error, 0.05 * 1.3);
+}
+
 TEST(Inspect, leaves_out_saturated_areas_and_empty_frames) {
     const Conditions c{.gain = 0.5};
     for (const int count : {65535, 4095, 1000}) {
@@ -222,8 +259,26 @@ TEST(Inspect, copes_with_movies_that_say_nothing) {
     EXPECT_NE(found.spots.why_not, "");
 }
 
+TEST(Inspect, reads_the_frames_asked_for_alone) {
+    FrameBlock block = simulated({});
+    for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
+        if (k / (128 * 128) < 100) counts_of(block)[k] = 4095;
+    InspectOptions second_half;
+    second_half.frames = {100, 200};
+    const Inspection found = inspected(std::move(block), second_half);
+    EXPECT_EQ(found.counts.frames, 96);  // blocks of eight
+    EXPECT_LT(found.counts.most_adu, 4095);
+    ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
+    EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
+}
+
 TEST(Inspect, refuses_values_out_of_range) {
     InspectOptions options;
+    for (const FrameRange& range : {FrameRange{0, 9}, FrameRange{4, 4}, FrameRange{-1, 4}, FrameRange{8, -1}}) {
+        options.frames = range;
+        EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError) << range.begin << ":" << range.end;
+    }
+    options = {};
     options.em_gain = 0.5;
     EXPECT_THROW(inspected(simulated({.frames = 8}), options), OptionError);
     options.em_gain = 1, options.gain_e_per_adu = 0;

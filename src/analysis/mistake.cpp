@@ -13,7 +13,9 @@ namespace glint {
 namespace {
 
 constexpr double rounding_adu2 = 1.0 / 12;
-constexpr double known_part = 0.03;  // to which the variance at the typical mean is known
+constexpr double known_part = 0.03;            // to which the variance at the typical mean is known
+constexpr double em_gains[] = {10, 5000};      // of cameras in use
+constexpr double readnoises_e[] = {0.7, 2.5};  // of scientific CMOS cameras
 
 /// A camera as its noise has it: variance = slope (mean - offset) + dark.
 struct NoiseModel {
@@ -29,7 +31,7 @@ struct NoiseModel {
 struct Candidate {
     NoiseModel model;
     std::string words;
-    double cost = 0;        ///< 1 for a value that was fitted
+    double cost = 0;        ///< 1 for a value that was fitted and may be any
     bool is_slope = false;  ///< changes how noise grows with light: of these the likeliest alone is told
 };
 
@@ -59,6 +61,19 @@ void add_excess_noise(const NoiseModel& given, std::vector<Candidate>& to) {
                                    : "the excess noise of an EM register, which is missing (--em-gain)",
                   0, true};
     one.model.excess = given.excess > 1 ? 1 : 2;
+    to.push_back(one);
+}
+
+/// Forgotten as a whole, multiplication and excess noise, beside a gain in e-/ADU without it. Another gain would explain the same
+/// slope, but is hardly mistaken by so much.
+void add_em_gain(const NoiseModel& given, const MovieNoise& noise, std::vector<Candidate>& to) {
+    if (given.em_gain > 1 || given.excess > 1.5 || !(noise.mean_adu > given.offset)) return;
+    Candidate one{given, "", 0};
+    one.model.excess = 2 * given.excess;
+    const double dark = std::pow(given.readnoise / given.gain, 2) + rounding_adu2;
+    one.model.em_gain = (noise.variance_adu2 - dark) / (one.model.slope() * (noise.mean_adu - given.offset));
+    if (!(one.model.em_gain >= em_gains[0] && one.model.em_gain <= em_gains[1])) return;
+    one.words = fmt::format("the EM gain, which is missing (--em-gain {:.3g} would fit)", one.model.em_gain);
     to.push_back(one);
 }
 
@@ -93,6 +108,8 @@ void add_read_noise(const NoiseModel& given, const MovieNoise& noise, std::vecto
     if (!(square >= 0 && square < std::pow(most_e * given.em_gain, 2)) || !(noise.mean_adu > given.offset)) return;
     Candidate one{given, "", 1};
     one.model.readnoise = std::sqrt(square);
+    const bool is_forgotten = given.readnoise == 0 && given.em_gain == 1;
+    if (is_forgotten && one.model.readnoise >= readnoises_e[0] && one.model.readnoise <= readnoises_e[1]) one.cost = 0;
     one.words =
         fmt::format("the read noise, which is {} ({:.3g} e- rms would fit)",
                     given.readnoise > 0 ? (more > 0 ? "too small" : "too large") : "missing", one.model.readnoise);
@@ -112,13 +129,14 @@ std::string likeliest_mistake(const MovieNoise& noise, const Camera& camera) {
     const NoiseModel given = model_of(camera);
     if (misfit(given, noise) < significant) return "";
     std::vector<Candidate> all;
-    add_reciprocal_gain(given, all), add_excess_noise(given, all), add_other_gain(given, noise, all);
+    add_reciprocal_gain(given, all), add_excess_noise(given, all), add_em_gain(given, noise, all);
+    add_other_gain(given, noise, all);
     add_other_offset(given, noise, all), add_read_noise(given, noise, all);
     const auto badness = [&](const Candidate& one) { return misfit(one.model, noise) + one.cost; };
     double best = badness(all.front());
     for (const Candidate& one : all) best = std::min(best, badness(one));
     if (best > explained) return "no value of the camera alone explains the noise: several are wrong";
-    std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
     std::string text = "likeliest wrong: ";
     bool told = false, slope_told = false;
     for (const Candidate& one : all) {

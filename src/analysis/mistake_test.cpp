@@ -69,6 +69,21 @@ TEST(Mistake, names_excess_noise_that_is_forgotten) {
     EXPECT_TRUE(names(told, "likeliest wrong: the excess noise of an EM register, which is missing")) << told;
 }
 
+// The gain as on the camera's data sheet, without the register's multiplication.
+TEST(Mistake, names_an_EM_register_that_is_forgotten) {
+    for (const double readnoise : {0.0, 74.0}) {
+        const std::string told = likeliest_mistake(noise_of(emccd(), 20), camera_of(15.6, 200, readnoise));
+        ASSERT_TRUE(names(told, "likeliest wrong: the EM gain, which is missing (--em-gain ")) << told;
+        EXPECT_NEAR(std::stod(told.substr(told.find("--em-gain ") + 10)), 300, 0.05 * 300) << told;
+    }
+}
+
+TEST(Mistake, names_read_noise_that_is_forgotten_before_the_offset) {
+    const std::string told = likeliest_mistake(noise_of(camera_of(0.46, 100, 1.6), 5), camera_of(0.46, 100));
+    EXPECT_TRUE(names(told, "likeliest wrong: the read noise, which is missing (1.")) << told;
+    EXPECT_TRUE(names(told, "; or the offset")) << told;
+}
+
 TEST(Mistake, names_another_gain_with_its_value) {
     const std::string told = likeliest_mistake(noise_of(camera_of(0.5, 100), 20), camera_of(0.8, 100));
     EXPECT_TRUE(names(told, "likeliest wrong: the gain (0.")) << told;

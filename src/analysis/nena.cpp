@@ -12,6 +12,9 @@
 namespace glint {
 namespace {
 
+constexpr double linked_share =
+    0.1;  // of localizations that have a neighbour in the next frame; a blink of one frame and a half has a third
+
 /// Median over the pairs that are one molecule (nearly all that are within 4 precisions) of what their rows state.
 double stated_nm(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table,
                  double precision_nm) {
@@ -36,6 +39,18 @@ Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, 
     result.lag = lag;
     result.stated_nm = stated_nm(neighbors, pairs, table, result.precision.nm);
     return result;
+}
+
+bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena) {
+    return double(nena.pairs) < linked_share * double(neighbors.places().size());
+}
+
+double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table) {
+    if (nena.precision.nm > 0 && !seems_linked(neighbors, nena)) return nena.precision.nm;
+    std::vector<float> stated;
+    for (float precision_px : table.lpx_px)
+        if (std::isfinite(precision_px)) stated.push_back(precision_px);
+    return stated.empty() ? nena.precision.nm : median(std::move(stated)) * table.pixel_size_nm;
 }
 
 Nena nena(const Localizations& localizations, const NenaOptions& options) {

@@ -10,4 +10,10 @@ namespace glint {
 /// The pairs are those of `lag` within nena_radius_px.
 Nena nena_of(const FrameNeighbors& neighbors, std::span<const FramePair> pairs, const Localizations& table, int lag);
 
+/// Whether so few localizations have a neighbour in the next frame that blinks seem to be linked to one row each.
+bool seems_linked(const FrameNeighbors& neighbors, const Nena& nena);
+
+/// NeNA's precision; where the table seems to be linked, or NeNA tells none, the median of what rows state, if they do. NaN: unknown.
+double precision_for_frc(const FrameNeighbors& neighbors, const Nena& nena, const Localizations& table);
+
 }  // namespace glint

@@ -97,19 +97,6 @@ struct Bin {
 };
 using Bins = std::array<Bin, bin_count>;
 
-/// Sums of each part of the movie, without outliers: hot pixels, cosmic rays.
-std::array<Bins, noise_parts> summed(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
-    std::array<std::vector<float>, bin_count> of_bin;
-    for (std::size_t k = 0; k < s.count(); ++k) of_bin[bin[k]].push_back(s.variance[k]);
-    std::array<double, bin_count> limit{};
-    for (std::size_t i = 0; i < bin_count; ++i)
-        if (!of_bin[i].empty()) limit[i] = outlier_squared * std::max(median(of_bin[i]) / median_of_square, 1e-3);
-    std::array<Bins, noise_parts> parts{};
-    for (std::size_t k = 0; k < s.count(); ++k)
-        if (s.variance[k] <= limit[bin[k]]) parts[s.part[k]][bin[k]].add({1, s.mean[k], s.variance[k]});
-    return parts;
-}
-
 struct Line {
     double slope = 0, zero_adu = 0;              // variance = slope (mean - zero)
     double mean_adu = 0, variance_adu2 = 0;      // a point on it: the weighted middle
@@ -145,6 +132,44 @@ Line fitted(const Bins& all, const double* zero = nullptr) {
         }
     }
     return line;
+}
+
+/// Sums of each part of the movie, without samples whose variance is above both limits: that of their bin and seven standard
+/// deviations of the light that they have themselves. The first alone would take the brightest molecules out of a bin with many dim places, and
+/// the variance of those that remain would be too small for their mean.
+std::array<Bins, noise_parts> summed(const NoiseSamples& s, const std::vector<std::size_t>& bin,
+                                     const std::array<double, bin_count>& of_bin, const Line& line) {
+    std::array<Bins, noise_parts> parts{};
+    for (std::size_t k = 0; k < s.count(); ++k) {
+        const double limit = std::max(of_bin[bin[k]], outlier_squared * line.slope * (s.mean[k] - line.zero_adu));
+        if (s.variance[k] <= limit) parts[s.part[k]][bin[k]].add({1, s.mean[k], s.variance[k]});
+    }
+    return parts;
+}
+
+Bins sum_of(const std::array<Bins, noise_parts>& parts) {
+    Bins all{};
+    for (const Bins& part : parts)
+        for (std::size_t i = 0; i < bin_count; ++i) all[i].add(part[i]);
+    return all;
+}
+
+std::array<double, bin_count> limits_of_bins(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
+    std::array<std::vector<float>, bin_count> of_bin;
+    for (std::size_t k = 0; k < s.count(); ++k) of_bin[bin[k]].push_back(s.variance[k]);
+    std::array<double, bin_count> limit{};
+    for (std::size_t i = 0; i < bin_count; ++i)
+        if (!of_bin[i].empty()) limit[i] = outlier_squared * std::max(median(of_bin[i]) / median_of_square, 1e-3);
+    return limit;
+}
+
+/// Without outliers: hot pixels, cosmic rays. Which they are depends on the line, and the line on them.
+std::array<Bins, noise_parts> without_outliers(const NoiseSamples& s, const std::vector<std::size_t>& bin) {
+    constexpr int passes = 3;
+    const std::array<double, bin_count> limits = limits_of_bins(s, bin);
+    std::array<Bins, noise_parts> parts = summed(s, bin, limits, {});
+    for (int pass = 0; pass < passes; ++pass) parts = summed(s, bin, limits, fitted(sum_of(parts)));
+    return parts;
 }
 
 /// Gain and offset.
@@ -267,10 +292,8 @@ MovieNoise noise_of(NoiseSamples samples, double saturation_adu, bool whole_coun
                                     samples.count(), least_samples);
         return noise;
     }
-    const std::array<Bins, noise_parts> parts = summed(samples, bins_of(predicted_means(samples)));
-    Bins all{};
-    for (const Bins& part : parts)
-        for (std::size_t i = 0; i < bin_count; ++i) all[i].add(part[i]);
+    const std::array<Bins, noise_parts> parts = without_outliers(samples, bins_of(predicted_means(samples)));
+    const Bins all = sum_of(parts);
     const auto in_line = [](const Bin& bin) { return bin.count >= least_in_bin; };
     const Line line = fitted(all);
     noise.mean_adu = line.mean_adu, noise.variance_adu2 = line.variance_adu2;

@@ -74,15 +74,8 @@ void put_maps(Resolution& to, const Localizations& table, const FrameNeighbors& 
     });
 }
 
-void add_caveats(Resolution& to, const SamePlace& repeats) {
+void add_caveats_of_nena(Resolution& to) {
     const Nena& nena = to.nena;
-    if (std::isnan(nena.precision.nm)) {
-        to.caveats.push_back(fmt::format(
-            "there are {} pairs of neighbours in consecutive frames, and NeNA needs 100: were blinks linked to one row "
-            "each? Give the table from before linking",
-            nena.pairs));
-        return;
-    }
     for (const Nena& later : to.later)
         if (grows(nena.precision, later.precision)) {
             to.caveats.push_back(fmt::format(
@@ -96,11 +89,6 @@ void add_caveats(Resolution& to, const SamePlace& repeats) {
             "only {:.0f} % of the pairs that NeNA saw are one molecule twice: it depends on the correction terms "
             "of its fit",
             100 * nena.same_molecule));
-    if (repeats.falls())
-        to.caveats.push_back(fmt::format(
-            "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
-            "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
-            repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
     const bool has_stated = nena.stated_nm > 0;
     if (has_stated && std::abs(nena.precision.nm - nena.stated_nm) >
                           std::max(worth_telling * nena.stated_nm, 3 * nena.precision.error_nm))
@@ -109,6 +97,26 @@ void add_caveats(Resolution& to, const SamePlace& repeats) {
                         "are not as the "
                         "fit took them to be",
                         nena.stated_nm, nena.precision.nm));
+}
+
+void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
+    const Nena& nena = to.nena;
+    if (is_linked)
+        to.caveats.push_back(
+            fmt::format("only {} localizations have a neighbour in the next frame, and NeNA's figures are not to be "
+                        "relied on: were "
+                        "blinks linked to one row each? Give the table from before linking",
+                        nena.pairs));
+    else if (std::isnan(nena.precision.nm))
+        to.caveats.push_back(
+            fmt::format("there are {} pairs of neighbours in consecutive frames, and NeNA needs 100", nena.pairs));
+    else
+        add_caveats_of_nena(to);
+    if (repeats.falls())
+        to.caveats.push_back(fmt::format(
+            "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
+            "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
+            repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
     if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
         to.caveats.push_back(
             "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
@@ -135,10 +143,12 @@ Resolution resolution(const Localizations& localizations, const ResolutionOption
     put_maps(result, localizations, neighbors, pairs, options.tile_nm);
     FrcOptions of_frc = options.frc;
     of_frc.stop = options.stop, of_frc.progress = options.progress;
+    const double precision_nm = precision_for_frc(neighbors, result.nena, localizations);
     if (stopped()) return result;
-    result.frc = frc_of(neighbors, localizations.pixel_size_nm, result.nena.precision.nm, of_frc);
+    result.frc = frc_of(neighbors, localizations.pixel_size_nm, precision_nm, of_frc);
     if (stopped()) return result;
-    add_caveats(result, SamePlace(neighbors, localizations.pixel_size_nm, result.nena.precision.nm));
+    add_caveats(result, seems_linked(neighbors, result.nena),
+                SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));
     return result;
 }
 

@@ -134,6 +134,15 @@ TEST(Nena, says_nothing_of_too_few_pairs) {
     EXPECT_THROW(resolution(table), OptionError);
 }
 
+TEST(Resolution, tells_of_blinks_that_were_linked) {
+    const Resolution found = resolution(
+        with(Blinking{}, [&](auto& b) { b.blinks = 40, b.length = 1, b.sigma_nm = 6; }).table(), reaching(12));
+    EXPECT_TRUE(says(found, "were blinks linked"));
+    EXPECT_FALSE(says(found, "rows state"));
+    EXPECT_GT(found.frc.units, 15000u);  // goes on with the precision that rows state
+    EXPECT_GT(found.frc.resolution.nm, 0);
+}
+
 TEST(Nena, survives_rows_at_one_place) {
     Localizations table;
     for (int k = 0; k < 500; ++k)

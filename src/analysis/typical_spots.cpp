@@ -22,6 +22,7 @@ constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
 constexpr double model_error = 0.005;  // relative error of a width by the model
+constexpr double error_reach = 3;      // standard errors of a fit
 
 struct LoneFits {
     std::vector<double> sigma_px, sigma_error_px, photons;
@@ -98,14 +99,17 @@ Estimate median_of(const std::vector<double>& values) {
     return {middle, 1.2533 * 1.4826 * median(apart) / std::sqrt(double(values.size()))};
 }
 
-/// Of those that have the width of single molecules.
-Estimate width_of(const std::vector<double>& widths) {
-    const WidthPeak peak = peak_of(widths);
+/// Of those that have the width of single molecules: a peak as wide as the fits' errors at least, for where a quarter of a few
+/// widths are closest together is mostly chance. The width of a dim spot is a curved function of its pixels, from which comes a bias
+/// of the order of its squared error over the width.
+Estimate width_of(const LoneFits& fits) {
+    const WidthPeak peak = peak_of(fits.sigma_px);
+    const double error = median(fits.sigma_error_px), reach = std::max(peak.reach(), error_reach * error);
     std::vector<double> singles;
-    for (const double width : widths)
-        if (peak.has(width)) singles.push_back(width);
+    for (const double width : fits.sigma_px)
+        if (std::abs(width - peak.middle()) <= reach) singles.push_back(width);
     Estimate to = median_of(singles);
-    to.error = std::hypot(to.error, model_error * to.value);
+    to.error = std::hypot(to.error, model_error * to.value, error * error / to.value);
     return to;
 }
 
@@ -144,7 +148,7 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
     else
-        to.sigma_px = width_of(fits.sigma_px), to.photons = median_of(fits.photons);
+        to.sigma_px = width_of(fits), to.photons = median_of(fits.photons);
     return to;
 }
 

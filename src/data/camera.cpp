@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/median.hpp"
 #include "data/provenance.hpp"
 #include "glint/error.hpp"
 
@@ -52,10 +53,68 @@ std::vector<float> cut(const Camera& camera, int width, int height, F value) {
 
 float at(const SensorField& field, std::size_t k) { return field.is_map() ? field.map[k] : field.scalar; }
 
-float mean(const std::vector<float>& values) {
-    double sum = 0;
-    for (float v : values) sum += v;
-    return values.empty() ? 0 : float(sum / double(values.size()));
+using MaskedPixel = CameraView::MaskedPixel;
+
+/// The nearest good pixels within the smallest square that has any.
+MaskedPixel with_neighbours(const std::vector<float>& masked, int width, int height, int x, int y) {
+    constexpr int reach = 8;
+    const auto index = [width](int u, int v) { return std::uint32_t(v) * std::uint32_t(width) + std::uint32_t(u); };
+    MaskedPixel pixel{index(x, y), 0, {}};
+    std::vector<std::pair<int, std::uint32_t>> good;  // squared distance, place
+    for (int r = 1; r <= reach && good.empty(); ++r)
+        for (int v = std::max(y - r, 0); v <= std::min(y + r, height - 1); ++v)
+            for (int u = std::max(x - r, 0); u <= std::min(x + r, width - 1); ++u)
+                if (masked[index(u, v)] == 0) good.emplace_back((u - x) * (u - x) + (v - y) * (v - y), index(u, v));
+    std::sort(good.begin(), good.end());
+    for (const auto& [distance, place] : good)
+        if (pixel.count < pixel.from.size()) pixel.from[pixel.count++] = place;
+    return pixel;
+}
+
+std::vector<MaskedPixel> masked_of(const Camera& camera, int width, int height) {
+    std::vector<MaskedPixel> pixels;
+    if (camera.masked.empty()) return pixels;
+    const auto masked = cut(camera, width, height, [&](std::size_t k) { return float(camera.masked[k] != 0); });
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x)
+            if (masked[std::size_t(y) * width + x] != 0) pixels.push_back(with_neighbours(masked, width, height, x, y));
+    return pixels;
+}
+
+/// The median of good pixels, so that one bad pixel does not change the noise of all.
+float median_of_good(std::vector<float> variance, const std::vector<MaskedPixel>& masked) {
+    if (masked.size() == variance.size()) return masked_variance_e2;
+    for (auto pixel = masked.rbegin(); pixel != masked.rend(); ++pixel)
+        variance[pixel->at] = variance.back(), variance.pop_back();
+    return float(median(std::move(variance)));
+}
+
+void mend_frame(const std::vector<MaskedPixel>& masked, float* photoelectrons) {
+    for (const MaskedPixel& pixel : masked) {
+        float sum = 0;
+        for (std::uint32_t k = 0; k < pixel.count; ++k) sum += photoelectrons[pixel.from[k]];
+        photoelectrons[pixel.at] = pixel.count > 0 ? sum / float(pixel.count) : 0;
+    }
+}
+
+/// As mend_frame, of a window at (x, y) of frames `stride` px wide, whose other pixels are not known.
+void mend_window(const std::vector<MaskedPixel>& masked, int stride, int x, int y, int width, int height,
+                 float* window) {
+    for (int row = 0; row < height; ++row) {
+        const std::uint32_t first = std::uint32_t(y + row) * std::uint32_t(stride) + std::uint32_t(x);
+        auto pixel = std::lower_bound(masked.begin(), masked.end(), first,
+                                      [](const MaskedPixel& m, std::uint32_t at) { return m.at < at; });
+        for (; pixel != masked.end() && pixel->at < first + std::uint32_t(width); ++pixel) {
+            float sum = 0;
+            int known = 0;
+            for (std::uint32_t k = 0; k < pixel->count; ++k) {
+                const int u = int(pixel->from[k]) % stride - x, v = int(pixel->from[k]) / stride - y;
+                if (u < 0 || u >= width || v < 0 || v >= height) continue;
+                sum += window[v * width + u], ++known;
+            }
+            window[std::uint32_t(row * width) + pixel->at - first] = known > 0 ? sum / float(known) : 0;
+        }
+    }
 }
 
 template <class T>
@@ -89,6 +148,8 @@ CameraView::CameraView(const Camera& camera, int width, int height)
     check(camera.gain_e_per_adu, gain_limits, pixels, camera.sensor_width);
     check(camera.readnoise_e, readnoise_limits, pixels, camera.sensor_width);
     check(camera.relative_qe, qe_limits, pixels, camera.sensor_width);
+    if (!camera.masked.empty() && camera.masked.size() != pixels)
+        throw OptionError(fmt::format("camera mask has {} values, the sensor {} pixels", camera.masked.size(), pixels));
     if (!(camera.em_gain >= 1 && camera.em_gain <= 1e5))
         throw OptionError(fmt::format("EM gain {} is outside 1 to 100000", camera.em_gain));
     if (!camera.has_maps() && (camera.roi_x != 0 || camera.roi_y != 0))
@@ -121,9 +182,11 @@ CameraView::CameraView(const Camera& camera, int width, int height)
               cut(camera, width, height, factor), cut(camera, width, height, variance),
               camera.relative_qe.is_map()
                   ? cut(camera, width, height, [&](std::size_t k) { return camera.relative_qe.map[k]; })
-                  : std::vector<float>()};
-    variance_scalar_ = mean(maps.variance);
-    if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map()) maps.variance.clear();
+                  : std::vector<float>(),
+              masked_of(camera, width, height)};
+    variance_scalar_ = median_of_good(maps.variance, maps.masked);
+    for (const MaskedPixel& pixel : maps.masked) maps.variance[pixel.at] = masked_variance_e2;
+    if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map() && maps.masked.empty()) maps.variance.clear();
     maps_ = std::make_shared<const Maps>(std::move(maps));
 }
 
@@ -131,21 +194,22 @@ int CameraView::to_photoelectrons(const std::byte* counts, PixelType type, std::
     const std::size_t n = std::size_t(width_) * height_;
     const float* offsets = maps_ ? maps_->offset.data() : nullptr;
     const float* factors = maps_ ? maps_->factor.data() : nullptr;
+    const auto to = [&](const auto* count) {
+        const int bad = convert(count, n, offsets, factors, offset_, factor_, out.data());
+        if (maps_) mend_frame(maps_->masked, out.data());
+        return bad;
+    };
     switch (type) {
-        case PixelType::uint8:
-            return convert(reinterpret_cast<const std::uint8_t*>(counts), n, offsets, factors, offset_, factor_,
-                           out.data());
-        case PixelType::uint16:
-            return convert(reinterpret_cast<const std::uint16_t*>(counts), n, offsets, factors, offset_, factor_,
-                           out.data());
-        case PixelType::float32:
-            return convert(reinterpret_cast<const float*>(counts), n, offsets, factors, offset_, factor_, out.data());
+        case PixelType::uint8: return to(reinterpret_cast<const std::uint8_t*>(counts));
+        case PixelType::uint16: return to(reinterpret_cast<const std::uint16_t*>(counts));
+        case PixelType::float32: return to(reinterpret_cast<const float*>(counts));
     }
     return 0;
 }
 
 void CameraView::window_to_photoelectrons(const std::byte* counts, PixelType type, int x, int y, int width, int height,
                                           float* out) const {
+    float* const window = out;
     const auto convert_window = [&](const auto* count) {
         for (int row = 0; row < height; ++row, count += width, out += width) {
             const std::size_t k = std::size_t(y + row) * std::size_t(width_) + std::size_t(x);
@@ -153,6 +217,7 @@ void CameraView::window_to_photoelectrons(const std::byte* counts, PixelType typ
                 out[c] = maps_ ? (float(count[c]) - maps_->offset[k + c]) * maps_->factor[k + c]
                                : (float(count[c]) - offset_) * factor_;
         }
+        if (maps_ && !maps_->masked.empty()) mend_window(maps_->masked, width_, x, y, width, height, window);
     };
     switch (type) {
         case PixelType::uint8: return convert_window(reinterpret_cast<const std::uint8_t*>(counts));

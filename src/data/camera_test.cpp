@@ -86,7 +86,36 @@ TEST(Camera, maps_are_cut_at_the_region_of_interest) {
     EXPECT_EQ(converted<std::uint16_t>(camera, 2, 1, {114, 115}, PixelType::uint16), (std::vector<float>{40, 80}));
     const CameraView view(camera, 2, 1);
     EXPECT_EQ(std::vector<float>(view.variance_map().begin(), view.variance_map().end()), (std::vector<float>{25, 36}));
-    EXPECT_FLOAT_EQ(view.variance_scalar(), 30.5f);
+    EXPECT_FLOAT_EQ(view.variance_scalar(), 30.5f);  // the median of two
+}
+
+TEST(Camera, one_noisy_pixel_does_not_change_the_noise_of_all) {
+    Camera camera = mapped();
+    camera.readnoise_e.map = {1, 2, 2, 2, 1, 1000};
+    EXPECT_EQ(CameraView(camera, 3, 2).variance_scalar(), 4);
+}
+
+TEST(Camera, masked_pixels_take_the_mean_of_good_ones_around_and_a_large_variance) {
+    Camera camera;
+    camera.sensor_width = 4, camera.sensor_height = 3, camera.readnoise_e.scalar = 2;
+    camera.masked.assign(12, 0);
+    camera.masked[5] = 1, camera.masked[11] = 3;
+    const std::vector<float> counts{1, 2, 3, 10, 4, 9999, 5, 10, 6, 7, 8, 5000};
+    const std::vector<float> mended{1, 2, 3, 10, 4, 4.5f, 5, 10, 6, 7, 8, 23.0f / 3};
+    EXPECT_EQ(converted<float>(camera, 4, 3, counts, PixelType::float32), mended);
+    const CameraView view(camera, 4, 3);
+    EXPECT_EQ(view.masked_pixels(), 2u);
+    EXPECT_EQ(view.variance_scalar(), 4);
+    for (std::size_t k = 0; k < 12; ++k)
+        EXPECT_EQ(view.pixel(k).variance_e2, camera.masked[k] ? masked_variance_e2 : 4);
+    // A window knows only what is in it: of the neighbours of (1, 1) these are 2, 3, 5, 7 and 8.
+    float window[6];
+    const float cut[] = {2, 3, 9999, 5, 7, 8};
+    view.window_to_photoelectrons(cut, 1, 0, 2, 3, window);
+    EXPECT_EQ(window[2], 5);
+    camera.roi_x = 1, camera.roi_y = 1;
+    EXPECT_EQ(converted<float>(camera, 1, 1, {7}, PixelType::float32), (std::vector<float>{0}));  // none good around
+    EXPECT_EQ(converted<float>(camera, 2, 2, {7, 1, 2, 3}, PixelType::float32), (std::vector<float>{2, 1, 2, 3}));
 }
 
 TEST(Camera, relative_qe_divides_signal_and_noise) {
@@ -161,6 +190,9 @@ TEST(Camera, maps_of_the_wrong_size) {
     camera = mapped();
     camera.readnoise_e.map.pop_back();
     EXPECT_HAS(message_of(camera), "camera read noise map has 5 values, the sensor 6 pixels");
+    camera = mapped();
+    camera.masked = {1, 0};
+    EXPECT_HAS(message_of(camera), "camera mask has 2 values, the sensor 6 pixels");
 }
 
 TEST(Camera, warns_of_a_gain_map_upside_down) {

@@ -10,6 +10,7 @@
 namespace glint {
 namespace {
 
+static_assert(masked_variance == masked_variance_e2);
 constexpr double wanted_samples = 1024;
 /// Tolerance: a tenth for the camera's parameters, plus the statistical uncertainty of one frame, divided by sqrt(n)
 /// for n frames.
@@ -40,16 +41,16 @@ std::string inverted_gain(double spread, const Camera& camera, double background
     constexpr double rest_in_logarithm = 0.15;
     const double right = spread_with_reciprocal_gain(spread, camera, background_e);
     if (!(right > 0)) return "";
-    const bool explains_nearly_all = std::abs(std::log(right)) < rest_in_logarithm * std::abs(std::log(spread));
-    if ((right < least_spread || right > most_spread) && !explains_nearly_all) return "";
+    const bool explains_all = right >= least_spread && right <= most_spread;
+    if (!explains_all && std::abs(std::log(right)) >= rest_in_logarithm * std::abs(std::log(spread))) return "";
+    // The gain of an EM register, forgotten, leaves such a rest, too.
+    const bool may_be_em = !explains_all && spread > 1 && camera.kind != CameraKind::EMCCD;
     const double gain = camera.gain_e_per_adu.scalar;
     return fmt::format(
         "the noise on empty regions is {:.2f} times what the camera model says, and a gain of {:.3g} would give "
-        "{:.2f}: is "
-        "{:.3g} in ADU per photoelectron? The gain is in photoelectrons per ADU. Photon numbers and uncertainties will "
-        "be "
-        "wrong",
-        spread, 1 / gain, right, gain);
+        "{:.2f}: is {:.3g} in ADU per photoelectron{}? The gain is in photoelectrons per ADU. Photon numbers and "
+        "uncertainties will be wrong",
+        spread, 1 / gain, right, gain, may_be_em ? ", or is this an EMCCD whose EM gain is not given" : "");
 }
 
 /// That the background lies below 0, which only an offset that is too high makes it do; else empty.
@@ -151,9 +152,9 @@ std::string camera_contradiction(std::span<const double> noise_checks, const Cam
         for (const auto& told : {offset_above_background, inverted_gain})
             if (std::string words = told(*middle, *camera, background_e); !words.empty()) return words;
     if (*middle > far_too_large)
-        return "the noise on empty regions is more than 10 times what the camera model says: is the offset too high, "
-               "so that the background is below 0, or the gain (e-/ADU) far too large? Photon numbers and "
-               "uncertainties will be wrong";
+        return "the noise on empty regions is more than 10 times what the camera model says: is the gain (e-/ADU) far "
+               "too large, the gain of an EM register missing, or the offset too high, so that the background is below "
+               "0? Photon numbers and uncertainties will be wrong";
     if (too_large)
         return fmt::format(
             "the noise on empty regions is {:.2f} times what the camera model says: is this an EMCCD (1.4 "

@@ -91,6 +91,14 @@ TEST(EmptyNoise, a_camera_noisier_than_its_model_does_not_fill_the_frame_with_sp
     EXPECT_LE(spots.count(), 12u);
 }
 
+// An EM gain of 300 that is not given, with 15.6 e-/ADU: sqrt(2 * 300); the reciprocal gain would leave 1.57.
+TEST(EmptyNoise, a_forgotten_EM_register_is_not_taken_for_a_gain_upside_down_alone) {
+    Camera camera;
+    camera.gain_e_per_adu.scalar = 15.6f;
+    const std::string told = camera_contradiction(std::vector<double>(100, std::sqrt(600.0)), &camera, 20);
+    EXPECT_NE(told.find("or is this an EMCCD whose EM gain is not given?"), std::string::npos) << told;
+}
+
 TEST(EmptyNoise, says_nothing_without_information) {
     EXPECT_EQ(camera_contradiction({}), "");
     EXPECT_EQ(camera_contradiction(std::vector<double>{0, 0, 0}), "");

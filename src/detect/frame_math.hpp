@@ -9,6 +9,8 @@
 
 namespace glint {
 
+/// Pixels of this read variance and above are masked: masked_variance_e2 of glint/camera.hpp.
+constexpr float masked_variance = 1e6f;
 /// Minimum variance of a pixel, e-^2: keeps the signal-to-noise ratio of a black frame finite.
 constexpr float least_variance = 0.05f;
 /// A frame whose noise check exceeds this is not described by the camera model; chance alone does not reach it.
@@ -148,6 +150,15 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
     return highest >= 3 && noise_in_steps(at, brightest, read) > 8;
 }
 
+/// Whether one of the second difference's nine pixels is masked: its value is its neighbours', and has not their noise.
+GLINT_PORTABLE bool is_masked_around(const NoisePlace& at) {
+    if (!at.variance) return false;
+    bool any = false;
+    for (int y = -1; y <= 1; ++y)
+        for (int x = -1; x <= 1; ++x) any |= at.variance[y * at.stride + x] >= masked_variance;
+    return any;
+}
+
 /// One sample of eq. 5.9. The expected variance is that of the nine pixels' own signal: noisy, but unbiased whatever is
 /// around. No camera has a negative signal, so the part of the mean more than two standard errors below 0 counts as
 /// noise: it reveals an offset that is too high.
@@ -159,7 +170,7 @@ GLINT_PORTABLE NoiseSample noise_sample(const NoisePlace& at) {
     const float light = local_average(of_light, at.stride);
     const float shot = at.shot_noise * (at.qe ? local_average(of_light_by_qe, at.stride) : light);
     const float read = at.variance ? local_average(of_map, at.stride) : at.variance_scalar;
-    if (is_cut_off(at, read)) return {__builtin_nanf(""), 0};
+    if (is_masked_around(at) || is_cut_off(at, read)) return {__builtin_nanf(""), 0};
     const float missing = -light - sqrtf(read), below = missing > 0 ? missing : 0.0f;
     return {(difference * difference / difference_norm + below * below) / at.tile_variance,
             (shot + read) / at.tile_variance};

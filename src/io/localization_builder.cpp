@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 
@@ -67,9 +68,9 @@ void LocalizationBuilder::add_values(int column, std::span<const double> values)
 void LocalizationBuilder::resize(std::size_t rows) {
     for (Column& column : columns_)
         if (column.target)
-            column.floats.resize(rows);
+            resize_large(column.floats, rows);
         else
-            column.doubles.resize(rows);
+            resize_large(column.doubles, rows);
 }
 
 void LocalizationBuilder::drop_column(int column, const std::string& why) {

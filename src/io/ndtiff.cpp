@@ -19,7 +19,6 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::uint64_t largest_index_bytes = std::uint64_t(1) << 31;
 constexpr std::uint32_t largest_text_bytes = 1 << 16;
@@ -92,7 +91,7 @@ class Index {
 };
 
 PlaneAt Index::place(const std::string& axes) {
-    const Json parsed = Json::parse(axes, nullptr, false);
+    const nlohmann::json parsed = nlohmann::json::parse(axes, nullptr, false);
     if (!parsed.is_object()) refuse("has axes that are no JSON");
     PlaneAt at;
     for (const auto& [name, value] : parsed.items()) {

@@ -21,57 +21,57 @@
 namespace glint {
 namespace {
 
-using Bytes = std::vector<unsigned char>;
-constexpr std::size_t band_bytes = 1 << 20;
+using PngBytes = std::vector<unsigned char>;
+constexpr std::size_t png_band_bytes = 1 << 20;
 
-void put_big_endian(std::uint32_t value, Bytes& to) {
+void put_big_endian(std::uint32_t value, PngBytes& to) {
     for (int shift = 24; shift >= 0; shift -= 8) to.push_back(static_cast<unsigned char>(value >> shift));
 }
 
 /// Length, type, data and checksum.
-void write_chunk(AtomicFile& file, std::string_view type, const Bytes& data) {
-    Bytes head;
+void write_png_chunk(AtomicFile& file, std::string_view type, const PngBytes& data) {
+    PngBytes head;
     put_big_endian(std::uint32_t(data.size()), head);
     head.insert(head.end(), type.begin(), type.end());
     uLong sum = crc32(0, head.data() + 4, 4);
     if (!data.empty()) sum = crc32_z(sum, data.data(), data.size());
-    Bytes tail;
+    PngBytes tail;
     put_big_endian(std::uint32_t(sum), tail);
     file.write(head.data(), head.size());
     if (!data.empty()) file.write(data.data(), data.size());
     file.write(tail.data(), tail.size());
 }
 
-void write_header(AtomicFile& file, const RgbPicture& picture) {
+void write_png_header(AtomicFile& file, const RgbPicture& picture) {
     constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
     file.write(signature.data(), signature.size());
-    Bytes header;
+    PngBytes header;
     put_big_endian(std::uint32_t(picture.width), header);
     put_big_endian(std::uint32_t(picture.height), header);
     for (unsigned char value : {8, 2, 0, 0, 0}) header.push_back(value);  // bits, RGB, deflate, filters, no interlace
-    write_chunk(file, "IHDR", header);
+    write_png_chunk(file, "IHDR", header);
     const double per_metre = picture.pixel_size_nm > 0 ? 1e9 / picture.pixel_size_nm : 0;
     if (!(per_metre >= 0.5 && per_metre < 2147483647.0)) return;
-    Bytes scale;
+    PngBytes scale;
     put_big_endian(std::uint32_t(std::lround(per_metre)), scale);
     put_big_endian(std::uint32_t(std::lround(per_metre)), scale);
     scale.push_back(1);  // per metre
-    write_chunk(file, "pHYs", scale);
+    write_png_chunk(file, "pHYs", scale);
 }
 
 /// Rows of the picture, compressed.
-struct Band {
-    Bytes deflated;
+struct PngBand {
+    PngBytes deflated;
     uLong checksum = 1;  ///< Adler-32 of `bytes`
     std::size_t bytes = 0;
 };
 
 /// A piece of a deflate stream, which knows nothing of the pieces before.
-Bytes deflated(const Bytes& raw, bool is_last) {
+PngBytes deflated_piece(const PngBytes& raw, bool is_last) {
     z_stream stream{};
     if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         throw std::bad_alloc();
-    Bytes out(deflateBound(&stream, uLong(raw.size())) + 16);
+    PngBytes out(deflateBound(&stream, uLong(raw.size())) + 16);
     stream.next_in = const_cast<Bytef*>(raw.data()), stream.avail_in = uInt(raw.size());
     stream.next_out = out.data(), stream.avail_out = uInt(out.size());
     const int result = deflate(&stream, is_last ? Z_FINISH : Z_SYNC_FLUSH);
@@ -82,27 +82,27 @@ Bytes deflated(const Bytes& raw, bool is_last) {
     return out;
 }
 
-Band compressed(const RgbPicture& picture, int first_row, int rows, bool is_last) {
+PngBand compressed_band(const RgbPicture& picture, int first_row, int rows, bool is_last) {
     const std::size_t row_bytes = 3 * std::size_t(picture.width);
-    Bytes raw(std::size_t(rows) * (row_bytes + 1));
+    PngBytes raw(std::size_t(rows) * (row_bytes + 1));
     for (int row = 0; row < rows; ++row) {
         unsigned char* to = raw.data() + std::size_t(row) * (row_bytes + 1);
         *to = 0;  // no filter
         std::memcpy(to + 1, picture.rgb.data() + std::size_t(first_row + row) * row_bytes, row_bytes);
     }
-    return {deflated(raw, is_last), adler32_z(1, raw.data(), raw.size()), raw.size()};
+    return {deflated_piece(raw, is_last), adler32_z(1, raw.data(), raw.size()), raw.size()};
 }
 
 /// Writes bands in their order, each as a chunk of its own.
-class Writer {
+class PngBandWriter {
   public:
-    Writer(AtomicFile& file, int bands) : file_(file), bands_(bands) {}
+    PngBandWriter(AtomicFile& file, int bands) : file_(file), bands_(bands) {}
 
-    void write(Band band) {
+    void write(PngBand band) {
         if (written_ == 0) band.deflated.insert(band.deflated.begin(), {0x78, 0x01});  // zlib's header
         checksum_ = adler32_combine(checksum_, band.checksum, z_off_t(band.bytes));
         if (++written_ == bands_) put_big_endian(std::uint32_t(checksum_), band.deflated);
-        write_chunk(file_, "IDAT", band.deflated);
+        write_png_chunk(file_, "IDAT", band.deflated);
     }
 
   private:
@@ -114,10 +114,10 @@ class Writer {
 }  // namespace
 
 void encode_png(AtomicFile& file, const RgbPicture& picture) {
-    write_header(file, picture);
-    const int rows = int(std::max<std::size_t>(1, band_bytes / (3 * std::size_t(picture.width) + 1)));
+    write_png_header(file, picture);
+    const int rows = int(std::max<std::size_t>(1, png_band_bytes / (3 * std::size_t(picture.width) + 1)));
     const int bands = (picture.height - 1) / rows + 1;
-    Writer writer(file, bands);
+    PngBandWriter writer(file, bands);
     in_own_arena([&] {
         int next = 0;
         const auto take = [&](tbb::flow_control& control) {
@@ -126,15 +126,16 @@ void encode_png(AtomicFile& file, const RgbPicture& picture) {
         };
         const auto compress = [&](int band) {
             const int first = band * rows;
-            return compressed(picture, first, std::min(rows, picture.height - first), band == bands - 1);
+            return compressed_band(picture, first, std::min(rows, picture.height - first), band == bands - 1);
         };
-        tbb::parallel_pipeline(std::size_t(2 * tbb::this_task_arena::max_concurrency()),
-                               tbb::make_filter<void, int>(tbb::filter_mode::serial_in_order, take) &
-                                   tbb::make_filter<int, Band>(tbb::filter_mode::parallel, compress) &
-                                   tbb::make_filter<Band, void>(tbb::filter_mode::serial_in_order,
-                                                                [&](Band band) { writer.write(std::move(band)); }));
+        tbb::parallel_pipeline(
+            std::size_t(2 * tbb::this_task_arena::max_concurrency()),
+            tbb::make_filter<void, int>(tbb::filter_mode::serial_in_order, take) &
+                tbb::make_filter<int, PngBand>(tbb::filter_mode::parallel, compress) &
+                tbb::make_filter<PngBand, void>(tbb::filter_mode::serial_in_order,
+                                                [&](PngBand band) { writer.write(std::move(band)); }));
     });
-    write_chunk(file, "IEND", {});
+    write_png_chunk(file, "IEND", {});
 }
 
 }  // namespace glint

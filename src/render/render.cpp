@@ -15,6 +15,7 @@
 #include <numeric>
 
 #include "base/arena.hpp"
+#include "base/large_vector.hpp"
 #include "glint/error.hpp"
 #include "render/canvas.hpp"
 #include "render/colormap.hpp"
@@ -86,7 +87,7 @@ float full_brightness(const std::vector<float>& density, double saturate_percent
 
 RgbPicture blank(int width, int height, double pixel_size_nm) {
     RgbPicture picture{width, height, pixel_size_nm, {}};
-    picture.rgb.resize(3 * std::size_t(width) * std::size_t(height));
+    resize_large(picture.rgb, 3 * std::size_t(width) * std::size_t(height));
     return picture;
 }
 RgbPicture blank(const Picture& like) { return blank(like.width, like.height, like.pixel_size_nm); }

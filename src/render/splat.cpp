@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/arena.hpp"
+#include "base/large_vector.hpp"
 
 namespace glint {
 namespace {
@@ -70,8 +71,10 @@ std::pair<std::size_t, std::size_t> bands_of(const Dot& dot, int height) {
 /// Some rows of a table as dots, and which of them touch each band, in the table's order.
 class Piece {
   public:
-    Piece(const Canvas& canvas, const Localizations& table, std::size_t first, std::size_t rows, const HueOf& hue_of)
-        : bands_(std::size_t(canvas.height() - 1) / band_rows + 1), dots_(rows) {
+    explicit Piece(const Canvas& canvas) : canvas_(canvas), bands_(std::size_t(canvas.height() - 1) / band_rows + 1) {}
+
+    void fill(const Localizations& table, std::size_t first, std::size_t rows, const HueOf& hue_of) {
+        if (dots_.size() < rows) resize_large(dots_, rows);
         const std::size_t parts = (rows + part_rows - 1) / part_rows;
         std::vector<std::size_t> next(parts * bands_, 0);  // of each part in each band: first a count, then a place
         const auto for_parts = [&](auto work) {
@@ -83,22 +86,23 @@ class Piece {
         };
         for_parts([&](std::size_t k, std::size_t* counts) {
             Dot& dot = dots_[k];
-            dot = canvas.dot(table, first + k);
+            dot = canvas_.dot(table, first + k);
             if (hue_of && dot.is_inside) dot.hue = hue_of(first + k), dot.is_inside = !std::isnan(dot.hue);
             if (!dot.is_inside) return;
-            const auto [begin, last] = bands_of(dot, canvas.height());
+            const auto [begin, last] = bands_of(dot, canvas_.height());
             for (std::size_t band = begin; band <= last; ++band) ++counts[band];
         });
         std::size_t sum = 0;
+        begin_.clear();
         for (std::size_t band = 0; band < bands_; ++band) {
             begin_.push_back(sum);
             for (std::size_t part = 0; part < parts; ++part) sum += std::exchange(next[part * bands_ + band], sum);
         }
         begin_.push_back(sum);
-        touching_.resize(sum);
+        if (touching_.size() < sum) resize_large(touching_, sum + sum / 4);
         for_parts([&](std::size_t k, std::size_t* places) {
             if (!dots_[k].is_inside) return;
-            const auto [begin, last] = bands_of(dots_[k], canvas.height());
+            const auto [begin, last] = bands_of(dots_[k], canvas_.height());
             for (std::size_t band = begin; band <= last; ++band) touching_[places[band]++] = std::uint32_t(k);
         });
     }
@@ -111,8 +115,9 @@ class Piece {
 
   private:
     static constexpr std::size_t part_rows = 1 << 14;
+    const Canvas& canvas_;
     std::size_t bands_;
-    std::vector<Dot> dots_;
+    std::vector<Dot> dots_;                ///< at least those of the piece
     std::vector<std::size_t> begin_;       ///< of each band in `touching_`
     std::vector<std::uint32_t> touching_;  ///< dots
 };
@@ -141,11 +146,12 @@ void add(const Dot& dot, int first_row, int end_row, const Canvas& canvas, Splat
 Splats splat(const Canvas& canvas, const Localizations& table, const HueOf& hue_of) {
     const std::size_t pixels = std::size_t(canvas.width()) * std::size_t(canvas.height());
     Splats splats;
-    splats.density.assign(pixels, 0.0f);
-    if (hue_of) splats.hue.assign(pixels, 0.0f);
+    resize_large(splats.density, pixels);
+    if (hue_of) resize_large(splats.hue, pixels);
     in_own_arena([&] {
+        Piece piece(canvas);
         for (std::size_t first = 0; first < table.size(); first += piece_rows) {
-            const Piece piece(canvas, table, first, std::min(piece_rows, table.size() - first), hue_of);
+            piece.fill(table, first, std::min(piece_rows, table.size() - first), hue_of);
             tbb::parallel_for(std::size_t{0}, piece.bands(), [&](std::size_t band) {
                 const int row = int(band) * band_rows;
                 piece.for_band(band, [&](const Dot& dot) { add(dot, row, row + band_rows, canvas, splats); });

@@ -102,6 +102,7 @@ Localizations localize_frames(Movie& movie, const Camera& camera, const Job& job
     rows.pixel_size_nm = job.like.pixel_size_nm, rows.history = job.like.history;
     if (result) {
         fill_result(*result, totals);
+        result->masked_pixels = std::int64_t(job.camera.masked_pixels());
         result->lone = job.lone, result->fit = done.fit, result->complete = true;
     }
     return rows;

@@ -49,8 +49,10 @@ std::string as_utf8(const std::string& name) {
 
 std::string camera_text(const Camera& camera) {
     const char* kinds[] = {"ideal", "sCMOS", "EMCCD"};
-    return fmt::format("{}, EM gain {}, sensor corner {},{}", kinds[int(camera.kind)], camera.em_gain, camera.roi_x,
-                       camera.roi_y);
+    const std::string mask =
+        camera.masked.empty() ? "" : fmt::format(", mask {:016x}", hash_of(camera.masked.data(), camera.masked.size()));
+    return fmt::format("{}, EM gain {}, sensor corner {},{}{}", kinds[int(camera.kind)], camera.em_gain, camera.roi_x,
+                       camera.roi_y, mask);
 }
 
 /// "500", or "?" for a movie that is still being written.

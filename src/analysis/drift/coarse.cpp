@@ -141,14 +141,13 @@ void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values,
     }
 }
 
-}  // namespace
-
-Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped) {
+Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment,
+                       const std::function<void()>& stopped) {
     Coarse to;
     for (auto& axis : to.drift) axis.assign(std::size_t(table.frames), 0);
     const Points raw = points_of(table, blinks, to.drift);
     const std::size_t step = blinks.size() / most_blinks + 1, used = blinks.size() / step;
-    const int segments = int(std::clamp<std::size_t>(used / 100, 1, 400));
+    const int segments = int(std::clamp<std::size_t>(used / in_segment, 1, 400));
     to.segment_frames = std::max(1, table.frames / segments);
     std::vector<std::uint32_t> order;
     for (std::size_t b = 0; b < blinks.size(); b += step) order.push_back(std::uint32_t(b));
@@ -202,6 +201,17 @@ Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::functio
             blinks.size(), table.frames);
     else
         interpolate(at, values, to.drift, table.frames);
+    return to;
+}
+
+}  // namespace
+
+Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped) {
+    Coarse to;
+    for (const std::size_t in_segment : {100u, 250u, 600u}) {
+        to = coarse_drift_of(table, blinks, in_segment, stopped);
+        if (to.why.empty()) break;
+    }
     return to;
 }
 

@@ -243,7 +243,8 @@ int best_gap(const GapCounts& counts) {
     int gap = 0;
     for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
         const double n = counts.at_lag[lag];
-        if (n < 2 * counts.far || n - counts.far < 3 * std::sqrt(n + counts.far)) break;
+        const double chance = counts.chance[lag];
+        if (n < 2 * chance || n - chance <= 3 * std::sqrt(n + chance)) break;  // no pairs are no blinks
         gap = int(lag) - 1;
     }
     return gap;
@@ -252,7 +253,7 @@ int best_gap(const GapCounts& counts) {
 double true_beyond(const GapCounts& counts, int gap) {
     double sum = 0;
     for (std::size_t lag = std::size_t(gap) + 2; lag < counts.at_lag.size(); ++lag)
-        sum += counts.at_lag[lag] - counts.far;
+        sum += counts.at_lag[lag] - counts.chance[lag];
     return std::max(sum, 0.0);
 }
 

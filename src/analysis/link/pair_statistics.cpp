@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 constexpr std::size_t blocks = 32;  // of frames: for the threads, and for jackknife errors
-constexpr std::uint32_t nearest_far_lag = 50, most_far_lags = 12, far_lag_step = 13;
+constexpr std::uint32_t nearest_far_lag = 50, most_far_lags = 4, far_lag_step = 37;
 constexpr double pair_radius = 6;  // standard deviations: chi squared beyond it 1e-8 in two dimensions
 
 /// The index of a frame in `rows.frames`, or their number.
@@ -55,7 +55,7 @@ DistanceCounts count_distances(const LinkRows& rows) {
         const auto count = [&](std::uint64_t frame, std::vector<double>& into) {
             if (frame > rows.frames.back()) return 0.0;
             if (const std::size_t other = index_of(rows, frame); other < rows.frames.size())
-                for_pairs(rows, k, other, DistanceCounts::most, [&](std::size_t, std::size_t, double d2) {
+                for_pairs(rows, k, rows, other, DistanceCounts::most, [&](std::size_t, std::size_t, double d2) {
                     into[std::min(bins - 1, std::size_t(d2 / DistanceCounts::bin))] += 1;
                 });
             return 1.0;
@@ -157,7 +157,7 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
             frames[block][kind] += 1;
             const std::size_t other = index_of(rows, frame);
             if (other == rows.frames.size()) return;
-            for_pairs(rows, k, other, radius, [&](std::size_t i, std::size_t j, double) {
+            for_pairs(rows, k, rows, other, radius, [&](std::size_t i, std::size_t j, double) {
                 const LinkRow &p = rows.rows[i], &q = rows.rows[j];
                 const auto axis = [](CrlbBins& bins, double d, double c) { bins[bin_of(c)].add(1, c, d * d / 2); };
                 axis(sums[block][kind][0], p.x - q.x, (p.var_x + q.var_x) / 2);
@@ -183,27 +183,36 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
 }
 
 GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags) {
-    // The rows that begin or end a track, as two tables of their own.
     std::vector<std::size_t> first(rows.rows.size(), rows.rows.size()), last = first;
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         if (first[track[i]] == rows.rows.size()) first[track[i]] = i;
         last[track[i]] = i;
     }
-    const auto is_start = [&](std::size_t i) { return first[track[i]] == i; };
-    const auto is_end = [&](std::size_t i) { return last[track[i]] == i; };
+    const LinkRows starts(rows, [&](std::size_t i) { return first[track[i]] == i; });
+    const LinkRows ends(rows, [&](std::size_t i) { return last[track[i]] == i; });
     const auto far = far_lags(span_of(rows));
-    std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1));
-    std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks);
+    std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;
+    std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks), ends_in(blocks);
     for_frames(rows, [&](std::size_t block, std::size_t k) {
         const auto count = [&](std::uint64_t frame) {
             double n = 0;
             if (const std::size_t other = index_of(rows, frame); other < rows.frames.size())
-                for_pairs(rows, k, other, radius,
-                          [&](std::size_t i, std::size_t j, double) { n += is_end(i) && is_start(j); });
+                for_pairs(ends, k, starts, other, radius, [&](std::size_t, std::size_t, double) { ++n; });
             return n;
         };
-        for (std::uint32_t lag = 2; lag <= lags; ++lag)
-            counts[block][lag] += count(std::uint64_t(rows.frames[k]) + lag);
+        // An end goes on at the first start that is near; later starts are those of the blink's later parts.
+        std::vector<char> goes_on(ends.begin[k + 1] - ends.begin[k], 0);
+        ends_in[block] += double(goes_on.size());
+        for (std::uint32_t lag = 2; lag <= lags; ++lag) {
+            open[block][lag] += double(std::count(goes_on.begin(), goes_on.end(), 0));
+            const std::size_t other = index_of(rows, std::uint64_t(rows.frames[k]) + lag);
+            if (other == rows.frames.size()) continue;
+            for_pairs(ends, k, starts, other, radius, [&](std::size_t i, std::size_t, double) {
+                char& before = goes_on[i - ends.begin[k]];
+                if (!before) counts[block][lag] += 1;
+                before = 1;
+            });
+        }
         frames_all[block] += 1;
         for (const std::uint32_t lag : far) {
             if (std::uint64_t(rows.frames[k]) + lag > rows.frames.back()) continue;
@@ -211,7 +220,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
             frames_far[block] += 1;
         }
     });
-    GapCounts out{std::vector<double>(lags + 1), 0, false};
+    GapCounts out{std::vector<double>(lags + 1), std::vector<double>(lags + 1), 0, false};
     double far_pairs = 0, far_frames = 0, all = 0;
     for (std::size_t block = 0; block < blocks; ++block) {
         for (std::uint32_t lag = 2; lag <= lags; ++lag) out.at_lag[lag] += counts[block][lag];
@@ -219,6 +228,12 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     }
     out.has_far = far_frames > 0;
     if (out.has_far) out.far = far_pairs * all / far_frames;
+    const double all_ends = std::reduce(ends_in.begin(), ends_in.end());
+    for (std::uint32_t lag = 2; lag <= lags && all_ends > 0; ++lag) {
+        double still_open = 0;
+        for (std::size_t block = 0; block < blocks; ++block) still_open += open[block][lag];
+        out.chance[lag] = out.far * still_open / all_ends;
+    }
     return out;
 }
 

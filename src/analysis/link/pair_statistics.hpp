@@ -31,10 +31,11 @@ struct InTrackVariances {
 };
 InTrackVariances in_track_variances(const LinkRows& rows, double scale2);
 
-/// Ends and starts of tracks as rows of `rows`: pairs (an end, a start some frames later) within `radius`; element k: k frames later.
+/// Ends of tracks whose first start of another within `radius` is k frames later: element k. Both are rows of `rows`.
 struct GapCounts {
     std::vector<double> at_lag;  ///< [0] and [1] unused
-    double far = 0;              ///< mean of the far lags
+    std::vector<double> chance;  ///< how many of them are, from `far` and the ends that have had no start before
+    double far = 0;              ///< pairs of an end and a start, mean of the far lags
     bool has_far = false;
 };
 GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags);

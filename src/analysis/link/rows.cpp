@@ -14,7 +14,7 @@ namespace glint {
 LinkRows::LinkRows(const Localizations& table, double radius_nm) : with_z(!table.z_nm.empty()) {
     const double pixel = table.pixel_size_nm, fixed = radius_nm > 0 ? radius_nm * radius_nm / 2 : 0;
     const auto precision = [&](const std::vector<float>& column, const char* name) {
-        if (!fixed && column.empty())
+        if (!fixed && column.empty() && table.size() > 0)
             throw OptionError(std::string("the table has no ") + name +
                               ", so distances cannot be scaled with precisions; give a radius in nm (--radius 30nm)");
     };

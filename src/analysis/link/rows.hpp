@@ -22,6 +22,16 @@ struct LinkRow {
 /// Sorted by frame, then x, then y. Rows whose position or precision is no number are left out.
 struct LinkRows {
     explicit LinkRows(const Localizations& table, double radius_nm = 0);
+    /// The rows of `all` for which keep(index) is true, in all of its frames.
+    template <class Keep>
+    LinkRows(const LinkRows& all, Keep keep) : frames(all.frames), most_var_x(all.most_var_x), with_z(all.with_z) {
+        for (std::size_t k = 0; k < frames.size(); ++k) {
+            begin.push_back(rows.size());
+            for (std::size_t i = all.begin[k]; i < all.begin[k + 1]; ++i)
+                if (keep(i)) rows.push_back(all.rows[i]);
+        }
+        begin.push_back(rows.size());
+    }
 
     std::vector<LinkRow> rows;
     std::vector<std::uint32_t> frames;  ///< those that have rows
@@ -42,21 +52,19 @@ inline double scaled_distance2(const LinkRow& a, const LinkRow& b, bool with_z) 
     return sum;
 }
 
-/// Calls pair(row of `first`, row of `second`, squared scaled distance) for each two rows of two frames (indices into `frames`) that are
-/// within `radius`, in the order of the first.
+/// Calls pair(row of a, row of b, squared scaled distance) for each two rows of frame `first` of `a` and frame `second` of `b` (indices
+/// into `frames`) that are within `radius`, in the order of a.
 template <class Pair>
-void for_pairs(const LinkRows& rows, std::size_t first, std::size_t second, double radius, Pair pair) {
-    std::size_t low = rows.begin[second];
-    const std::size_t end = rows.begin[second + 1];
-    const double most = rows.most_var_x[first] + rows.most_var_x[second], reach = radius * std::sqrt(most);
-    for (std::size_t i = rows.begin[first]; i < rows.begin[first + 1]; ++i) {
-        const LinkRow& a = rows.rows[i];
-        const double own = radius * std::sqrt(a.var_x + rows.most_var_x[second]);
-        while (low < end && rows.rows[low].x < a.x - reach) ++low;
-        for (std::size_t j = low; j < end && rows.rows[j].x <= a.x + own; ++j) {
-            const double d2 = scaled_distance2(a, rows.rows[j], rows.with_z);
-            if (d2 <= radius * radius) pair(i, j, d2);
-        }
+void for_pairs(const LinkRows& a, std::size_t first, const LinkRows& b, std::size_t second, double radius, Pair pair) {
+    std::size_t low = b.begin[second];
+    const std::size_t end = b.begin[second + 1];
+    const double reach = radius * std::sqrt(a.most_var_x[first] + b.most_var_x[second]);
+    for (std::size_t i = a.begin[first]; i < a.begin[first + 1]; ++i) {
+        const LinkRow& row = a.rows[i];
+        const double own = radius * std::sqrt(row.var_x + b.most_var_x[second]);
+        while (low < end && b.rows[low].x < row.x - reach) ++low;
+        for (std::size_t j = low; j < end && b.rows[j].x <= row.x + own; ++j)
+            if (const double d2 = scaled_distance2(row, b.rows[j], a.with_z); d2 <= radius * radius) pair(i, j, d2);
     }
 }
 

@@ -74,6 +74,11 @@ void print_result(const CameraCalibration& c, const Flags& flags) {
                            {"gain_spread", c.gain_spread},
                            {"pixels_with_own_gain", c.own_gains},
                            {"chi2", c.mean_chi2},
+                           {"hot_pixels", c.count(PixelFault::hot)},
+                           {"dead_pixels", c.count(PixelFault::dead)},
+                           {"noisy_pixels", c.count(PixelFault::noisy)},
+                           {"expected_false_alarms", c.expected_false_alarms},
+                           {"saturated", c.saturated},
                            {"levels", levels}});
     }
     Summary summary;
@@ -98,6 +103,11 @@ void print_result(const CameraCalibration& c, const Flags& flags) {
                                         ? "unknown: two levels of light and more tell whether the line fits"
                                         : fmt::format("{:.3f} of the line, mean of all pixels", c.mean_chi2));
     }
+    summary.add("bad pixels", fmt::format("{} hot, {} dead, {} noisy; of good ones {:.2g} are expected among them",
+                                          with_commas(c.count(PixelFault::hot)), with_commas(c.count(PixelFault::dead)),
+                                          with_commas(c.count(PixelFault::noisy)), c.expected_false_alarms));
+    if (c.saturated > 0)
+        summary.add("saturated", fmt::format("{} pixels of a level, left out", with_commas(c.saturated)));
     summary.add("written", fmt::format("{}, {}", flags.out, maps_of_camera(flags.out).string())).print();
 }
 

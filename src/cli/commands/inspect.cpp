@@ -22,6 +22,7 @@ constexpr const char* inspect_footer = R"(
 Examples:
   glint inspect movie.tif
   glint inspect movie.tif --pixel-size 100nm --offset 100
+  glint inspect movie.tif --frames 1000:
   glint inspect emccd.tif --em-gain 300 --json
 
 Gain and offset come from the movie's own noise: its variance at spatial frequencies that no lens transmits, over the mean
@@ -43,6 +44,7 @@ int run(const InspectFlags& flags) {
     found.pixel_size_nm =
         flags.camera.pixel_size.empty() ? info.pixel_size_nm.value_or(0) : pixel_size_nm(flags.camera.pixel_size);
     found.options = inspect_options(flags.camera, info);
+    found.options.frames = parse_frame_range(flags.frames, info.frames);
     found.options.sigma_px = sigma_px(flags, found.pixel_size_nm);
     found.options.progress = console.progress(info.name, "frames");
     found.options.stop = &stop_on_signals();
@@ -65,6 +67,8 @@ Command add_inspect(CLI::App& program) {
     add_movie_flags(*app, flags->choice);
     app->add_option("--sigma", flags->sigma,
                     "Standard deviation of the PSF, with unit, where it is known: 130nm, 1.3px");
+    app->add_option("--frames", flags->frames,
+                    "BEGIN:END, frames from 0, END excluded, such as those without a drift: 0:1000, 500:");
     add_known_camera_flags(*app, flags->camera);
     add_console_flags(*app, flags->console);
     app->footer(inspect_footer);

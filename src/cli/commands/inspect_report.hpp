@@ -14,7 +14,7 @@
 namespace glint::cli {
 
 struct InspectFlags {
-    std::string movie, sigma;
+    std::string movie, sigma, frames;
     MovieChoice choice;
     CameraFlags camera;
     ConsoleFlags console;

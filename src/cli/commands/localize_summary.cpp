@@ -43,6 +43,7 @@ nlohmann::ordered_json counts_json(const LocalizeResult& result, const LocalizeO
             {"duplicates", result.duplicates},
             {"at_bound", result.at_bound},
             {"bad_pixels", result.bad_pixels},
+            {"masked_pixels", result.masked_pixels},
             {"noise_check", number_if(result.noise_check > 0, result.noise_check)},
             {"noise_check_error", number_if(result.noise_check_error > 0, result.noise_check_error)},
             {"psf_misfit", number_if(options.emitters == any_emitters, result.lone.psf_misfit)},
@@ -73,6 +74,9 @@ std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult&
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
     const char* fate = options.keep_failed ? "kept" : "left out";
+    if (result.masked_pixels > 0)
+        summary.add("masked pixels",
+                    fmt::format("{} (hot, dead or noisy by the camera's maps)", with_commas(result.masked_pixels)));
     summary.add("spots", with_commas(result.spots));
     summary.add("molecules fitted", molecules_text(result));
     summary.add("  not converged", fmt::format("{} ({})", with_commas(result.not_converged), fate));

@@ -129,7 +129,7 @@ Command add_resolution(CLI::App& program) {
     app->add_option("--dark-frames", of_frc.dark_frames, "For which a blink may pause")->capture_default_str();
     app->add_option("--block-frames", of_frc.block_frames, "Frames of a block")->capture_default_str();
     app->add_option("--finest", flags->finest,
-                    "The smallest resolution that the curve reaches (default: 2.1 or 3 times NeNA)");
+                    "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
     app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str();
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);

@@ -93,6 +93,12 @@ void GpuDetector::upload_tables(const DetectOptions& options) {
         std::vector<float> noise = maps->variance;
         noise.insert(noise.end(), maps->qe.begin(), maps->qe.end());
         noise_maps_ = uploaded(stream_, noise);
+        std::vector<unsigned> masked;
+        for (const CameraView::MaskedPixel& pixel : maps->masked) {
+            masked.insert(masked.end(), {pixel.at, pixel.count});
+            masked.insert(masked.end(), pixel.from.begin(), pixel.from.end());
+        }
+        masked_ = uploaded(stream_, masked);
     }
     // With maps the norms differ from pixel to pixel (eq. 5.5), and the kernel sums them itself.
     if (noise_maps_) return;
@@ -171,6 +177,9 @@ void GpuDetector::convert(PixelType type) {
     // Four pixels per thread, as ToPhotoelectrons expects.
     launch(name, divided(pixels, 4 * detect_threads), detect_threads, 0, frame_launch(), all.offset_adu,
            all.factor_e_per_adu, counts, offsets, factors, to);
+    if (const unsigned masked = unsigned(camera_->masked_pixels()); masked > 0)
+        launch("mend_masked", blocks_of(std::size_t(frames_) * masked), detect_threads, 0, frame_launch(), masked,
+               masked_.read_on(stream_), to);
     if (type != PixelType::float32) return gpu::fill(stream_, bad_count_, 0);  // integers are never NaN
     // From the raw counts: in photoelectrons_ NaN and infinity have become 0.
     launch("count_bad_pixels", std::size_t(frames_), detect_threads, detect_threads * sizeof(unsigned), frame_launch(),

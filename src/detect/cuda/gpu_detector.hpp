@@ -82,6 +82,7 @@ class GpuDetector {
     std::size_t most_shared_bytes_;
     std::array<gpu::Event, 3> times_;  // start, uploaded, searched
 
+    gpu::Buffer<unsigned> masked_;  // CameraView::MaskedPixel each, ten numbers; empty without any
     gpu::Buffer<float> offsets_, factors_, noise_maps_, norms_;  // tables; empty where not needed
     gpu::Buffer<int> classes_;
     gpu::Buffer<std::byte> counts_;

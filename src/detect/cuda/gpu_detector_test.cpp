@@ -254,6 +254,18 @@ TEST_F(GpuDetection, with_every_type_of_pixel) {
     EXPECT_EQ(gpu[2].bad_pixels, 0u);
 }
 
+TEST_F(GpuDetection, masked_pixels_take_the_mean_of_good_ones) {
+    Camera camera = with_maps(64, 64);
+    FrameBlock block = simulated(camera, 64, 64, 4);
+    camera.masked.assign(64 * 64, 0);
+    for (std::size_t k = 5; k < camera.masked.size(); k += 83) camera.masked[k] = 1;
+    for (std::size_t k = 63; k < camera.masked.size(); k += 64) camera.masked[k] = 2;  // a column at the edge
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (std::size_t k = 0; k < 4 * camera.masked.size(); ++k)
+        if (camera.masked[k % camera.masked.size()]) counts[k] = 9000;
+    EXPECT_GT(compare(block, camera), 10u);
+}
+
 TEST_F(GpuDetection, nothing_where_nothing_is) {
     EXPECT_EQ(compare(empty(64, 48, 3, 100), ordinary()), 0u);
     EXPECT_EQ(compare(empty(64, 48, 3, 65535), ordinary()), 0u);

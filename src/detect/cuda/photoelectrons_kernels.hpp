@@ -57,4 +57,20 @@ struct CountBadPixels {
     }
 };
 
+/// Masked pixels take the mean of good ones, as CameraView::to_photoelectrons does; one thread per pixel and frame. `list`:
+/// CameraView::MaskedPixel, ten numbers each.
+struct MendMasked {
+    static constexpr unsigned max_threads = detect_threads, numbers = 10;
+    static GLINT_DEVICE void compute(Index index, FrameLaunch f, unsigned masked, const unsigned* list,
+                                     float* photoelectrons) {
+        const unsigned k = index.global();
+        if (k >= f.frames * masked) return;
+        const unsigned *pixel = list + k % masked * numbers, count = pixel[1];
+        float* frame = photoelectrons + std::size_t(k / masked) * pixels_of(f);
+        float sum = 0;
+        for (unsigned i = 0; i < count; ++i) sum += frame[pixel[2 + i]];
+        frame[pixel[0]] = count > 0 ? sum / float(count) : 0.0f;
+    }
+};
+
 }  // namespace glint::GLINT_ISA

@@ -139,6 +139,9 @@ struct GpuFitter::State {
             const CameraView::Pixel p = camera.pixel(k);
             pixels[k] = {p.offset_adu, p.factor_e_per_adu, p.variance_e2, p.qe};
         }
+        // Without a look at their neighbours masked pixels have no light; their variance leaves them no weight either way.
+        for (const CameraView::MaskedPixel& masked : camera.maps()->masked)
+            pixels[masked.at].offset = pixels[masked.at].factor = 0;
         const gpu::Stream stream(context);
         gpu::Buffer<GpuCameraPixel> buffer(stream, pixels.size());
         gpu::upload(stream, buffer, pixels);

@@ -34,6 +34,16 @@ void write_map(hid_t file, const char* name, const std::vector<float>& map, cons
     if (!dataset.close()) throw_output_error(target, 0);
 }
 
+void write_faults(hid_t file, const CameraCalibration& camera, const fs::path& target) {
+    const hdf5::Quiet quiet;
+    const hsize_t shape[] = {hsize_t(camera.height), hsize_t(camera.width)};
+    hdf5::Handle dataset = hdf5::create_dataset(file, "faults", H5T_NATIVE_UINT8, shape, target);
+    if (H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, camera.faults.data()) < 0)
+        throw_output_error(target, 0);
+    write_unit(dataset, "0 good, 1 hot, 2 dead, 3 noisy", target);
+    if (!dataset.close()) throw_output_error(target, 0);
+}
+
 void write_maps(AtomicFile& to, const CameraCalibration& camera) {
     hdf5::Handle file = hdf5::create_file(to);
     const fs::path& target = to.target();
@@ -44,6 +54,7 @@ void write_maps(AtomicFile& to, const CameraCalibration& camera) {
     write_map(file, "gain", camera.gain_e_per_adu.value, "e-/ADU", camera, target);
     write_map(file, "gain_error", camera.gain_e_per_adu.error, "e-/ADU", camera, target);
     write_map(file, "gain_chi2", camera.chi2, "1", camera, target);
+    write_faults(file, camera, target);
     if (!file.close()) throw_output_error(target, 0);
 }
 

@@ -122,6 +122,14 @@ TEST(CameraIo, maps_with_units) {
     EXPECT_EQ(camera.readnoise_e.map, (std::vector<float>{2, 1, 1, 1, 1, 1}));
 }
 
+TEST(CameraIo, any_fault_masks_a_pixel) {
+    TemporaryFolder folder;
+    const auto path = folder / "maps.hdf5";
+    add_map(path, "faults", {0, 1, 0, 3, 0, 2});
+    EXPECT_EQ(read_camera(folder.write("camera.toml", "maps = \"maps.hdf5\"\n")).camera.masked,
+              (std::vector<std::uint8_t>{0, 1, 0, 1, 0, 1}));
+}
+
 TEST(CameraIo, noise_maps_in_any_unit) {
     TemporaryFolder folder;
     const auto noise = [&](const char* dataset, const char* unit) {

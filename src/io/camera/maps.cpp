@@ -192,8 +192,14 @@ MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<
         camera.relative_qe.map = std::move(qe->values);
         found.qe = true;
     }
-    if (!found.offset && !found.gain && !found.readnoise && !found.qe)
-        file.refuse("has none of the maps offset, gain, readnoise (or readvar, variance), qe");
+    if (const auto faults = file.find({"faults"})) {
+        file.require(*faults, is_not_negative, "0 for a good pixel, or greater");
+        camera.masked.clear();
+        for (const float fault : faults->values) camera.masked.push_back(fault != 0);
+        found.faults = true;
+    }
+    if (!found.offset && !found.gain && !found.readnoise && !found.qe && !found.faults)
+        file.refuse("has none of the maps offset, gain, readnoise (or readvar, variance), qe, faults");
     camera.kind = CameraKind::SCMOS;
     camera.sensor_width = file.width(), camera.sensor_height = file.height();
     return found;

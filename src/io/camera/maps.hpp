@@ -16,7 +16,7 @@ enum class GainUnit { e_per_adu, adu_per_e };
 std::optional<GainUnit> parse_gain_unit(std::string_view text);
 
 struct MapsInFile {
-    bool offset = false, gain = false, readnoise = false, qe = false;
+    bool offset = false, gain = false, readnoise = false, qe = false, faults = false;
 };
 
 /// Loads what there is. `stated`: the unit of the gain where the file does not tell it (default e-/ADU); a

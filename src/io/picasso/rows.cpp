@@ -21,43 +21,45 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t block_bytes = 16 << 20;
-constexpr int most_members = 1000;
+constexpr std::size_t locs_block_bytes = 16 << 20;
+constexpr int most_locs_members = 1000;
 
-enum class Number { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, other };
+enum class MemberType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, other };
 
-Number number_of(hid_t type) {
-    const std::pair<hid_t, Number> known[] = {{H5T_NATIVE_INT8, Number::i8},   {H5T_NATIVE_UINT8, Number::u8},
-                                              {H5T_NATIVE_INT16, Number::i16}, {H5T_NATIVE_UINT16, Number::u16},
-                                              {H5T_NATIVE_INT32, Number::i32}, {H5T_NATIVE_UINT32, Number::u32},
-                                              {H5T_NATIVE_INT64, Number::i64}, {H5T_NATIVE_UINT64, Number::u64},
-                                              {H5T_NATIVE_FLOAT, Number::f32}, {H5T_NATIVE_DOUBLE, Number::f64}};
+MemberType member_type_of(hid_t type) {
+    const std::pair<hid_t, MemberType> known[] = {
+        {H5T_NATIVE_INT8, MemberType::i8},   {H5T_NATIVE_UINT8, MemberType::u8},
+        {H5T_NATIVE_INT16, MemberType::i16}, {H5T_NATIVE_UINT16, MemberType::u16},
+        {H5T_NATIVE_INT32, MemberType::i32}, {H5T_NATIVE_UINT32, MemberType::u32},
+        {H5T_NATIVE_INT64, MemberType::i64}, {H5T_NATIVE_UINT64, MemberType::u64},
+        {H5T_NATIVE_FLOAT, MemberType::f32}, {H5T_NATIVE_DOUBLE, MemberType::f64}};
     for (const auto& [native, number] : known)
         if (H5Tequal(type, native) > 0) return number;
-    return Number::other;
+    return MemberType::other;
 }
 
 /// A column of the builder, and where it lies in a row.
-struct Member {
+struct LocsMember {
     std::string name;
     int column = 0;
     std::size_t offset = 0;
-    Number number = Number::other;
+    MemberType number = MemberType::other;
 };
 
-struct Row {
-    std::vector<Member> members;
+struct LocsRow {
+    std::vector<LocsMember> members;
     hdf5::Handle type;      ///< in memory
     std::size_t bytes = 0;  ///< in memory
 };
 
 /// All numeric members, as they lie in the file. `is_plain`: no member has a type that must be converted, or that needs memory of its own.
-Row announce(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn, bool& is_plain) {
+LocsRow announce_row(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn,
+                     bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
-    if (count < 0 || count > most_members)
-        throw InputError(
-            fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count, most_members));
-    Row row;
+    if (count < 0 || count > most_locs_members)
+        throw InputError(fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count,
+                                     most_locs_members));
+    LocsRow row;
     row.bytes = H5Tget_size(file_type);
     std::size_t bytes_left = row.bytes;
     is_plain = true;
@@ -75,8 +77,8 @@ Row announce(hid_t file_type, const fs::path& path, LocalizationBuilder& builder
                             "again",
                             path.string(), name));
         bytes_left -= bytes;
-        const Number number = number_of(type);
-        is_plain &= number != Number::other;
+        const MemberType number = member_type_of(type);
+        is_plain &= number != MemberType::other;
         if (!hdf5::is_numeric(type)) {
             if (warn) warn(fmt::format("{}: column {} is left out: it holds no numbers", path.string(), name));
             continue;
@@ -91,18 +93,18 @@ Row announce(hid_t file_type, const fs::path& path, LocalizationBuilder& builder
 }
 
 /// A row in which HDF5 makes each member a double.
-void convert_to_doubles(Row& row) {
+void convert_row_to_doubles(LocsRow& row) {
     row.bytes = row.members.size() * sizeof(double);
     row.type = hdf5::Handle(H5Tcreate(H5T_COMPOUND, row.bytes));
     for (std::size_t k = 0; k < row.members.size(); ++k) {
-        row.members[k].offset = k * sizeof(double), row.members[k].number = Number::f64;
+        row.members[k].offset = k * sizeof(double), row.members[k].number = MemberType::f64;
         H5Tinsert(row.type, row.members[k].name.c_str(), row.members[k].offset, H5T_NATIVE_DOUBLE);
     }
 }
 
 template <class T>
-void take_as(const std::byte* rows, const Row& row, const Member& member, std::size_t first, std::size_t count,
-             LocalizationBuilder& builder) {
+void take_rows_as(const std::byte* rows, const LocsRow& row, const LocsMember& member, std::size_t first,
+                  std::size_t count, LocalizationBuilder& builder) {
     builder.set_values(member.column, first, count, [&](std::size_t k) {
         T value;
         std::memcpy(&value, rows + k * row.bytes + member.offset, sizeof value);
@@ -111,21 +113,22 @@ void take_as(const std::byte* rows, const Row& row, const Member& member, std::s
 }
 
 /// `count` rows, which are the table's from `first` on.
-void take(const std::byte* rows, const Row& row, std::size_t first, std::size_t count, LocalizationBuilder& builder) {
-    for (const Member& member : row.members) {
-        const auto as = [&](auto value) { take_as<decltype(value)>(rows, row, member, first, count, builder); };
+void take_rows(const std::byte* rows, const LocsRow& row, std::size_t first, std::size_t count,
+               LocalizationBuilder& builder) {
+    for (const LocsMember& member : row.members) {
+        const auto as = [&](auto value) { take_rows_as<decltype(value)>(rows, row, member, first, count, builder); };
         switch (member.number) {
-            case Number::i8: as(std::int8_t{}); break;
-            case Number::u8: as(std::uint8_t{}); break;
-            case Number::i16: as(std::int16_t{}); break;
-            case Number::u16: as(std::uint16_t{}); break;
-            case Number::i32: as(std::int32_t{}); break;
-            case Number::u32: as(std::uint32_t{}); break;
-            case Number::i64: as(std::int64_t{}); break;
-            case Number::u64: as(std::uint64_t{}); break;
-            case Number::f32: as(float{}); break;
-            case Number::f64:
-            case Number::other: as(double{}); break;
+            case MemberType::i8: as(std::int8_t{}); break;
+            case MemberType::u8: as(std::uint8_t{}); break;
+            case MemberType::i16: as(std::int16_t{}); break;
+            case MemberType::u16: as(std::uint16_t{}); break;
+            case MemberType::i32: as(std::int32_t{}); break;
+            case MemberType::u32: as(std::uint32_t{}); break;
+            case MemberType::i64: as(std::int64_t{}); break;
+            case MemberType::u64: as(std::uint64_t{}); break;
+            case MemberType::f32: as(float{}); break;
+            case MemberType::f64:
+            case MemberType::other: as(double{}); break;
         }
     }
 }
@@ -135,13 +138,13 @@ void take(const std::byte* rows, const Row& row, std::size_t first, std::size_t 
 void read_rows(hid_t dataset, hid_t file_type, hsize_t rows, const fs::path& path, LocalizationBuilder& builder,
                const Warn& warn) {
     bool is_plain = false;
-    Row row = announce(file_type, path, builder, warn, is_plain);
+    LocsRow row = announce_row(file_type, path, builder, warn, is_plain);
     if (is_plain)
         row.type = hdf5::Handle(H5Tcopy(file_type));
     else
-        convert_to_doubles(row);
+        convert_row_to_doubles(row);
     builder.resize(std::size_t(rows));
-    const hsize_t block_rows = std::max<hsize_t>(1, block_bytes / row.bytes);
+    const hsize_t block_rows = std::max<hsize_t>(1, locs_block_bytes / row.bytes);
     std::vector<std::byte> block(std::size_t(std::min(rows, block_rows)) * row.bytes);
     const hdf5::Handle space(H5Dget_space(dataset));
     for (hsize_t first = 0; first < rows; first += block_rows) {
@@ -156,8 +159,8 @@ void read_rows(hid_t dataset, hid_t file_type, hsize_t rows, const fs::path& pat
         in_own_arena([&] {
             using Range = tbb::blocked_range<std::size_t>;
             tbb::parallel_for(Range(0, std::size_t(count), 4096), [&](const Range& range) {
-                take(block.data() + range.begin() * row.bytes, row, std::size_t(first) + range.begin(), range.size(),
-                     builder);
+                take_rows(block.data() + range.begin() * row.bytes, row, std::size_t(first) + range.begin(),
+                          range.size(), builder);
             });
         });
     }

@@ -1,0 +1,66 @@
+"""Localizations of a blink."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from . import _core
+from .arguments import INT32, callback, number, switch, whole
+from .errors import OptionError
+from .fits import Progress
+from .inspecting import Estimate
+from .localizations import Localizations, StrPath, localizations_of
+
+if TYPE_CHECKING:
+    from .fits import Fits
+
+
+@dataclasses.dataclass(frozen=True)
+class InTrackVariance:
+    """Variance within blinks = a + b CRLB, each with its standard error: a is 0 and b is 1 where stated precisions are honest. nan with fewer than 100
+    pairs of localizations."""
+
+    a_nm2: Estimate
+    b: Estimate
+    pairs: int  #: of localizations in consecutive frames
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkInfo:
+    """What `link()` chose and found."""
+
+    tracks: int
+    links: int
+    radius_sigma: float  #: 0 for a radius in nm
+    radius_nm: float  #: of localizations of the median precision
+    gap: int  #: dark frames
+    false_links: float  #: expected number; nan of a movie that is too short to tell, as the next
+    missed_links: float
+    lateral: InTrackVariance  #: of x and y
+    axial: InTrackVariance  #: of z
+
+
+def _variance(found):
+    return InTrackVariance(Estimate(*found["a_nm2"]), Estimate(*found["b"]), found["pairs"])
+
+
+def link(locs: Localizations | Fits | StrPath, *, radius_sigma: float | None = None, radius_nm: float | None = None, gap: int | None = None,
+         merged: bool = True, progress: Progress | None = None) -> tuple[Localizations, LinkInfo]:
+    """Joins the localizations of a blink, as `glint link` does (docs/theory.md, section 13).
+
+    radius_sigma, radius_nm: the largest distance of a link, in standard deviations of the distance or in nm; None: from the data. gap: dark frames
+    in a row that a blink may have; None: from the data. merged: one row a blink, with `n` localizations and `len` frames; False: all rows, with their
+    `track`. progress: called as progress(frames, all).
+
+    >>> linked, info = glint.link(locs)
+    >>> len(linked) == info.tracks, int(linked.n.sum()) == len(locs)
+    (True, True)
+    """
+    if radius_sigma is not None and radius_nm is not None:
+        raise OptionError("give radius_sigma or radius_nm, not both")
+    table, found = _core.link(localizations_of(locs, "locs")._core(), number("radius_sigma", radius_sigma, 4, none=0.0),
+                              number("radius_nm", radius_nm, 30, none=0.0), _core.auto_gap if gap is None else whole("gap", gap, 2, 0, INT32),
+                              switch("merged", merged), callback("progress", progress))
+    info = LinkInfo(**found | {"lateral": _variance(found["lateral"]), "axial": _variance(found["axial"])})
+    return Localizations._of_core(table), info

@@ -1,0 +1,201 @@
+// Links against simulated blinks whose molecules are known.
+// SPDX-License-Identifier: MIT
+#include "glint/link.hpp"
+
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "glint/error.hpp"
+
+using namespace glint;
+
+namespace {
+
+struct Blinks {
+    Localizations table;
+    std::vector<int> blink;  ///< of each row
+};
+
+/// Blinks of `length` frames in the mean at random places, each localization with the variance `a_nm2` + `b` CRLB along each axis; of
+/// these, `dark` of the frames within are not seen.
+Blinks simulate_blinks(int blinks, double a_nm2 = 0, double b = 1, double dark = 0, bool with_z = false,
+                       double length = 4) {
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    struct Row {
+        std::uint32_t frame;
+        double x, y, z, sigma;
+        int blink;
+    };
+    std::vector<Row> rows;
+    constexpr double field_nm = 20000, pixel_nm = 100;
+    constexpr int frames = 2000;
+    for (int k = 0; k < blinks; ++k) {
+        const double x = field_nm * uniform(random), y = field_nm * uniform(random), z = 600 * uniform(random) - 300;
+        const int first = int(frames * uniform(random));
+        const int last = std::min(frames - 1, first + int(-length * std::log(1 - uniform(random))));
+        for (int frame = first; frame <= last; ++frame) {
+            if (frame > first && frame < last && uniform(random) < dark) continue;
+            const double sigma = 7 + 8 * uniform(random), error = std::sqrt(a_nm2 + b * sigma * sigma);
+            rows.push_back({std::uint32_t(frame), x + error * normal(random), y + error * normal(random),
+                            z + std::sqrt(a_nm2 + b * 4 * sigma * sigma) * normal(random), sigma, k});
+        }
+    }
+    std::shuffle(rows.begin(), rows.end(), random);  // rows may be in any order
+    Blinks out;
+    for (const Row& row : rows) {
+        out.table.frame.push_back(row.frame);
+        out.table.x_px.push_back(float(row.x / pixel_nm)), out.table.y_px.push_back(float(row.y / pixel_nm));
+        out.table.lpx_px.push_back(float(row.sigma / pixel_nm)),
+            out.table.lpy_px.push_back(float(row.sigma / pixel_nm));
+        out.table.photons.push_back(100);
+        if (with_z) out.table.z_nm.push_back(float(row.z)), out.table.lpz_nm.push_back(float(2 * row.sigma));
+        out.blink.push_back(row.blink);
+    }
+    out.table.pixel_size_nm = pixel_nm, out.table.frames = frames, out.table.width = out.table.height = 200;
+    return out;
+}
+
+struct Mistakes {
+    int wrong = 0, missed = 0;
+};
+
+/// Successive rows of a track that are not of one blink, and of a blink that are not of one track.
+Mistakes mistakes(const Blinks& blinks, const Links& links) {
+    const auto count = [&](auto group, auto other) {
+        std::vector<std::size_t> order(blinks.blink.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::sort(order.begin(), order.end(), [&](std::size_t p, std::size_t q) {
+            return std::pair(group(p), blinks.table.frame[p]) < std::pair(group(q), blinks.table.frame[q]);
+        });
+        int different = 0;
+        for (std::size_t k = 1; k < order.size(); ++k)
+            different += group(order[k - 1]) == group(order[k]) && other(order[k - 1]) != other(order[k]);
+        return different;
+    };
+    const auto track = [&](std::size_t row) { return int(links.track[row]); };
+    const auto blink = [&](std::size_t row) { return blinks.blink[row]; };
+    return {count(track, blink), count(blink, track)};
+}
+
+/// A count with the given expectation stays within five standard deviations of Poisson's law, but for one in a million.
+void expect_poisson(double count, double expected) { EXPECT_NEAR(count, expected, 5 * std::sqrt(expected) + 5); }
+
+}  // namespace
+
+TEST(Link, finds_blinks_and_knows_its_mistakes) {
+    for (const bool with_z : {false, true}) {
+        const Blinks blinks = simulate_blinks(20000, 0, 1, 0, with_z);
+        const Links links = link(blinks.table);
+        const Mistakes found = mistakes(blinks, links);
+        expect_poisson(found.wrong, links.false_links);
+        expect_poisson(found.missed, links.missed_links);
+        EXPECT_LT(found.wrong, 0.01 * double(links.links));
+        EXPECT_EQ(links.gap, 0);
+        EXPECT_EQ(links.links + links.tracks, blinks.table.size());
+    }
+}
+
+TEST(Link, gap_is_taken_from_the_data) {
+    // A frame is dark with the probability 0.1, so that gaps of one frame are common; of two, 1 % of links.
+    const Blinks blinks = simulate_blinks(20000, 0, 1, 0.1, false, 8);
+    const Links links = link(blinks.table);
+    EXPECT_GE(links.gap, 1);
+    const Mistakes found = mistakes(blinks, links);
+    expect_poisson(found.missed, links.missed_links);
+    EXPECT_LT(found.missed, 0.005 * double(links.links));
+    const Links none =
+        link(blinks.table, {.radius_sigma = 0, .radius_nm = 0, .gap = 0, .progress = {}, .stop = nullptr});
+    EXPECT_GT(mistakes(blinks, none).missed, 0.05 * double(none.links));
+}
+
+TEST(Link, variance_within_blinks_is_measured) {
+    for (const auto& [a, b] : {std::pair(0.0, 1.0), std::pair(25.0, 1.0), std::pair(0.0, 1.5), std::pair(16.0, 1.2)}) {
+        const Blinks blinks = simulate_blinks(20000, a, b, 0, true);
+        const Links links = link(blinks.table);
+        for (const InTrackVariance& variance : {links.lateral, links.axial}) {
+            EXPECT_NEAR(variance.a_nm2, a, 4 * variance.a_error_nm2);
+            EXPECT_NEAR(variance.b, b, 4 * variance.b_error);
+            EXPECT_LT(variance.b_error, 0.1);
+        }
+    }
+}
+
+TEST(Link, merged_rows_are_as_precise_as_they_state) {
+    const Blinks blinks = simulate_blinks(10000, 30, 1.2);
+    Links links = link(blinks.table);
+    const Localizations merged = merge_tracks(blinks.table, links);
+    ASSERT_EQ(merged.size(), links.tracks);
+    EXPECT_EQ(merged.history.size(), 1u);
+    double photons = 0, n = 0;
+    for (std::size_t k = 0; k < merged.size(); ++k) photons += merged.photons[k], n += merged.extra.at("n").values[k];
+    EXPECT_EQ(n, double(blinks.table.size()));
+    EXPECT_EQ(photons, 100.0 * n);
+    EXPECT_TRUE(merged.extra.at("n").is_integer && merged.extra.at("len").is_integer &&
+                merged.extra.at("track").is_integer);
+    // Two halves of each long blink, merged apart, differ by as much as both precisions say.
+    std::vector<std::uint32_t> halves(links.track);
+    std::map<std::uint32_t, std::vector<std::size_t>> of_track;
+    for (std::size_t row = 0; row < halves.size(); ++row) of_track[links.track[row]].push_back(row);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (auto& [track, rows] : of_track) {
+        if (rows.size() < 4) continue;
+        std::sort(rows.begin(), rows.end(),
+                  [&](auto p, auto q) { return blinks.table.frame[p] < blinks.table.frame[q]; });
+        for (std::size_t k = rows.size() / 2; k < rows.size(); ++k) halves[rows[k]] = std::uint32_t(links.tracks);
+        pairs.emplace_back(track, std::uint32_t(links.tracks++));
+    }
+    links.track = halves;
+    const Localizations split = merge_tracks(blinks.table, links);
+    double sum = 0;
+    for (const auto& [p, q] : pairs)
+        sum +=
+            std::pow(split.x_px[p] - split.x_px[q], 2) / (std::pow(split.lpx_px[p], 2) + std::pow(split.lpx_px[q], 2));
+    const double count =
+        double(pairs.size());  // squares of standard normal numbers; 1 % of wrong links and of the errors of A and B
+    EXPECT_NEAR(sum / count, 1, 4 * std::sqrt(2 / count) + 0.03);
+}
+
+TEST(Link, threads_make_no_difference) {
+    const Blinks blinks = simulate_blinks(5000);
+    tbb::task_arena one(1);
+    Links alone;
+    one.execute([&] { alone = link(blinks.table); });
+    const Links all = link(blinks.table);
+    EXPECT_EQ(alone.track, all.track);
+    EXPECT_EQ(alone.lateral.a_nm2, all.lateral.a_nm2);
+    EXPECT_EQ(alone.false_links, all.false_links);
+}
+
+TEST(Link, radius_in_nm_needs_no_precision) {
+    Localizations table;
+    table.pixel_size_nm = 100, table.frame = {0, 1, 2, 5}, table.x_px = {1, 1.2f, 1.6f, 1.6f},
+    table.y_px = {0, 0, 0, 0};
+    EXPECT_THROW(link(table), OptionError);
+    LinkOptions options;
+    options.radius_nm = 30, options.gap = 0;
+    EXPECT_EQ(link(table, options).track, (std::vector<std::uint32_t>{0, 0, 1, 2}));
+    options.radius_nm = 45, options.gap = 2;
+    EXPECT_EQ(link(table, options).track, (std::vector<std::uint32_t>{0, 0, 0, 0}));
+    EXPECT_EQ(merge_tracks(table, link(table, options)).extra.at("len").values, std::vector<double>{6});
+}
+
+TEST(Link, what_is_no_number_and_empty_tables_are_no_trouble) {
+    Localizations table;
+    table.pixel_size_nm = 100;
+    EXPECT_EQ(link(table, {.radius_sigma = 4, .radius_nm = 0, .gap = 1, .progress = {}, .stop = nullptr}).tracks, 0u);
+    table.frame = {3, 4}, table.x_px = {1, NAN}, table.y_px = {1, 1}, table.lpx_px = table.lpy_px = {0.1f, 0.1f};
+    const Links links = link(table);
+    EXPECT_EQ(links.tracks, 2u);
+    EXPECT_EQ(links.track[0], 0u);
+    EXPECT_TRUE(std::isnan(links.lateral.b));
+    table.pixel_size_nm = 0;
+    EXPECT_THROW(link(table), OptionError);
+}

@@ -1,0 +1,76 @@
+"""NumPy, tifffile and h5py judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels."""
+import json
+
+import h5py
+import numpy as np
+import pytest
+import tifffile
+
+EDGE, FRAMES, LEVELS_E = 64, 400, (100, 400)
+HOT, DEAD, NOISY = 1, 2, 3
+
+
+class Sensor:
+    def __init__(self, rng):
+        shape = (EDGE, EDGE)
+        self.offset = rng.normal(100, 2, shape)
+        self.adu_per_e = 2 * (1 + 0.03 * rng.standard_normal(shape))
+        self.noise = 3 * np.exp(0.1 * rng.standard_normal(shape))
+        self.faults = np.zeros(shape, np.uint8)
+        places = rng.permutation(EDGE * EDGE)[:60]
+        for fault, some in zip((HOT, DEAD, NOISY), places.reshape(3, 20)):
+            self.faults.flat[some] = fault
+        self.offset[self.faults == HOT] += 150
+        self.adu_per_e[self.faults == DEAD] = 0
+        self.noise[self.faults == NOISY] *= 20
+
+    def movie(self, rng, light_e):
+        electrons = rng.poisson(light_e, (FRAMES, EDGE, EDGE))
+        counts = self.offset + self.adu_per_e * electrons + self.noise * rng.standard_normal(electrons.shape)
+        return np.clip(np.rint(counts), 0, 65535).astype(np.uint16)
+
+
+@pytest.fixture(scope="module")
+def calibrated(glint, tmp_path_factory):
+    """(sensor, dark movie, light movies, maps as arrays, --json) of one calibration."""
+    folder, rng = tmp_path_factory.mktemp("camera"), np.random.default_rng(3)
+    sensor = Sensor(rng)
+    dark, *light = (sensor.movie(rng, level) for level in (0, *LEVELS_E))
+    tifffile.imwrite(folder / "dark.tif", dark)
+    for k, movie in enumerate(light):
+        tifffile.imwrite(folder / f"light{k}.tif", movie)
+    names = [folder / f"light{k}.tif" for k in range(len(light))]
+    said = glint("calibrate", "camera", "--dark", folder / "dark.tif", "--light", *names, "-o", folder / "camera.toml", "--json")
+    with h5py.File(folder / "camera_maps.hdf5") as file:
+        maps = {name: file[name][()] for name in file}
+    return sensor, dark, light, maps, json.loads(said)
+
+
+def test_offset_and_read_variance_are_numpys(calibrated):
+    _, dark, _, maps, _ = calibrated
+    variance = dark.var(axis=0, ddof=1, dtype=np.float64)
+    np.testing.assert_allclose(maps["offset"], dark.mean(axis=0, dtype=np.float64), rtol=1e-6)
+    np.testing.assert_allclose(maps["readvar"], variance, rtol=1e-5)
+    np.testing.assert_allclose(maps["offset_error"], np.sqrt(variance / FRAMES), rtol=1e-5)
+
+
+def test_gain_is_that_of_the_sensor_within_its_error(calibrated):
+    sensor, dark, light, maps, said = calibrated
+    good = sensor.faults == 0
+    # The mean over pixels of a straight line's slope, by least squares without weights: another estimate of the same.
+    means = np.stack([movie.mean(axis=0) - dark.mean(axis=0) for movie in light])
+    variances = np.stack([movie.var(axis=0, ddof=1) - dark.var(axis=0, ddof=1) for movie in light])
+    slopes = (means * variances).sum(axis=0)[good] / (means**2).sum(axis=0)[good]
+    error = slopes.std() / np.sqrt(good.sum()) / slopes.mean() ** 2
+    assert abs(said["gain_e_per_adu"] - 1 / slopes.mean()) < 4 * np.hypot(error, said["gain_error"])
+    assert np.all(maps["gain"][~good] == np.float32(said["gain_e_per_adu"]))
+
+
+def test_bad_pixels_are_found_and_no_others(calibrated):
+    sensor, _, _, maps, said = calibrated
+    assert maps["faults"].dtype == np.uint8
+    assert np.mean(maps["faults"][sensor.faults > 0] == sensor.faults[sensor.faults > 0]) >= 0.99
+    assert np.count_nonzero(maps["faults"][sensor.faults == 0]) <= 2  # 0.5 expected at most
+    for fault, name in ((HOT, "hot_pixels"), (DEAD, "dead_pixels"), (NOISY, "noisy_pixels")):
+        assert said[name] == np.count_nonzero(maps["faults"] == fault)
+    assert said["expected_false_alarms"] <= 0.5
