@@ -57,7 +57,8 @@ def test_every_argument_is_documented():
 def test_the_compiled_module_has_types():
     folder = pathlib.Path(glint.__file__).parent
     assert (folder / "py.typed").is_file()
-    known = {node.name for node in ast.parse((folder / "_core.pyi").read_text()).body if hasattr(node, "name")}
+    body = ast.parse((folder / "_core.pyi").read_text()).body
+    known = {node.target.id if isinstance(node, ast.AnnAssign) else getattr(node, "name", "") for node in body}
     assert {name for name in dir(glint._core) if not name.startswith("_")} <= known
 
 

@@ -250,11 +250,31 @@ int best_gap(const GapCounts& counts) {
     return gap;
 }
 
-double true_beyond(const GapCounts& counts, int gap) {
-    double sum = 0;
-    for (std::size_t lag = std::size_t(gap) + 2; lag < counts.at_lag.size(); ++lag)
-        sum += counts.at_lag[lag] - counts.chance[lag];
-    return std::max(sum, 0.0);
+/// Expected mistakes of links, of what `count_gaps` found before gaps were linked.
+struct Mistakes {
+    double wrong = 0, missed = 0;
+};
+
+/// `exchanged`: expected links to one of several candidates that should be to another; `beyond_radius`: links that the radius excludes.
+Mistakes expected_mistakes(const GapCounts& counts, int gap, double exchanged, double beyond_radius, double links,
+                           double rows) {
+    double resumed = 0, dark = 0, longer = 0;
+    for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
+        const double pairs = counts.at_lag[lag] - counts.chance[lag];
+        if (lag > std::size_t(gap) + 1)
+            longer += pairs;
+        else
+            resumed += pairs, dark += double(lag - 1) * pairs;
+    }
+    // An end or a start within a blink is none once gaps are linked, and of the others' links only those are chance.
+    const double final = counts.ends > 0 ? std::clamp(1 - resumed / counts.ends, 0.0, 1.0) : 1;
+    // A blink that begins in a dark frame of another, which it is taken for.
+    const double in_the_dark = counts.ends > 0 ? counts.far * final * std::max(dark, 0.0) / counts.ends : 0;
+    // A row in the wrong track has a wrong link before it and, if that goes on, one after it.
+    const double of_row = 1 + (rows > 0 ? links / rows : 0);
+    // So has a row beyond the radius, whose track goes on without it if it has gaps.
+    return {of_row * exchanged + counts.far * final * final * (gap + 1) + in_the_dark,
+            of_row * exchanged + (gap > 0 ? of_row : 1) * beyond_radius + std::max(longer, 0.0) + in_the_dark};
 }
 
 /// Half of all precisions are better.
@@ -300,12 +320,11 @@ Links link(const Localizations& table, const LinkOptions& options) {
 
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     out.links = rows.rows.size() - out.tracks;
-    out.false_links = gaps.has_far ? exchanged + gaps.far * (out.gap + 1) : unknown;
-    out.missed_links = gaps.has_far && !is_fixed
-                           ? exchanged +
-                                 scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims()) +
-                                 true_beyond(gaps, out.gap)
-                           : unknown;
+    const double beyond_radius = scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims());
+    const Mistakes mistakes = expected_mistakes(gaps, out.gap, exchanged, is_fixed ? 0 : beyond_radius,
+                                                double(out.links), double(rows.rows.size()));
+    out.false_links = gaps.has_far ? mistakes.wrong : unknown;
+    out.missed_links = gaps.has_far && !is_fixed ? mistakes.missed : unknown;
     if (!is_fixed) {
         const InTrackVariances variances = in_track_variances(rows, scatter.scale2);
         out.lateral = variances.lateral, out.axial = variances.axial;

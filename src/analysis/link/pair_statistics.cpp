@@ -220,7 +220,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
             frames_far[block] += 1;
         }
     });
-    GapCounts out{std::vector<double>(lags + 1), std::vector<double>(lags + 1), 0, false};
+    GapCounts out{std::vector<double>(lags + 1), std::vector<double>(lags + 1), 0, 0, false};
     double far_pairs = 0, far_frames = 0, all = 0;
     for (std::size_t block = 0; block < blocks; ++block) {
         for (std::uint32_t lag = 2; lag <= lags; ++lag) out.at_lag[lag] += counts[block][lag];
@@ -228,7 +228,7 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     }
     out.has_far = far_frames > 0;
     if (out.has_far) out.far = far_pairs * all / far_frames;
-    const double all_ends = std::reduce(ends_in.begin(), ends_in.end());
+    const double all_ends = out.ends = std::reduce(ends_in.begin(), ends_in.end());
     for (std::uint32_t lag = 2; lag <= lags && all_ends > 0; ++lag) {
         double still_open = 0;
         for (std::size_t block = 0; block < blocks; ++block) still_open += open[block][lag];

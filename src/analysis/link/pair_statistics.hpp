@@ -36,6 +36,7 @@ struct GapCounts {
     std::vector<double> at_lag;  ///< [0] and [1] unused
     std::vector<double> chance;  ///< how many of them are, from `far` and the ends that have had no start before
     double far = 0;              ///< pairs of an end and a start, mean of the far lags
+    double ends = 0;
     bool has_far = false;
 };
 GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags);
