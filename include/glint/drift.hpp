@@ -51,7 +51,7 @@ struct Drift {
 
 /// Estimates the drift without markers. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
 /// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
-/// any number of threads. Throws InputError if pixel_size_nm is unknown, Cancelled if `stop` was set.
+/// any number of threads. Throws InputError if pixel_size_nm is unknown or there are more than 2^24 frames, Cancelled if `stop` was set.
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
 
 /// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if

@@ -41,6 +41,7 @@ struct Links {
     double radius_sigma = 0;  ///< as chosen or given; 0: radius_nm
     double radius_nm = 0;     ///< of localizations of the median precision, or as given
     int gap = 0;
+    std::size_t unlinkable = 0;  ///< rows whose position is no number or precision not above 0: each a track of its own
     bool is_radius_chosen = false, is_gap_chosen = false;  ///< from the data
     /// Expected numbers of wrong links and of links not made; NaN where the movie is too short to tell.
     double false_links = 0, missed_links = 0;
@@ -49,7 +50,7 @@ struct Links {
 
 /// Joins rows of a blink to tracks, by one-to-one assignment of tracks to rows frame by frame (eq. 13.1 to 13.3). Rows may be
 /// in any order. Needs lpx, lpy (and lpz where there is z), but with `radius_nm`, and the pixel size. O(rows) memory. The result does
-/// not depend on the number of threads. Throws OptionError, Cancelled.
+/// not depend on the number of threads. Throws OptionError, Cancelled; InputError where no row can be linked.
 Links link(const Localizations& table, const LinkOptions& options = {});
 
 /// A row for each track, in the order of `Links::track`: first frame, positions weighted by their precisions, photons

@@ -32,6 +32,7 @@ class LinkInfo:
 
     tracks: int
     links: int
+    unlinkable: int  #: rows without a position that is a number or a precision above 0
     radius_sigma: float  #: 0 for a radius in nm
     radius_nm: float  #: of localizations of the median precision
     gap: int  #: dark frames

@@ -32,7 +32,8 @@ nb::tuple link_table(const Localizations& table, double radius_sigma, double rad
         return std::pair(std::move(out), std::move(found));
     });
     nb::dict dict;
-    dict["tracks"] = links.tracks, dict["links"] = links.links, dict["gap"] = links.gap;
+    dict["tracks"] = links.tracks, dict["links"] = links.links, dict["unlinkable"] = links.unlinkable,
+    dict["gap"] = links.gap;
     dict["radius_sigma"] = links.radius_sigma, dict["radius_nm"] = links.radius_nm;
     dict["false_links"] = links.false_links, dict["missed_links"] = links.missed_links;
     dict["lateral"] = dict_of(links.lateral), dict["axial"] = dict_of(links.axial);

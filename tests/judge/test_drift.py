@@ -1,5 +1,6 @@
 """Drift, judged by Picasso, which reads the drift file and applies it, and h5py, which reads the corrected table."""
 import json
+import subprocess
 
 import h5py
 import numpy as np
@@ -117,3 +118,24 @@ def test_refused_changes_nothing(glint, tmp_path):
     assert result["refused"] and result["why"]
     for axis in "xy":
         np.testing.assert_array_equal(locs_of(tmp_path / "out.hdf5")[axis], few[axis])
+
+
+def test_a_drift_file_is_a_file_of_its_own(program, tmp_path):
+    write_table(tmp_path / "locs.hdf5", 2, np.random.default_rng(5))
+    for name in ("out.yaml", "out.hdf5", "locs.yaml"):
+        ran = subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / name,
+                              "--overwrite"], capture_output=True, text=True)
+        assert ran.returncode == 2 and name in ran.stderr, ran.stderr
+    assert not (tmp_path / "out.hdf5").exists()
+
+
+def test_a_refused_drift_leaves_no_older_file(program, tmp_path):
+    table = np.zeros(10, [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("lpx", "f4"), ("lpy", "f4")])
+    table["frame"] = np.arange(10)
+    with h5py.File(tmp_path / "locs.hdf5", "w") as file:
+        file["locs"] = table
+    (tmp_path / "locs.yaml").write_text(yaml.safe_dump({"Frames": 10, "Width": 64, "Height": 64, "Pixelsize": 100}))
+    (tmp_path / "drift.txt").write_text("5 5\n")
+    subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / "drift.txt",
+                    "--overwrite"], check=True, capture_output=True)
+    assert np.array_equal(np.loadtxt(tmp_path / "drift.txt"), np.zeros((10, 2)))

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/blinks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,6 +17,7 @@ namespace {
 
 constexpr float default_precision_nm = 10;
 constexpr float least_precision_nm = 0.5f;
+constexpr std::int64_t most_frames = 1 << 24;  // a drift has numbers for each, and float counts frames up to here
 
 const std::vector<float>* axis_precision(const Localizations& from, int axis) {
     const std::vector<float>* columns[] = {&from.lpx_px, &from.lpy_px, &from.lpz_nm};
@@ -36,9 +39,15 @@ Table table_of(const Localizations& from) {
                       std::any_of(from.z_nm.begin(), from.z_nm.end(), [&](float z) { return z != from.z_nm[0]; })
                   ? 3
                   : 2;
+    const std::int64_t frames = std::max<std::int64_t>(from.frames, n ? std::int64_t(from.frame[order.back()]) + 1 : 0);
+    if (frames > most_frames)
+        throw InputError(fmt::format(
+            "drift: the table has {} frames (its last row is in frame {}); a drift is estimated for up to {}. "
+            "Is a frame number damaged? `glint filter --where \"frame < N\"` leaves such rows out",
+            frames, n ? from.frame[order.back()] : 0, most_frames));
+    to.frames = int(frames);
     to.frame.resize(n);
     for (std::size_t i = 0; i < n; ++i) to.frame[i] = int(from.frame[order[i]]);
-    to.frames = int(std::max<std::int64_t>(from.frames, n ? to.frame.back() + 1 : 0));
     const std::vector<float>* position[] = {&from.x_px, &from.y_px, &from.z_nm};
     for (int a = 0; a < 3; ++a) {
         const double unit = a < 2 ? from.pixel_size_nm : 1;

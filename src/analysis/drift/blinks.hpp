@@ -20,7 +20,7 @@ struct Table {
     std::size_t size() const { return frame.size(); }
 };
 
-/// Throws InputError without a pixel size. Unknown precisions are taken from the rows' own repeats.
+/// Throws InputError without a pixel size, or with more than 2^24 frames. Unknown precisions are taken from the rows' own repeats.
 Table table_of(const Localizations& from);
 
 /// Blink b has the rows members[begin[b]] to members[begin[b + 1]].

@@ -137,6 +137,14 @@ TEST(Drift, needs_a_pixel_size_and_all_frames) {
     EXPECT_THROW(estimate_drift(locs), InputError);
 }
 
+TEST(Drift, a_damaged_frame_number_is_an_error) {
+    for (const std::uint32_t frame : {20'000'000u, 2147483647u, 2147483648u, 4294967295u}) {
+        Localizations locs = blinking(1, 1000);
+        locs.frame.back() = frame;
+        EXPECT_THROW(estimate_drift(locs), InputError) << frame;
+    }
+}
+
 TEST(Drift, stops_when_asked) {
     const StopFlag stop(true);
     DriftOptions options;

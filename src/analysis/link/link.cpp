@@ -294,7 +294,13 @@ Links link(const Localizations& table, const LinkOptions& options) {
     const bool is_fixed = options.radius_nm > 0;
     const LinkRows rows(table, options.radius_nm);
     if (options.stop && *options.stop) throw Cancelled("linking was stopped");
+    if (rows.rows.empty() && table.size() > 0)
+        throw InputError(
+            fmt::format("none of the {} rows has a position that is a number and precisions above 0, so "
+                        "nothing can be linked; a radius in nm (--radius 30nm) needs no precisions",
+                        table.size()));
     Links out;
+    out.unlinkable = table.size() - rows.rows.size();
     const DistanceCounts distances = is_fixed ? DistanceCounts{} : count_distances(rows);
     const Scatter scatter = is_fixed ? Scatter{} : scatter_of(distances, rows.dims());
     out.is_radius_chosen = !is_fixed && options.radius_sigma == 0;
@@ -323,7 +329,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
     const double beyond_radius = scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims());
     const Mistakes mistakes = expected_mistakes(gaps, out.gap, exchanged, is_fixed ? 0 : beyond_radius,
                                                 double(out.links), double(rows.rows.size()));
-    out.false_links = gaps.has_far ? mistakes.wrong : unknown;
+    out.false_links = gaps.has_far ? std::min(mistakes.wrong, double(out.links)) : unknown;
     out.missed_links = gaps.has_far && !is_fixed ? mistakes.missed : unknown;
     if (!is_fixed) {
         const InTrackVariances variances = in_track_variances(rows, scatter.scale2);

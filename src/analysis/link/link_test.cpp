@@ -187,6 +187,34 @@ TEST(Link, radius_in_nm_needs_no_precision) {
     EXPECT_EQ(merge_tracks(table, link(table, options)).extra.at("len").values, std::vector<double>{6});
 }
 
+TEST(Link, links_of_links_count_localizations) {
+    Localizations table;
+    table.pixel_size_nm = 100, table.frame = {0, 1, 4, 5, 20}, table.x_px = table.y_px = {1, 1, 1, 1, 1};
+    table.photons = {100, 100, 100, 100, 100};
+    LinkOptions options;
+    options.radius_nm = 30, options.gap = 0;
+    const Localizations once = merge_tracks(table, link(table, options));
+    EXPECT_EQ(once.extra.at("n").values, (std::vector<double>{2, 2, 1}));
+    options.gap = 3;  // from the first frame of a row to that of the next
+    const Localizations twice = merge_tracks(once, link(once, options));
+    EXPECT_EQ(twice.extra.at("n").values, (std::vector<double>{4, 1}));
+    EXPECT_EQ(twice.extra.at("len").values, (std::vector<double>{6, 1}));
+    EXPECT_EQ(twice.photons, (std::vector<float>{400, 100}));
+}
+
+TEST(Link, rows_without_a_precision_are_kept_and_counted) {
+    Localizations table;
+    table.pixel_size_nm = 100, table.frame = {0, 1, 1, 2}, table.x_px = table.y_px = {1, 1, 5, 7};
+    table.lpx_px = {0.1f, 0.1f, 0, -1}, table.lpy_px = {0.1f, 0.1f, 0.1f, 0.1f};
+    LinkOptions options;
+    options.radius_sigma = 4, options.gap = 0;
+    const Links links = link(table, options);
+    EXPECT_EQ(links.unlinkable, 2u);
+    EXPECT_EQ(merge_tracks(table, links).x_px, (std::vector<float>{1, 5, 7}));
+    table.lpx_px = {0, 0, 0, 0};
+    EXPECT_THROW(link(table, options), InputError);
+}
+
 TEST(Link, what_is_no_number_and_empty_tables_are_no_trouble) {
     Localizations table;
     table.pixel_size_nm = 100;

@@ -92,7 +92,12 @@ std::pair<Column, Column> weighted(const RowsOfTracks& tracks, const Column& pos
             const double weight = 1 / (double(precision[row]) * precision[row]);
             w += weight, wx += weight * position[row], ww += weight * weight;
         });
-        positions[track] = float(wx / w), stated[track] = float(std::sqrt(b / w + a * ww / (w * w)));
+        if (std::isfinite(w) && std::isfinite(1 / w)) {
+            positions[track] = float(wx / w), stated[track] = float(std::sqrt(b / w + a * ww / (w * w)));
+        } else {  // a row without a precision above 0, which is alone in its track
+            const std::size_t row = tracks.rows[tracks.begin[track]];
+            positions[track] = position[row], stated[track] = precision[row];
+        }
     }
     return {std::move(positions), std::move(stated)};
 }
@@ -120,13 +125,22 @@ std::string history_of(const Links& links, bool merged) {
     return text;
 }
 
+/// What earlier links said of rows; without, a row is one localization, and one frame long.
+std::vector<double> counts_of(const Localizations& table, const char* name) {
+    const auto column = table.extra.find(name);
+    return column == table.extra.end() ? std::vector<double>(table.size(), 1) : column->second.values;
+}
+
 void add_counts(Localizations& out, const Localizations& table, const RowsOfTracks& tracks) {
+    const std::vector<double> n_of = counts_of(table, "n"), length_of = counts_of(table, "len");
     ExtraColumn n{{}, true}, length{{}, true}, number{{}, true};
     for (std::size_t track = 0; track < tracks.tracks(); ++track) {
-        n.values.push_back(double(tracks.size(track)));
-        number.values.push_back(double(track));
-        const auto last = table.frame[tracks.rows[tracks.begin[track + 1] - 1]];
-        length.values.push_back(double(last) - double(out.frame[track]) + 1);
+        double rows = 0, end = 0;
+        tracks.each(track, [&](std::size_t row) {
+            rows += n_of[row], end = std::max(end, double(table.frame[row]) + length_of[row]);
+        });
+        n.values.push_back(rows), number.values.push_back(double(track));
+        length.values.push_back(end - double(out.frame[track]));
     }
     out.extra["n"] = std::move(n), out.extra["len"] = std::move(length), out.extra["track"] = std::move(number);
 }
@@ -171,7 +185,12 @@ Localizations with_tracks(const Localizations& table, const Links& links) {
     const RowsOfTracks tracks(table, links);
     Localizations out = table;
     ExtraColumn number{{links.track.begin(), links.track.end()}, true}, n{{}, true};
-    for (const std::uint32_t track : links.track) n.values.push_back(double(tracks.size(track)));
+    const std::vector<double> n_of = counts_of(table, "n");
+    for (const std::uint32_t track : links.track) {
+        double rows = 0;
+        tracks.each(track, [&](std::size_t row) { rows += n_of[row]; });
+        n.values.push_back(rows);
+    }
     out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
     out.history.push_back(history_of(links, false));
     return out;

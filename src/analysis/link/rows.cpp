@@ -22,7 +22,7 @@ LinkRows::LinkRows(const Localizations& table, double radius_nm) : with_z(!table
     precision(table.lpy_px, "lpy");
     if (with_z) precision(table.lpz_nm, "lpz");
     const auto square = [&](const std::vector<float>& column, std::size_t k, double unit) {
-        return fixed ? fixed : double(column[k]) * column[k] * unit * unit;
+        return fixed ? fixed : column[k] > 0 ? double(column[k]) * column[k] * unit * unit : 0;
     };
     rows.reserve(table.size());
     for (std::size_t k = 0; k < table.size(); ++k) {

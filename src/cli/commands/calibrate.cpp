@@ -107,6 +107,7 @@ void write_with_plot(const Calibration& calibration, const CalibrateFlags& flags
 }
 
 int run(const CalibrateFlags& flags) {
+    require_toml(flags.out);
     const std::unique_ptr<Movie> stack = open_movie(flags.beads, flags.choice);
     const std::string example = fmt::format("glint calibrate astigmatism {} -o {} --z-step {}{}", flags.beads,
                                             flags.out, flags.z_step, as_given(flags.choice) + as_given(flags.camera));

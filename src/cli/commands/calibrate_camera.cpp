@@ -120,6 +120,7 @@ void warn_of(const CameraCalibration& c, Console& console) {
 }
 
 int run(const Flags& flags) {
+    require_toml(flags.out);
     if (flags.gain && !flags.light.empty()) throw OptionError("--gain is what --light measures: give one of them");
     if (flags.gain && !(*flags.gain >= 1e-6 && *flags.gain <= 1e6))
         throw OptionError(
@@ -132,6 +133,8 @@ int run(const Flags& flags) {
     Console console(flags.console);
     for (const std::string& warning : dark->info().warnings) console.warn(warning);
     for (const std::string& name : flags.light) {
+        if (std::count(flags.light.begin(), flags.light.end(), name) > 1)
+            throw OptionError(fmt::format("{} is given twice: each movie of --light is a level of its own", name));
         light.push_back(open_movie(name)), levels.push_back(light.back().get());
         const MovieInfo& info = light.back()->info();
         inputs.insert(inputs.end(), info.files.begin(), info.files.end());

@@ -130,9 +130,10 @@ int run(ClusterFlags& flags) {
     const Paths inputs{flags.locs, std::filesystem::path(flags.locs).replace_extension(".yaml")};
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (!flags.centers.empty()) {
-        Paths others = inputs;
-        for (const auto& file : files_of_localizations(flags.out)) others.push_back(file);
-        check_outputs({flags.centers}, if_exists(flags.overwrite), others);
+        check_outputs({flags.centers}, if_exists(flags.overwrite), inputs);
+        Paths all = files_of_localizations(flags.out);
+        all.emplace_back(flags.centers);
+        check_outputs(all, IfExists::replace, {});  // each a file of its own
     }
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();

@@ -30,7 +30,7 @@ Examples:
 
 The drift comes from molecules that blink again, without markers; segment lengths, search range and smoothness are chosen from
 the data. The error that is stated comes from molecules of two halves of the field, which have none in common. Where
-the table cannot support an estimate, the positions stay as they are, and the reason is told. A drift file is Picasso's:
+the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
 x y [z] for each frame, x and y in camera pixels, z in nm.)";
 
 struct DriftFlags {
@@ -119,7 +119,7 @@ void print_result(const DriftFlags& flags, const Localizations& locs, const Drif
                 summary.add("jump", fmt::format("frame {}: {}", jump.frame, triple(jump.by_nm, with_z)));
         }
     }
-    if (!flags.drift_file.empty() && !drift.refused) summary.add("drift file", flags.drift_file);
+    if (!flags.drift_file.empty()) summary.add("drift file", flags.drift_file);
     summary.add("written", flags.out).print();
 }
 
@@ -131,8 +131,10 @@ void check_flags(const DriftFlags& flags) {
     if (!flags.apply.empty()) inputs.push_back(flags.apply);
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (flags.drift_file.empty()) return;
-    inputs.push_back(flags.out);
     check_outputs({flags.drift_file}, if_exists(flags.overwrite), inputs);
+    Paths all = files_of_localizations(flags.out);
+    all.emplace_back(flags.drift_file);
+    check_outputs(all, IfExists::replace, {});  // each a file of its own
 }
 
 int run(const DriftFlags& flags) {
@@ -155,8 +157,7 @@ int run(const DriftFlags& flags) {
     else
         apply_drift(locs, drift);
     locs.history.push_back(step_of(flags, drift));
-    if (!flags.drift_file.empty() && !drift.refused)
-        write_drift(flags.drift_file, drift, locs.pixel_size_nm, if_exists(flags.overwrite));
+    if (!flags.drift_file.empty()) write_drift(flags.drift_file, drift, locs.pixel_size_nm, if_exists(flags.overwrite));
     write_localizations(flags.out, locs, console.warner(), if_exists(flags.overwrite));
     if (flags.console.json)
         print_json_result(flags, locs, drift);

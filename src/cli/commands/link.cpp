@@ -111,6 +111,13 @@ int run(const LinkFlags& flags) {
         return exit_interrupted;
     }
     console.end_progress();
+    if (links.unlinkable > 0)
+        console.warn(
+            fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
+                        flags.table, with_commas(std::int64_t(links.unlinkable))));
+    if (links.false_links > 0.5 * double(links.links))
+        console.warn(fmt::format("{}: most of the links are expected to be chance: give a smaller --radius or --gap",
+                                 flags.table));
     const Localizations out = flags.unmerged ? with_tracks(table, links) : merge_tracks(table, links);
     const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
     const double mean_length = links.tracks ? double(table.size()) / double(links.tracks) : 0;
@@ -123,6 +130,7 @@ int run(const LinkFlags& flags) {
                     {"radius_nm", links.radius_nm},
                     {"gap", links.gap},
                     {"links", links.links},
+                    {"unlinkable", links.unlinkable},
                     {"false_links", links.false_links},
                     {"missed_links", links.missed_links},
                     {"lateral", variance_json(links.lateral)},

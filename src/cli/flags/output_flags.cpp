@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "glint/error.hpp"
+
 namespace glint::cli {
 
 void add_overwrite_flag(CLI::App& app, bool& overwrite) {
@@ -18,6 +20,12 @@ std::string lower_extension(const std::filesystem::path& path) {
     std::transform(extension.begin(), extension.end(), extension.begin(),
                    [](unsigned char c) { return char(std::tolower(c)); });
     return extension;
+}
+
+void require_toml(const std::filesystem::path& out) {
+    if (lower_extension(out) != ".toml")
+        throw OptionError(fmt::format("--output {}: must end in .toml, as in -o {}", out.string(),
+                                      std::filesystem::path(out).replace_extension(".toml").string()));
 }
 
 void add_hidden_rows(Summary& summary, std::int64_t hidden) {

@@ -15,6 +15,8 @@ namespace glint::cli {
 void add_overwrite_flag(CLI::App& app, bool& overwrite);
 /// ".png" of "PICTURE.PNG".
 std::string lower_extension(const std::filesystem::path& path);
+/// Throws OptionError for another ending than .toml.
+void require_toml(const std::filesystem::path& out);
 inline IfExists if_exists(bool overwrite) { return overwrite ? IfExists::replace : IfExists::refuse; }
 
 /// Adds a line on the rows that Picasso leaves out, if there are any.

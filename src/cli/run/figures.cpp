@@ -89,8 +89,9 @@ std::vector<Figure> all_figures(const Record& record) {
     };
 }
 
+/// Its first line has the hash of the rest, so that a script tells by itself whether somebody edited it.
 std::string script_of(const Figure& figure) {
-    return fmt::format(
+    const std::string text = fmt::format(
         "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
         "you like: glint\n"
         "# run keeps scripts that were edited, and draws with them.\n"
@@ -102,6 +103,12 @@ std::string script_of(const Figure& figure) {
         "if (format eq 'png') {{ set terminal pngcairo size 1200,750 fontscale 1.4 }}\n"
         "set output out\nset datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{2}",
         figure.data, figure.name, figure.plot);
+    return fmt::format("# glint run {}\n{}", hash_text(text), text);
+}
+
+bool is_own_script(const std::string& script) {
+    const std::size_t end = script.find('\n');
+    return end != script.npos && script.substr(0, end) == "# glint run " + hash_text(script.substr(end + 1));
 }
 
 std::string content_of(const fs::path& file) {
@@ -133,27 +140,28 @@ bool is_whole(const fs::path& picture, const std::string& format) {
 
 class Drawing {
   public:
-    Drawing(const StepContext& context, std::string gnuplot)
-        : context_(context),
-          gnuplot_(std::move(gnuplot)),
-          earlier_(context.record.results("figures").value("scripts", Json::object())) {}
+    Drawing(const StepContext& context, std::string gnuplot) : context_(context), gnuplot_(std::move(gnuplot)) {}
 
     void draw(const Figure& figure) {
-        const std::string script = figure.name + ".gp", text = script_of(figure);
-        const fs::path there = context_.record.path("figures/" + script);
-        const std::string old = content_of(there);
-        const bool is_edited = !old.empty() && old != text && hash_text(old) != earlier_.value(script, "");
-        if (is_edited)
-            context_.console.notice(fmt::format("{} was edited, and is kept", there.string()));
+        const std::string script = "figures/" + figure.name + ".gp";
+        const fs::path there = context_.record.path(script);
+        if (const std::string old = content_of(there); old.empty() || is_own_script(old))
+            write_step_text(context_, script, script_of(figure));
         else
-            write_step_text(context_, "figures/" + script, text);
-        scripts_[script] = hash_text(text);
+            context_.console.notice(fmt::format("{} was edited, and is kept", there.string()));
         for (const std::string& format : context_.recipe.figures)
             if (!gnuplot_.empty() && failed_.empty()) draw(figure.name, format);
     }
 
+    /// Of a figure without data the script goes, too, unless it was edited.
+    void leave_out(const Figure& figure) {
+        const fs::path there = context_.record.path("figures/" + figure.name + ".gp");
+        std::error_code none;
+        if (is_own_script(content_of(there))) fs::remove(there, none);
+    }
+
     Json results() const {
-        Json json{{"scripts", scripts_}, {"gnuplot", gnuplot_}};
+        Json json{{"gnuplot", gnuplot_}};
         if (!failed_.empty()) json["failed"] = failed_;
         return json;
     }
@@ -182,14 +190,14 @@ class Drawing {
 
     const StepContext& context_;
     std::string gnuplot_, failed_;
-    Json earlier_, scripts_ = Json::object();
 };
 
 }  // namespace
 
 void draw_figures(const StepContext& context, const std::string& keys) {
-    std::vector<Figure> figures = all_figures(context.record);
-    std::erase_if(figures, [&](const Figure& f) { return !has_data(context.record.path("figures/" + f.data)); });
+    std::vector<Figure> figures, empty;
+    for (Figure& figure : all_figures(context.record))
+        (has_data(context.record.path("figures/" + figure.data)) ? figures : empty).push_back(std::move(figure));
     const std::string gnuplot = context.recipe.figures.empty() ? "" : find_gnuplot();
     std::vector<std::string> pictures;
     for (const Figure& figure : figures)
@@ -202,6 +210,7 @@ void draw_figures(const StepContext& context, const std::string& keys) {
                             "scripts are in {}",
                             context.name, context.record.path("figures").string()));
         Drawing drawing(context, gnuplot);
+        for (const Figure& figure : empty) drawing.leave_out(figure);
         for (const Figure& figure : figures) drawing.draw(figure);
         return drawing.results();
     });
