@@ -24,18 +24,27 @@ const std::vector<float>* axis_precision(const Localizations& from, int axis) {
     return columns[axis]->size() == from.size() ? columns[axis] : nullptr;
 }
 
+/// Numbers, and within a metre, so that cells have numbers as well.
+bool has_place(const Localizations& from, std::uint32_t row) {
+    constexpr double most_nm = 1e9;
+    return std::abs(from.x_px[row]) * from.pixel_size_nm < most_nm &&
+           std::abs(from.y_px[row]) * from.pixel_size_nm < most_nm &&
+           (from.z_nm.empty() || std::abs(from.z_nm[row]) < most_nm);
+}
+
 }  // namespace
 
 Table table_of(const Localizations& from) {
     if (!(from.pixel_size_nm > 0))
         throw InputError("drift: the table does not say how large a camera pixel is; give the pixel size");
     Table to;
-    const std::size_t n = from.size();
-    std::vector<std::uint32_t> order(n);
+    std::vector<std::uint32_t> order(from.size());
     std::iota(order.begin(), order.end(), 0u);
+    std::erase_if(order, [&](std::uint32_t row) { return !has_place(from, row); });
+    const std::size_t n = order.size();
     std::stable_sort(order.begin(), order.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return from.frame[a] < from.frame[b]; });
-    to.axes = from.z_nm.size() == n && n > 0 &&
+    to.axes = !from.z_nm.empty() && n > 0 &&
                       std::any_of(from.z_nm.begin(), from.z_nm.end(), [&](float z) { return z != from.z_nm[0]; })
                   ? 3
                   : 2;

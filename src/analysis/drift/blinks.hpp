@@ -12,7 +12,7 @@ namespace glint::drift {
 
 using Vec3 = std::array<double, 3>;
 
-/// The rows in the order of their frames, in nm; `frames` of them, `axes` 2 or 3.
+/// The rows in the order of their frames, in nm, without those whose position is no number or beyond a metre; `frames` of them, `axes` 2 or 3.
 struct Table {
     std::vector<int> frame;
     std::array<std::vector<float>, 3> nm, precision_nm;

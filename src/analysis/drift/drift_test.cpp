@@ -145,6 +145,16 @@ TEST(Drift, a_damaged_frame_number_is_an_error) {
     }
 }
 
+TEST(Drift, rows_without_a_position_do_not_matter) {
+    const Localizations locs = blinking(1, 3000);
+    Localizations with = locs;
+    for (const float x : {NAN, INFINITY, -1e30f}) {
+        with.frame.push_back(locs.frame[7]), with.x_px.push_back(x), with.y_px.push_back(5);
+        if (!locs.lpx_px.empty()) with.lpx_px.push_back(0.1f), with.lpy_px.push_back(0.1f);
+    }
+    EXPECT_EQ(estimate_drift(locs).x.nm, estimate_drift(with).x.nm);
+}
+
 TEST(Drift, stops_when_asked) {
     const StopFlag stop(true);
     DriftOptions options;
