@@ -25,8 +25,8 @@ struct Detector::State {
           narrow{PaddedRow(view.width(), -FLT_MAX), PaddedRow(view.width(), -FLT_MAX),
                  PaddedRow(view.width(), -FLT_MAX)},
           beyond(view.width(), -FLT_MAX),
-          score{std::vector<float>(std::size_t(view.width())), std::vector<float>(std::size_t(view.width()))},
-          columns(std::size_t(view.width())) {}
+          columns(std::size_t(view.width()) + row_margin),
+          scores(std::size_t(view.width())) {}
 
     void search(int y, float least_score, Spots& spots);
     bool is_plateau_of_earlier(int x, int y, float value);
@@ -44,9 +44,8 @@ struct Detector::State {
     double spread = 0;
     std::array<PaddedRow, 3> narrow;  ///< rows y - 1, y, y + 1, each at its index modulo 3
     PaddedRow beyond;                 ///< stands for the rows outside the frame
-    std::array<std::vector<float>, 2> score;
-    std::array<bool, 2> is_worth_searching{};
-    std::vector<int> columns;
+    std::vector<int> columns;         ///< of maxima in a row
+    std::vector<float> scores;
     std::vector<Maximum> maxima;
 };
 
@@ -61,19 +60,17 @@ bool Detector::State::is_plateau_of_earlier(int x, int y, float value) {
 }
 
 void Detector::State::search(int y, float least_score, Spots& spots) {
-    if (!is_worth_searching[std::size_t(y) % 2]) return;
     const float* here = narrow[std::size_t(y) % 3].data();
-    const float* scores = score[std::size_t(y) % 2].data();
     const SearchedRows searched{y > 0 ? narrow[std::size_t(y + 2) % 3].data() : beyond.data(), here,
-                                y + 1 < camera->height() ? narrow[std::size_t(y + 1) % 3].data() : beyond.data(),
-                                scores};
-    const int found = GLINT_PICK(find_maxima)(searched, camera->width(), least_score, columns.data());
-    for (int k = 0; k < found; ++k) {
-        const int x = columns[std::size_t(k)];
-        if (is_plateau_of_earlier(x, y, here[x])) continue;
+                                y + 1 < camera->height() ? narrow[std::size_t(y + 1) % 3].data() : beyond.data()};
+    const auto found = std::size_t(GLINT_PICK(find_maxima)(searched, camera->width(), columns.data()));
+    rows->scores(y, std::span(columns).first(found), scores.data());
+    for (std::size_t k = 0; k < found; ++k) {
+        const int x = columns[k];
+        if (!(scores[k] >= least_score) || is_plateau_of_earlier(x, y, here[x])) continue;
         spots.x.push_back(x);
         spots.y.push_back(y);
-        spots.score.push_back(scores[x]);
+        spots.score.push_back(scores[k]);
     }
 }
 
@@ -98,8 +95,7 @@ void Detector::find(std::span<const float> photoelectrons, Spots& spots) {
     s.noise.sample(photoelectrons.data(), s.rows->background());
     const float least_score = s.threshold * noise_excess(s.noise.spread());
     for (int y = 0; y < height; ++y) {
-        s.is_worth_searching[std::size_t(y) % 2] =
-            s.rows->row(y, least_score, s.score[std::size_t(y) % 2].data(), s.narrow[std::size_t(y) % 3].data());
+        s.rows->row(y, s.narrow[std::size_t(y) % 3].data());
         if (y > 0) s.search(y - 1, least_score, spots);
     }
     s.search(height - 1, least_score, spots);

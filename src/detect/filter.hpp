@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "detect/rows.hpp"
 
 namespace glint {
@@ -30,7 +31,7 @@ class Filter {
 class EdgeNorms {
   public:
     struct Row {
-        std::vector<float> box_ratio, norm, narrow_norm;
+        AlignedFloats box_ratio, norm, narrow_norm;
     };
     EdgeNorms(const Filter& filter, int width, int height);
 

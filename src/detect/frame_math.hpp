@@ -131,23 +131,35 @@ GLINT_PORTABLE bool is_cut_off(const NoisePlace& at, float read) {
         return at.factor ? 4e-6f * ((count > 0 ? count : -count) + (at.offset[0] > 0 ? at.offset[0] : -at.offset[0]))
                          : 0.0f;
     };
-    const float centre = count_at(0), same = rounding_of(centre);
-    float most = centre, brightest = at.photoelectrons[0];
+    // Without branches: which of the 25 is the highest, nothing can predict.
+    constexpr int side = 2 * noise_margin_px + 1;
+    float counts[side][side];
+    GLINT_UNROLL
+    for (int y = 0; y < side; ++y) GLINT_UNROLL
+    for (int x = 0; x < side; ++x) counts[y][x] = count_at((y - noise_margin_px) * at.stride + x - noise_margin_px);
+    const float centre = counts[noise_margin_px][noise_margin_px], same = rounding_of(centre);
+    float most = centre;
+    GLINT_UNROLL
+    for (int y = 0; y < side; ++y) GLINT_UNROLL
+    for (int x = 0; x < side; ++x) most = counts[y][x] > most ? counts[y][x] : most;
+    const float high = most - rounding_of(most);
     int equal = 0, highest = 0;
-    for (int y = -noise_margin_px; y <= noise_margin_px; ++y)
-        for (int x = -noise_margin_px; x <= noise_margin_px; ++x) {
-            const long k = y * at.stride + x;
-            const float count = count_at(k), rounding = rounding_of(most);
-            if (count > most + rounding)
-                most = count, brightest = at.photoelectrons[k], highest = 1;
-            else
-                highest += count >= most - rounding;
-            const bool is_near = x * x <= 1 && y * y <= 1;
-            equal += is_near && count >= centre - same && count <= centre + same;
-        }
+    GLINT_UNROLL
+    for (int y = 0; y < side; ++y) GLINT_UNROLL
+    for (int x = 0; x < side; ++x) {
+        highest += counts[y][x] >= high;
+        const bool is_near = y > 0 && x > 0 && y + 1 < side && x + 1 < side;
+        equal += is_near & (counts[y][x] >= centre - same) & (counts[y][x] <= centre + same);
+    }
     const float light = at.photoelectrons[0];
     if (equal == 9 && (light < 0 || noise_in_steps(at, light, read) > 0.8f)) return true;
-    return highest >= 3 && noise_in_steps(at, brightest, read) > 8;
+    if (highest < 3) return false;
+    float brightest = light;
+    for (int y = 0; y < side; ++y)
+        for (int x = 0; x < side; ++x)
+            if (counts[y][x] == most)
+                brightest = at.photoelectrons[(y - noise_margin_px) * at.stride + x - noise_margin_px];
+    return noise_in_steps(at, brightest, read) > 8;
 }
 
 /// Whether one of the second difference's nine pixels is masked: its value is its neighbours', and has not their noise.

@@ -27,12 +27,11 @@ struct UniformNorms {
     const float* box_ratio;      ///< A / B of eq. 5.5
     const float* norm;           ///< 1 / sqrt(C - A^2 / B); 0 where spot and background are indistinguishable
     const float* inverse_sigma;  ///< 1 / sqrt(f bg + v)
-    const float* narrow_norm;    ///< 1 / sum of the narrow kernel's taps inside the frame (eq. 5.7)
 };
 
-/// Three padded rows of the narrow filter, of which `here` is searched, and the scores of that row.
+/// Three padded rows of the narrow filter, of which `here` is searched.
 struct SearchedRows {
-    const float *above, *here, *below, *score;
+    const float *above, *here, *below;
 };
 
 /// A tile of pixels, with the noise that its clipped mean needs.
@@ -54,20 +53,24 @@ void squared_column_sums(const float* const* rows, const Kernels& kernels, int w
 /// With the narrow kernel only, on the same rows.
 void narrow_column_sum(const float* const* rows, int radius, const float* narrow, int width, float* out);
 
-/// Scores (eq. 5.6) and narrow filter (eq. 5.7) of a row; true if any score reaches the threshold.
-bool uniform_scores(const ColumnSums& sums, const Kernels& kernels, const UniformNorms& norms, int width,
-                    float threshold, float* score, float* narrow);
+/// The narrow filter of a row (eq. 5.7) from its column sums, times `norm`, or over that of the weights' column sums.
+void uniform_narrow(const float* sums, const float* taps, const float* norm, int width, float* narrow);
+void weighted_narrow(const float* sums, const float* weights, const float* taps, int width, float* narrow);
+
+/// Scores at `count` columns of a row (eq. 5.6).
+void uniform_scores(const ColumnSums& sums, const Kernels& kernels, const UniformNorms& norms, const int* columns,
+                    int count, float* scores);
 /// The same with weights per pixel (eq. 5.5): `weights` from squared_column_sums of w, `signal` from narrow_column_sums
 /// of w e.
-bool weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const float* narrow_weights,
-                     const Kernels& kernels, int width, float threshold, float* score, float* narrow);
+void weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const Kernels& kernels, const int* columns,
+                     int count, float* scores);
 /// Weights w = 1 / max(shot / q + v, least) (eq. 5.2) and products w e; `qe` null: q = 1.
 void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float least_variance,
            int width, float* weights, float* weighted);
 
-/// Writes the columns where `here` is the maximum of its 3x3 neighbourhood (of equal ones, the first) and the score
-/// reaches the threshold; returns their number.
-int find_maxima(const SearchedRows& rows, int width, float threshold, int* columns);
+/// Writes the columns where `here` is the maximum of its 3x3 neighbourhood (of equal ones, the first); returns their
+/// number. `columns` has room for width + row_margin.
+int find_maxima(const SearchedRows& rows, int width, int* columns);
 
 /// Sum and number of the pixels that exceed `mean` by at most three standard deviations and 2 f (eq. 5.8).
 void clipped_sum(const Tile& tile, float mean, double* sum, double* count);

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "detect/rows.hpp"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include "detect/row_math.hpp"
 
 namespace glint::GLINT_ISA {
@@ -20,7 +24,7 @@ typedef float Lanes __attribute__((vector_size(4 * lanes)));
 /// Calls body.run<R>() with the radius as a compile-time constant, so that its loops over taps unroll; R = 0 for large
 /// radii.
 template <class Body>
-bool with_radius(int radius, Body body) {
+void with_radius(int radius, const Body& body) {
     switch (radius) {
         case 3: return body.template run<3>();
         case 4: return body.template run<4>();
@@ -42,7 +46,7 @@ struct ColumnSum {
     const ColumnSums& out;
 
     template <int R>
-    bool run() const {
+    void run() const {
         const int radius = R ? R : kernels.radius, third_radius = squared ? radius : narrow_radius;
         const float* const* centre = rows + radius;
         const float *taps = kernels.wide, *third_taps = squared ? kernels.squared : kernels.narrow;
@@ -52,7 +56,6 @@ struct ColumnSum {
             const DownSums sums = down<R>([&](int i) { return centre[i][x]; }, taps, third_taps, radius, third_radius);
             wide[x] = sums.wide, box[x] = sums.box, third[x] = sums.third;
         }
-        return true;
     }
 };
 
@@ -60,57 +63,44 @@ struct UniformScores {
     const ColumnSums& sums;
     const Kernels& kernels;
     const UniformNorms& norms;
-    int width;
-    float threshold;
-    float* __restrict score, * __restrict narrow;
+    const int* columns;
+    int count;
+    float* scores;
+
+    /// A call for each: gathers of columns far apart take longer than sums one by one.
+    template <int R>
+    __attribute__((noinline)) float at(int x) const {
+        const float signal = across<R>(sums.wide + x, kernels.wide, kernels.radius);
+        const float flat = box_across<R>(sums.box + x, kernels.radius);
+        return uniform_score(signal, flat, norms.box_ratio[x], norms.norm[x], norms.inverse_sigma[x]);
+    }
 
     template <int R>
-    bool run() const {
-        const UniformNorms by = norms;
-        const float *wide = sums.wide, *box = sums.box, *third = sums.third;
-        const float *taps = kernels.wide, *narrow_taps = kernels.narrow;
-        float* __restrict to = score, * __restrict narrow_to = narrow;
-        int found = 0;
-#pragma GCC ivdep
-        for (int x = 0; x < width; ++x) {
-            const float signal = across<R>(wide + x, taps, kernels.radius);
-            const float flat = box_across<R>(box + x, kernels.radius);
-            const float z = uniform_score(signal, flat, by.box_ratio[x], by.norm[x], by.inverse_sigma[x]);
-            found |= z >= threshold;
-            to[x] = z;
-            narrow_to[x] = across<narrow_radius>(third + x, narrow_taps, 0) * by.narrow_norm[x];
-        }
-        return found;
+    void run() const {
+        for (int k = 0; k < count; ++k) scores[k] = at<R>(columns[k]);
     }
 };
 
 struct WeightedScores {
     const ColumnSums &weights, &signal;
-    const float* narrow_weights;
     const Kernels& kernels;
-    int width;
-    float threshold;
-    float* __restrict score, * __restrict narrow;
+    const int* columns;
+    int count;
+    float* scores;
 
     template <int R>
-    bool run() const {
+    __attribute__((noinline)) float at(int x) const {
         const int radius = kernels.radius;
-        const ColumnSums w = weights, s = signal;
-        const float *taps = kernels.wide, *squared = kernels.squared, *narrow_taps = kernels.narrow;
-        float* __restrict to = score, * __restrict narrow_to = narrow;
-        int found = 0;
-#pragma GCC ivdep
-        for (int x = 0; x < width; ++x) {
-            const float a = across<R>(w.wide + x, taps, radius), b = box_across<R>(w.box + x, radius);
-            const float c = across<R>(w.third + x, squared, radius);
-            const float p = across<R>(s.wide + x, taps, radius), q = box_across<R>(s.box + x, radius);
-            const float z = weighted_score(a, b, c, p, q);
-            found |= z >= threshold;
-            to[x] = z;
-            narrow_to[x] = across<narrow_radius>(s.third + x, narrow_taps, 0) /
-                           across<narrow_radius>(narrow_weights + x, narrow_taps, 0);
-        }
-        return found;
+        const float a = across<R>(weights.wide + x, kernels.wide, radius);
+        const float b = box_across<R>(weights.box + x, radius);
+        const float c = across<R>(weights.third + x, kernels.squared, radius);
+        const float p = across<R>(signal.wide + x, kernels.wide, radius), q = box_across<R>(signal.box + x, radius);
+        return weighted_score(a, b, c, p, q);
+    }
+
+    template <int R>
+    void run() const {
+        for (int k = 0; k < count; ++k) scores[k] = at<R>(columns[k]);
     }
 };
 
@@ -118,6 +108,31 @@ Lanes load(const float* from) {
     Lanes out;
     __builtin_memcpy(&out, from, sizeof out);
     return out;
+}
+
+Lanes greater(Lanes a, Lanes b) { return a > b ? a : b; }
+
+/// Writes x + k for each lane k in which a comparison holds; returns their number. Others are overwritten, too.
+template <class Comparison>
+int write_columns(Comparison holds, int x, int* columns) {
+#if defined(__AVX512F__)
+    const __m512i each = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __mmask16 bits = _mm512_movepi32_mask(__m512i(holds));
+    _mm512_storeu_si512(columns, _mm512_maskz_compress_epi32(bits, each + _mm512_set1_epi32(x)));
+    return __builtin_popcount(bits);
+#else
+    unsigned bits = 0;
+#if defined(__AVX__)
+    bits = unsigned(_mm256_movemask_ps(__m256(holds)));
+#elif defined(__SSE2__)
+    bits = unsigned(_mm_movemask_ps(__m128(holds)));
+#else
+    for (int k = 0; k < lanes; ++k) bits |= unsigned(holds[k] != 0) << k;
+#endif
+    int count = 0;
+    for (; bits; bits &= bits - 1) columns[count++] = x + __builtin_ctz(bits);
+    return count;
+#endif
 }
 
 double sum_of(Lanes values) {
@@ -175,15 +190,27 @@ void narrow_column_sum(const float* const* rows, int radius, const float* narrow
     }
 }
 
-bool uniform_scores(const ColumnSums& sums, const Kernels& kernels, const UniformNorms& norms, int width,
-                    float threshold, float* score, float* narrow) {
-    return with_radius(kernels.radius, UniformScores{sums, kernels, norms, width, threshold, score, narrow});
+void uniform_narrow(const float* sums, const float* taps, const float* norm, int width, float* narrow) {
+    float* __restrict to = narrow;
+#pragma GCC ivdep
+    for (int x = 0; x < width; ++x) to[x] = across<narrow_radius>(sums + x, taps, 0) * norm[x];
 }
 
-bool weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const float* narrow_weights,
-                     const Kernels& kernels, int width, float threshold, float* score, float* narrow) {
-    return with_radius(kernels.radius,
-                       WeightedScores{weights, signal, narrow_weights, kernels, width, threshold, score, narrow});
+void weighted_narrow(const float* sums, const float* weights, const float* taps, int width, float* narrow) {
+    float* __restrict to = narrow;
+#pragma GCC ivdep
+    for (int x = 0; x < width; ++x)
+        to[x] = across<narrow_radius>(sums + x, taps, 0) / across<narrow_radius>(weights + x, taps, 0);
+}
+
+void uniform_scores(const ColumnSums& sums, const Kernels& kernels, const UniformNorms& norms, const int* columns,
+                    int count, float* scores) {
+    with_radius(kernels.radius, UniformScores{sums, kernels, norms, columns, count, scores});
+}
+
+void weighted_scores(const ColumnSums& weights, const ColumnSums& signal, const Kernels& kernels, const int* columns,
+                     int count, float* scores) {
+    with_radius(kernels.radius, WeightedScores{weights, signal, kernels, columns, count, scores});
 }
 
 void weigh(const float* pixels, const float* shot_noise, const float* variance, const float* qe, float least_variance,
@@ -204,21 +231,17 @@ void weigh(const float* pixels, const float* shot_noise, const float* variance, 
     }
 }
 
-int find_maxima(const SearchedRows& rows, int width, float threshold, int* columns) {
-    constexpr int block = 64;
-    int count = 0;
-    for (int begin = 0; begin < width; begin += block) {
-        const int size = width - begin < block ? width - begin : block;
-        const float *a = rows.above + begin, *h = rows.here + begin, *b = rows.below + begin, *z = rows.score + begin;
-        int hit[block], any = 0;
-        for (int x = 0; x < size; ++x) {
-            hit[x] = (z[x] >= threshold) & is_maximum(a, h, b, x);
-            any |= hit[x];
-        }
-        if (!any) continue;
-        for (int x = 0; x < size; ++x)
-            if (hit[x]) columns[count++] = begin + x;
+int find_maxima(const SearchedRows& rows, int width, int* columns) {
+    int count = 0, x = 0;
+    for (; x + lanes <= width; x += lanes) {
+        const float *above = rows.above + x, *here = rows.here + x, *below = rows.below + x;
+        const Lanes v = load(here);
+        const Lanes before = greater(greater(load(above - 1), load(above)), greater(load(above + 1), load(here - 1)));
+        const Lanes after = greater(greater(load(below - 1), load(below)), greater(load(below + 1), load(here + 1)));
+        count += write_columns((v > before) & (v >= after), x, columns + count);
     }
+    for (; x < width; ++x)
+        if (is_maximum(rows.above, rows.here, rows.below, x)) columns[count++] = x;
     return count;
 }
 

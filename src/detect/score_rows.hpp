@@ -1,4 +1,4 @@
-// The score z = N / sigma(N) of a spot at each pixel, row by row (docs/theory.md, eq. 5.5 and 5.6).
+// The score z = N / sigma(N) of a spot (docs/theory.md, eq. 5.5 and 5.6) where the narrow filter has its maxima, row by row.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "detect/background.hpp"
 #include "detect/filter.hpp"
 
@@ -19,17 +20,27 @@ class PaddedRow {
     const float* data() const { return values_.data() + row_margin; }
 
   private:
-    std::vector<float> values_;
+    AlignedFloats values_;
 };
 
-/// Computes the scores of frames. Rows must be requested in order, from 0.
+/// The column sums of one row.
+struct SumRows {
+    explicit SumRows(int width) : wide(width), box(width), third(width) {}
+    ColumnSums sums() { return {wide.data(), box.data(), third.data()}; }
+    PaddedRow wide, box, third;
+};
+
+/// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in 15, so the
+/// score is computed at these alone.
 class ScoreRows {
   public:
     virtual ~ScoreRows() = default;
     /// Measures the background of a frame; its pixels must stay valid until the last row has been requested.
     virtual void begin(const float* photoelectrons) = 0;
-    /// Scores and narrow filter of row y; true if any score reaches the threshold.
-    virtual bool row(int y, float threshold, float* score, float* narrow) = 0;
+    /// The narrow filter of row y.
+    virtual void row(int y, float* narrow) = 0;
+    /// Scores at `columns` of row y, which is the last one that was requested or the one before.
+    virtual void scores(int y, std::span<const int> columns, float* out) = 0;
     virtual const Background& background() const = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "tests/noise_frames.hpp"
 
@@ -21,9 +22,14 @@ struct Maps {
 
 Maps maps_of(ScoreRows& rows, const std::vector<float>& frame, int width, int height) {
     Maps maps{std::vector<float>(frame.size()), std::vector<float>(frame.size())};
+    std::vector<int> columns(std::size_t(width), 0);
+    std::iota(columns.begin(), columns.end(), 0);
     rows.begin(frame.data());
-    for (int y = 0; y < height; ++y)
-        rows.row(y, 5, maps.score.data() + std::size_t(y) * width, maps.narrow.data() + std::size_t(y) * width);
+    // The scores of a row may be asked for after the next one.
+    for (int y = 0; y <= height; ++y) {
+        if (y < height) rows.row(y, maps.narrow.data() + std::size_t(y) * width);
+        if (y > 0) rows.scores(y - 1, columns, maps.score.data() + std::size_t(y - 1) * width);
+    }
     return maps;
 }
 
@@ -159,20 +165,23 @@ TEST(ScoreRows, every_instruction_set_gives_the_same_rows) {
     std::vector<const float*> window;
     for (int y = 0; y < 9; ++y) window.push_back(frame.data() + std::size_t(y) * width);
     const std::vector<float> ratio(std::size_t(width), 0.012f), ones(std::size_t(width), 1);
-    const UniformNorms norms{ratio.data(), ones.data(), ones.data(), ones.data()};
-    const auto run = [&](auto column_sums, auto scores) {
-        std::array<PaddedRow, 3> sums{PaddedRow(width), PaddedRow(width), PaddedRow(width)};
-        const ColumnSums pointers{sums[0].data(), sums[1].data(), sums[2].data()};
+    const UniformNorms norms{ratio.data(), ones.data(), ones.data()};
+    std::vector<int> columns(std::size_t(width), 0);
+    std::iota(columns.begin(), columns.end(), 0);
+    const auto run = [&](auto column_sums, auto narrow, auto scores) {
+        SumRows rows(width);
+        const ColumnSums sums = rows.sums();
         Maps maps{std::vector<float>(std::size_t(width)), std::vector<float>(std::size_t(width))};
-        column_sums(window.data(), filter.kernels(), width, pointers);
-        scores(pointers, filter.kernels(), norms, width, 5.0f, maps.score.data(), maps.narrow.data());
+        column_sums(window.data(), filter.kernels(), width, sums);
+        narrow(sums.third, filter.kernels().narrow, ones.data(), width, maps.narrow.data());
+        scores(sums, filter.kernels(), norms, columns.data(), width, maps.score.data());
         return maps;
     };
-    const Maps active = run(GLINT_PICK(narrow_column_sums), GLINT_PICK(uniform_scores));
+    const Maps active = run(GLINT_PICK(narrow_column_sums), GLINT_PICK(uniform_narrow), GLINT_PICK(uniform_scores));
 #if defined(__x86_64__)
-    const Maps plain = run(sse2::narrow_column_sums, sse2::uniform_scores);
+    const Maps plain = run(sse2::narrow_column_sums, sse2::uniform_narrow, sse2::uniform_scores);
 #else
-    const Maps plain = run(neon::narrow_column_sums, neon::uniform_scores);
+    const Maps plain = run(neon::narrow_column_sums, neon::uniform_narrow, neon::uniform_scores);
 #endif
     for (int x = 0; x < width; ++x) {
         EXPECT_NEAR(active.score[std::size_t(x)], plain.score[std::size_t(x)], 1e-4);

@@ -1,4 +1,5 @@
-// Scores for uniform read noise (eq. 5.6): two convolutions per frame, with normalisations computed in advance.
+// Scores for uniform read noise (eq. 5.6): two convolutions per frame, with normalisations computed in
+// advance.
 // SPDX-License-Identifier: MIT
 #include "detect/score_rows.hpp"
 
@@ -14,41 +15,48 @@ class UniformScoreRows : public ScoreRows {
           norms_(filter_, width_, height_),
           background_(camera, sigma_px),
           outside_(std::size_t(width_), 0.0f),
-          inverse_sigma_(std::size_t(width_)),
+          inverse_sigma_(2, std::vector<float>(std::size_t(width_))),
           window_(std::size_t(2 * filter_.radius() + 1)),
-          wide_(width_),
-          box_(width_),
-          narrow_(width_) {}
+          sums_(2, SumRows(width_)) {}
 
     void begin(const float* photoelectrons) override {
         frame_ = photoelectrons;
         background_.measure(photoelectrons);
     }
 
-    bool row(int y, float threshold, float* score, float* narrow) override {
-        if (y % noise_rows == 0) background_.inverse_sigma_row(y + noise_rows / 2, inverse_sigma_.data());
+    void row(int y, float* narrow) override {
+        if (y % noise_rows == 0) background_.inverse_sigma_row(y + noise_rows / 2, inverse_sigma(y));
         for (std::size_t k = 0; k < window_.size(); ++k) {
             const int from = y - filter_.radius() + int(k);
             window_[k] = from < 0 || from >= height_ ? outside_.data() : frame_ + std::size_t(from) * width_;
         }
-        const ColumnSums sums{wide_.data(), box_.data(), narrow_.data()};
-        const UniformNorms norms{norms_.box_ratio(y), norms_.norm(y), inverse_sigma_.data(), norms_.narrow_norm(y)};
-        GLINT_PICK(narrow_column_sums)(window_.data(), filter_.kernels(), width_, sums);
-        return GLINT_PICK(uniform_scores)(sums, filter_.kernels(), norms, width_, threshold, score, narrow);
+        const Kernels kernels = filter_.kernels();
+        const ColumnSums sums = sums_of(y);
+        GLINT_PICK(narrow_column_sums)(window_.data(), kernels, width_, sums);
+        GLINT_PICK(uniform_narrow)(sums.third, kernels.narrow, norms_.narrow_norm(y), width_, narrow);
+    }
+
+    void scores(int y, std::span<const int> columns, float* out) override {
+        const UniformNorms norms{norms_.box_ratio(y), norms_.norm(y), inverse_sigma(y)};
+        GLINT_PICK(uniform_scores)
+        (sums_of(y), filter_.kernels(), norms, columns.data(), int(columns.size()), out);
     }
 
     const Background& background() const override { return background_; }
 
   private:
+    ColumnSums sums_of(int y) { return sums_[std::size_t(y) % 2].sums(); }
+    float* inverse_sigma(int y) { return inverse_sigma_[std::size_t(y / noise_rows) % 2].data(); }
+
     int width_, height_;
     Filter filter_;
     EdgeNorms norms_;
     Background background_;
     const float* frame_ = nullptr;
     std::vector<float> outside_;  ///< stands for rows outside the frame: zeros add nothing to a clipped window
-    std::vector<float> inverse_sigma_;
+    std::vector<std::vector<float>> inverse_sigma_;  ///< of rows that share one, even and odd
     std::vector<const float*> window_;
-    PaddedRow wide_, box_, narrow_;
+    std::vector<SumRows> sums_;  ///< of even and odd rows
 };
 
 }  // namespace

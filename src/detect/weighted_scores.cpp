@@ -32,7 +32,9 @@ class WeightedScoreRows : public ScoreRows {
           signal_window_(weight_window_.size()),
           weights_(int(weight_window_.size()), width_),
           signal_(int(weight_window_.size()), width_),
-          sums_(7, PaddedRow(width_)) {
+          weight_sums_(2, SumRows(width_)),
+          signal_sums_(2, SumRows(width_)),
+          narrow_weights_(width_) {
         if (variance_.empty()) variance_.assign(std::size_t(width_) * height_, camera.variance_scalar());
     }
 
@@ -42,7 +44,7 @@ class WeightedScoreRows : public ScoreRows {
         background_.measure(photoelectrons);
     }
 
-    bool row(int y, float threshold, float* score, float* narrow) override {
+    void row(int y, float* narrow) override {
         weigh_rows_until(std::min(height_, y + filter_.radius() + 1));
         for (std::size_t k = 0; k < weight_window_.size(); ++k) {
             const int from = y - filter_.radius() + int(k);
@@ -51,14 +53,20 @@ class WeightedScoreRows : public ScoreRows {
             signal_window_[k] = is_inside ? signal_.at(from) : outside_.data();
         }
         const Kernels kernels = filter_.kernels();
-        const ColumnSums weights{sums_[0].data(), sums_[1].data(), sums_[2].data()};
-        const ColumnSums signal{sums_[3].data(), sums_[4].data(), sums_[5].data()};
-        float* narrow_weights = sums_[6].data();
-        GLINT_PICK(squared_column_sums)(weight_window_.data(), kernels, width_, weights);
+        const std::size_t parity = std::size_t(y) % 2;
+        const ColumnSums signal = signal_sums_[parity].sums();
+        GLINT_PICK(squared_column_sums)(weight_window_.data(), kernels, width_, weight_sums_[parity].sums());
         GLINT_PICK(narrow_column_sums)(signal_window_.data(), kernels, width_, signal);
         GLINT_PICK(narrow_column_sum)
-        (weight_window_.data(), kernels.radius, kernels.narrow, width_, narrow_weights);
-        return GLINT_PICK(weighted_scores)(weights, signal, narrow_weights, kernels, width_, threshold, score, narrow);
+        (weight_window_.data(), kernels.radius, kernels.narrow, width_, narrow_weights_.data());
+        GLINT_PICK(weighted_narrow)(signal.third, narrow_weights_.data(), kernels.narrow, width_, narrow);
+    }
+
+    void scores(int y, std::span<const int> columns, float* out) override {
+        const std::size_t parity = std::size_t(y) % 2;
+        GLINT_PICK(weighted_scores)
+        (weight_sums_[parity].sums(), signal_sums_[parity].sums(), filter_.kernels(), columns.data(),
+         int(columns.size()), out);
     }
 
     const Background& background() const override { return background_; }
@@ -83,7 +91,8 @@ class WeightedScoreRows : public ScoreRows {
     std::vector<float> outside_, shot_noise_;
     std::vector<const float*> weight_window_, signal_window_;
     RowRing weights_, signal_;
-    std::vector<PaddedRow> sums_;
+    std::vector<SumRows> weight_sums_, signal_sums_;  ///< of even and odd rows
+    PaddedRow narrow_weights_;
 };
 
 }  // namespace

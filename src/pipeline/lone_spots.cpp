@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/aligned.hpp"
 #include "base/median.hpp"
 #include "fit/joint/joint_fit.hpp"
 #include "fit/width_peak.hpp"
@@ -74,7 +75,7 @@ std::vector<LoneSpot> find_lone(Movie& movie, const Job& job, const PsfInDouble&
     std::vector<LoneSpot> lone;
     Detector detector(job.camera, detect_options(job));
     Fitter fitter;
-    std::vector<float> photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
+    AlignedFloats photoelectrons(std::size_t(job.camera.width()) * std::size_t(job.camera.height()));
     FrameBlock block;
     // A stop does not end it, since the run that goes on must learn the same: hence no more than a fraction of a second.
     const std::int64_t frame_pixels = std::int64_t(job.camera.width()) * job.camera.height();

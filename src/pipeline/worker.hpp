@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "glint/detect.hpp"
 #include "pipeline/found_spots.hpp"
 
@@ -23,7 +24,7 @@ class Worker {
     const Job& job_;
     Fitter fitter_;
     Detector detector_;
-    std::vector<float> photoelectrons_;
+    AlignedFloats photoelectrons_;
     Spots spots_;
     FoundSpots found_;
     FitInfo fit_info_;
