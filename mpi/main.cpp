@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.hpp"
+#include "cli/connections.hpp"
 #include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
@@ -84,5 +85,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     glint::cli::prepare_streams();  // before MPI opens its sockets
+    glint::cli::open_few_connections();
     return glint::cli::report_errors([&] { return glint::mpi::run(argc, argv); }, glint::cli::wants_json(argc, argv));
 }

@@ -11,6 +11,7 @@
 #include "bench/bench.hpp"
 #include "cli/command.hpp"
 #include "cli/commands/completion.hpp"
+#include "cli/connections.hpp"
 #include "cli/parse_errors.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
@@ -116,6 +117,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
         if (!command.app->parsed()) continue;
         const std::string name = command.app->get_name();
         if (name != "doctor" && name != "completion") environment::check();  // the doctor lists all problems
+        if (!command.program) open_few_connections();  // a program of the user's inherits the environment
         return command.run();
     }
     put_text(program.help());

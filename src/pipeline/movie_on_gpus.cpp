@@ -26,6 +26,8 @@ namespace glint {
 namespace {
 
 constexpr std::size_t most_workers = 4;  // streams: one each uploads, computes, downloads, starts
+// Each stream takes 10 ms to open, as long as the link takes for 500 MB, so a short movie gets few.
+constexpr std::size_t bytes_worth_a_stream = std::size_t(16) << 20;
 // Joint fits wait for the last group of a launch: many launches at once fill the GPU.
 constexpr std::size_t most_finders = 8, bytes_of_finder = std::size_t(4) << 20;
 constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
@@ -69,9 +71,9 @@ std::size_t bytes_for_frames(const GpuFitter& gpu, const Job& job) {
 }
 
 std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
-                                                   int block_frames) {
+                                                   int block_frames, std::size_t most) {
     const std::size_t limit = bytes_for_frames(gpu, job), frame = gpu_bytes_of_frame(movie, job);
-    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, most_workers);
+    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, std::min(most, most_workers));
     const std::size_t frames = std::clamp<std::size_t>(limit / count / frame, 1, std::size_t(block_frames));
     const gpu::Module detect = detect_module(gpu.context());
     std::vector<std::unique_ptr<GpuWorker>> workers;
@@ -81,11 +83,11 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 }
 
 /// As many as threads that may ask for one.
-std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
+std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job, std::size_t most_streams) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     if (job.options.emitters != any_emitters) return finders;
     const std::size_t limit = bytes_for_frames(gpu, job);
-    const std::size_t most = std::min(most_finders, std::size_t(job.threads));
+    const std::size_t most = std::min({most_finders, std::size_t(job.threads), most_streams});
     const std::size_t count = std::clamp<std::size_t>(limit / bytes_of_finder, 1, most);
     for (std::size_t k = 0; k < count; ++k)
         finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,
@@ -97,12 +99,12 @@ std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& j
 
 /// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
-    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames,
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames, std::size_t most_streams,
              const std::function<bool()>& gives_way_now)
         : fitter(of),
           gives_way(gives_way_now),
-          workers(workers_of(of, movie, job, block_frames)),
-          finders(finders_of(of, job)),
+          workers(workers_of(of, movie, job, block_frames, most_streams)),
+          finders(finders_of(of, job, 2 * most_streams)),
           keeper(of, workers.size()) {}
 
     GpuFitter& fitter;
@@ -129,7 +131,9 @@ struct MovieOnGpus::State final : offload::Workload {
           job(wanted),
           blocks(in_order),
           plan(plan_gpu_blocks(frame_bytes(), frames, wanted.threads, wanted.options.memory_bytes)),
-          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))) {}
+          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))),
+          useful_streams(1 +
+                         std::size_t(frames) / std::max<std::size_t>(1, bytes_worth_a_stream / (frame_bytes() + 1))) {}
     std::size_t frame_bytes() const { return std::size_t(movie.width) * movie.height * bytes_of(movie.type); }
 
     const MovieInfo& movie;
@@ -137,6 +141,7 @@ struct MovieOnGpus::State final : offload::Workload {
     BlocksInOrder& blocks;
     const BlockPlan plan;
     const int useful_gpus;
+    const std::size_t useful_streams;  // of each GPU
 
     template <class Worker>
     struct Borrowed {
@@ -276,11 +281,7 @@ void MovieOnGpus::State::localize(PinnedBlock& block, FoundSpots& found) {
 }
 
 void MovieOnGpus::State::run(const gpu::Context& context) {
-    std::vector<PinnedBlock> items;
-    for (int k = 0; k < plan.blocks; ++k) {
-        items.emplace_back();
-        items.back().counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
-    }
+    std::vector<PinnedBlock> items(std::size_t(plan.blocks));
     tbb::enumerable_thread_specific<ThreadState> threads([&] { return ThreadState(job); });
     const auto find_groups = [&](std::span<const JointTask> tasks) {
         on_one_of(idle_finders, [&](JointOnGpu& finder) {
@@ -290,6 +291,8 @@ void MovieOnGpus::State::run(const gpu::Context& context) {
     };
     blocks.run(plan.frames, std::move(items), [&](PinnedBlock& block) {
         ThreadState& mine = threads.local();
+        if (!block.counts.data())  // by each thread for itself, beside those that read already
+            block.counts = gpu::Pinned<std::byte>(context, frame_bytes() * std::size_t(plan.frames));
         blocks.read(block, block.counts.data());
         if (block.count == 0) return;
         localize(block, mine.found);
@@ -334,7 +337,7 @@ offload::Workload& MovieOnGpus::workload() { return *state_; }
 void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
     State& state = *state_;
     part.backend = "gpu", part.device = fitter.context().name();
-    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, gives_way);
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, state.useful_streams, gives_way);
     state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
         state.withdraw(gpu);
