@@ -65,6 +65,20 @@ struct Inspection {
     MovieSpots spots;
 };
 
+/// Of a camera and a PSF, the values that the movie itself shall tell: empty, the value is known; else what an error calls it, as
+/// "--gain auto".
+struct WantedValues {
+    std::string offset, gain, sigma;
+
+    bool any() const { return !offset.empty() || !gain.empty() || !sigma.empty(); }
+};
+
+/// What the movie told of them, rounded to what is used and written.
+struct ToldValues {
+    std::optional<Estimate> offset_adu, gain_e_per_adu, sigma_px;
+    std::string text;  ///< of these, with errors, for LocalizeOptions::estimated; empty: nothing was wanted
+};
+
 /// Reads at most 1024 frames, spread over the movie in groups of eight; holds eight of them, and some 150 MB more. The estimates
 /// of gain and offset follow Heintzmann et al. (arXiv:1611.05654): the variance of noise at spatial frequencies that no
 /// lens transmits, over the mean count; saturated areas and empty frames are left out. The same movie gives the same result.
@@ -72,6 +86,11 @@ struct Inspection {
 /// The offset is that of a camera with `readnoise_e`; a lower offset and a larger read noise would describe the same noise.
 /// Throws InputError for a movie that cannot be read or whose end is not known yet, OptionError for values out of range.
 Inspection inspect(Movie& movie, const InspectOptions& options = {});
+
+/// Estimates what is wanted from the movie; what is not wanted is as `camera` has it (of a map the median, of read noise the rms).
+/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value, and as inspect() does.
+ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& wanted, const Progress& progress = {},
+                       const StopFlag* stop = nullptr);
 
 /// Which value of `camera` is likeliest wrong, for a person: "likeliest wrong: the gain (1.82 e-/ADU would fit)". `noise` is of
 /// inspect() without anything known. Offset and read noise have the same effect, so that one of them may be named for the other;

@@ -13,9 +13,10 @@ from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, l
                        save_calibration, score)
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import Error, GpuError, InputError, OptionError, OutputError
+from .estimating import Estimate
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
-from .inspecting import Estimate, Inspection, inspect
+from .inspecting import Inspection, inspect
 from .linking import InTrackVariance, LinkInfo, link
 from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _core
 from .arguments import callback, number
 from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import OptionError
+from .estimating import Estimate
 from .fits import Progress
 from .localizing import range_of
 from .movies import MovieLike, open_movie
-
-
-class Estimate(NamedTuple):
-    """A value and its standard error."""
-
-    value: float
-    error: float
 
 
 @dataclasses.dataclass(frozen=True)
