@@ -37,6 +37,7 @@ nb::dict dict_of(const Inspection& found) {
     dict["spots_per_pixel"] = pair_of(spots.per_pixel);
     dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
     dict["why_no_sigma"] = spots.why_not;
+    dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = found.contradiction;
     return dict;
 }
 
@@ -73,6 +74,7 @@ void bind_inspect(nb::module_& m) {
         .def_rw("gain_e_per_adu", &InspectOptions::gain_e_per_adu, nb::arg().none())
         .def_rw("readnoise_e", &InspectOptions::readnoise_e)
         .def_rw("em_gain", &InspectOptions::em_gain)
+        .def_rw("camera", &InspectOptions::camera, nb::arg().none())
         .def_rw("sigma_px", &InspectOptions::sigma_px)
         .def_rw("frames", &InspectOptions::frames);
     m.def("tell_values", &tell_of, "movie"_a, "camera"_a, "offset"_a, "gain"_a, "sigma"_a);

@@ -11,14 +11,6 @@
 namespace glint {
 namespace {
 
-/// The root mean square, which is what a mean variance is made of.
-double rms(const SensorField& field) {
-    if (!field.is_map()) return field.scalar;
-    double sum = 0;
-    for (const float value : field.map) sum += double(value) * value;
-    return std::sqrt(sum / double(field.map.size()));
-}
-
 /// The estimate, or the error that there is none.
 Estimate required(const std::optional<Estimate>& estimate, const std::string& name, const std::string& why_not,
                   const std::string& movie) {
@@ -40,7 +32,7 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
     InspectOptions options;
     if (wanted.offset.empty()) options.offset_adu = median_of(camera.offset_adu);
     if (wanted.gain.empty()) options.gain_e_per_adu = median_of(camera.gain_e_per_adu);
-    options.readnoise_e = rms(camera.readnoise_e), options.em_gain = camera.em_gain;
+    options.readnoise_e = rms_of(camera.readnoise_e), options.em_gain = camera.em_gain;
     options.spots = !wanted.sigma.empty();
     options.progress = progress, options.stop = stop;
     const Inspection found = inspect(movie, options);
