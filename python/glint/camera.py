@@ -41,6 +41,16 @@ def _property(name, value):
     return np.ascontiguousarray(array, np.float32)
 
 
+def _mask(value):
+    """A map of pixels that are of no use, as uint8; None: there are none."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "bui" or array.ndim != 2:
+        raise OptionError(f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True where a pixel is of no use")
+    return np.ascontiguousarray(array != 0).view(np.uint8)
+
+
 def _text(value):
     if np.ndim(value) == 2:
         return f"<map {'x'.join(map(str, np.shape(value)))}>"
@@ -64,7 +74,8 @@ class _Camera:
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
         properties = (_property(name, instead if name in auto else getattr(self, name, default))
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
-        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y)
+        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y,
+                            _mask(getattr(self, "masked", None)))
 
     def __repr__(self) -> str:
         said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
@@ -102,7 +113,8 @@ class SCMOSCamera(_Camera):
     offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
     mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated from the movie by `localize()`
     and `detect()`. `sensor_roi` is the (column, row) on the sensor
-    of the movie's first pixel. With maps, ROIs need corners. `load_camera()` reads one from camera.toml.
+    of the movie's first pixel. masked: a map (height, width), True where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs
+    need corners. `calibrate_camera()` measures one, `load_camera()` reads one from camera.toml.
     """
 
     pixel_size_um: float
@@ -111,6 +123,7 @@ class SCMOSCamera(_Camera):
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
+    masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_pixel_size("SCMOSCamera", self.pixel_size_um)
@@ -133,6 +146,7 @@ class EMCCDCamera(_Camera):
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
+    masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_pixel_size("EMCCDCamera", self.pixel_size_um)
