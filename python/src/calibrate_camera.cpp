@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CameraCalibration calibrate(SharedMovie& dark, const std::vector<SharedMovie*>& light, double gain_e_per_adu,
-                            nb::handle progress) {
+CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMovie*>& light, double gain_e_per_adu,
+                                   nb::handle progress) {
     Running running;
     CalibrateCameraOptions options;
     options.gain_e_per_adu = gain_e_per_adu;
@@ -41,7 +41,7 @@ CameraCalibration calibrate(SharedMovie& dark, const std::vector<SharedMovie*>& 
     });
 }
 
-nb::dict dict_of(const CameraCalibration& c) {
+nb::dict calibration_dict(const CameraCalibration& c) {
     nb::dict dict;
     const auto add_map = [&](const char* name, const auto& map) { dict[name] = map_of(map, c.width, c.height); };
     add_map("offset", c.offset_adu.value), add_map("offset_error", c.offset_adu.error);
@@ -67,7 +67,7 @@ nb::dict dict_of(const CameraCalibration& c) {
     return dict;
 }
 
-std::vector<std::string> warnings_of(const CameraCalibration& c) {
+std::vector<std::string> calibration_words(const CameraCalibration& c) {
     std::vector<std::string> warnings = calibration_warnings(c);
     for (std::string& warning : warnings) warning = in_python(warning);
     return warnings;
@@ -77,9 +77,9 @@ std::vector<std::string> warnings_of(const CameraCalibration& c) {
 
 void bind_calibrate_camera(nb::module_& m) {
     nb::class_<CameraCalibration>(m, "CameraCalibration");
-    m.def("calibrate_camera", &calibrate, "dark"_a, "light"_a, "gain"_a, "progress"_a.none());
-    m.def("camera_calibration_maps", &dict_of, "calibration"_a);
-    m.def("camera_calibration_warnings", &warnings_of, "calibration"_a);
+    m.def("calibrate_camera", &calibrate_movies, "dark"_a, "light"_a, "gain"_a, "progress"_a.none());
+    m.def("camera_calibration_maps", &calibration_dict, "calibration"_a);
+    m.def("camera_calibration_warnings", &calibration_words, "calibration"_a);
     m.def(
         "write_camera",
         [](const fs::path& path, const CameraCalibration& calibration, double pixel_size_nm, bool overwrite,

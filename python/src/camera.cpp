@@ -24,7 +24,7 @@ CameraKind kind_of(const std::string& name) {
 }
 
 template <class Array>
-auto values_of(const Array& map, const char* name, Camera& camera) {
+auto map_values(const Array& map, const char* name, Camera& camera) {
     const int height = int(map.shape(0)), width = int(map.shape(1));
     const bool is_first = camera.sensor_width == 0;
     if (map.size() == 0 || (!is_first && (width != camera.sensor_width || height != camera.sensor_height)))
@@ -35,7 +35,7 @@ auto values_of(const Array& map, const char* name, Camera& camera) {
 
 SensorField field_of(const Property& property, const char* name, Camera& camera) {
     if (const double* scalar = std::get_if<double>(&property)) return {float(*scalar), {}};
-    return {0, values_of(std::get<Map>(property), name, camera)};
+    return {0, map_values(std::get<Map>(property), name, camera)};
 }
 
 Camera camera_of(const std::string& kind, const Property& offset, const Property& gain, const Property& readnoise,
@@ -46,7 +46,7 @@ Camera camera_of(const std::string& kind, const Property& offset, const Property
     camera.gain_e_per_adu = field_of(gain, "gain", camera);
     camera.readnoise_e = field_of(readnoise, "readnoise", camera);
     camera.relative_qe = field_of(qe, "qe", camera);
-    if (masked) camera.masked = values_of(*masked, "masked", camera);
+    if (masked) camera.masked = map_values(*masked, "masked", camera);
     camera.em_gain = em_gain;
     camera.roi_x = roi_x, camera.roi_y = roi_y;
     return camera;
