@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "glint/localization_io.hpp"
@@ -259,6 +260,42 @@ TEST_F(CommandLine, inspect_takes_what_is_given) {
     expect_fails("inspect nothing.tif", 3, "nothing.tif");
     expect_fails("inspect m.tif --gain 0", 2, "a gain of 0");
     expect_fails("inspect m.tif --sigma 130nm", 2, "pixel size");
+}
+
+TEST_F(CommandLine, inspect_compares_a_camera_with_the_movie) {
+    make_movie("m.tif", 200);
+    const auto camera = [&](const std::string& name, const std::string& text) {
+        std::ofstream(folder_ / name) << "pixel_size = \"100nm\"\n" << text;
+    };
+    camera("right.toml", "offset = 100\ngain = 1\n"), camera("wrong.toml", "offset = 100\ngain = 3\n");
+    camera("half.toml", "offset = 100\n");
+    const Ended told = glint("inspect m.tif --camera right.toml");
+    EXPECT_EQ(told.exit_code, 0) << told.err;
+    for (const char* part :
+         {"gain 1 e-/ADU (right.toml)", "1 e-/ADU (given)", "100 ADU (given)", "noise check", " nm)"})
+        EXPECT_NE(told.out.find(part), std::string::npos) << part << "\n" << told.out;
+    EXPECT_EQ(told.err.find("warning"), std::string::npos) << told.err;
+    const auto right = nlohmann::json::parse(glint("inspect m.tif --camera right.toml --json -q").out);
+    const auto& check = right.at("noise_check");
+    EXPECT_NEAR(check.at("value").get<double>(), 1, 5 * check.at("error").get<double>());
+    EXPECT_EQ(right.at("likeliest_mistake"), "");
+    const std::string next = right.at("localize");
+    EXPECT_NE(next.find(" --camera right.toml"), std::string::npos) << next;
+    EXPECT_EQ(next.find("--gain"), std::string::npos) << next;
+    EXPECT_EQ(glint(next.substr(std::string("glint ").size()) + " -q").exit_code, 0) << next;
+    const Ended warned = glint("inspect m.tif --camera wrong.toml");
+    EXPECT_EQ(warned.exit_code, 0) << warned.err;
+    EXPECT_NE(warned.err.find("m.tif: by its own noise, likeliest wrong: the gain ("), std::string::npos) << warned.err;
+    // What a camera does not say is estimated, and the command line wins.
+    const auto half = nlohmann::json::parse(glint("inspect m.tif --camera half.toml --json -q").out);
+    EXPECT_GT(half.at("noise").at("gain_e_per_adu").at("error"), 0);
+    EXPECT_EQ(half.at("noise").at("offset_adu").at("error"), 0);
+    EXPECT_TRUE(half.at("noise_check").is_null());
+    EXPECT_NE(half.at("localize").get<std::string>().find("--camera half.toml --gain "), std::string::npos);
+    const auto mended = nlohmann::json::parse(glint("inspect m.tif --camera wrong.toml --gain 1 --json -q").out);
+    EXPECT_EQ(mended.at("noise_check"), check);
+    expect_fails("inspect m.tif --sensor-roi 3,4", 2, "this camera has none");
+    expect_fails("inspect m.tif --camera none.toml", 3, "none.toml");
 }
 
 TEST_F(CommandLine, localize_estimates_what_it_is_told_to) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "glint/camera.hpp"
 #include "glint/movie.hpp"
@@ -20,8 +21,10 @@ struct Estimate {
 /// What is known already; the rest is estimated. Of what is known more, the rest gets smaller errors.
 struct InspectOptions {
     std::optional<double> offset_adu, gain_e_per_adu;
-    double readnoise_e = 0;    ///< rms, as Camera::readnoise_e; it cannot be told from the offset in a movie
-    double em_gain = 1;        ///< above 1: an EMCCD, whose shot noise has twice the variance
+    double readnoise_e = 0;  ///< rms, as Camera::readnoise_e; it cannot be told from the offset in a movie
+    double em_gain = 1;      ///< above 1: an EMCCD, whose shot noise has twice the variance
+    /// A calibrated camera, in place of the four above: gain and offset of the result are its (of maps, the medians).
+    std::optional<Camera> camera;
     double sigma_px = 0;       ///< of spots; 0: estimated
     bool spots = true;         ///< false: counts and noise alone
     FrameRange frames{0, -1};  ///< read no others; end < 0: all
@@ -56,6 +59,8 @@ struct MovieSpots {
     std::optional<Estimate> sigma_px;  ///< of the Gaussian that fits them best
     std::optional<Estimate> photons;   ///< median, photoelectrons; nothing where the gain is not known
     Estimate per_pixel;                ///< spots found, per pixel and frame
+    std::vector<double>
+        noise_checks;  ///< of these frames, as Detector::noise_check() with the camera that spots were looked for with
     std::string why_not;
 };
 
@@ -63,6 +68,24 @@ struct Inspection {
     MovieCounts counts;
     MovieNoise noise;
     MovieSpots spots;
+    /// Where gain and offset were known: measured noise of empty regions over that of the camera, median of the frames looked at for
+    /// spots (1: its values are right); nothing where no region is empty. `contradiction`: camera_contradiction() of them.
+    std::optional<Estimate> noise_check;
+    std::string contradiction;
+};
+
+/// Of a camera and a PSF, the values that the movie itself shall tell: empty, the value is known; else what an error calls it, as
+/// "--gain auto".
+struct WantedValues {
+    std::string offset, gain, sigma;
+
+    bool any() const { return !offset.empty() || !gain.empty() || !sigma.empty(); }
+};
+
+/// What the movie told of them, rounded to what is used and written.
+struct ToldValues {
+    std::optional<Estimate> offset_adu, gain_e_per_adu, sigma_px;
+    std::string text;  ///< of these, with errors, for LocalizeOptions::estimated; empty: nothing was wanted
 };
 
 /// Reads at most 1024 frames, spread over the movie in groups of eight; holds eight of them, and some 150 MB more. The estimates
@@ -72,6 +95,11 @@ struct Inspection {
 /// The offset is that of a camera with `readnoise_e`; a lower offset and a larger read noise would describe the same noise.
 /// Throws InputError for a movie that cannot be read or whose end is not known yet, OptionError for values out of range.
 Inspection inspect(Movie& movie, const InspectOptions& options = {});
+
+/// Estimates what is wanted from the movie; what is not wanted is as `camera` has it (of a map the median, of read noise the rms).
+/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value, and as inspect() does.
+ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& wanted, const Progress& progress = {},
+                       const StopFlag* stop = nullptr);
 
 /// Which value of `camera` is likeliest wrong, for a person: "likeliest wrong: the gain (1.82 e-/ADU would fit)". `noise` is of
 /// inspect() without anything known. Offset and read noise have the same effect, so that one of them may be named for the other;

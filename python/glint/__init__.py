@@ -11,11 +11,13 @@ from . import arrays, gpu, offload
 from ._core import active_isa, available_isas, has_gpu_kernels, version
 from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, load_calibration, load_camera,
                        save_calibration, score)
+from .calibrating import CameraCalibration, LightLevel, calibrate_camera
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
 from .errors import Error, GpuError, InputError, OptionError, OutputError
+from .estimating import Estimate
 from .files import load, save
 from .fits import FitInfo, Fits, FitStatus, Fitter, Rois, fit
-from .inspecting import Estimate, Inspection, inspect
+from .inspecting import Inspection, inspect
 from .linking import InTrackVariance, LinkInfo, link
 from .localizations import Localizations, filter, load_localizations, load_truth, merge, save_truth
 from .localizing import LocalizeInfo, Spots, detect, localize
@@ -30,11 +32,11 @@ globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()
 
-__all__ = ["AstigmaticXYZNB", "Calibration", "Clusters", "EMCCDCamera", "Error", "Estimate", "FitInfo", "FitStatus", "Fits", "Fitter",
-           "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "InTrackVariance", "Inspection", "LinkInfo",
+__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "Clusters", "EMCCDCamera", "Error", "Estimate", "FitInfo", "FitStatus", "Fits", "Fitter",
+           "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "InTrackVariance", "Inspection", "LightLevel", "LinkInfo",
            "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError", "OutputError", "Resolution", "RoiTruth", "Rois",
            "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa", "arrays", "available_isas",
-           "calibrate_astigmatism", "cluster", "cut_rois", "detect", "filter", "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load",
+           "calibrate_astigmatism", "calibrate_camera", "cluster", "cut_rois", "detect", "filter", "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load",
            "load_calibration", "load_camera", "load_localizations", "load_picture", "load_rois", "load_truth", "localize", "merge", "nena",
            "offload", "open_movie", "render", "resolution", "save", "save_calibration", "save_movie", "save_picture", "save_truth",
            "score", "simulate", "simulate_rois", "version"]

@@ -161,7 +161,7 @@ def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
     values["qe"] = said["qe"]
     if said["kind"] == "IdealCamera":
         return IdealCamera(**values)
-    values |= {"readnoise": said["readnoise"], "sensor_roi": said["sensor_roi"]}
+    values |= {"readnoise": said["readnoise"], "sensor_roi": said["sensor_roi"], "masked": said["masked"]}
     if said["kind"] == "EMCCDCamera":
         return EMCCDCamera(**values, em_gain=said["em_gain"])
     return SCMOSCamera(**values)

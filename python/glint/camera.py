@@ -1,12 +1,14 @@
 """Cameras: conversion of counts (ADU) to photoelectrons, and noise.
 
 photoelectrons = (ADU - offset) * gain / em_gain / qe
+
+offset="auto" and gain="auto": `localize()` and `detect()` estimate them from their movie, as `inspect()` does.
 """
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,19 +41,41 @@ def _property(name, value):
     return np.ascontiguousarray(array, np.float32)
 
 
+def _mask(value):
+    """A map of pixels that are of no use, as uint8; None: there are none."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "bui" or array.ndim != 2:
+        raise OptionError(f"the camera's masked is {shown(value)}: give an array (height, width) of the sensor, True where a pixel is of no use")
+    return np.ascontiguousarray(array != 0).view(np.uint8)
+
+
 def _text(value):
     if np.ndim(value) == 2:
         return f"<map {'x'.join(map(str, np.shape(value)))}>"
+    if isinstance(value, str):
+        return repr(value)
     return f"{value:g}" if np.ndim(value) == 0 else str(value)
 
 
 class _Camera:
-    def _core(self):
+    def _auto(self):
+        """The values that a movie shall tell."""
+        return [name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"]
+
+    def _core(self, instead=None):
+        """The C++ object. instead: stands for what is "auto"; None: that is refused."""
+        auto = self._auto()
+        if auto and instead is None:
+            raise OptionError(f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give '
+                              f"a number for {' and '.join(auto)}, or glint.inspect(movie).camera(pixel_size_um={self.pixel_size_um:g})")
         corner = two("sensor_roi", getattr(self, "sensor_roi", (0, 0)), (0, 0))
         roi_x, roi_y = (whole(f"sensor_roi[{k}]", corner[k], 0, -INT32) for k in range(2))
-        properties = (_property(name, getattr(self, name, default))
+        properties = (_property(name, instead if name in auto else getattr(self, name, default))
                       for name, default in [("offset", 0.0), ("gain", 1.0), ("readnoise", 0.0), ("qe", 1.0)])
-        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y)
+        return _core.Camera(type(self).__name__, *properties, number("em_gain", getattr(self, "em_gain", 1.0), 300), roi_x, roi_y,
+                            _mask(getattr(self, "masked", None)))
 
     def __repr__(self) -> str:
         said = [f"{field.name}={_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
@@ -65,20 +89,20 @@ class IdealCamera(_Camera):
     """A camera without read noise. With `offset=0, gain=1` its counts are photoelectrons.
 
     pixel_size_um: edge of a camera pixel in the sample. offset: ADU of a dark pixel (baseline). gain: photoelectrons
-    per ADU, not its inverse. qe: response relative to the sensor's mean.
+    per ADU, not its inverse. "auto": estimated from the movie by `localize()` and `detect()`. qe: response relative to the sensor's mean.
 
     >>> glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
     IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)
     """
 
     pixel_size_um: float
-    offset: float
-    gain: float
+    offset: float | Literal["auto"]
+    gain: float | Literal["auto"]
     qe: float = 1.0
 
     def __post_init__(self) -> None:
         _check_pixel_size("IdealCamera", self.pixel_size_um)
-        self._core()
+        self._core(instead=1.0)
 
 
 @completed_by("glint.SCMOSCamera(pixel_size_um=0.1, offset=100, gain=0.46, readnoise=1.6)")
@@ -87,20 +111,23 @@ class SCMOSCamera(_Camera):
     """An sCMOS camera: read noise, and values that may be maps.
 
     offset (ADU), gain (photoelectrons per ADU), readnoise (photoelectrons rms) and qe (response relative to the sensor's
-    mean) are numbers, or maps of the sensor of shape (height, width). `sensor_roi` is the (column, row) on the sensor
-    of the movie's first pixel. With maps, ROIs need corners. `load_camera()` reads one from camera.toml.
+    mean) are numbers, or maps of the sensor of shape (height, width). offset and gain may be "auto": estimated from the movie by `localize()`
+    and `detect()`. `sensor_roi` is the (column, row) on the sensor
+    of the movie's first pixel. masked: a map (height, width), True where a pixel is hot, dead or noisy, and gets no weight. With maps, ROIs
+    need corners. `calibrate_camera()` measures one, `load_camera()` reads one from camera.toml.
     """
 
     pixel_size_um: float
-    offset: float | np.ndarray
-    gain: float | np.ndarray
+    offset: float | np.ndarray | Literal["auto"]
+    gain: float | np.ndarray | Literal["auto"]
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
+    masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_pixel_size("SCMOSCamera", self.pixel_size_um)
-        self._core()
+        self._core(instead=1.0)
 
 
 @completed_by("glint.EMCCDCamera(pixel_size_um=0.1, offset=100, gain=15.6, em_gain=300, readnoise=74)")
@@ -113,24 +140,25 @@ class EMCCDCamera(_Camera):
     """
 
     pixel_size_um: float
-    offset: float | np.ndarray
-    gain: float | np.ndarray
+    offset: float | np.ndarray | Literal["auto"]
+    gain: float | np.ndarray | Literal["auto"]
     em_gain: float
     readnoise: float | np.ndarray = 0.0
     qe: float | np.ndarray = 1.0
     sensor_roi: tuple[int, int] = (0, 0)
+    masked: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         _check_pixel_size("EMCCDCamera", self.pixel_size_um)
-        self._core()
+        self._core(instead=1.0)
 
 
 Camera = IdealCamera | SCMOSCamera | EMCCDCamera
 
 
-def core_camera(camera: Any) -> _core.Camera:
-    """The C++ object of a camera."""
+def core_camera(camera: Any, instead: float | None = None) -> _core.Camera:
+    """The C++ object of a camera. instead: stands for "auto", which is else refused."""
     if not isinstance(camera, Camera):
         raise OptionError(f"camera={shown(camera)} is no camera: give one as in "
                           "camera=glint.IdealCamera(pixel_size_um=0.1, offset=100, gain=0.5)")
-    return camera._core()
+    return camera._core(instead)

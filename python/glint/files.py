@@ -9,6 +9,7 @@ import numpy as np
 
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
 from .arguments import path as path_of
+from .calibrating import CameraCalibration
 from .errors import InputError, OptionError
 from .fits import Fits
 from .localizations import Localizations, StrPath, load_localizations
@@ -51,10 +52,10 @@ def _is_calibration(path):
 
 def save(path: StrPath, what: Any, **options: Any) -> None:
     """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
-    calibration. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
+    calibration (of a lens or a camera). `overwrite=True` replaces existing files; other `options` are those of the specific function."""
     path = path_of("path", path)
     suffix = pathlib.Path(path).suffix.lower()
-    if isinstance(what, (Localizations, Fits)):
+    if isinstance(what, (Localizations, Fits, CameraCalibration)):
         return what.save(path, **options)
     if isinstance(what, (AstigmaticXYZNB, Calibration)):
         return save_calibration(path, what, **options)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from . import _core
 from .arguments import callback, number
-from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera
+from .camera import Camera, EMCCDCamera, IdealCamera, SCMOSCamera, core_camera
 from .errors import OptionError
+from .estimating import Estimate
 from .fits import Progress
 from .localizing import range_of
 from .movies import MovieLike, open_movie
-
-
-class Estimate(NamedTuple):
-    """A value and its standard error."""
-
-    value: float
-    error: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +43,8 @@ class Inspection:
     why_no_sigma: str
     readnoise: float  #: as given, e- rms
     em_gain: float  #: as given, or as the metadata say
+    noise_check: Estimate | None  #: where gain and offset were given: measured noise of empty regions over that of the camera; 1 if its values are right
+    contradiction: str  #: by the noise check, which value of the camera may be wrong, and in which direction; else ""
 
     def camera(self, pixel_size_um: float) -> Camera:
         """The camera with what was estimated; OptionError where gain or offset could not be."""
@@ -60,14 +58,15 @@ class Inspection:
         return IdealCamera(**values)
 
 
-def inspect(movie: MovieLike, *, offset: float | None = None, gain: float | None = None, readnoise: float = 0.0,
+def inspect(movie: MovieLike, *, camera: Camera | None = None, offset: float | None = None, gain: float | None = None, readnoise: float = 0.0,
             em_gain: float | None = None, sigma_px: float | None = None, frames: tuple[int, int] | slice | None = None,
             progress: Progress | None = None) -> Inspection:
     """Estimates gain, offset, and width, photons and density of the spots from at most 1024 frames of a movie.
 
     Gain and offset come from the movie's own noise, as docs/theory.md, section 11, says. What is given is not estimated, and makes the
-    rest more certain. offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset.
-    em_gain: None: the metadata's, or none. frames: (begin, end) or slice(begin, end): read only these. progress: called as progress(frames, all).
+    rest more certain. camera: a calibrated one, in place of the next four; the movie's noise is compared with its own (`noise_check`).
+    offset: ADU. gain: photoelectrons per ADU. readnoise: e- rms; a movie does not tell it from the offset. em_gain: None: the metadata's, or
+    none. frames: (begin, end) or slice(begin, end): read only these. progress: called as progress(frames, all).
 
     >>> found = glint.inspect(movie)
     >>> found.saturation_adu is None
@@ -81,6 +80,12 @@ def inspect(movie: MovieLike, *, offset: float | None = None, gain: float | None
     options.gain_e_per_adu = None if gain is None else number("gain", gain, 0.5)
     options.readnoise_e = number("readnoise", readnoise, 1.6)
     options.em_gain = number("em_gain", movie.em_gain if em_gain is None else em_gain, 300, none=1.0)
+    if camera is not None:
+        if (offset, gain, readnoise, em_gain) != (None, None, 0, None):
+            raise OptionError("inspect(): camera= has offset, gain, readnoise and em_gain: give it, or these")
+        options.camera = core_camera(camera)
+        options.readnoise_e = float(np.sqrt(np.mean(np.square(getattr(camera, "readnoise", 0.0)))))
+        options.em_gain = getattr(camera, "em_gain", 1.0)
     options.sigma_px = number("sigma_px", sigma_px, 1.3, none=0.0)
     options.frames = range_of(frames, movie.shape[0], movie.name)
     found = _core.inspect(movie._movie, options, callback("progress", progress))

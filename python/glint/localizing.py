@@ -12,6 +12,7 @@ from . import _core
 from .arguments import INT32, INT64, callback, number, path as path_of, shown, switch, threads_of, two, whole
 from .camera import Camera, core_camera
 from .errors import OptionError, warn
+from .estimating import Estimate, with_estimates
 from .fits import FitInfo, OnWait, Progress, count_or, fit_options, gpu_count, warn_of_gpu
 from .localizations import Localizations, StrPath, load_localizations
 from .movies import Movie, MovieLike, camera_for, open_movie
@@ -44,6 +45,7 @@ class LocalizeInfo:
     lone_spots: int  #: of which the misfit was learnt; 0: none
     lone_spot_width_um: float  #: median of their widths, 0 for 3D: where the model's width is given, compare it with `sigma_um`
     width_bounds_um: tuple[float, float]  #: of free widths where molecules overlap, from lone spots; (0, 0): none
+    estimated: dict[str, Estimate]  #: what was "auto": the values used, with their standard errors: `offset` (ADU), `gain` (photoelectrons per ADU), `sigma_px`
     seconds: float
     fit: FitInfo  #: of this run; seconds are summed over the threads
 
@@ -61,6 +63,9 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     movie: a file, a list of files that form one movie, an array (frames, height, width), or the result of `open_movie()`.
     psf: the model, e.g. GaussianXYNB(sigma_um=0.13); it must be given.
     camera: None: from the movie's metadata; OptionError if they are incomplete.
+    "auto" in place of a number, as in IdealCamera(pixel_size_um=0.1, offset="auto", gain="auto") and GaussianXYNB(sigma_um="auto"): estimated from
+        up to 1024 frames of the whole movie, as by `inspect()`; OptionError if it does not tell the value. `info.estimated` has values and
+        errors, and the file's metadata say it ("Estimated from the movie").
     out: also write the table, as it grows, to this file: `.hdf5` Picasso, `.csv` ThunderSTORM, `.smlm.h5` SMLMAnalysis.
         Memory use then does not grow with the movie until the table is read back. After Ctrl-C, finished blocks are in
         OUT.journal (also after a crash) and in a valid NAME.partial.EXT; `resume=True` continues, to the same bytes.
@@ -98,8 +103,10 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         raise OptionError("on_status= is for a movie that is still being written: give follow=30 as well")
     movie = _open_growing(movie, number("follow", follow, 30, 1, 1e6)) if growing else open_movie(movie)
     camera = camera_for("localize(movie", psf, camera, movie)
+    psf, camera, estimated, text = with_estimates(psf, camera, movie)
     core = core_camera(camera)
     options = _core.LocalizeOptions()
+    options.estimated = text
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)
@@ -120,7 +127,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
         if resume:
             raise OptionError("resume=True goes on with a run that wrote to a file: give it as out=")
         rows, info = _core.localize_frames(movie._movie, core, options, fits, callbacks)
-        info = _info_of(info)
+        info = _info_of(info, estimated)
         warn_of_gpu(info.fit, set())
         return Localizations._of_core(rows, info)
     out = path_of("out", out)
@@ -136,7 +143,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
             stop.add_note(f"What is finished is kept in {_core.journal_path(out)}, and readable as "
                           f"{_core.partial_path(out)}: localize(..., out={out!r}, resume=True) goes on")
         raise
-    info = _info_of(info)
+    info = _info_of(info, estimated)
     warn_of_gpu(info.fit, set())
     locs = load_localizations(out, pixel_size_nm=options.pixel_size_nm)
     locs.info = info
@@ -150,8 +157,8 @@ def _open_growing(movie, wait_s):
     return Movie(_core.Movie.open_growing([os.fsdecode(f) for f in files], wait_s))
 
 
-def _info_of(info):
-    return LocalizeInfo(**{**info, "fit": FitInfo(**info["fit"])})
+def _info_of(info, estimated):
+    return LocalizeInfo(**{**info, "estimated": estimated, "fit": FitInfo(**info["fit"])})
 
 
 def range_of(frames, count, name):
@@ -189,6 +196,7 @@ def detect(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = Non
     """
     movie = open_movie(movie)
     camera = camera_for("detect(movie", psf, camera, movie)
+    psf, camera, _, _ = with_estimates(psf, camera, movie)
     core = core_camera(camera)
     sigma_px = core_psf(psf, camera.pixel_size_um).detection_sigma_um / camera.pixel_size_um
     return Spots(_core.detect(movie._movie, core, sigma_px, number("threshold", threshold, 5, 1, 1000, none=0.0), callback("progress", progress)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal
 
 from . import _core
 from .arguments import completed_by, number, shown, whole
@@ -23,6 +23,10 @@ _widest_um = 10.0  # more is a value in nm
 class Psf:
     """A point spread function (PSF) model with its values; base of the classes below."""
 
+    def _auto(self):
+        """The values that a movie shall tell."""
+        return [name for name in ("sigma_um", "sigma_px") if isinstance(value := getattr(self, name, None), str) and value == "auto"]
+
     def _numbers(self):
         """The model-specific numbers, in the library's order."""
         return [number(n.name, getattr(self, n.name), n.usual) for n in descriptions[type(self).__name__].numbers]
@@ -30,16 +34,18 @@ class Psf:
 
 @dataclasses.dataclass(frozen=True)
 class _Sigma(Psf):
-    """A width in micrometres or in camera pixels: exactly one of them."""
+    """A width in micrometres or in camera pixels: exactly one of them, or "auto" in its place."""
 
-    sigma_um: float | None = None
+    sigma_um: float | Literal["auto"] | None = None
     _: dataclasses.KW_ONLY
-    sigma_px: float | None = None
+    sigma_px: float | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         if (self.sigma_um is None) == (self.sigma_px is None):
             raise OptionError(f"{name} needs its width, once: {name}(sigma_um=0.13) or {name}(sigma_px=1.3)")
+        if self._auto():
+            return
         width = self.sigma_um if self.sigma_px is None else self.sigma_px
         if self.sigma_um is not None and isinstance(self.sigma_um, (int, float)) and _widest_um < self.sigma_um < math.inf:
             raise OptionError(f"{name}(sigma_um={self.sigma_um}): micrometres, as in sigma_um=0.13 for 130 nm; no PSF is "
@@ -48,6 +54,9 @@ class _Sigma(Psf):
             raise OptionError(f"{name}: a width of {width!r}: give a number greater than 0")
 
     def _core(self, pixel_size_um):
+        if self._auto():
+            raise OptionError(f'{self}: "auto" is for glint.localize() and glint.detect(), which have a movie to estimate from. Here give a '
+                              "number, as of glint.inspect(movie).sigma_px")
         if self.sigma_px is not None:
             sigma_um = float(self.sigma_px) * (pixel_size_um or 1)
         elif pixel_size_um:
@@ -59,7 +68,7 @@ class _Sigma(Psf):
         return _core.Psf(type(self).__name__, sigma_um, _core.AstigmaticCurve(), self._numbers())
 
     def __repr__(self) -> str:
-        text = f"sigma_um={self.sigma_um}" if self.sigma_px is None else f"sigma_px={self.sigma_px}"
+        text = f"sigma_um={self.sigma_um!r}" if self.sigma_px is None else f"sigma_px={self.sigma_px!r}"
         for n in descriptions[type(self).__name__].numbers:
             text += f", {n.name}={getattr(self, n.name)}"
         return f"{type(self).__name__}({text})"
@@ -70,7 +79,7 @@ class GaussianXYNB(_Sigma):
     """A Gaussian of a known width: position, photons and background are fitted.
 
     `sigma_um` is the standard deviation in the sample, about 0.21 wavelength / NA; `sigma_px` the same in camera
-    pixels.
+    pixels. sigma_um="auto": estimated from the movie by `localize()` and `detect()`.
 
     >>> glint.GaussianXYNB(sigma_um=0.13)
     GaussianXYNB(sigma_um=0.13)

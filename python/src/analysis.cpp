@@ -61,9 +61,7 @@ nb::dict calibrate(SharedMovie& shared, const Camera& camera, const CalibrateOpt
 
 nb::object field_of(const SensorField& field, const Camera& camera) {
     if (!field.is_map()) return nb::cast(double(field.scalar));
-    const auto [map, owner] = kept(std::vector<float>(field.map));
-    const std::size_t shape[] = {std::size_t(camera.sensor_height), std::size_t(camera.sensor_width)};
-    return nb::cast(nb::ndarray<nb::numpy, float>(map->data(), 2, shape, owner));
+    return map_of(field.map, camera.sensor_width, camera.sensor_height);
 }
 
 nb::dict read_camera_file(const std::filesystem::path& path) {
@@ -80,6 +78,7 @@ nb::dict read_camera_file(const std::filesystem::path& path) {
     dict["readnoise"] = field_of(camera.readnoise_e, camera);
     dict["qe"] = field_of(camera.relative_qe, camera);
     dict["em_gain"] = camera.em_gain;
+    dict["masked"] = map_of(camera.masked, camera.sensor_width, camera.sensor_height);
     dict["sensor_roi"] = nb::make_tuple(camera.roi_x, camera.roi_y);
     return dict;
 }

@@ -57,6 +57,15 @@ std::pair<T*, nanobind::capsule> kept(T&& value) {
     return {memory.release(), std::move(owner)};
 }
 
+/// A copy of a map of the sensor as an array (height, width); None of an empty one.
+template <class T>
+nanobind::object map_of(std::vector<T> map, int width, int height) {
+    if (map.empty()) return nanobind::none();
+    const auto [values, owner] = kept(std::move(map));
+    const std::size_t shape[] = {std::size_t(height), std::size_t(width)};
+    return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(values->data(), 2, shape, owner));
+}
+
 template <class T>
 using Vector = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 

@@ -37,6 +37,7 @@ nb::dict dict_of(const Inspection& found) {
     dict["spots_per_pixel"] = pair_of(spots.per_pixel);
     dict["spots"] = spots.found, dict["spot_frames"] = spots.frames, dict["lone_spots"] = spots.lone;
     dict["why_no_sigma"] = spots.why_not;
+    dict["noise_check"] = pair_of(found.noise_check), dict["contradiction"] = found.contradiction;
     return dict;
 }
 
@@ -49,6 +50,21 @@ nb::dict inspect_movie(SharedMovie& shared, InspectOptions options, nb::handle p
     }));
 }
 
+/// (the values by name, their text). `offset`, `gain`, `sigma`: as WantedValues.
+nb::tuple tell_of(SharedMovie& shared, const Camera& camera, const std::string& offset, const std::string& gain,
+                  const std::string& sigma) {
+    Running running;
+    const ToldValues told = running.run([&] {
+        const std::lock_guard lock(shared.mutex);
+        return tell_values(*shared.movie, camera, {offset, gain, sigma}, {}, running.stop());
+    });
+    nb::dict values;
+    if (told.offset_adu) values["offset"] = pair_of(told.offset_adu);
+    if (told.gain_e_per_adu) values["gain"] = pair_of(told.gain_e_per_adu);
+    if (told.sigma_px) values["sigma_px"] = pair_of(told.sigma_px);
+    return nb::make_tuple(values, told.text);
+}
+
 }  // namespace
 
 void bind_inspect(nb::module_& m) {
@@ -58,8 +74,10 @@ void bind_inspect(nb::module_& m) {
         .def_rw("gain_e_per_adu", &InspectOptions::gain_e_per_adu, nb::arg().none())
         .def_rw("readnoise_e", &InspectOptions::readnoise_e)
         .def_rw("em_gain", &InspectOptions::em_gain)
+        .def_rw("camera", &InspectOptions::camera, nb::arg().none())
         .def_rw("sigma_px", &InspectOptions::sigma_px)
         .def_rw("frames", &InspectOptions::frames);
+    m.def("tell_values", &tell_of, "movie"_a, "camera"_a, "offset"_a, "gain"_a, "sigma"_a);
     m.def("inspect", &inspect_movie, "movie"_a, "options"_a, "progress"_a.none());
 }
 

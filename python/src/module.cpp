@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
     bind_simulate(m);
     bind_picture(m);
     bind_analysis(m);
+    bind_calibrate_camera(m);
     bind_inspect(m);
     bind_link(m);
     bind_resolution(m);

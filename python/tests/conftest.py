@@ -4,6 +4,7 @@ import importlib.util
 import os
 import pathlib
 import signal
+import subprocess
 import threading
 
 import glint
@@ -43,6 +44,22 @@ def judge():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def command():
+    """Runs the program glint of the same build (or GLINT_PROGRAM): what it printed."""
+    beside = pathlib.Path(glint.__file__).parents[2] / "bin/glint"
+    program = pathlib.Path(os.environ.get("GLINT_PROGRAM", beside))
+    if not program.is_file():
+        pytest.skip(f"no program {program}: GLINT_PROGRAM names it")
+
+    def run(*arguments):
+        done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
 
 
 def same_table(a, b):

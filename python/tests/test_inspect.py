@@ -38,6 +38,22 @@ def test_what_is_given_is_not_estimated(movie):
     assert isinstance(glint.inspect(movie, em_gain=300).camera(0.1), glint.EMCCDCamera)
 
 
+def test_a_calibrated_camera_is_compared_with_the_noise(movie):
+    assert glint.inspect(movie).noise_check is None
+    camera = glint.SCMOSCamera(0.1, np.full(movie.shape[1:], 100), 0.5, readnoise=0.0)
+    found = glint.inspect(movie, camera=camera)
+    assert abs(found.noise_check.value - 1) < 4 * found.noise_check.error + 0.01 and found.contradiction == ""
+    assert found.gain == (0.5, 0) and found.offset == (100, 0)
+    within(found.sigma_px, 1.3)
+    assert found == glint.inspect(movie, offset=100, gain=0.5)
+    wrong = glint.inspect(movie, camera=glint.IdealCamera(0.1, 100, 2.0))  # four times: root 4, but for rounding
+    assert abs(wrong.noise_check.value - 2) < 0.03 and "gain" in wrong.contradiction
+    with pytest.raises(glint.OptionError, match="give it, or these"):
+        glint.inspect(movie, camera=camera, gain=0.5)
+    with pytest.raises(glint.OptionError, match="is no camera"):
+        glint.inspect(movie, camera="camera.toml")
+
+
 def test_frames_that_are_named_are_read_alone(movie):
     bright = movie.copy()
     bright[:100] = 4095

@@ -39,13 +39,13 @@ void check(const MovieInfo& info, const MovieInfo& dark) {
                         info.name, info.width, info.height, dark.name, dark.width, dark.height));
 }
 
-void refuse_saturation(const MovieInfo& info, const FrameStatistics& light) {
+void refuse_saturation(const MovieInfo& info, const FrameStatistics& light, const char* way_out) {
     if (info.type == PixelType::float32) return;
     const float most = info.type == PixelType::uint8 ? 255.0f : 65535.0f;
     const auto near = std::count_if(light.mean.begin(), light.mean.end(), [&](float m) { return m > 0.98f * most; });
     if (2 * std::size_t(near) > light.mean.size())
-        throw InputError(fmt::format("{}: {} of {} pixels are saturated (near {} ADU): give a movie with less light",
-                                     info.name, near, light.mean.size(), most));
+        throw InputError(fmt::format("{}: {} of {} pixels are saturated (near {} ADU): {}", info.name, near,
+                                     light.mean.size(), most, way_out));
 }
 
 /// The statistics of a movie without NaN and infinite counts, of which no order and no median exist.
@@ -69,7 +69,7 @@ double light_variance(const FrameStatistics& light) {
 }
 
 Level level_of(const MovieInfo& info, FrameStatistics light, const FrameStatistics& dark, LightLevel& summary) {
-    refuse_saturation(info, light);
+    refuse_saturation(info, light, "give a movie with less light");
     const double fluctuation = light_variance(light);
     double sum = 0;
     for (std::size_t k = 0; k < light.mean.size(); ++k) sum += light.mean[k] -= dark.mean[k];
@@ -195,6 +195,7 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
         if (options.progress) options.progress(done += frames, total, -1);
     };
     const FrameStatistics dark = measured(dark_movie, finished);
+    refuse_saturation(info, dark, "give a movie without light");
     CameraCalibration out;
     out.width = info.width, out.height = info.height, out.dark_frames = info.frames;
     out.sensor_gain = options.gain_e_per_adu;
@@ -214,6 +215,30 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
     else
         measure_gain(dark, levels, out);
     return out;
+}
+
+std::vector<std::string> calibration_warnings(const CameraCalibration& c) {
+    std::vector<std::string> warnings;
+    const std::vector<float>& variance = c.readvar_adu2.value;
+    const auto still = std::count(variance.begin(), variance.end(), 0.0f);
+    if (2 * std::size_t(still) > variance.size())
+        warnings.push_back(fmt::format(
+            "{} of {} pixels have the same count in all {} dark frames, so that no read noise was measured, and it "
+            "stands as 0: {}",
+            still, variance.size(), c.dark_frames,
+            median_of_map(c.offset_adu.value) == 0
+                ? "that count is 0, as where the offset lies below 0 and counts are cut off there: set a higher offset "
+                  "(baseline, black level) in the camera's software"
+                : "are they copies of one frame, or not raw? If they are raw, the camera's noise is far less than a "
+                  "count, and only "
+                  "more frames show it"));
+    constexpr double most_chi2 = 1.5;
+    if (!c.chi2.empty() && c.mean_chi2 > most_chi2)
+        warnings.push_back(
+            fmt::format("variances miss the line of variance over mean (reduced chi2 {:.2f}): is the brightest level "
+                        "saturated, or the camera's response not linear?",
+                        c.mean_chi2));
+    return warnings;
 }
 
 }  // namespace glint

@@ -164,6 +164,33 @@ TEST(CalibrateCamera, sums_of_the_largest_counts_are_exact) {
     EXPECT_EQ(statistics.mean[1], 65534);
 }
 
+/// `count` in all pixels of ten frames, but for a part that gets noise.
+std::unique_ptr<Movie> constant(std::uint16_t count, double noisy_part = 0) {
+    FrameBlock block;
+    movie(sensor(), 10, 0, 5)->read(0, 10, block);
+    auto* counts = reinterpret_cast<std::uint16_t*>(block.bytes.data());
+    for (int k = 0; k < 10 * pixels; ++k)
+        if (k % pixels >= noisy_part * pixels) counts[k] = count;
+    return memory_movie(std::move(block), "dark");
+}
+
+TEST(CalibrateCamera, dark_frames_without_any_noise_are_warned_of) {
+    for (const std::uint16_t count : {std::uint16_t(0), std::uint16_t(100)}) {
+        const CameraCalibration c = calibrate_camera(*constant(count), {});
+        EXPECT_EQ(c.offset_adu.value[7], count);
+        EXPECT_EQ(c.readvar_adu2.value[7], 0);
+        EXPECT_EQ(c.count(PixelFault::none), pixels);
+        const std::vector<std::string> warnings = calibration_warnings(c);
+        ASSERT_EQ(warnings.size(), 1u);
+        EXPECT_EQ(warnings[0].find("1024 of 1024 pixels have the same count in all 10 dark frames"), 0u) << warnings[0];
+        EXPECT_NE(warnings[0].find(count == 0 ? "higher offset" : "copies of one frame"), std::string::npos);
+    }
+    EXPECT_EQ(calibration_warnings(calibrate_camera(*constant(0, 0.4), {})).size(), 1u);
+    EXPECT_TRUE(calibration_warnings(calibrate_camera(*constant(0, 0.6), {})).empty());  // the median one has noise
+    EXPECT_TRUE(calibration_warnings(calibrate(sensor())).empty());
+    expect_error<InputError>([&] { calibrate_camera(*constant(65535), {}); }, {"dark", "saturated", "without light"});
+}
+
 TEST(CalibrateCamera, what_cannot_be_calibrated_is_refused) {
     const Sensor s = sensor();
     const auto dark = movie(s, 10, 0, 1), one = movie(s, 1, 50, 2), light = movie(s, 10, 50, 3);

@@ -13,6 +13,9 @@
 #include "analysis/count_statistics.hpp"
 #include "analysis/noise_line.hpp"
 #include "analysis/typical_spots.hpp"
+#include "base/median.hpp"
+#include "data/provenance.hpp"
+#include "glint/detect.hpp"
 #include "glint/error.hpp"
 #include "glint/rois.hpp"
 
@@ -120,13 +123,47 @@ Camera detecting_camera(const MovieNoise& noise, const InspectOptions& options) 
     return camera;
 }
 
+/// With the values of `options.camera` where there is one.
+InspectOptions with_camera(InspectOptions options) {
+    if (!options.camera) return options;
+    const Camera& camera = *options.camera;
+    options.offset_adu = median_of(camera.offset_adu), options.gain_e_per_adu = median_of(camera.gain_e_per_adu);
+    options.readnoise_e = rms_of(camera.readnoise_e), options.em_gain = camera.em_gain;
+    return options;
+}
+
+/// The camera where all of it is known.
+std::optional<Camera> known_camera(const InspectOptions& options) {
+    if (options.camera || !options.offset_adu || !options.gain_e_per_adu) return options.camera;
+    Camera camera;
+    camera.offset_adu.scalar = float(*options.offset_adu),
+    camera.gain_e_per_adu.scalar = float(*options.gain_e_per_adu);
+    camera.readnoise_e.scalar = float(options.readnoise_e), camera.em_gain = options.em_gain;
+    camera.kind = options.em_gain > 1       ? CameraKind::EMCCD
+                  : options.readnoise_e > 0 ? CameraKind::SCMOS
+                                            : CameraKind::Ideal;
+    return camera;
+}
+
+/// Compares the noise with that of the camera; `background_adu` is the movie's.
+void check_noise(const Camera& camera, double background_adu, Inspection& to) {
+    std::vector<double> known = to.spots.noise_checks;
+    std::erase(known, 0.0);  // frames that hold no information
+    if (known.empty()) return;
+    const double middle = median(known);
+    to.noise_check = {middle, error_of_median(known, middle)};
+    const double background_e = (background_adu - median_of(camera.offset_adu)) * median_of(camera.gain_e_per_adu) /
+                                (camera.em_gain * median_of(camera.relative_qe));
+    to.contradiction = camera_contradiction(known, &camera, background_e);
+}
+
 MovieSpots spots_of(Movie& movie, const std::vector<std::int64_t>& from, const MovieNoise& noise,
-                    const InspectOptions& options) {
+                    const std::optional<Camera>& known, const InspectOptions& options) {
     const MovieInfo& info = movie.info();
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t frames =
         std::min({std::int64_t(from.size()), most_spot_frames, std::max<std::int64_t>(most_spot_pixels / pixels, 4)});
-    const CameraView camera(detecting_camera(noise, options), info.width, info.height);
+    const CameraView camera(known ? *known : detecting_camera(noise, options), info.width, info.height);
     SpotFrames read;
     FrameBlock block;
     for (std::int64_t k = 0; k < frames; ++k) {
@@ -146,8 +183,10 @@ MovieSpots spots_of(Movie& movie, const std::vector<std::int64_t>& from, const M
 
 }  // namespace
 
-Inspection inspect(Movie& movie, const InspectOptions& options) {
+Inspection inspect(Movie& movie, const InspectOptions& given) {
     const MovieInfo& info = movie.info();
+    const InspectOptions options = with_camera(given);
+    const std::optional<Camera> known = known_camera(options);
     check(info, options);
     Inspection to;
     Gathered all = gathered(movie, blocks_of(info, options.frames), options);
@@ -155,13 +194,15 @@ Inspection inspect(Movie& movie, const InspectOptions& options) {
     to.noise = noise_of(std::move(all.samples), to.counts.saturation_adu, info.type != PixelType::float32, options);
     if (!options.spots) return to;
     if (to.noise.variance_adu2 > 0 && std::min(info.width, info.height) >= min_roi_size)
-        to.spots = spots_of(movie, all.for_spots, to.noise, options);
+        to.spots = spots_of(movie, all.for_spots, to.noise, known, options);
     else
         to.spots.why_not = "the noise is not known: " + to.noise.why_not;
+    if (known) check_noise(*known, to.counts.background_adu.value, to);
     return to;
 }
 
 std::optional<Camera> estimated_camera(const Inspection& found, const InspectOptions& options) {
+    if (options.camera) return options.camera;
     if (!found.noise.gain_e_per_adu || !found.noise.offset_adu) return {};
     Camera camera = detecting_camera(found.noise, options);
     camera.offset_adu.scalar = float(found.noise.offset_adu->value);

@@ -299,3 +299,29 @@ TEST(Inspect, finds_the_gain_of_movies_that_others_made) {
         EXPECT_NEAR(found.noise.gain_e_per_adu->value, gain, 0.1 * gain) << name;
     }
 }
+
+// The noise of empty regions, over that of the camera's maps: 1 where they are right; with a gain twice too large, root 2.
+TEST(Inspect, compares_the_noise_with_that_of_a_known_camera) {
+    const Conditions c{.background = 20, .readnoise_e = 1.6f, .maps = true, .pattern_adu = 5, .seed = 11};
+    const FrameBlock block = simulated(c);
+    InspectOptions right, wrong;
+    right.camera = camera_of(c), wrong.camera = right.camera;
+    for (float& gain : wrong.camera->gain_e_per_adu.map) gain *= 2;
+    for (float& noise : wrong.camera->readnoise_e.map) noise *= 2;
+    const Inspection found = inspected(block, right), doubled = inspected(block, wrong);
+    ASSERT_TRUE(found.noise_check && doubled.noise_check);
+    EXPECT_NEAR(found.noise_check->value, 1, 4 * found.noise_check->error + 0.01);
+    EXPECT_EQ(found.contradiction, "");
+    // 20 e- and read noise: (4 * 20 + 4 v) / (2 * 20 + 4 v) of the variance
+    const double v = std::pow(1.6, 2) * (1 + 15.0 / 97);
+    EXPECT_NEAR(doubled.noise_check->value, std::sqrt((80 + 4 * v) / (40 + 4 * v)), 0.03);
+    EXPECT_NE(doubled.contradiction.find("gain"), std::string::npos) << doubled.contradiction;
+    EXPECT_EQ(found.noise.gain_e_per_adu->value, 1);  // the maps' median
+    EXPECT_EQ(found.noise.gain_e_per_adu->error, 0);
+    EXPECT_EQ(found.noise.offset_adu->error, 0);
+    ASSERT_TRUE(found.spots.sigma_px && doubled.spots.photons);
+    EXPECT_NEAR(found.spots.sigma_px->value, 1.3, 3 * found.spots.sigma_px->error);
+    EXPECT_NEAR(doubled.spots.photons->value / found.spots.photons->value, 2, 0.1);
+    EXPECT_TRUE(estimated_camera(found, right)->has_maps());
+    EXPECT_FALSE(inspected(block).noise_check);  // of no camera
+}

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "base/median.hpp"
 #include "fit/width_peak.hpp"
@@ -51,16 +52,18 @@ struct Detected {
     std::vector<std::int64_t> found;  ///< per frame
     Rois lone;
     std::vector<float> score;  ///< of the lone ones
+    std::vector<double> noise_checks;
 };
 
 Detected detect(const SpotFrames& frames, const CameraView& camera, double sigma_px, double apart_sigmas) {
     const int window = window_px(sigma_px, camera);
-    Detected to{{}, make_rois(camera, window), {}};
+    Detected to{{}, make_rois(camera, window), {}, {}};
     Detector detector(camera, {.sigma_px = sigma_px});
     Spots spots;
     for (std::size_t frame = 0; frame < frames.photoelectrons.size(); ++frame) {
         detector.find(frames.photoelectrons[frame], spots);
         to.found.push_back(std::int64_t(spots.count()));
+        to.noise_checks.push_back(detector.noise_check());
         Spots lone;
         for (std::size_t k = 0; k < spots.count(); ++k) {
             if (!is_lone(spots, k, window, int(std::ceil(apart_sigmas * sigma_px)), camera)) continue;
@@ -90,13 +93,9 @@ LoneFits fitted(const Detected& detected, double sigma_px) {
     return to;
 }
 
-/// A median with its error by the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the
-/// median's price.
 Estimate median_of(const std::vector<double>& values) {
     const double middle = median(values);
-    std::vector<double> apart;
-    for (const double value : values) apart.push_back(std::abs(value - middle));
-    return {middle, 1.2533 * 1.4826 * median(apart) / std::sqrt(double(values.size()))};
+    return {middle, error_of_median(values, middle)};
 }
 
 /// Of those that have the width of single molecules: a peak as wide as the fits' errors at least, for where a quarter of a few
@@ -141,6 +140,7 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
     for (const std::int64_t spots : detected.found) to.found += spots;
     to.lone = int(detected.lone.count());
     to.per_pixel = density_of(detected.found, camera);
+    to.noise_checks = std::move(detected.noise_checks);
     if (fits.sigma_px.size() < least_spots)
         to.why_not = fmt::format("only {} of {} spots in {} frames have no other near, and {} are needed",
                                  fits.sigma_px.size(), to.found, to.frames, least_spots);

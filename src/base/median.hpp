@@ -1,9 +1,11 @@
-// The median of values.
+// The median of values, and its error.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace glint {
@@ -15,6 +17,16 @@ double median(std::vector<Value> values) {
     std::nth_element(values.begin(), middle, values.end());
     if (values.size() % 2) return double(*middle);
     return 0.5 * (double(*middle) + double(*std::max_element(values.begin(), middle)));
+}
+
+/// The standard error of the median `middle`, 0 of fewer than five values, which do not tell. By the median absolute deviation:
+/// 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the median's price.
+inline double error_of_median(const std::vector<double>& values, double middle) {
+    constexpr std::size_t least_values = 5;
+    if (values.size() < least_values) return 0;
+    std::vector<double> apart;
+    for (const double value : values) apart.push_back(std::abs(value - middle));
+    return 1.2533 * 1.4826 * median(std::move(apart)) / std::sqrt(double(values.size()));
 }
 
 }  // namespace glint

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/median.hpp"
 
 namespace glint {
@@ -20,6 +22,13 @@ std::string line_of(const char* key, const SensorField& field) {
 float median_of(const SensorField& field) {
     if (!field.is_map()) return field.scalar;
     return float(median(field.map));
+}
+
+double rms_of(const SensorField& field) {
+    if (!field.is_map()) return field.scalar;
+    double sum = 0;
+    for (const float value : field.map) sum += double(value) * value;
+    return std::sqrt(sum / double(field.map.size()));
 }
 
 std::string provenance_of(const Camera& camera) {

@@ -14,6 +14,8 @@ std::string provenance_of(const Camera& camera);
 
 /// Of a map; of a number itself.
 float median_of(const SensorField& field);
+/// The root mean square of a map, which is what a mean variance is made of; of a number itself.
+double rms_of(const SensorField& field);
 
 /// The width or the calibrated curve, and the model's own numbers.
 std::string provenance_of(const Psf& psf);

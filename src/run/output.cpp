@@ -20,15 +20,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// By the median absolute deviation: 1.4826 of it is a Gaussian's standard deviation, sqrt(pi / 2) the median's price.
-double error_of_median(const std::vector<double>& values, double middle) {
-    constexpr std::size_t least_values = 5;
-    if (values.size() < least_values) return 0;
-    std::vector<double> apart;
-    for (const double value : values) apart.push_back(std::abs(value - middle));
-    return 1.2533 * 1.4826 * median(std::move(apart)) / std::sqrt(double(values.size()));
-}
-
 /// The background of a frame from the middle of the movie, photoelectrons per pixel, and whether half of its pixels have the
 /// least value of all, as no camera's noise leaves them. 0 and false where the frame cannot be read.
 struct FrameLight {

@@ -1,5 +1,6 @@
 """NumPy, tifffile and h5py judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels."""
 import json
+import subprocess
 
 import h5py
 import numpy as np
@@ -74,3 +75,15 @@ def test_bad_pixels_are_found_and_no_others(calibrated):
     for fault, name in ((HOT, "hot_pixels"), (DEAD, "dead_pixels"), (NOISY, "noisy_pixels")):
         assert said[name] == np.count_nonzero(maps["faults"] == fault)
     assert said["expected_false_alarms"] <= 0.5
+
+
+def test_dark_frames_without_noise_are_warned_of(program, tmp_path):
+    tifffile.imwrite(tmp_path / "dark.tif", np.zeros((5, 8, 8), np.uint16))
+    done = subprocess.run([program, "calibrate", "camera", "--dark", tmp_path / "dark.tif", "-o", tmp_path / "camera.toml", "--json"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "warning: 64 of 64 pixels have the same count in all 5 dark frames" in done.stderr, done.stderr
+    assert "higher offset" in json.loads(done.stdout)["warnings"][0]
+    tifffile.imwrite(tmp_path / "full.tif", np.full((5, 8, 8), 65535, np.uint16))
+    done = subprocess.run([program, "calibrate", "camera", "--dark", tmp_path / "full.tif", "-o", tmp_path / "full.toml"],
+                          capture_output=True, text=True)
+    assert done.returncode == 3 and "64 of 64 pixels are saturated" in done.stderr and not (tmp_path / "full.toml").exists()

@@ -79,6 +79,7 @@ void print_result(const CameraCalibration& c, const Flags& flags) {
                            {"noisy_pixels", c.count(PixelFault::noisy)},
                            {"expected_false_alarms", c.expected_false_alarms},
                            {"saturated", c.saturated},
+                           {"warnings", calibration_warnings(c)},
                            {"levels", levels}});
     }
     Summary summary;
@@ -109,14 +110,6 @@ void print_result(const CameraCalibration& c, const Flags& flags) {
     if (c.saturated > 0)
         summary.add("saturated", fmt::format("{} pixels of a level, left out", with_commas(c.saturated)));
     summary.add("written", fmt::format("{}, {}", flags.out, maps_of_camera(flags.out).string())).print();
-}
-
-void warn_of(const CameraCalibration& c, Console& console) {
-    if (!c.chi2.empty() && c.mean_chi2 > 1.5)
-        console.warn(
-            fmt::format("variances miss the line of variance over mean (reduced chi2 {:.2f}): is the brightest level "
-                        "saturated, or the camera's response not linear?",
-                        c.mean_chi2));
 }
 
 int run(const Flags& flags) {
@@ -155,7 +148,8 @@ int run(const Flags& flags) {
         return exit_interrupted;
     }
     console.end_progress();
-    warn_of(calibration, console);
+    const std::vector<std::string> warnings = calibration_warnings(calibration);
+    for (const std::string& warning : warnings) console.warn(warning);
     write_camera(flags.out, calibration, pixel_nm, existing);
     print_result(calibration, flags);
     return exit_ok;

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/commands/inspect_report.hpp"
+#include "cli/commands/localize.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/stop.hpp"
@@ -23,15 +24,24 @@ Examples:
   glint inspect movie.tif
   glint inspect movie.tif --pixel-size 100nm --offset 100
   glint inspect movie.tif --frames 1000:
+  glint inspect movie.tif --camera camera.toml
   glint inspect emccd.tif --em-gain 300 --json
 
 Gain and offset come from the movie's own noise: its variance at spatial frequencies that no lens transmits, over the mean
 count. What is given is not estimated, and makes the rest more certain. Values in the movie's metadata are shown, and
-compared; they are used for the pixel size and the EM gain alone. Nothing is written.)";
+compared; they are used for the pixel size and the EM gain alone. Where gain and offset are given, as by --camera, the movie's
+noise is compared with theirs. Nothing is written.)";
 
 /// The value of --sigma in pixels; 0 without one.
 double sigma_px(const InspectFlags& flags, double pixel_size_nm) {
     return flags.sigma.empty() ? 0 : to_px(parse_length(flags.sigma, "--sigma"), pixel_size_nm);
+}
+
+/// What --camera and the flags beside it say. Offset and gain of the metadata are compared, not used.
+CameraFacts facts_of(const CameraFlags& flags, MovieInfo movie) {
+    movie.offset_adu.reset(), movie.gain_e_per_adu.reset();
+    MissingOptions nothing_is_needed;
+    return camera_facts(flags, movie, nothing_is_needed, false);
 }
 
 int run(const InspectFlags& flags) {
@@ -44,13 +54,23 @@ int run(const InspectFlags& flags) {
     found.pixel_size_nm =
         flags.camera.pixel_size.empty() ? info.pixel_size_nm.value_or(0) : pixel_size_nm(flags.camera.pixel_size);
     found.options = inspect_options(flags.camera, info);
+    if (!flags.camera.camera_file.empty() || !flags.camera.sensor_roi.empty()) {
+        const CameraFacts facts = facts_of(flags.camera, info);
+        take_camera(facts, found.options);
+        found.pixel_size_nm = facts.pixel_size_nm, found.sources = facts.sources;
+        for (const std::string& warning : camera_warnings(facts.camera)) console.warn(warning);
+    }
     found.options.frames = parse_frame_range(flags.frames, info.frames);
     found.options.sigma_px = sigma_px(flags, found.pixel_size_nm);
     found.options.progress = console.progress(info.name, "frames");
     found.options.stop = &stop_on_signals();
     found.result = inspect(*movie, found.options);
+    if (found.result.noise_check)
+        found.mistake = mistake_of(*movie, *estimated_camera(found.result, found.options), *found.result.noise_check);
     console.end_progress();
     for (const std::string& warning : metadata_warnings(info, found)) console.warn(warning);
+    if (!found.result.contradiction.empty()) console.warn(info.name + ": " + found.result.contradiction);
+    if (!found.mistake.empty()) console.warn(fmt::format("{}: by its own noise, {}", info.name, found.mistake));
     if (flags.console.json)
         print_json(inspection_json(flags, info, found));
     else

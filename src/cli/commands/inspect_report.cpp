@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "cli/commands/localize.hpp"
+
 namespace glint::cli {
 namespace {
 
@@ -44,14 +46,21 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     const bool given = !flags.sigma.empty();
     next.value("--sigma", given || found.result.spots.sigma_px, given ? flags.sigma : sigma_value(found), "SIGMA",
                "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
-    next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
-               "edge of a camera pixel in the sample, as 100nm");
-    next.value("--offset", noise.offset_adu.has_value(),
-               noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
-               "counts of a dark pixel, ADU");
-    next.value("--gain", noise.gain_e_per_adu.has_value(),
-               noise.gain_e_per_adu ? fmt::format("{:.3g}", noise.gain_e_per_adu->value) : "", "GAIN",
-               "photoelectrons per ADU");
+    const CameraFlags& camera = flags.camera;
+    const bool from_file = !camera.camera_file.empty();
+    if (from_file) next.line += as_given(camera);
+    if (!from_file || found.pixel_size_nm == 0)
+        next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",
+                   "edge of a camera pixel in the sample, as 100nm");
+    if (!from_file || !found.options.offset_adu)
+        next.value("--offset", noise.offset_adu.has_value(),
+                   noise.offset_adu ? fmt::format("{:.1f}", noise.offset_adu->value) : "", "OFFSET",
+                   "counts of a dark pixel, ADU");
+    if (!from_file || !found.options.gain_e_per_adu)
+        next.value("--gain", noise.gain_e_per_adu.has_value(),
+                   noise.gain_e_per_adu ? fmt::format("{:.3g}", noise.gain_e_per_adu->value) : "", "GAIN",
+                   "photoelectrons per ADU");
+    if (from_file) return next;
     if (found.options.readnoise_e > 0) next.line += fmt::format(" --readnoise {:g}", found.options.readnoise_e);
     if (found.options.em_gain != 1 && !movie.em_gain)
         next.line += fmt::format(" --em-gain {:g}", found.options.em_gain);
@@ -81,9 +90,15 @@ std::string background_text(const MovieCounts& counts) {
                               counts.background_drift.error);
 }
 
+const char* given_as(const SensorField Camera::*field, const InspectOptions& options) {
+    return options.camera && ((*options.camera).*field).is_map() ? "given; median of a map" : "given";
+}
+
 std::string gain_text(const Inspected& found) {
     const MovieNoise& noise = found.result.noise;
-    if (found.options.gain_e_per_adu) return fmt::format("{:g} e-/ADU (given)", *found.options.gain_e_per_adu);
+    if (found.options.gain_e_per_adu)
+        return fmt::format("{:g} e-/ADU ({})", *found.options.gain_e_per_adu,
+                           given_as(&Camera::gain_e_per_adu, found.options));
     if (noise.gain_e_per_adu) return text_of(*noise.gain_e_per_adu) + " e-/ADU";
     return "cannot be estimated: " + noise.why_not;
 }
@@ -91,7 +106,8 @@ std::string gain_text(const Inspected& found) {
 /// Offset and read noise move the line's zero together.
 std::string offset_text(const Inspected& found) {
     const MovieNoise& noise = found.result.noise;
-    if (found.options.offset_adu) return fmt::format("{:g} ADU (given)", *found.options.offset_adu);
+    if (found.options.offset_adu)
+        return fmt::format("{:g} ADU ({})", *found.options.offset_adu, given_as(&Camera::offset_adu, found.options));
     if (!noise.offset_adu) return "cannot be estimated: " + noise.why_not;
     const std::string text = text_of(*noise.offset_adu) + " ADU if the read noise is ";
     if (found.options.readnoise_e > 0) return text + fmt::format("{:g} e-", found.options.readnoise_e);
@@ -206,6 +222,8 @@ nlohmann::ordered_json inspection_json(const InspectFlags& flags, const MovieInf
             {"em_gain", found.options.em_gain},
             {"counts", movie_counts_json(found.result.counts)},
             {"noise", noise_json(found.result.noise)},
+            {"noise_check", json_of(found.result.noise_check)},
+            {"likeliest_mistake", found.mistake},
             {"spots", spots_json(found.result.spots)},
             {"localize", next.line},
             {"still_needed", next.placeholders}};
@@ -223,9 +241,14 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
         .add("saturated", saturation_text(counts));
     if (counts.empty_frames > 0)
         summary.add("empty frames", fmt::format("{}: all pixels have one count", with_commas(counts.empty_frames)));
+    if (!found.sources.empty()) summary.add("camera", found.sources);
     summary.add("background", background_text(counts)).add("gain", gain_text(found)).add("offset", offset_text(found));
     if (!found.result.noise.gain_e_per_adu && found.result.noise.variance_adu2 > 0)
         summary.add("noise", noise_text(found.result.noise));
+    if (found.options.gain_e_per_adu && found.options.offset_adu) {
+        const Estimate check = found.result.noise_check.value_or(Estimate{});
+        summary.add("noise check", noise_check_text(check.value, check.error));
+    }
     summary.add("sigma", sigma_text(found))
         .add("density", density_text(found))
         .add("photons", photons_text(found.result.spots))

@@ -24,7 +24,9 @@ struct InspectFlags {
 struct Inspected {
     InspectOptions options;
     double pixel_size_nm = 0;  ///< 0: not known
+    std::string sources;       ///< of the camera's values, with --camera
     Inspection result;
+    std::string mistake;  ///< likeliest_mistake() where the noise is not the camera's
 };
 
 /// Sentences on values of the metadata that the movie contradicts.

@@ -15,6 +15,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/movie_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
+#include "glint/inspect.hpp"
 #include "glint/localize.hpp"
 
 namespace glint::cli {
@@ -71,6 +72,7 @@ std::string noise_check_text(double spread, double error, std::string_view where
 /// Which value of the camera is likeliest wrong, by the movie's noise; it is read again for that, and only where the noise check
 /// differs from 1 by more than chance. Else empty.
 std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result);
+std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise_check);
 void add_lone_spots(Summary& summary, const LoneSpots& lone, const LocalizeOptions& options);
 
 /// `--preview FRAME`: a picture of the frame with the spots that the detection finds circled, and a cross at each row that

@@ -63,9 +63,12 @@ std::string noise_check_text(double spread, double error, std::string_view where
 }
 
 std::string mistake_of(Movie& movie, const Camera& camera, const LocalizeResult& result) {
+    return result.complete ? mistake_of(movie, camera, Estimate{result.noise_check, result.noise_check_error}) : "";
+}
+
+std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise_check) {
     constexpr double small_part = 0.05, errors = 3;
-    const double apart = std::abs(result.noise_check - 1);
-    if (result.noise_check == 0 || !result.complete || !(apart > small_part + errors * result.noise_check_error))
+    if (noise_check.value == 0 || !(std::abs(noise_check.value - 1) > small_part + errors * noise_check.error))
         return "";
     InspectOptions nothing_known;
     nothing_known.spots = false, nothing_known.stop = &stop_on_signals();

@@ -129,11 +129,7 @@ void add_numbers(CLI::App& app, CameraFlags& flags, const std::string& group) {
         ->group(group);
 }
 
-}  // namespace
-
-void add_camera_flags(CLI::App& app, CameraFlags& flags) {
-    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
-    add_numbers(app, flags, group);
+void add_file(CLI::App& app, CameraFlags& flags, const std::string& group) {
     offer_files(
         app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
             ->group(group),
@@ -142,8 +138,16 @@ void add_camera_flags(CLI::App& app, CameraFlags& flags) {
         ->group(group);
 }
 
+}  // namespace
+
+void add_camera_flags(CLI::App& app, CameraFlags& flags) {
+    const std::string group = "Camera (the command line wins over --camera, that over the movie's metadata)";
+    add_numbers(app, flags, group), add_file(app, flags, group);
+}
+
 void add_known_camera_flags(CLI::App& app, CameraFlags& flags) {
-    add_numbers(app, flags, "Camera (what is given is not estimated)");
+    const std::string group = "Camera (what is given is not estimated)";
+    add_numbers(app, flags, group), add_file(app, flags, group);
 }
 
 InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie) {
@@ -152,6 +156,14 @@ InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie)
     options.readnoise_e = flags.readnoise.value_or(0);
     options.em_gain = flags.em_gain.value_or(movie.em_gain.value_or(1));
     return options;
+}
+
+void take_camera(const CameraFacts& facts, InspectOptions& options) {
+    const Camera& camera = facts.camera;
+    options.readnoise_e = rms_of(camera.readnoise_e), options.em_gain = camera.em_gain;
+    if (facts.has_offset) options.offset_adu = median_of(camera.offset_adu);
+    if (facts.has_gain) options.gain_e_per_adu = median_of(camera.gain_e_per_adu);
+    if (facts.has_offset && facts.has_gain) options.camera = camera;
 }
 
 std::string as_given(const CameraFlags& flags) {

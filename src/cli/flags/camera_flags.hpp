@@ -29,7 +29,7 @@ struct CameraFlags {
     std::string sensor_roi;  ///< "X,Y"
 };
 void add_camera_flags(CLI::App& app, CameraFlags& flags);
-/// Without --camera and what is for maps: values that are known of a movie that is to be inspected.
+/// The same for a movie that is to be inspected, of which they are what is known.
 void add_known_camera_flags(CLI::App& app, CameraFlags& flags);
 /// Of these, those that a movie's inspection is told; the EM gain may be the metadata's.
 InspectOptions inspect_options(const CameraFlags& flags, const MovieInfo& movie);
@@ -50,6 +50,9 @@ struct CameraFacts {
 /// use.
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed = true);
+
+/// For an inspection with --camera: what it says, instead of inspect_options.
+void take_camera(const CameraFacts& facts, InspectOptions& options);
 
 /// The values for --json; of a map its median, and the files that it is in.
 nlohmann::ordered_json camera_json(const CameraFacts& facts);

@@ -1,0 +1,130 @@
+"""The camera's calibration: offset, read noise, gain and faults of every pixel."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from .arguments import callback, number, path as path_of, switch
+from .camera import SCMOSCamera, _check_pixel_size
+from .errors import OptionError, warn
+from .estimating import Estimate
+from .fits import Progress
+from .localizations import StrPath
+from .movies import MovieLike, open_movie
+
+
+@dataclasses.dataclass(frozen=True)
+class LightLevel:
+    """A movie of constant light."""
+
+    name: str
+    frames: int
+    mean_adu: float  #: above the offset, median over pixels
+    variance_adu2: float  #: median over pixels
+    light_spread: float  #: relative standard deviation of the light from frame to frame
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CameraCalibration:
+    """The result of `calibrate_camera()`. Maps are arrays (height, width); those of the gain are None where no light was measured."""
+
+    offset: np.ndarray  #: ADU
+    offset_error: np.ndarray  #: standard error, as all that end in `_error`
+    readvar: np.ndarray  #: variance of the read noise, ADU^2
+    readvar_error: np.ndarray
+    gain: np.ndarray | None  #: photoelectrons per ADU; the sensor's in pixels whose own is too uncertain
+    gain_error: np.ndarray | None
+    gain_chi2: np.ndarray | None  #: reduced chi-squared of each pixel's line, 0: unknown; None with less than two levels
+    faults: np.ndarray  #: uint8: 0 good, 1 hot, 2 dead, 3 noisy
+    levels: list[LightLevel]
+    sensor_gain: Estimate | None  #: photoelectrons per ADU: measured, or as it was given (with the error 0)
+    pixel_gain_error: float  #: median relative standard error of one pixel's gain
+    gain_spread: float  #: relative standard deviation of the true gains over the sensor
+    mean_chi2: float  #: of good pixels; 0: unknown
+    own_gains: int  #: pixels with a gain of their own
+    saturated: int  #: pairs of a pixel and a level that were left out
+    expected_false_alarms: float  #: good pixels that are expected in `faults`, at most
+    dark_frames: int
+    pixel_size_um: float | None  #: as given
+    _measured: Any = dataclasses.field(repr=False)
+    _inputs: list[str] = dataclasses.field(repr=False)
+
+    @property
+    def masked(self) -> np.ndarray:
+        """True where a pixel is hot, dead or noisy."""
+        return self.faults != 0
+
+    @property
+    def camera(self) -> SCMOSCamera:
+        """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
+        if self.sensor_gain is None:
+            raise OptionError("calibrate_camera(): the gain is not known: give movies of light=, or gain=, photoelectrons per ADU")
+        if self.pixel_size_um is None:
+            raise OptionError("calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours")
+        gain = np.float32(self.sensor_gain.value) if self.gain is None else self.gain
+        return SCMOSCamera(self.pixel_size_um, self.offset, float(gain) if self.gain is None else gain,
+                           readnoise=np.sqrt(self.readvar) * gain, masked=self.masked)
+
+    def save(self, path: StrPath, *, overwrite: bool = False) -> None:
+        """Writes camera.toml and, beside it, its maps with their errors, camera_maps.hdf5, as `glint calibrate camera` does."""
+        path = path_of("path", path)
+        if not path.lower().endswith(".toml"):
+            raise OptionError(f"{path}: a camera is written to a name that ends in .toml")
+        pixel_nm = 0.0 if self.pixel_size_um is None else round(1000 * self.pixel_size_um, 9)
+        _core.write_camera(path, self._measured, pixel_nm, switch("overwrite", overwrite), self._inputs)
+
+    def __repr__(self) -> str:
+        height, width = self.offset.shape
+        gain = "no gain" if self.sensor_gain is None else f"{self.sensor_gain.value:.4g} e-/ADU"
+        return (f"<CameraCalibration of {width}x{height} px: offset {np.median(self.offset):.2f} ADU, {gain}, "
+                f"{np.count_nonzero(self.faults)} bad pixels>")
+
+
+def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None = None, *, pixel_size_um: float | None = None,
+                     gain: float | None = None, progress: Progress | None = None) -> CameraCalibration:
+    """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
+
+    dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
+        tuple, each a level of its own; or one. Variance over mean gives the gain (docs/theory.md, section 12). Each has at least 2 frames,
+        better 1,000, of the same part of the sensor.
+    pixel_size_um: edge of a camera pixel in the sample, which `camera` needs. gain: photoelectrons per ADU, where there is no light.
+    progress: called as progress(frames, all).
+
+    Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes, saturated, or light that
+    is not brighter than the dark.
+
+    >>> frames = np.random.default_rng(1).normal(100, 2, (50, 32, 48)).round().astype(np.uint16)
+    >>> calibration = glint.calibrate_camera(frames, gain=0.5, pixel_size_um=0.1)
+    >>> calibration.offset.shape, bool(abs(calibration.offset.mean() - 100) < 0.1)
+    ((32, 48), True)
+
+    `calibration.camera` is for `localize()`; `calibration.save("camera.toml")` writes it.
+    """
+    if pixel_size_um is not None:
+        _check_pixel_size("calibrate_camera", pixel_size_um)
+    dark = open_movie(dark)
+    levels = [open_movie(level) for level in _levels(light)]
+    if gain is not None and levels:
+        raise OptionError("gain= is what light= measures: give one of them")
+    known = number("gain", gain, 0.5, 1e-6, 1e6, none=0.0)
+    cores = [movie._movie for movie in (dark, *levels)]
+    if len({id(core) for core in cores}) < len(cores):
+        raise OptionError("a movie is given twice: each movie of light= is a level of its own, and none is the dark one")
+    core = _core.calibrate_camera(cores[0], cores[1:], known, callback("progress", progress))
+    for text in _core.camera_calibration_warnings(core):
+        warn(text)
+    found = _core.camera_calibration_maps(core)
+    found["levels"] = [LightLevel(**level) for level in found["levels"]]
+    found["sensor_gain"] = Estimate(*found["sensor_gain"]) if found["sensor_gain"][0] > 0 else None
+    inputs = [name for one in cores for name in one.files]
+    return CameraCalibration(**found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs)
+
+
+def _levels(light):
+    if light is None:
+        return []
+    return list(light) if isinstance(light, (list, tuple)) else [light]
