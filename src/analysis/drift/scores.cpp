@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::size_t kernels = drift_kernels, windows = drift_windows, kinds = kernels + windows;
 constexpr double background_share = 0.1;
-constexpr std::size_t classes = 4, most_in_cell = 60;
+constexpr std::size_t classes = 4, at_once = 4096, most_in_cell = 60;
 constexpr double thin_cell_nm = 50, probe_nm = 2;
 
-using Scores = std::array<Vec3, kinds>;
+using Scores = std::array<std::array<float, 3>, kinds>;
 
 /// Numbers of blinks by cells.
 struct ByCell {
@@ -44,7 +44,7 @@ struct ByCell {
 class Map {
   public:
     Map(const Points& points, const Blinks& blinks)
-        : cells(points.nm[0], points.nm[1], drift_reach_nm / 9), kept_(cells, points, thinned(points)) {
+        : cells(points.nm[0], points.nm[1], drift_reach_nm / 5), kept_(cells, points, thinned(points)) {
         for (std::size_t c = 0; c < columns; ++c) {
             const std::vector<float>& from = c < 3 ? points.nm[c] : c < 6 ? points.variance[c - 3] : blinks.frame;
             values_[c].reserve(kept_.blinks.size());
@@ -127,8 +127,11 @@ double scores_at(const NearBlinks& near, const BlinkPlace& place, int axes, Scor
     const double middle = drift_window_nm[1], volume = middle * middle * (axes == 2 ? 1 : middle);
     const double background = (background_share * sums.window[1][0] + 0.02) / volume;
     for (std::size_t k = 0; k < kernels; ++k)
-        for (std::size_t a = 0; a < 3; ++a) to[k][a] = sums.kernel[k][1 + a] / (sums.kernel[k][0] + background);
-    for (std::size_t k = 0; k < windows; ++k) to[kernels + k] = score_of(sums.window[k], drift_window_nm[k], axes);
+        for (std::size_t a = 0; a < 3; ++a) to[k][a] = float(sums.kernel[k][1 + a] / (sums.kernel[k][0] + background));
+    for (std::size_t k = 0; k < windows; ++k) {
+        const Vec3 score = score_of(sums.window[k], drift_window_nm[k], axes);
+        to[kernels + k] = {float(score[0]), float(score[1]), float(score[2])};
+    }
     return sums.window[0][0];
 }
 
@@ -150,10 +153,35 @@ std::array<double, kinds> weights(Square c, std::array<double, kinds> h) {
     return h;
 }
 
+/// What the scores of one class of blinks are worth, of one axis.
+struct Worth {
+    Square spread{};  // sum of products, the upper triangle
+    std::array<double, kinds> slope{}, weight{};
+    double count = 0, probes = 0, information = 0;
+
+    void add(const Worth& other) {
+        for (std::size_t i = 0; i < kinds; ++i) {
+            for (std::size_t k = i; k < kinds; ++k) spread[i][k] += other.spread[i][k];
+            slope[i] += other.slope[i];
+        }
+        count += other.count, probes += other.probes;
+    }
+    void weigh() {
+        if (count < 50 || probes < 10) return;
+        for (std::size_t i = 0; i < kinds; ++i)
+            for (std::size_t k = i; k < kinds; ++k) spread[k][i] = spread[i][k] /= count;
+        for (double& value : slope) value /= probes;
+        weight = weights(spread, slope);
+        for (std::size_t k = 0; k < kinds; ++k) information += weight[k] * slope[k];
+    }
+};
+using Worths = std::array<std::array<Worth, classes>, 3>;
+
 }  // namespace
 
-Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames) {
-    const std::size_t n = points.size();
+Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames, std::size_t most) {
+    const std::size_t step = std::max<std::size_t>(1, (points.size() + most - 1) / most),
+                      n = (points.size() + step - 1) / step;
     const Map map(points, blinks);
     const float apart = float(std::min(100, std::max(2, frames / 50)));
     std::vector<Scores> scores(n);
@@ -161,29 +189,29 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     const std::size_t probe_step = n / 20000 + 1;
     std::vector<Scores> slopes(n / probe_step + 1);  // -d score[a] / d position[a]
     std::vector<std::uint32_t> used(n);
-    std::iota(used.begin(), used.end(), 0u);
+    for (std::size_t k = 0; k < n; ++k) used[k] = std::uint32_t(k * step);
     const ByCell by_cell(map.cells, points, used);
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, map.cells.count()), [&](const auto& range) {
         Map::Near buffer;
         for (std::size_t cell = range.begin(); cell < range.end(); ++cell) {
             if (by_cell.begin[cell] == by_cell.begin[cell + 1]) continue;
             const NearBlinks around = map.around(cell, drift_reach_nm + probe_nm, buffer);
-            for (std::uint32_t k = by_cell.begin[cell]; k < by_cell.begin[cell + 1]; ++k) {
-                const std::size_t b = by_cell.blinks[k];
+            for (std::uint32_t j = by_cell.begin[cell]; j < by_cell.begin[cell + 1]; ++j) {
+                const std::size_t b = by_cell.blinks[j], k = b / step;
                 BlinkPlace place{{points.nm[0][b], points.nm[1][b], points.nm[2][b]},
                                  {points.variance[0][b], points.variance[1][b], points.variance[2][b]},
                                  blinks.frame[b],
                                  apart,
                                  float(finest_nm)};
-                near[b] = float(scores_at(around, place, axes, scores[b]));
-                if (b % probe_step) continue;
+                near[k] = float(scores_at(around, place, axes, scores[k]));
+                if (k % probe_step) continue;
                 for (std::size_t a = 0; a < std::size_t(axes); ++a) {
                     Scores shifted;
                     place.nm[a] += float(probe_nm);
                     scores_at(around, place, axes, shifted);
                     place.nm[a] = points.nm[a][b];
                     for (std::size_t i = 0; i < kinds; ++i)
-                        slopes[b / probe_step][i][a] = (scores[b][i][a] - shifted[i][a]) / probe_nm;
+                        slopes[k / probe_step][i][a] = (scores[k][i][a] - shifted[i][a]) / float(probe_nm);
                 }
             }
         }
@@ -196,44 +224,43 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     std::array<float, classes - 1> limit{};
     for (std::size_t c = 0; c + 1 < classes; ++c)
         limit[c] = n && c + 1 < used_classes ? sorted[(c + 1) * n / used_classes] : std::numeric_limits<float>::max();
-    const auto class_of = [&](std::size_t b) {
-        return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[b]) - limit.begin());
+    const auto class_of = [&](std::size_t k) {
+        return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[k]) - limit.begin());
     };
-    Pulls to;
-    for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(n, 0), to.information[a].assign(n, 0);
-    for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-        std::array<Square, classes> spread{};
-        std::array<std::array<double, kinds>, classes> slope{};
-        std::array<double, classes> count{}, probes{};
-        for (std::size_t b = 0; b < n; ++b) {
-            const std::size_t c = class_of(b);
-            ++count[c];
-            for (std::size_t i = 0; i < kinds; ++i)
-                for (std::size_t k = 0; k < kinds; ++k) spread[c][i][k] += scores[b][i][a] * scores[b][k][a];
-            if (b % probe_step == 0) {
-                ++probes[c];
-                for (std::size_t i = 0; i < kinds; ++i) slope[c][i] += slopes[b / probe_step][i][a];
+    const std::size_t parts = (n + at_once - 1) / at_once;
+    std::vector<Worths> of_part(parts);
+    tbb::parallel_for(std::size_t(0), parts, [&](std::size_t part) {
+        for (std::size_t k = part * at_once; k < std::min(n, (part + 1) * at_once); ++k)
+            for (std::size_t a = 0, c = class_of(k); a < std::size_t(axes); ++a) {
+                Worth& worth = of_part[part][a][c];
+                ++worth.count;
+                for (std::size_t i = 0; i < kinds; ++i)
+                    for (std::size_t j = i; j < kinds; ++j)
+                        worth.spread[i][j] += double(scores[k][i][a]) * double(scores[k][j][a]);
+                if (k % probe_step) continue;
+                ++worth.probes;
+                for (std::size_t i = 0; i < kinds; ++i) worth.slope[i] += double(slopes[k / probe_step][i][a]);
             }
-        }
-        std::array<std::array<double, kinds>, classes> weight{};
-        std::array<double, classes> information{};
+    });
+    Worths worths;
+    for (std::size_t a = 0; a < std::size_t(axes); ++a)
         for (std::size_t c = 0; c < classes; ++c) {
-            if (count[c] < 50 || probes[c] < 10) continue;
-            for (auto& row : spread[c])
-                for (double& value : row) value /= count[c];
-            for (double& value : slope[c]) value /= probes[c];
-            weight[c] = weights(spread[c], slope[c]);
-            for (std::size_t k = 0; k < kinds; ++k) information[c] += weight[c][k] * slope[c][k];
+            for (const Worths& part : of_part) worths[a][c].add(part[a][c]);
+            worths[a][c].weigh();
         }
-        for (std::size_t b = 0; b < n; ++b) {
-            const std::size_t c = class_of(b);
-            if (!(information[c] > 0)) continue;
-            double score = 0;
-            for (std::size_t k = 0; k < kinds; ++k) score += weight[c][k] * scores[b][k][a];
-            to.offset_nm[a][b] = float(-score / information[c]);
-            to.information[a][b] = float(information[c]);
-        }
-    }
+    Pulls to;
+    for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(points.size(), 0), to.information[a] = to.offset_nm[a];
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, at_once), [&](const auto& range) {
+        for (std::size_t k = range.begin(); k < range.end(); ++k)
+            for (std::size_t a = 0, c = class_of(k); a < std::size_t(axes); ++a) {
+                const Worth& worth = worths[a][c];
+                if (!(worth.information > 0)) continue;
+                double score = 0;
+                for (std::size_t i = 0; i < kinds; ++i) score += worth.weight[i] * double(scores[k][i][a]);
+                to.offset_nm[a][k * step] = float(-score / worth.information);
+                to.information[a][k * step] = float(worth.information);
+            }
+    });
     return to;
 }
 
