@@ -44,7 +44,7 @@ struct ByCell {
 class Map {
   public:
     Map(const Points& points, const Blinks& blinks)
-        : cells(points.nm[0], points.nm[1], drift_reach_nm / 5), kept_(cells, points, thinned(points)) {
+        : cells(points.nm[0], points.nm[1], drift_reach_nm / 3), kept_(cells, points, thinned(points)) {
         for (std::size_t c = 0; c < columns; ++c) {
             const std::vector<float>& from = c < 3 ? points.nm[c] : c < 6 ? points.variance[c - 3] : blinks.frame;
             values_[c].reserve(kept_.blinks.size());
