@@ -15,7 +15,7 @@ namespace glint::drift {
 namespace {
 
 constexpr double bin_nm = 10, blur_nm = 20, near_nm = 40;
-constexpr std::size_t most_blinks = 60000;
+constexpr std::size_t most_blinks = 60000, most_again = 25000;
 
 /// Blinks of a segment of the movie.
 struct Segment {
@@ -156,6 +156,12 @@ double find_z(const Placed& placed, const Segment& segment, const Vec3& shift) {
     return (double(at) + 0.5) * bin_nm - reach;
 }
 
+/// How far is looked, with that many segments' blinks: chance resembles a shift the more often, the farther one looks.
+struct Search {
+    double reach_nm;
+    std::size_t segments;
+};
+
 /// Straight lines between the segments; constant before the first and after the last.
 void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values, FrameDrift& drift, int frames) {
     std::size_t k = 0;
@@ -168,7 +174,7 @@ void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values,
     }
 }
 
-Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment,
+Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
     for (auto& axis : to.drift) axis.assign(std::size_t(table.frames), 0);
@@ -202,7 +208,8 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
         bool found = at.empty();
         // What did not stand out with fewer blinks is tried again with half as many more.
         if (!found && 2 * points.size() >= 3 * unplaced)
-            for (const double reach : {160.0, 640.0, 2560.0}) {
+            for (const auto [reach, segments_long] : {Search{160, 0}, Search{640, 4}, Search{2560, 8}}) {
+                if (points.size() < segments_long * in_segment) break;
                 found = highest_shift(placed, segment, reach, shift) && stands_out(placed, segment, reach, shift);
                 if (found) {
                     to.searched_nm = std::max(to.searched_nm, reach);
@@ -211,7 +218,9 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             }
         if (!found) {
             if (2 * points.size() >= 3 * unplaced) unplaced = points.size();
-            if (points.size() > used / 4) break;
+            // A first segment of few blinks shows too little of the structure, however many are compared with it.
+            const bool first_too_short = at.size() == 1 && points.size() > 6 * in_segment && !last_try;
+            if (points.size() > used / 4 || first_too_short) break;
             continue;  // together with the next segment
         }
         unplaced = 0;
@@ -229,13 +238,19 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     }
     // The first had few to be placed on: each again, on all others.
     constexpr double reach_again = 320;
+    Placed all(raw);
+    const std::size_t step_again = used / most_again + 1;
+    std::size_t count = 0;
+    for (const Segment& s : segments_placed)
+        for (const Vec3& p : s.points)
+            if (count++ % step_again == 0) all.add(p, s.number);
     tbb::parallel_for(std::size_t(0), values.size(), [&](std::size_t k) {
         Vec3 shift{};
         const Segment& again = segments_placed[k];
-        if (!highest_shift(placed, again, reach_again, shift) || std::hypot(shift[0], shift[1]) < near_nm ||
-            !stands_out(placed, again, reach_again, shift))
+        if (!highest_shift(all, again, reach_again, shift) || std::hypot(shift[0], shift[1]) < near_nm ||
+            !stands_out(all, again, reach_again, shift))
             return;
-        if (table.axes == 3) shift[2] = find_z(placed, again, shift);
+        if (table.axes == 3) shift[2] = find_z(all, again, shift);
         for (std::size_t a = 0; a < 3; ++a) values[k][a] += shift[a];
     });
     if (at.size() < 4 || unplaced > used / 4)
@@ -252,8 +267,8 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
 
 Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped) {
     Coarse to;
-    for (const std::size_t in_segment : {100u, 250u, 600u}) {
-        to = coarse_drift_of(table, blinks, in_segment, stopped);
+    for (const std::size_t in_segment : {100u, 250u, 600u, 1500u}) {
+        to = coarse_drift_of(table, blinks, in_segment, in_segment == 1500, stopped);
         if (to.why.empty()) break;
     }
     return to;
