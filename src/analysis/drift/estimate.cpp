@@ -253,7 +253,7 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
         std::size_t most_blinks;
     };
     constexpr auto all = ~std::size_t(0) / 2;
-    for (const auto [finest, most] : {Turn{25.0, 30000}, Turn{8.0, 60000}, Turn{2.0, 200000}, Turn{0.5, all}}) {
+    for (const auto [finest, most] : {Turn{25.0, 30000}, Turn{8.0, 60000}, Turn{2.0, all}, Turn{0.5, all}}) {
         e.jumps.assign(std::size_t(table.frames), 0);  // each turn places them better than the one before
         const Points points = points_of(table, blinks, drift);
         Pulls pull = pulls(blinks, points, axes, finest, table.frames, most);
