@@ -12,6 +12,5 @@ find_package(CLI11 REQUIRED)
 find_path(GLINT_ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(GLINT_ZSTD zstd REQUIRED)
 find_path(GLINT_XXHASH_INCLUDE xxhash.h REQUIRED)  # used as headers alone
-find_path(GLINT_KISSFFT_INCLUDE kissfft/kissfft.hh REQUIRED)  # used as a header alone
 find_package(Boost 1.74 REQUIRED)  # headers of Boost.Math
 find_path(GLINT_CBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas-pthread openblas REQUIRED)  # declarations of OpenBLAS

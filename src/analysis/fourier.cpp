@@ -1,20 +1,17 @@
-// Two groups at a time: one is the real, one the imaginary part of a complex transform (KISS FFT).
+// Two groups at a time: one is the real, one the imaginary part of a complex transform.
 // SPDX-License-Identifier: MIT
 #include "analysis/fourier.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
-#include <kissfft/kissfft.hh>
 #include <numbers>
-#include <tuple>
+
+#include "analysis/fft_columns.hpp"
 
 namespace glint {
 namespace {
 
-using Complex = std::complex<float>;
 constexpr double soft_edge = 0.125;  // share of the tile's edge over which the window rises (Nieuwenhuizen et al.)
-constexpr int columns_at_once = 8;   // a cache line of complex numbers
 
 /// 0 at the tile's ends, 1 within, with half a cosine between (Tukey).
 float window(float x, int edge) {
@@ -42,108 +39,114 @@ double power_of_spline(int k, int edge) {
     return std::pow(sinc, 8);
 }
 
-/// Spreads the points of group a into real and those of b into imaginary parts, and transforms the columns that rings need.
-class PairTransform {
-  public:
-    PairTransform(const FourierGrid& grid, std::span<const TilePoint> points, int a)
-        : edge_(grid.edge), values_(std::size_t(edge_) * edge_), filled_(std::size_t(edge_), false) {
-        for (const TilePoint& point : points)
-            if (point.group == a || point.group == a + 1)
-                spread(point, point.group == a ? Complex(1, 0) : Complex(0, 1));
-        transform_rows();
-        for (int column = 0; column < grid.rings(); column += columns_at_once) transform_columns(column, grid.rings());
-        for (int column = edge_ - grid.rings() + 1; column < edge_; column += columns_at_once)
-            transform_columns(column, edge_);
-    }
-    /// F of both groups at (kx, ky).
-    std::pair<Complex, Complex> at(int kx, int ky) const {
-        const Complex here = value(kx, ky), there = std::conj(value(-kx, -ky));
-        const Complex difference = here - there;
-        return {0.5f * (here + there), 0.5f * Complex(difference.imag(), -difference.real())};
-    }
-
-  private:
-    Complex value(int kx, int ky) const {
-        return values_[std::size_t(ky < 0 ? ky + edge_ : ky) * edge_ + std::size_t(kx < 0 ? kx + edge_ : kx)];
-    }
-    void spread(const TilePoint& point, Complex unit) {
-        const float weight = window(point.x, edge_) * window(point.y, edge_);
-        if (!(weight > 0)) return;
-        const Spline across(point.x), down(point.y);
-        for (int j = 0; j < 4; ++j) {
-            const int y = (down.first + j + edge_) % edge_;
-            filled_[std::size_t(y)] = true;
-            for (int i = 0; i < 4; ++i) {
-                const int x = (across.first + i + edge_) % edge_;
-                values_[std::size_t(y) * edge_ + x] += unit * (weight * down.weight[j] * across.weight[i]);
-            }
-        }
-    }
-    void transform_rows() {
-        const kissfft<float> fft(std::size_t(edge_), false);
-        std::vector<Complex> row(static_cast<std::size_t>(edge_));
-        for (int y = 0; y < edge_; ++y) {
-            if (!filled_[std::size_t(y)]) continue;
-            Complex* begin = values_.data() + std::size_t(y) * edge_;
-            fft.transform(begin, row.data());
-            std::copy(row.begin(), row.end(), begin);
-        }
-    }
-    void transform_columns(int first, int end) {
-        const kissfft<float>& fft = column_fft();
-        const int count = std::min(columns_at_once, end - first);
-        std::vector<Complex>&in = in_, &out = out_;
-        in.resize(std::size_t(columns_at_once) * edge_), out.resize(static_cast<std::size_t>(edge_));
-        for (int y = 0; y < edge_; ++y)
-            for (int c = 0; c < count; ++c)
-                in[std::size_t(c) * edge_ + y] = values_[std::size_t(y) * edge_ + first + c];
-        for (int c = 0; c < count; ++c) {
-            fft.transform(in.data() + std::size_t(c) * edge_, out.data());
-            std::copy(out.begin(), out.end(), in.begin() + std::ptrdiff_t(c) * edge_);
-        }
-        for (int y = 0; y < edge_; ++y)
-            for (int c = 0; c < count; ++c)
-                values_[std::size_t(y) * edge_ + first + c] = in[std::size_t(c) * edge_ + y];
-    }
-    const kissfft<float>& column_fft() {
-        if (fft_.empty()) fft_.emplace_back(std::size_t(edge_), false);
-        return fft_.front();
-    }
-
-    int edge_;
-    std::vector<Complex> values_, in_, out_;
-    std::vector<bool> filled_;  ///< rows that have points
-    std::vector<kissfft<float>> fft_;
-};
-
 /// Visits one half of the Fourier plane, whose other half is its conjugate: visit(kx, ky, ring).
 template <class Visit>
 void visit_rings(const FourierGrid& grid, Visit visit) {
     const int last = grid.rings() - 1;
-    for (int ky = 0; ky <= last; ++ky)
-        for (int kx = ky > 0 ? -last : 1; kx <= last; ++kx) {
-            const int ring = int(std::lround(std::sqrt(double(kx) * kx + double(ky) * ky)));
+    for (int kx = 0; kx <= last; ++kx)
+        for (int ky = kx > 0 ? -last : 1; ky <= last; ++ky) {
+            const int ring = int(std::sqrt(double(kx) * kx + double(ky) * ky) + 0.5);
             if (ring <= last) visit(kx, ky, ring);
         }
 }
 
 }  // namespace
 
-RingSums ring_sums(const FourierGrid& grid, std::span<const TilePoint> points) {
-    RingSums sums(std::size_t(grid.rings()), std::array<double, frc_products>{});
-    std::vector<PairTransform> pairs;
-    for (int a = 0; a < frc_groups; a += 2) pairs.emplace_back(grid, points, a);
-    std::vector<double> power(static_cast<std::size_t>(grid.rings()));
-    for (int k = 0; k < grid.rings(); ++k) power[std::size_t(k)] = power_of_spline(k, grid.edge);
-    visit_rings(grid, [&](int kx, int ky, int ring) {
-        std::array<Complex, frc_groups> f;
-        for (int a = 0; a < frc_groups; a += 2)
-            std::tie(f[std::size_t(a)], f[std::size_t(a) + 1]) = pairs[std::size_t(a) / 2].at(kx, ky);
-        const double weight = 1 / (power[std::size_t(std::abs(kx))] * power[std::size_t(ky)]);
+RingTransform::RingTransform(const FourierGrid& grid)
+    : grid_(grid),
+      edge_(std::size_t(grid.edge)),
+      stride_(padded(edge_)),
+      kept_(2 * std::size_t(grid.rings()) - 1),
+      kept_stride_(padded(kept_)),
+      turns_(2 * edge_),
+      work_(4 * edge_ * fft_columns_at_once),
+      half_(2 * stride_ * kept_stride_) {
+    for (std::size_t k = 0; k < edge_; ++k) {
+        const double angle = 2 * std::numbers::pi * double(k) / double(edge_);
+        turns_[k] = float(std::cos(angle)), turns_[edge_ + k] = float(std::sin(angle));
+    }
+    for (int k = 0; k < grid.rings(); ++k) power_.push_back(power_of_spline(k, grid.edge));
+    for (auto& spectrum : spectra_) spectrum.resize(2 * kept_ * kept_stride_);
+}
+
+std::size_t RingTransform::padded(std::size_t n) {
+    constexpr std::size_t at_once = fft_columns_at_once;
+    return (n + at_once - 1) / at_once * at_once +
+           at_once;  // not a power of 2: its columns would share few lines of a cache
+}
+
+/// Spreads the points of group a into real and those of a + 1 into imaginary parts.
+void RingTransform::spread(std::span<const TilePoint> points, int a) {
+    plane_.assign(2 * edge_ * stride_, 0);
+    filled_.assign(stride_ / fft_columns_at_once, 0);
+    const int edge = grid_.edge;
+    for (const TilePoint& point : points) {
+        if (point.group != a && point.group != a + 1) continue;
+        const float weight = window(point.x, edge) * window(point.y, edge);
+        if (!(weight > 0)) continue;
+        float* to = plane_.data() + (point.group == a ? 0 : edge_ * stride_);
+        const Spline across(point.x), down(point.y);
+        for (std::size_t j = 0; j < 4; ++j) {
+            float* row = to + std::size_t((down.first + int(j) + edge) % edge) * stride_;
+            const float by = weight * down.weight[j];
+            for (std::size_t i = 0; i < 4; ++i) {
+                const auto x = std::size_t((across.first + int(i) + edge) % edge);
+                row[x] += by * across.weight[i];
+                filled_[x / fft_columns_at_once] = 1;
+            }
+        }
+    }
+}
+
+/// Along y into rows of frequencies, one of x each, and along x.
+void RingTransform::transform(std::vector<float>& spectrum) {
+    FftPlan plan{int(edge_), 0, {}, turns_.data(), turns_.data() + edge_};
+    int rest = int(edge_);
+    for (const int radix : {4, 2, 3, 5})
+        for (; rest % radix == 0; rest /= radix) plan.radix[plan.stages++] = radix;
+    float *half_real = half_.data(), *half_imaginary = half_real + stride_ * kept_stride_;
+    for (std::size_t x = 0; x < edge_; x += fft_columns_at_once) {
+        const std::size_t at = x * kept_stride_;
+        if (!filled_[x / fft_columns_at_once]) {
+            for (float* part : {half_real, half_imaginary})
+                std::fill_n(part + at, fft_columns_at_once * kept_stride_, 0.0f);
+            continue;
+        }
+        const float* real = plane_.data() + x;
+        GLINT_PICK(fft_columns)
+        (plan, {real, real + edge_ * stride_, stride_},
+         {half_real + at, half_imaginary + at, kept_stride_, grid_.rings(), true}, work_.data());
+    }
+    float *real = spectrum.data(), *imaginary = real + kept_ * kept_stride_;
+    for (std::size_t y = 0; y < kept_; y += fft_columns_at_once)
+        GLINT_PICK(fft_columns)
+        (plan, {half_real + y, half_imaginary + y, kept_stride_},
+         {real + y, imaginary + y, kept_stride_, grid_.rings(), false}, work_.data());
+}
+
+RingSums RingTransform::sums(std::span<const TilePoint> points) {
+    RingSums sums(std::size_t(grid_.rings()), std::array<double, frc_products>{});
+    for (std::size_t pair = 0; pair < spectra_.size(); ++pair) {
+        spread(points, 2 * int(pair));
+        transform(spectra_[pair]);
+    }
+    const auto place = [&](int kx, int ky) {
+        return std::size_t(kx < 0 ? kx + int(kept_) : kx) * kept_stride_ + std::size_t(ky < 0 ? ky + int(kept_) : ky);
+    };
+    visit_rings(grid_, [&](int kx, int ky, int ring) {
+        // Both groups of a pair from the transform at a frequency and at its opposite.
+        std::array<float, frc_groups> re, im;
+        const std::size_t here = place(kx, ky), there = place(-kx, -ky), imaginary = kept_ * kept_stride_;
+        for (std::size_t pair = 0; pair < spectra_.size(); ++pair) {
+            const float* f = spectra_[pair].data();
+            const float r = f[here], i = f[here + imaginary], r2 = f[there], i2 = f[there + imaginary];
+            re[2 * pair] = 0.5f * (r + r2), im[2 * pair] = 0.5f * (i - i2);
+            re[2 * pair + 1] = 0.5f * (i + i2), im[2 * pair + 1] = 0.5f * (r2 - r);
+        }
+        const double weight = 1 / (power_[std::size_t(std::abs(kx))] * power_[std::size_t(std::abs(ky))]);
         auto& sum = sums[std::size_t(ring)];
         for (std::size_t b = 0, k = 0; b < frc_groups; ++b)
-            for (std::size_t a = 0; a <= b; ++a, ++k)
-                sum[k] += weight * double(f[a].real() * f[b].real() + f[a].imag() * f[b].imag());
+            for (std::size_t a = 0; a <= b; ++a, ++k) sum[k] += weight * double(re[a] * re[b] + im[a] * im[b]);
     });
     return sums;
 }

@@ -31,12 +31,28 @@ struct FourierGrid {
     int rings() const { return edge / 3 + 1; }  ///< ring k: frequency k / edge per pixel
 };
 
-/// Sum of exp(-2 pi i q x) over the points of each group, weighted by a window that falls to 0 at the tile's edge, and their
+/// Sums of exp(-2 pi i q x) over the points of each group, weighted by a window that falls to 0 at the tile's edge, and their
 /// products added up by rings. Points are spread by cubic B-splines, whose transform is divided out (docs/theory.md, eq. 14.4).
-/// Memory: 8 bytes a pixel and as much again for a few columns.
-RingSums ring_sums(const FourierGrid& grid, std::span<const TilePoint> points);
+/// Memory, kept from tile to tile: about 25 bytes a pixel. For one thread at a time.
+class RingTransform {
+  public:
+    explicit RingTransform(const FourierGrid& grid);
+    RingSums sums(std::span<const TilePoint> points);
 
-/// Fourier pixels of each ring that ring_sums adds.
+  private:
+    static std::size_t padded(std::size_t n);
+    void spread(std::span<const TilePoint> points, int a);
+    void transform(std::vector<float>& spectrum);
+
+    FourierGrid grid_;
+    std::size_t edge_, stride_, kept_, kept_stride_;  ///< kept: frequencies that rings need, along an axis
+    std::vector<float> turns_, work_, half_, plane_;  ///< half: transformed along y
+    std::vector<double> power_;
+    std::vector<char> filled_;  ///< columns that have points
+    std::array<std::vector<float>, frc_groups / 2> spectra_;
+};
+
+/// Fourier pixels of each ring that RingTransform adds.
 std::vector<double> ring_sizes(const FourierGrid& grid);
 
 /// The smallest edge that is even, has no prime factor beyond 5, and is at least `pixels`.

@@ -3,11 +3,12 @@
 #include "analysis/drift/blinks.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_map>
+#include <tuple>
 
 #include "base/median.hpp"
 #include "glint/error.hpp"
@@ -76,72 +77,93 @@ Table table_of(const Localizations& from) {
     return to;
 }
 
-Blinks link(const Table& t, int longest) {
+namespace {
+
+/// Rows of one molecule, perhaps, at most one dark frame apart; `distance` in standard errors, squared.
+struct Candidate {
+    double distance;
+    std::uint32_t from, to;
+};
+
+/// Of the rows of one frame, begin to end, those from `open_from` on being of the two frames before; the nearest first.
+void add_candidates(const Table& t, std::size_t open_from, std::size_t begin, std::size_t end, float reach_nm,
+                    std::vector<std::pair<float, std::uint32_t>>& open, std::vector<Candidate>& to) {
+    constexpr double gate = 25;  // five standard errors, squared
+    open.clear();
+    for (std::size_t j = open_from; j < begin; ++j) open.emplace_back(t.nm[0][j], std::uint32_t(j));
+    std::sort(open.begin(), open.end());
+    const auto first = std::ptrdiff_t(to.size());
+    for (std::size_t i = begin; i < end; ++i) {
+        auto at = std::lower_bound(open.begin(), open.end(), std::pair{t.nm[0][i] - reach_nm, std::uint32_t(0)});
+        for (; at != open.end() && at->first <= t.nm[0][i] + reach_nm; ++at) {
+            if (std::abs(t.nm[1][at->second] - t.nm[1][i]) > reach_nm) continue;
+            double d = 0;
+            for (int a = 0; a < t.axes; ++a) {
+                const double by = t.nm[a][i] - t.nm[a][at->second];
+                d += by * by /
+                     (double(t.precision_nm[a][i]) * t.precision_nm[a][i] +
+                      double(t.precision_nm[a][at->second]) * t.precision_nm[a][at->second]);
+            }
+            if (d < gate) to.push_back({d, at->second, std::uint32_t(i)});
+        }
+    }
+    std::sort(to.begin() + first, to.end(), [](const Candidate& a, const Candidate& b) {
+        return std::tie(a.distance, a.from, a.to) < std::tie(b.distance, b.from, b.to);
+    });
+}
+
+/// The candidates of all frames, frame by frame, in parts of many frames.
+std::vector<std::vector<Candidate>> candidates_of(const Table& t) {
+    constexpr std::size_t rows_at_once = 20000;
     const std::size_t n = t.size();
-    std::vector<std::uint32_t> blink(n);
+    const float typical = n ? median(std::vector<float>(t.precision_nm[0])) : 1;
+    const float reach_nm = 12 * std::max(typical, 1.0f);
+    std::vector<std::vector<Candidate>> parts((n + rows_at_once - 1) / rows_at_once);
+    const auto first_of_frame = [&](std::size_t row) {  // of the first frame that begins there or later
+        while (row > 0 && row < n && t.frame[row] == t.frame[row - 1]) ++row;
+        return std::min(row, n);
+    };
+    tbb::parallel_for(std::size_t(0), parts.size(), [&](std::size_t part) {
+        std::vector<std::pair<float, std::uint32_t>> open;
+        std::size_t begin = first_of_frame(part * rows_at_once), open_from = begin;
+        while (open_from > 0 && begin < n && t.frame[open_from - 1] >= t.frame[begin] - 2) --open_from;
+        for (const std::size_t last = first_of_frame((part + 1) * rows_at_once); begin < last;) {
+            std::size_t end = begin;
+            while (end < n && t.frame[end] == t.frame[begin]) ++end;
+            while (open_from < begin && t.frame[open_from] < t.frame[begin] - 2) ++open_from;
+            add_candidates(t, open_from, begin, end, reach_nm, open, parts[part]);
+            begin = end;
+        }
+    });
+    return parts;
+}
+
+}  // namespace
+
+Blinks link(const Table& t, int longest) {
+    constexpr std::uint32_t none = ~0u;
+    const std::size_t n = t.size();
+    std::vector<std::uint32_t> blink(n, none);
     std::vector<std::uint32_t> last;  // of each blink, its last row
     std::vector<int> first_frame;     // of each blink
-    constexpr double gate = 25;       // five standard errors, squared
-    float typical = n ? median(std::vector<float>(t.precision_nm[0])) : 1;
-    const float cell = 8 * std::max(typical, 1.0f);
-    const auto cell_key = [&](float x, float y) {
-        return (std::uint64_t(std::uint32_t(std::int32_t(std::floor(x / cell)))) << 32) |
-               std::uint32_t(std::int32_t(std::floor(y / cell)));
+    std::size_t row = 0;
+    const auto begin_blinks = [&](std::size_t end) {  // of rows before `end` that continue none
+        for (; row < end; ++row)
+            if (blink[row] == none) {
+                blink[row] = std::uint32_t(last.size());
+                last.push_back(std::uint32_t(row));
+                first_frame.push_back(t.frame[row]);
+            }
     };
-    // Rows of the last two frames, by cell.
-    struct Candidate {
-        double distance;
-        std::uint32_t from, to;
-    };
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> open;
-    std::vector<Candidate> candidates;
-    std::vector<char> taken;
-    std::size_t open_from = 0;
-    for (std::size_t begin = 0; begin < n;) {
-        std::size_t end = begin;
-        while (end < n && t.frame[end] == t.frame[begin]) ++end;
-        while (open_from < begin && t.frame[open_from] < t.frame[begin] - 2) ++open_from;
-        open.clear();
-        for (std::size_t j = open_from; j < begin; ++j)
-            if (last[blink[j]] == j && t.frame[begin] - first_frame[blink[j]] < longest)
-                open.emplace_back(cell_key(t.nm[0][j], t.nm[1][j]), std::uint32_t(j));
-        std::sort(open.begin(), open.end());
-        candidates.clear();
-        for (std::size_t i = begin; i < end; ++i)
-            for (int dx = -1; dx <= 1; ++dx)
-                for (int dy = -1; dy <= 1; ++dy) {
-                    const std::uint64_t key = cell_key(t.nm[0][i] + dx * cell, t.nm[1][i] + dy * cell);
-                    auto at = std::lower_bound(open.begin(), open.end(), std::pair{key, std::uint32_t(0)});
-                    for (; at != open.end() && at->first == key; ++at) {
-                        double d = 0;
-                        for (int a = 0; a < t.axes; ++a) {
-                            const double by = t.nm[a][i] - t.nm[a][at->second];
-                            d += by * by /
-                                 (double(t.precision_nm[a][i]) * t.precision_nm[a][i] +
-                                  double(t.precision_nm[a][at->second]) * t.precision_nm[a][at->second]);
-                        }
-                        if (d < gate) candidates.push_back({d, at->second, std::uint32_t(i)});
-                    }
-                }
-        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-            return std::tie(a.distance, a.from, a.to) < std::tie(b.distance, b.from, b.to);
-        });
-        constexpr std::uint32_t none = ~0u;
-        for (std::size_t i = begin; i < end; ++i) blink[i] = none;
-        for (const Candidate& c : candidates) {
+    for (const std::vector<Candidate>& part : candidates_of(t))
+        for (const Candidate& c : part) {
+            while (row < n && t.frame[row] < t.frame[c.to]) begin_blinks(row + 1);
             const std::uint32_t b = blink[c.from];
-            if (blink[c.to] != none || last[b] != c.from) continue;
+            if (blink[c.to] != none || last[b] != c.from || t.frame[c.to] - first_frame[b] >= longest) continue;
             blink[c.to] = b;
             last[b] = c.to;
         }
-        for (std::size_t i = begin; i < end; ++i)
-            if (blink[i] == none) {
-                blink[i] = std::uint32_t(last.size());
-                last.push_back(std::uint32_t(i));
-                first_frame.push_back(t.frame[i]);
-            }
-        begin = end;
-    }
+    begin_blinks(n);
     Blinks to;
     const std::size_t count = last.size();
     to.begin.assign(count + 1, 0);

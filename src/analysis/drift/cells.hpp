@@ -39,6 +39,17 @@ class Cells {
             for (int c = c0; c <= c1; ++c) use(std::size_t(r) * std::size_t(columns_) + std::size_t(c));
     }
 
+    /// Calls `use(first, last)` with the first and the last cell of each row of those that reach within `reach` of a cell.
+    template <class Use>
+    void rows_around(std::size_t cell, double reach, Use use) const {
+        const int by = int(std::ceil(reach / edge_));
+        const int row = int(cell / std::size_t(columns_)), column = int(cell % std::size_t(columns_));
+        const auto first = std::size_t(std::max(0, column - by)),
+                   last = std::size_t(std::min(columns_ - 1, column + by));
+        for (int r = std::max(0, row - by); r <= std::min(rows_ - 1, row + by); ++r)
+            use(std::size_t(r) * std::size_t(columns_) + first, std::size_t(r) * std::size_t(columns_) + last);
+    }
+
   private:
     int column(float x) const { return std::clamp(int((x - x0_) / edge_), 0, columns_ - 1); }
     int row(float y) const { return std::clamp(int((y - y0_) / edge_), 0, rows_ - 1); }

@@ -3,6 +3,7 @@
 #include "analysis/drift/coarse.hpp"
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,54 +15,73 @@ namespace glint::drift {
 namespace {
 
 constexpr double bin_nm = 10, blur_nm = 20, near_nm = 40;
-constexpr std::size_t most_blinks = 60000;
+constexpr std::size_t most_blinks = 60000, most_again = 25000;
+
+/// Blinks of a segment of the movie.
+struct Segment {
+    int number = 0;
+    std::vector<Vec3> points;
+};
 
 /// Blinks that have been placed, in cells that grow.
 class Placed {
   public:
-    Placed(const Points& all) : cells_(all.nm[0], all.nm[1], 200), head_(cells_.count(), -1) {}
-    void add(const Vec3& at) {
+    Placed(const Points& all) : cells_(all.nm[0], all.nm[1], 2 * near_nm), head_(cells_.count(), -1) {}
+    void add(const Vec3& at, int segment) {
         const std::size_t cell = cells_.of(float(at[0]), float(at[1]));
-        next_.push_back(head_[cell]);
-        head_[cell] = int(points_.size());
-        points_.push_back(at);
+        points_.push_back({at, segment, head_[cell]});
+        head_[cell] = int(points_.size()) - 1;
     }
+    /// Of other segments than the given one.
     template <class Use>
-    void around(const Vec3& at, double reach, Use use) const {
+    void around(const Vec3& at, int segment, double reach, Use use) const {
         cells_.around(at[0], at[1], reach, [&](std::size_t cell) {
-            for (int j = head_[cell]; j >= 0; j = next_[std::size_t(j)]) {
-                const Vec3& p = points_[std::size_t(j)];
-                const double dx = at[0] - p[0], dy = at[1] - p[1];
-                if (std::abs(dx) < reach && std::abs(dy) < reach) use(dx, dy, at[2] - p[2]);
+            for (int j = head_[cell]; j >= 0; j = points_[std::size_t(j)].next) {
+                const Point& p = points_[std::size_t(j)];
+                const double dx = at[0] - p.at[0], dy = at[1] - p.at[1];
+                if (std::abs(dx) < reach && std::abs(dy) < reach && p.segment != segment) use(dx, dy, at[2] - p.at[2]);
             }
         });
     }
     /// How many of the points have a placed blink near them, once they are shifted back by `by`.
-    int matches(const std::vector<Vec3>& points, const Vec3& by) const {
-        int count = 0;
-        for (const Vec3& p : points) {
-            bool found = false;
-            around({p[0] - by[0], p[1] - by[1], 0}, near_nm,
-                   [&](double dx, double dy, double) { found |= dx * dx + dy * dy < near_nm * near_nm; });
-            count += found;
-        }
-        return count;
+    int matches(const Segment& segment, const Vec3& by) const {
+        return int(std::count_if(segment.points.begin(), segment.points.end(),
+                                 [&](const Vec3& p) { return has_near(p[0] - by[0], p[1] - by[1], segment.number); }));
     }
 
   private:
+    bool has_near(double x, double y, int segment) const {
+        bool found = false;
+        cells_.around(x, y, near_nm, [&](std::size_t cell) {
+            for (int j = head_[cell]; j >= 0 && !found; j = points_[std::size_t(j)].next) {
+                const Point& p = points_[std::size_t(j)];
+                const double dx = x - p.at[0], dy = y - p.at[1];
+                found = dx * dx + dy * dy < near_nm * near_nm && p.segment != segment;
+            }
+        });
+        return found;
+    }
+    struct Point {
+        Vec3 at;
+        int segment, next;
+    };
     Cells cells_;
-    std::vector<int> head_, next_;
-    std::vector<Vec3> points_;
+    std::vector<int> head_;
+    std::vector<Point> points_;
 };
 
-void blur_line(double* line, std::size_t stride, int n, const std::vector<double>& kernel, std::vector<double>& copy) {
-    const int half = int(kernel.size() / 2);
-    copy.assign(std::size_t(n), 0);
-    for (int i = 0; i < n; ++i)
-        for (int k = -half; k <= half; ++k)
-            if (i + k >= 0 && i + k < n)
-                copy[std::size_t(i)] += kernel[std::size_t(k + half)] * line[std::size_t(i + k) * stride];
-    for (int i = 0; i < n; ++i) line[std::size_t(i) * stride] = copy[std::size_t(i)];
+/// `of` blurred along its rows of n, in place of `to`; the next call blurs along the columns, as it is written transposed.
+void blur_rows(const std::vector<double>& of, int n, const std::vector<double>& kernel, std::vector<double>& to) {
+    const auto width = std::size_t(n), half = kernel.size() / 2;
+    std::vector<double> row(width + 2 * half, 0), sum(width);
+    to.resize(of.size());
+    for (std::size_t r = 0; r < of.size() / width; ++r) {
+        std::copy_n(of.begin() + std::ptrdiff_t(r * width), width, row.begin() + std::ptrdiff_t(half));
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (std::size_t k = 0; k < kernel.size(); ++k)
+            for (std::size_t c = 0; c < width; ++c) sum[c] += kernel[k] * row[c + k];
+        for (std::size_t c = 0; c < width; ++c) to[c * (of.size() / width) + r] = sum[c];
+    }
 }
 
 std::vector<double> blur_kernel(double sigma_bins) {
@@ -71,25 +91,26 @@ std::vector<double> blur_kernel(double sigma_bins) {
     return kernel;
 }
 
-/// The highest place of the blurred histogram of differences, and whether it stands out.
-bool find_shift(const Placed& placed, const std::vector<Vec3>& points, double reach, Vec3& shift) {
+/// The highest place of the blurred histogram of differences.
+bool highest_shift(const Placed& placed, const Segment& segment, double reach, Vec3& shift) {
     const int n = 2 * int(std::ceil(reach / bin_nm));
     const auto bins = std::size_t(n);
     std::vector<double> histogram(bins * bins, 0);
     std::vector<std::size_t> hits;
-    for (const Vec3& p : points) {
+    for (const Vec3& p : segment.points) {
         hits.clear();
-        placed.around(p, reach, [&](double dx, double dy, double) {
+        placed.around(p, segment.number, reach, [&](double dx, double dy, double) {
             const int cx = int((dx + reach) / bin_nm), cy = int((dy + reach) / bin_nm);
             if (cx >= 0 && cx < n && cy >= 0 && cy < n) hits.push_back(std::size_t(cy) * bins + std::size_t(cx));
         });
         // A blink counts once, however many are near it: repeats are no independent witnesses.
-        for (const std::size_t at : hits) histogram[at] += 1 / std::sqrt(double(hits.size()));
+        const double each = 1 / std::sqrt(double(hits.size()));
+        for (const std::size_t at : hits) histogram[at] += each;
     }
     const std::vector<double> kernel = blur_kernel(blur_nm / bin_nm);
-    std::vector<double> copy;
-    for (std::size_t r = 0; r < bins; ++r) blur_line(&histogram[r * bins], 1, n, kernel, copy);
-    for (std::size_t c = 0; c < bins; ++c) blur_line(&histogram[c], bins, n, kernel, copy);
+    std::vector<double> transposed;
+    blur_rows(histogram, n, kernel, transposed);
+    blur_rows(transposed, n, kernel, histogram);
     // The blurred histogram falls off at the window's rim: a maximum there is none.
     const int rim = std::min(n / 4, 3);
     std::size_t best = 0;
@@ -101,12 +122,17 @@ bool find_shift(const Placed& placed, const std::vector<Vec3>& points, double re
     if (!(highest > 0)) return false;
     shift[0] = (double(best % bins) + 0.5) * bin_nm - reach;
     shift[1] = (double(best / bins) + 0.5) * bin_nm - reach;
-    const int here = placed.matches(points, shift);
+    return true;
+}
+
+/// Whether more blinks have a neighbour after that shift than after others.
+bool stands_out(const Placed& placed, const Segment& segment, double reach, const Vec3& shift) {
+    const int here = placed.matches(segment, shift);
     double elsewhere = 0;
     constexpr int controls = 12;
     for (int k = 0; k < controls; ++k) {
         const double angle = 2 * 3.14159265358979 * k / controls, far = 2.5 * near_nm + (k % 3) * 60;
-        elsewhere += placed.matches(points, {shift[0] + far * std::cos(angle), shift[1] + far * std::sin(angle), 0});
+        elsewhere += placed.matches(segment, {shift[0] + far * std::cos(angle), shift[1] + far * std::sin(angle), 0});
     }
     elsewhere /= controls;
     const double excess = (here - elsewhere) / std::sqrt(std::max(elsewhere, 0.5));
@@ -115,19 +141,26 @@ bool find_shift(const Placed& placed, const std::vector<Vec3>& points, double re
 }
 
 /// Median of the differences in z of the pairs that agree in x and y, around their densest place.
-double find_z(const Placed& placed, const std::vector<Vec3>& points, const Vec3& shift) {
+double find_z(const Placed& placed, const Segment& segment, const Vec3& shift) {
     constexpr double reach = 1000;
     const int n = int(2 * reach / bin_nm);
-    std::vector<double> histogram(std::size_t(n), 0), copy;
-    for (const Vec3& p : points)
-        placed.around({p[0] - shift[0], p[1] - shift[1], p[2]}, near_nm, [&](double, double, double dz) {
-            const int c = int((dz + reach) / bin_nm);
-            if (c >= 0 && c < n) ++histogram[std::size_t(c)];
-        });
-    blur_line(histogram.data(), 1, n, blur_kernel(4), copy);
-    const auto at = std::max_element(histogram.begin(), histogram.end()) - histogram.begin();
+    std::vector<double> histogram(std::size_t(n), 0), blurred;
+    for (const Vec3& p : segment.points)
+        placed.around({p[0] - shift[0], p[1] - shift[1], p[2]}, segment.number, near_nm,
+                      [&](double, double, double dz) {
+                          const int c = int((dz + reach) / bin_nm);
+                          if (c >= 0 && c < n) ++histogram[std::size_t(c)];
+                      });
+    blur_rows(histogram, n, blur_kernel(4), blurred);
+    const auto at = std::max_element(blurred.begin(), blurred.end()) - blurred.begin();
     return (double(at) + 0.5) * bin_nm - reach;
 }
+
+/// How far is looked, with that many segments' blinks: chance resembles a shift the more often, the farther one looks.
+struct Search {
+    double reach_nm;
+    std::size_t segments;
+};
 
 /// Straight lines between the segments; constant before the first and after the last.
 void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values, FrameDrift& drift, int frames) {
@@ -141,7 +174,7 @@ void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values,
     }
 }
 
-Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment,
+Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
     for (auto& axis : to.drift) axis.assign(std::size_t(table.frames), 0);
@@ -157,11 +190,13 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
     Vec3 now{};
     std::vector<double> at;
     std::vector<Vec3> values;
-    std::vector<Vec3> points;
+    std::vector<Segment> segments_placed;
+    Segment segment;
     double frame_sum = 0;
     std::size_t i = 0, unplaced = 0;
     for (int end = to.segment_frames; i < order.size(); end += to.segment_frames) {
         stopped();
+        std::vector<Vec3>& points = segment.points;
         const bool last = end + to.segment_frames > table.frames;
         for (; i < order.size() && (last || blinks.frame[order[i]] < float(end)); ++i) {
             const std::uint32_t b = order[i];
@@ -173,8 +208,9 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
         bool found = at.empty();
         // What did not stand out with fewer blinks is tried again with half as many more.
         if (!found && 2 * points.size() >= 3 * unplaced)
-            for (const double reach : {160.0, 640.0, 2560.0}) {
-                found = find_shift(placed, points, reach, shift);
+            for (const auto [reach, segments_long] : {Search{160, 0}, Search{640, 4}, Search{2560, 8}}) {
+                if (points.size() < segments_long * in_segment) break;
+                found = highest_shift(placed, segment, reach, shift) && stands_out(placed, segment, reach, shift);
                 if (found) {
                     to.searched_nm = std::max(to.searched_nm, reach);
                     break;
@@ -182,18 +218,41 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
             }
         if (!found) {
             if (2 * points.size() >= 3 * unplaced) unplaced = points.size();
-            if (points.size() > used / 4) break;
+            // A first segment of few blinks shows too little of the structure, however many are compared with it.
+            const bool first_too_short = at.size() == 1 && points.size() > 6 * in_segment && !last_try;
+            if (points.size() > used / 4 || first_too_short) break;
             continue;  // together with the next segment
         }
         unplaced = 0;
-        if (table.axes == 3 && !at.empty()) shift[2] = find_z(placed, points, shift);
+        if (table.axes == 3 && !at.empty()) shift[2] = find_z(placed, segment, shift);
         for (std::size_t a = 0; a < 3; ++a) now[a] += shift[a];
-        for (const Vec3& p : points) placed.add({p[0] - shift[0], p[1] - shift[1], p[2] - shift[2]});
+        for (Vec3& p : points) {
+            for (std::size_t a = 0; a < 3; ++a) p[a] -= shift[a];
+            placed.add(p, segment.number);
+        }
         at.push_back(frame_sum / double(points.size()));
         values.push_back(now);
-        points.clear();
+        segments_placed.push_back(std::move(segment));
+        segment = {int(segments_placed.size()), {}};
         frame_sum = 0;
     }
+    // The first had few to be placed on: each again, on all others.
+    constexpr double reach_again = 320;
+    Placed all(raw);
+    const std::size_t step_again = used / most_again + 1;
+    std::size_t count = 0;
+    for (const Segment& s : segments_placed)
+        for (const Vec3& p : s.points)
+            if (count++ % step_again == 0) all.add(p, s.number);
+    tbb::parallel_for(std::size_t(0), values.size(), [&](std::size_t k) {
+        Vec3 shift{};
+        const Segment& again = segments_placed[k];
+        if (!highest_shift(all, again, reach_again, shift) || std::hypot(shift[0], shift[1]) < near_nm ||
+            !stands_out(all, again, reach_again, shift))
+            return;
+        if (table.axes == 3) shift[2] = find_z(all, again, shift);
+        for (std::size_t a = 0; a < 3; ++a) values[k][a] += shift[a];
+    });
     if (at.size() < 4 || unplaced > used / 4)
         to.why = fmt::format(
             "no shift between segments of the movie stands out from chance ({} blinks in {} frames): molecules blink "
@@ -208,8 +267,8 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
 
 Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped) {
     Coarse to;
-    for (const std::size_t in_segment : {100u, 250u, 600u}) {
-        to = coarse_drift_of(table, blinks, in_segment, stopped);
+    for (const std::size_t in_segment : {100u, 250u, 600u, 1500u}) {
+        to = coarse_drift_of(table, blinks, in_segment, in_segment == 1500, stopped);
         if (to.why.empty()) break;
     }
     return to;

@@ -11,6 +11,7 @@
 #include "analysis/drift/coarse.hpp"
 #include "analysis/drift/scores.hpp"
 #include "analysis/drift/smoother.hpp"
+#include "base/arena.hpp"
 #include "glint/drift.hpp"
 #include "glint/error.hpp"
 
@@ -220,9 +221,7 @@ Drift refuse(Drift drift, int frames, int axes, std::string why) {
     return drift;
 }
 
-}  // namespace
-
-Drift estimate_drift(const Localizations& localizations, const DriftOptions& options) {
+Drift estimated(const Localizations& localizations, const DriftOptions& options) {
     constexpr int steps = 7;
     int done = 0;
     const auto stopped = [&] {
@@ -249,10 +248,15 @@ Drift estimate_drift(const Localizations& localizations, const DriftOptions& opt
     step_done();
     FrameDrift drift = coarse.drift;
     Estimate e;
-    e.jumps.assign(std::size_t(table.frames), 0);
-    for (const double finest : {25.0, 8.0, 2.0, 0.5}) {
+    struct Turn {
+        double finest_nm;
+        std::size_t most_blinks;
+    };
+    constexpr auto all = ~std::size_t(0) / 2;
+    for (const auto [finest, most] : {Turn{25.0, 30000}, Turn{8.0, 60000}, Turn{2.0, all}, Turn{0.5, all}}) {
+        e.jumps.assign(std::size_t(table.frames), 0);  // each turn places them better than the one before
         const Points points = points_of(table, blinks, drift);
-        Pulls pull = pulls(blinks, points, axes, finest, table.frames);
+        Pulls pull = pulls(blinks, points, axes, finest, table.frames, most);
         for (std::size_t a = 0; a < std::size_t(axes); ++a) {
             const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
             if (!(share > 0))
@@ -296,6 +300,14 @@ Drift estimate_drift(const Localizations& localizations, const DriftOptions& opt
             to.jumps.push_back(jump);
         }
     step_done();
+    return to;
+}
+
+}  // namespace
+
+Drift estimate_drift(const Localizations& localizations, const DriftOptions& options) {
+    Drift to;
+    in_own_arena([&] { to = estimated(localizations, options); });
     return to;
 }
 

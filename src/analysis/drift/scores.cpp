@@ -2,54 +2,74 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/drift/scores.hpp"
 
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "analysis/drift/blink_sums.hpp"
 #include "analysis/drift/cells.hpp"
 
 namespace glint::drift {
 namespace {
 
-// Kernel estimates: width beyond the precisions; local Gaussians: width of the window (docs/theory.md, "Drift").
-constexpr std::size_t kernels = 3, windows = 3, kinds = kernels + windows;
-constexpr double kernel_nm[kernels] = {0, 8, 20}, window_nm[windows] = {40, 80, 160};
-constexpr double reach_nm = 330, kernel_reach_nm = 70;
+constexpr std::size_t kernels = drift_kernels, windows = drift_windows, kinds = kernels + windows;
 constexpr double background_share = 0.1;
-constexpr std::size_t classes = 4, most_in_cell = 60;
+constexpr std::size_t classes = 4, at_once = 4096, most_in_cell = 60;
 constexpr double thin_cell_nm = 50, probe_nm = 2;
 
-using Scores = std::array<Vec3, kinds>;
+using Scores = std::array<std::array<float, 3>, kinds>;
+
+/// Numbers of blinks by cells.
+struct ByCell {
+    std::vector<std::uint32_t> blinks, begin;
+
+    ByCell(const Cells& cells, const Points& points, const std::vector<std::uint32_t>& of)
+        : blinks(of.size()), begin(cells.count() + 1, 0) {
+        std::vector<std::uint32_t> cell(of.size());
+        for (std::size_t k = 0; k < of.size(); ++k) {
+            cell[k] = std::uint32_t(cells.of(points.nm[0][of[k]], points.nm[1][of[k]]));
+            ++begin[cell[k] + 1];
+        }
+        std::partial_sum(begin.begin(), begin.end(), begin.begin());
+        std::vector<std::uint32_t> at(begin.begin(), begin.end() - 1);
+        for (std::size_t k = 0; k < of.size(); ++k) blinks[at[cell[k]]++] = of[k];
+    }
+};
 
 /// The blinks that the others are compared with: of crowded places a part, in cells.
 class Map {
   public:
-    Map(const Points& points, const Blinks& blinks) : cells_(points.nm[0], points.nm[1], reach_nm / 3) {
-        std::vector<std::uint32_t> kept = thinned(points);
-        std::vector<std::uint32_t> begin(cells_.count() + 1, 0);
-        for (const std::uint32_t b : kept) ++begin[cells_.of(points.nm[0][b], points.nm[1][b]) + 1];
-        std::partial_sum(begin.begin(), begin.end(), begin.begin());
-        begin_ = begin;
-        for (std::size_t a = 0; a < 3; ++a) nm[a].resize(kept.size()), variance[a].resize(kept.size());
-        frame.resize(kept.size());
-        for (const std::uint32_t b : kept) {
-            const std::size_t at = begin[cells_.of(points.nm[0][b], points.nm[1][b])]++;
-            for (std::size_t a = 0; a < 3; ++a) nm[a][at] = points.nm[a][b], variance[a][at] = points.variance[a][b];
-            frame[at] = blinks.frame[b];
+    Map(const Points& points, const Blinks& blinks)
+        : cells(points.nm[0], points.nm[1], drift_reach_nm / 3), kept_(cells, points, thinned(points)) {
+        for (std::size_t c = 0; c < columns; ++c) {
+            const std::vector<float>& from = c < 3 ? points.nm[c] : c < 6 ? points.variance[c - 3] : blinks.frame;
+            values_[c].reserve(kept_.blinks.size());
+            for (const std::uint32_t b : kept_.blinks) values_[c].push_back(from[b]);
         }
     }
-    template <class Use>
-    void around(float x, float y, Use use) const {
-        cells_.around(x, y, reach_nm, [&](std::size_t cell) {
-            for (std::size_t j = begin_[cell]; j < begin_[cell + 1]; ++j) use(j);
+    static constexpr std::size_t columns = 7;  ///< x, y, z, their variances, frame
+    using Near = std::array<std::vector<float>, columns>;
+    /// All that are within `reach` of a place in the cell, and more.
+    NearBlinks around(std::size_t cell, double reach, Near& near) const {
+        for (auto& column : near) column.clear();
+        cells.rows_around(cell, reach, [&](std::size_t first, std::size_t last) {
+            const std::size_t from = kept_.begin[first], to = kept_.begin[last + 1];
+            for (std::size_t c = 0; c < columns; ++c)
+                near[c].insert(near[c].end(), values_[c].begin() + std::ptrdiff_t(from),
+                               values_[c].begin() + std::ptrdiff_t(to));
         });
+        const std::size_t count = (near[0].size() + blinks_at_once - 1) / blinks_at_once * blinks_at_once;
+        for (std::size_t c = 0; c < columns; ++c) near[c].resize(count, c == 0 ? NearBlinks::far_nm : 1);
+        return {{near[0].data(), near[1].data(), near[2].data()},
+                {near[3].data(), near[4].data(), near[5].data()},
+                near[6].data(),
+                int(count)};
     }
-    std::array<std::vector<float>, 3> nm, variance;
-    std::vector<float> frame;
+    const Cells cells;
 
   private:
     static std::vector<std::uint32_t> thinned(const Points& points) {
@@ -63,23 +83,9 @@ class Map {
         }
         return kept;
     }
-    Cells cells_;
-    std::vector<std::uint32_t> begin_;
+    ByCell kept_;
+    std::array<std::vector<float>, columns> values_;
 };
-
-struct Place {
-    Vec3 at, variance;
-    double frame;
-};
-
-/// exp(x) of -80 < x <= 0 to 1e-4 of its value, which is enough for a weight.
-inline float weight_exp(float x) {
-    const float t = x * 1.44269504f + 127.0f;
-    const auto whole = std::int32_t(t);
-    const float part = t - float(whole);
-    return std::bit_cast<float>(whole << 23) *
-           (1.0f + part * (0.69583283f + part * (0.22606716f + part * 0.078024523f)));
-}
 
 /// Solves S g = d for a symmetric positive 2x2 or 3x3 S.
 Vec3 solve(const double (&s)[6], const Vec3& d, int axes) {  // s: xx, xy, yy, xz, yz, zz
@@ -98,78 +104,35 @@ Vec3 solve(const double (&s)[6], const Vec3& d, int axes) {  // s: xx, xy, yy, x
     return g;
 }
 
-/// Sums of one local Gaussian.
-struct Window {
-    double w = 0, ww = 0, d[3] = {}, s[6] = {};
-    void add(double weight, double x, double y, double z) {
-        w += weight, ww += weight * weight;
-        d[0] += weight * x, d[1] += weight * y, d[2] += weight * z;
-        s[0] += weight * x * x, s[1] += weight * x * y, s[2] += weight * y * y;
-        s[3] += weight * x * z, s[4] += weight * y * z, s[5] += weight * z * z;
-    }
-    Vec3 score(double h, int axes) const {
-        if (!(w > 1e-3)) return {};
-        const double effective = w * w / ww, prior = 2;
-        const Vec3 mean{d[0] / w, d[1] / w, d[2] / w};
-        double c[6];
-        constexpr int row[6] = {0, 0, 1, 0, 1, 2}, column[6] = {0, 1, 1, 2, 2, 2};
-        for (int k = 0; k < 6; ++k)
-            c[k] = (effective * (s[k] / w - mean[std::size_t(row[k])] * mean[std::size_t(column[k])]) +
-                    (row[k] == column[k] ? prior * h * h : 0)) /
-                   (effective + prior);
-        return solve(c, mean, axes);
-    }
-};
+/// Of a local Gaussian's sums.
+Vec3 score_of(const float (&sums)[11], double h, int axes) {
+    const double w = sums[0], ww = sums[1];
+    if (!(w > 1e-3)) return {};
+    const double effective = w * w / ww, prior = 2;
+    const Vec3 mean{sums[2] / w, sums[3] / w, sums[4] / w};
+    double c[6];
+    constexpr int row[6] = {0, 0, 1, 0, 1, 2}, column[6] = {0, 1, 1, 2, 2, 2};
+    for (int k = 0; k < 6; ++k)
+        c[k] = (effective * (sums[5 + k] / w - mean[std::size_t(row[k])] * mean[std::size_t(column[k])]) +
+                (row[k] == column[k] ? prior * h * h : 0)) /
+               (effective + prior);
+    return solve(c, mean, axes);
+}
 
-/// Slopes of the log-density at `p`, and how many blinks are near it.
-double scores_at(const Map& map, const Place& p, int axes, double finest_nm, float apart, Scores& to) {
-    struct Kernel {
-        double sum = 0;
-        Vec3 pull{};
-    };
-    std::array<Kernel, kernels> kernel;
-    std::array<Window, windows> window;
-    std::array<double, kernels> extra;
-    for (std::size_t k = 0; k < kernels; ++k) extra[k] = kernel_nm[k] * kernel_nm[k] + finest_nm * finest_nm;
-    map.around(float(p.at[0]), float(p.at[1]), [&](std::size_t j) {
-        const float fx = map.nm[0][j] - float(p.at[0]), fy = map.nm[1][j] - float(p.at[1]);
-        const float fz = map.nm[2][j] - float(p.at[2]);
-        const float r2 = fx * fx + fy * fy + fz * fz;
-        if (r2 > float(reach_nm * reach_nm) || std::abs(map.frame[j] - float(p.frame)) < apart) return;
-        const double d[3] = {fx, fy, fz};
-        const double wide = double(weight_exp(-0.5f * r2 / float(window_nm[2] * window_nm[2])));
-        window[2].add(wide, d[0], d[1], d[2]);
-        if (r2 < float(9 * window_nm[1] * window_nm[1])) {
-            const double middle = wide * wide * wide * wide;
-            window[1].add(middle, d[0], d[1], d[2]);
-            if (r2 < float(9 * window_nm[0] * window_nm[0])) {
-                const double small = middle * middle * middle * middle;
-                window[0].add(small, d[0], d[1], d[2]);
-            }
-        }
-        if (fx * fx + fy * fy > float(kernel_reach_nm * kernel_reach_nm)) return;
-        for (std::size_t k = 0; k < kernels; ++k) {
-            double square = 0, root = 1;
-            Vec3 pull{};
-            for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-                const double v = p.variance[a] + map.variance[a][j] + extra[k];
-                pull[a] = d[a] / v;
-                square += d[a] * pull[a];
-                root *= v;
-            }
-            if (square > 20) continue;
-            const double weight = double(weight_exp(float(-0.5 * square)) / std::sqrt(float(root)));
-            kernel[k].sum += weight;
-            for (std::size_t a = 0; a < std::size_t(axes); ++a) kernel[k].pull[a] += weight * pull[a];
-        }
-    });
+/// Slopes of the log-density at a place, and how many blinks are near it.
+double scores_at(const NearBlinks& near, const BlinkPlace& place, int axes, Scores& to) {
+    BlinkSums sums;
+    GLINT_PICK(blink_sums)(near, place, axes, sums);
     // A share of all that is around, evenly spread: single molecules without neighbours pull at nobody.
-    const double volume = axes == 2 ? window_nm[1] * window_nm[1] : window_nm[1] * window_nm[1] * window_nm[1];
-    const double background = (background_share * window[1].w + 0.02) / volume;
+    const double middle = drift_window_nm[1], volume = middle * middle * (axes == 2 ? 1 : middle);
+    const double background = (background_share * sums.window[1][0] + 0.02) / volume;
     for (std::size_t k = 0; k < kernels; ++k)
-        for (std::size_t a = 0; a < 3; ++a) to[k][a] = kernel[k].pull[a] / (kernel[k].sum + background);
-    for (std::size_t k = 0; k < windows; ++k) to[kernels + k] = window[k].score(window_nm[k], axes);
-    return window[0].w;
+        for (std::size_t a = 0; a < 3; ++a) to[k][a] = float(sums.kernel[k][1 + a] / (sums.kernel[k][0] + background));
+    for (std::size_t k = 0; k < windows; ++k) {
+        const Vec3 score = score_of(sums.window[k], drift_window_nm[k], axes);
+        to[kernels + k] = {float(score[0]), float(score[1]), float(score[2])};
+    }
+    return sums.window[0][0];
 }
 
 using Square = std::array<std::array<double, kinds>, kinds>;
@@ -190,32 +153,67 @@ std::array<double, kinds> weights(Square c, std::array<double, kinds> h) {
     return h;
 }
 
+/// What the scores of one class of blinks are worth, of one axis.
+struct Worth {
+    Square spread{};  // sum of products, the upper triangle
+    std::array<double, kinds> slope{}, weight{};
+    double count = 0, probes = 0, information = 0;
+
+    void add(const Worth& other) {
+        for (std::size_t i = 0; i < kinds; ++i) {
+            for (std::size_t k = i; k < kinds; ++k) spread[i][k] += other.spread[i][k];
+            slope[i] += other.slope[i];
+        }
+        count += other.count, probes += other.probes;
+    }
+    void weigh() {
+        if (count < 50 || probes < 10) return;
+        for (std::size_t i = 0; i < kinds; ++i)
+            for (std::size_t k = i; k < kinds; ++k) spread[k][i] = spread[i][k] /= count;
+        for (double& value : slope) value /= probes;
+        weight = weights(spread, slope);
+        for (std::size_t k = 0; k < kinds; ++k) information += weight[k] * slope[k];
+    }
+};
+using Worths = std::array<std::array<Worth, classes>, 3>;
+
 }  // namespace
 
-Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames) {
-    const std::size_t n = points.size();
+Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames, std::size_t most) {
+    const std::size_t step = std::max<std::size_t>(1, (points.size() + most - 1) / most),
+                      n = (points.size() + step - 1) / step;
     const Map map(points, blinks);
     const float apart = float(std::min(100, std::max(2, frames / 50)));
     std::vector<Scores> scores(n);
     std::vector<float> near(n);
-    const auto place = [&](std::size_t b) {
-        return Place{{points.nm[0][b], points.nm[1][b], points.nm[2][b]},
-                     {points.variance[0][b], points.variance[1][b], points.variance[2][b]},
-                     blinks.frame[b]};
-    };
     const std::size_t probe_step = n / 20000 + 1;
     std::vector<Scores> slopes(n / probe_step + 1);  // -d score[a] / d position[a]
-    tbb::parallel_for(std::size_t(0), n, [&](std::size_t b) {
-        Place p = place(b);
-        near[b] = float(scores_at(map, p, axes, finest_nm, apart, scores[b]));
-        if (b % probe_step) return;
-        for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-            Scores shifted;
-            p.at[a] += probe_nm;
-            scores_at(map, p, axes, finest_nm, apart, shifted);
-            p.at[a] -= probe_nm;
-            for (std::size_t k = 0; k < kinds; ++k)
-                slopes[b / probe_step][k][a] = (scores[b][k][a] - shifted[k][a]) / probe_nm;
+    std::vector<std::uint32_t> used(n);
+    for (std::size_t k = 0; k < n; ++k) used[k] = std::uint32_t(k * step);
+    const ByCell by_cell(map.cells, points, used);
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, map.cells.count()), [&](const auto& range) {
+        Map::Near buffer;
+        for (std::size_t cell = range.begin(); cell < range.end(); ++cell) {
+            if (by_cell.begin[cell] == by_cell.begin[cell + 1]) continue;
+            const NearBlinks around = map.around(cell, drift_reach_nm + probe_nm, buffer);
+            for (std::uint32_t j = by_cell.begin[cell]; j < by_cell.begin[cell + 1]; ++j) {
+                const std::size_t b = by_cell.blinks[j], k = b / step;
+                BlinkPlace place{{points.nm[0][b], points.nm[1][b], points.nm[2][b]},
+                                 {points.variance[0][b], points.variance[1][b], points.variance[2][b]},
+                                 blinks.frame[b],
+                                 apart,
+                                 float(finest_nm)};
+                near[k] = float(scores_at(around, place, axes, scores[k]));
+                if (k % probe_step) continue;
+                for (std::size_t a = 0; a < std::size_t(axes); ++a) {
+                    Scores shifted;
+                    place.nm[a] += float(probe_nm);
+                    scores_at(around, place, axes, shifted);
+                    place.nm[a] = points.nm[a][b];
+                    for (std::size_t i = 0; i < kinds; ++i)
+                        slopes[k / probe_step][i][a] = (scores[k][i][a] - shifted[i][a]) / float(probe_nm);
+                }
+            }
         }
     });
     // Classes by how many blinks are near.
@@ -226,44 +224,43 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     std::array<float, classes - 1> limit{};
     for (std::size_t c = 0; c + 1 < classes; ++c)
         limit[c] = n && c + 1 < used_classes ? sorted[(c + 1) * n / used_classes] : std::numeric_limits<float>::max();
-    const auto class_of = [&](std::size_t b) {
-        return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[b]) - limit.begin());
+    const auto class_of = [&](std::size_t k) {
+        return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[k]) - limit.begin());
     };
-    Pulls to;
-    for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(n, 0), to.information[a].assign(n, 0);
-    for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-        std::array<Square, classes> spread{};
-        std::array<std::array<double, kinds>, classes> slope{};
-        std::array<double, classes> count{}, probes{};
-        for (std::size_t b = 0; b < n; ++b) {
-            const std::size_t c = class_of(b);
-            ++count[c];
-            for (std::size_t i = 0; i < kinds; ++i)
-                for (std::size_t k = 0; k < kinds; ++k) spread[c][i][k] += scores[b][i][a] * scores[b][k][a];
-            if (b % probe_step == 0) {
-                ++probes[c];
-                for (std::size_t i = 0; i < kinds; ++i) slope[c][i] += slopes[b / probe_step][i][a];
+    const std::size_t parts = (n + at_once - 1) / at_once;
+    std::vector<Worths> of_part(parts);
+    tbb::parallel_for(std::size_t(0), parts, [&](std::size_t part) {
+        for (std::size_t k = part * at_once; k < std::min(n, (part + 1) * at_once); ++k)
+            for (std::size_t a = 0, c = class_of(k); a < std::size_t(axes); ++a) {
+                Worth& worth = of_part[part][a][c];
+                ++worth.count;
+                for (std::size_t i = 0; i < kinds; ++i)
+                    for (std::size_t j = i; j < kinds; ++j)
+                        worth.spread[i][j] += double(scores[k][i][a]) * double(scores[k][j][a]);
+                if (k % probe_step) continue;
+                ++worth.probes;
+                for (std::size_t i = 0; i < kinds; ++i) worth.slope[i] += double(slopes[k / probe_step][i][a]);
             }
-        }
-        std::array<std::array<double, kinds>, classes> weight{};
-        std::array<double, classes> information{};
+    });
+    Worths worths;
+    for (std::size_t a = 0; a < std::size_t(axes); ++a)
         for (std::size_t c = 0; c < classes; ++c) {
-            if (count[c] < 50 || probes[c] < 10) continue;
-            for (auto& row : spread[c])
-                for (double& value : row) value /= count[c];
-            for (double& value : slope[c]) value /= probes[c];
-            weight[c] = weights(spread[c], slope[c]);
-            for (std::size_t k = 0; k < kinds; ++k) information[c] += weight[c][k] * slope[c][k];
+            for (const Worths& part : of_part) worths[a][c].add(part[a][c]);
+            worths[a][c].weigh();
         }
-        for (std::size_t b = 0; b < n; ++b) {
-            const std::size_t c = class_of(b);
-            if (!(information[c] > 0)) continue;
-            double score = 0;
-            for (std::size_t k = 0; k < kinds; ++k) score += weight[c][k] * scores[b][k][a];
-            to.offset_nm[a][b] = float(-score / information[c]);
-            to.information[a][b] = float(information[c]);
-        }
-    }
+    Pulls to;
+    for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(points.size(), 0), to.information[a] = to.offset_nm[a];
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, at_once), [&](const auto& range) {
+        for (std::size_t k = range.begin(); k < range.end(); ++k)
+            for (std::size_t a = 0, c = class_of(k); a < std::size_t(axes); ++a) {
+                const Worth& worth = worths[a][c];
+                if (!(worth.information > 0)) continue;
+                double score = 0;
+                for (std::size_t i = 0; i < kinds; ++i) score += worth.weight[i] * double(scores[k][i][a]);
+                to.offset_nm[a][k * step] = float(-score / worth.information);
+                to.information[a][k * step] = float(worth.information);
+            }
+    });
     return to;
 }
 

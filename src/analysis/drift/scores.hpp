@@ -14,7 +14,8 @@ struct Pulls {
     std::array<std::vector<float>, 3> offset_nm, information;
 };
 
-/// `finest_nm`: details smaller than this are blurred away, while the drift is not known better.
-Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames);
+/// `finest_nm`: details smaller than this are blurred away, while the drift is not known better. Of at most `most` blinks, evenly
+/// taken; others have no information.
+Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames, std::size_t most);
 
 }  // namespace glint::drift

@@ -1,0 +1,128 @@
+// Stockham's transform: each stage sorts as it goes, from one buffer to the other; a column to a lane.
+// SPDX-License-Identifier: MIT
+#include "analysis/fft_columns.hpp"
+
+#include "psf/lane.hpp"
+
+namespace glint::GLINT_ISA {
+namespace {
+
+static_assert(fft_columns_at_once % lane_width == 0);
+
+struct Number {
+    Lane re, im;
+};
+GLINT_INLINE Number operator+(const Number& a, const Number& b) { return {a.re + b.re, a.im + b.im}; }
+GLINT_INLINE Number operator-(const Number& a, const Number& b) { return {a.re - b.re, a.im - b.im}; }
+GLINT_INLINE Number loaded(const float* from, std::ptrdiff_t at) {
+    from += at * 2 * lane_width;
+    return {load(from), load(from + lane_width)};
+}
+GLINT_INLINE void put(float* to, std::ptrdiff_t at, const Number& value) {
+    to += at * 2 * lane_width;
+    store(to, value.re), store(to + lane_width, value.im);
+}
+
+/// The discrete transform of 2 to 5 numbers in place.
+template <int radix>
+GLINT_INLINE void butterfly(Number (&a)[radix]) {
+    if constexpr (radix == 2) {
+        const Number sum = a[0] + a[1];
+        a[1] = a[0] - a[1], a[0] = sum;
+    } else if constexpr (radix == 4) {
+        const Number even = a[0] + a[2], odd = a[1] + a[3], d = a[0] - a[2], e = a[1] - a[3];
+        a[0] = even + odd, a[2] = even - odd;
+        a[1] = {d.re + e.im, d.im - e.re}, a[3] = {d.re - e.im, d.im + e.re};
+    } else {
+        constexpr float c[3][2] = {
+            {1, 1}, {radix == 3 ? -0.5f : 0.30901699f, -0.80901699f}, {-0.80901699f, 0.30901699f}};
+        constexpr float s[3][2] = {
+            {0, 0}, {radix == 3 ? 0.86602540f : 0.95105652f, 0.58778525f}, {0.58778525f, -0.95105652f}};
+        constexpr int half = radix / 2;
+        Number sum[half], difference[half], all = a[0];
+        for (int j = 0; j < half; ++j) {
+            sum[j] = a[j + 1] + a[radix - 1 - j], difference[j] = a[j + 1] - a[radix - 1 - j];
+            all = all + sum[j];
+        }
+        for (int r = 1; r <= half; ++r) {
+            Number even = a[0], odd{};
+            for (int j = 0; j < half; ++j) {
+                even.re += c[r][j] * sum[j].re, even.im += c[r][j] * sum[j].im;
+                odd.re += s[r][j] * difference[j].re, odd.im += s[r][j] * difference[j].im;
+            }
+            a[r] = {even.re + odd.im, even.im - odd.re};
+            a[radix - r] = {even.re - odd.im, even.im + odd.re};
+        }
+        a[0] = all;
+    }
+}
+
+template <int radix>
+void stage(const FftPlan& plan, const float* from, float* to, int m, int s) {
+    for (int k = 0; k < m; ++k) {
+        Number turn[radix];
+        for (int r = 1; r < radix; ++r) turn[r] = {splat(plan.cosine[k * r * s]), splat(plan.sine[k * r * s])};
+        for (int q = 0; q < s; ++q) {
+            Number a[radix];
+            for (int j = 0; j < radix; ++j) a[j] = loaded(from, q + s * (k + m * j));
+            butterfly<radix>(a);
+            put(to, q + s * radix * k, a[0]);
+            for (int r = 1; r < radix; ++r)
+                put(to, q + s * (radix * k + r),
+                    {a[r].re * turn[r].re + a[r].im * turn[r].im, a[r].im * turn[r].re - a[r].re * turn[r].im});
+        }
+    }
+}
+
+void write(const float* values, const FftPlan& plan, const FftOutput& to, int first) {
+    const int kept = 2 * to.rings - 1;
+    const auto frequency = [&](int i) { return i < to.rings ? i : i + plan.n - kept; };
+    if (!to.transposed) {
+        for (int i = 0; i < kept; ++i) {
+            const Number value = loaded(values, frequency(i));
+            store(to.real + std::size_t(i) * to.stride + first, value.re);
+            store(to.imaginary + std::size_t(i) * to.stride + first, value.im);
+        }
+        return;
+    }
+    constexpr int at_once = 16;  // lines of the cache that are read again and again
+    for (int i0 = 0; i0 < kept; i0 += at_once)
+        for (int l = 0; l < lane_width; ++l) {
+            const std::size_t row = std::size_t(first + l) * to.stride;
+            for (int i = i0; i < (i0 + at_once < kept ? i0 + at_once : kept); ++i) {
+                const float* value = values + std::ptrdiff_t(frequency(i)) * 2 * lane_width + l;
+                to.real[row + std::size_t(i)] = value[0], to.imaginary[row + std::size_t(i)] = value[lane_width];
+            }
+        }
+}
+
+}  // namespace
+
+void fft_columns(const FftPlan& plan, const FftInput& from, const FftOutput& to, float* work) {
+    for (int first = 0; first < fft_columns_at_once; first += lane_width) {
+        float *values = work, *other = work + std::ptrdiff_t(plan.n) * 2 * lane_width;
+        for (int y = 0; y < plan.n; ++y) {
+            const std::size_t at = std::size_t(y) * from.stride + std::size_t(first);
+            put(values, y, {load(from.real + at), load(from.imaginary + at)});
+        }
+        int m = plan.n, s = 1;
+        for (int k = 0; k < plan.stages; ++k) {
+            const int radix = plan.radix[k];
+            m /= radix;
+            if (radix == 4)
+                stage<4>(plan, values, other, m, s);
+            else if (radix == 2)
+                stage<2>(plan, values, other, m, s);
+            else if (radix == 3)
+                stage<3>(plan, values, other, m, s);
+            else
+                stage<5>(plan, values, other, m, s);
+            s *= radix;
+            float* swapped = values;
+            values = other, other = swapped;
+        }
+        write(values, plan, to, first);
+    }
+}
+
+}  // namespace glint::GLINT_ISA
