@@ -118,10 +118,9 @@ void RingTransform::transform(std::vector<float>& spectrum) {
          {half_real + at, half_imaginary + at, kept_stride_, grid_.rings(), true}, work_.data());
     }
     float *real = spectrum.data(), *imaginary = real + kept_ * kept_stride_;
-    for (std::size_t y = 0; y < kept_; y += fft_columns_at_once)
-        GLINT_PICK(fft_columns)
-        (plan, {half_real + y, half_imaginary + y, kept_stride_},
-         {real + y, imaginary + y, kept_stride_, grid_.rings(), false}, work_.data());
+    for (std::size_t y = 0; y < kept_; y += fft_columns_at_once) GLINT_PICK(fft_columns)
+    (plan, {half_real + y, half_imaginary + y, kept_stride_},
+     {real + y, imaginary + y, kept_stride_, grid_.rings(), false}, work_.data());
 }
 
 RingSums RingTransform::sums(std::span<const TilePoint> points) {

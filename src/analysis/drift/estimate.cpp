@@ -90,23 +90,54 @@ void scale_information(SeenByHalves& seen, double by) {
         for (double& information : s->information) information *= by;
 }
 
-/// Variance of the jitter that is new in each frame: half the covariance of both halves' steps from frame to frame,
-/// which share the drift and none of the errors.
-double white_of_halves(const SeenByHalves& seen) {
-    double sum = 0, weights = 0;
-    const auto& [a, b] = seen.half;
-    for (std::size_t f = 1; f < a.value.size(); ++f) {
-        if (!(a.information[f] > 0 && a.information[f - 1] > 0 && b.information[f] > 0 && b.information[f - 1] > 0))
-            continue;
-        const double weight =
-            1 / ((1 / a.information[f] + 1 / a.information[f - 1]) * (1 / b.information[f] + 1 / b.information[f - 1]));
-        sum += weight * (a.value[f] - a.value[f - 1]) * (b.value[f] - b.value[f - 1]);
-        weights += weight;
+/// A number, and 1 / variance of it.
+struct Measurement {
+    double value = 0, information = 0;
+};
+
+/// Variance of the jitter that is new in each frame: half the covariance of the steps of different blinks between the same
+/// frames, which share the drift and none of the errors; where a molecule is does not matter.
+Measurement white_of_steps(const Table& t, const Blinks& blinks, std::size_t a) {
+    struct Steps {
+        double sum = 0, weight = 0, sum_squares = 0, weight_squares = 0;
+    };
+    std::vector<Steps> of_frame(std::size_t(t.frames));
+    for (std::size_t b = 0; b < blinks.size(); ++b)
+        for (std::uint32_t k = blinks.begin[b] + 1; k < blinks.begin[b + 1]; ++k) {
+            const std::uint32_t i = blinks.members[k], before = blinks.members[k - 1];
+            if (t.frame[i] != t.frame[before] + 1) continue;
+            const double step = double(t.nm[a][i]) - double(t.nm[a][before]);
+            const double weight = 1 / (double(t.precision_nm[a][i]) * t.precision_nm[a][i] +
+                                       double(t.precision_nm[a][before]) * t.precision_nm[a][before]);
+            Steps& to = of_frame[std::size_t(t.frame[i])];
+            to.sum += weight * step, to.sum_squares += weight * weight * step * step;
+            to.weight += weight, to.weight_squares += weight * weight;
+        }
+    double products = 0, weights = 0;  // of pairs of blinks
+    for (const Steps& s : of_frame) {
+        products += 0.5 * (s.sum * s.sum - s.sum_squares);
+        weights += 0.5 * (s.weight * s.weight - s.weight_squares);
     }
-    if (!(weights > 0)) return 0;
-    constexpr double worst_error = 1;  // nm^2: less is known of it than would be of use
-    if (0.5 / std::sqrt(weights) > worst_error) return 0;
-    return std::max(0.0, 0.5 * sum / weights);
+    return weights > 0 ? Measurement{0.5 * products / weights, 4 * weights} : Measurement{};
+}
+
+/// The new jitter's standard deviation an axis. An axis that does not tell it well takes the mean of all.
+std::array<double, 3> white_nm(const Table& t, const Blinks& blinks) {
+    constexpr double good_error = 0.5, worst_error = 1;  // nm^2: less is known of it than would be of use
+    std::array<Measurement, 3> own;
+    Measurement mean;
+    for (std::size_t a = 0; a < std::size_t(t.axes); ++a) {
+        own[a] = white_of_steps(t, blinks, a);
+        mean.value += own[a].value * own[a].information, mean.information += own[a].information;
+    }
+    if (mean.information > 0) mean.value /= mean.information;
+    const auto better_than = [](const Measurement& m, double error) { return m.information * error * error > 1; };
+    std::array<double, 3> white{};
+    for (std::size_t a = 0; a < std::size_t(t.axes); ++a) {
+        const Measurement& by = better_than(own[a], good_error) ? own[a] : mean;
+        if (better_than(by, worst_error)) white[a] = std::sqrt(std::max(0.0, by.value));
+    }
+    return white;
 }
 
 /// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
@@ -248,6 +279,7 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
     step_done();
     FrameDrift drift = coarse.drift;
     Estimate e;
+    const std::array<double, 3> white = white_nm(table, blinks);
     struct Turn {
         double finest_nm;
         std::size_t most_blinks;
@@ -269,9 +301,8 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
                                 100 * share));
             e.seen[a] = seen_by_halves(table, blinks, points, pull, drift[a], a);
             const double excess = excess_of_halves(e.seen[a], std::max(1, table.frames / 400));
-            const double white = white_of_halves(e.seen[a]);
             scale_information(e.seen[a], 1 / std::max(excess, 0.25));
-            e.motion[a].white_nm = std::sqrt(white);
+            e.motion[a].white_nm = white[a];
             e.motion[a] = fit_motion(e.seen[a].all, e.jumps, e.motion[a]);
             e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
         }
