@@ -79,7 +79,8 @@ struct Inspection {
 struct WantedValues {
     std::string offset, gain, sigma;
 
-    bool any() const { return !offset.empty() || !gain.empty() || !sigma.empty(); }
+    const std::string& first() const { return !offset.empty() ? offset : !gain.empty() ? gain : sigma; }
+    bool any() const { return !first().empty(); }
 };
 
 /// What the movie told of them, rounded to what is used and written.
@@ -97,7 +98,8 @@ struct ToldValues {
 Inspection inspect(Movie& movie, const InspectOptions& options = {});
 
 /// Estimates what is wanted from the movie; what is not wanted is as `camera` has it (of a map the median, of read noise the rms).
-/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value, and as inspect() does.
+/// Without a wish nothing is read. Throws OptionError where the movie does not tell a value or is still being written, and as
+/// inspect() does.
 ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& wanted, const Progress& progress = {},
                        const StopFlag* stop = nullptr);
 

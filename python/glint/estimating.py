@@ -6,9 +6,9 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from . import _core
-from .camera import Camera, core_camera
+from .camera import core_camera
 from .movies import Movie
-from .psf import Psf, description_of
+from .psf import description_of
 
 
 class Estimate(NamedTuple):
@@ -27,7 +27,7 @@ class Told(NamedTuple):
     text: str
 
 
-def with_estimates(psf: Psf, camera: Camera, movie: Movie) -> Told:
+def with_estimates(psf: Any, camera: Any, movie: Movie) -> Told:
     """Estimates from the movie what is "auto". Without it nothing is read. OptionError where the movie does not tell a value."""
     description_of(psf)
     known = core_camera(camera, instead=1.0)
@@ -39,5 +39,5 @@ def with_estimates(psf: Psf, camera: Camera, movie: Movie) -> Told:
     found = {name: Estimate(*value) for name, value in values.items()}
     numbers = {name: found[name].value for name in camera._auto()}
     if sigma:
-        psf = dataclasses.replace(psf, sigma_um=None, sigma_px=found["sigma_px"].value)  # type: ignore[call-arg]
+        psf = dataclasses.replace(psf, sigma_um=None, sigma_px=found["sigma_px"].value)
     return Told(psf, dataclasses.replace(camera, **numbers), found, text)

@@ -65,11 +65,14 @@ def test_detection_estimates_as_well(movie):
                glint.detect(movie, glint.GaussianXYNB(sigma_px=used["sigma_px"].value), camera))
 
 
-def test_what_the_movie_does_not_tell_is_an_error(movie, psf):
+def test_what_the_movie_does_not_tell_is_an_error(movie, psf, tmp_path):
     with pytest.raises(glint.OptionError, match='gain="auto": cannot be estimated: .*; give a number'):
         glint.localize(movie[:2], psf, glint.IdealCamera(0.1, 100, "auto"))
     with pytest.raises(glint.OptionError, match='sigma_px="auto": cannot be estimated'):
         glint.localize(movie[:2], glint.GaussianXYNB(sigma_px="auto"), glint.IdealCamera(0.1, 100, 0.5))
+    glint.save_movie(tmp_path / "movie.tif", movie[:2])
+    with pytest.raises(glint.OptionError, match='offset="auto": the movie is still being written'):
+        glint.localize(tmp_path / "movie.tif", psf, AUTO, tmp_path / "locs.hdf5", follow=1)
 
 
 def test_without_a_movie_numbers_are_needed(counts, camera, psf):

@@ -29,6 +29,12 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
                        const StopFlag* stop) {
     ToldValues to;
     if (!wanted.any()) return to;
+    const std::string& name = movie.info().name;
+    if (movie.info().frames == unknown_frames)
+        throw OptionError(
+            fmt::format("{}: {}: the movie is still being written, and tells nothing yet: give a number, as "
+                        "inspecting an earlier movie of the same camera gives it",
+                        name, wanted.first()));
     InspectOptions options;
     if (wanted.offset.empty()) options.offset_adu = median_of(camera.offset_adu);
     if (wanted.gain.empty()) options.gain_e_per_adu = median_of(camera.gain_e_per_adu);
@@ -36,7 +42,6 @@ ToldValues tell_values(Movie& movie, const Camera& camera, const WantedValues& w
     options.spots = !wanted.sigma.empty();
     options.progress = progress, options.stop = stop;
     const Inspection found = inspect(movie, options);
-    const std::string& name = movie.info().name;
     if (!wanted.offset.empty()) {
         const Estimate one = required(found.noise.offset_adu, wanted.offset, found.noise.why_not, name);
         to.offset_adu = {std::round(100 * one.value) / 100, one.error};
