@@ -13,6 +13,7 @@ from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, l
                        save_calibration, score)
 from .calibrating import CameraCalibration, LightLevel, calibrate_camera
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
+from .drifting import Drift, DriftJump, apply_drift, drift, load_drift, save_drift
 from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .estimating import Estimate
 from .files import load, save
@@ -32,14 +33,14 @@ globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()
 
-__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "Clusters", "EMCCDCamera", "Error", "Estimate", "FitInfo", "FitStatus", "Fits", "Fitter",
-           "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InputError", "InTrackVariance", "Inspection", "LightLevel", "LinkInfo",
-           "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError", "OutputError", "Resolution", "RoiTruth", "Rois",
-           "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa", "arrays", "available_isas",
-           "calibrate_astigmatism", "calibrate_camera", "cluster", "cut_rois", "detect", "filter", "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load",
-           "load_calibration", "load_camera", "load_localizations", "load_picture", "load_rois", "load_truth", "localize", "merge", "nena",
-           "offload", "open_movie", "render", "resolution", "save", "save_calibration", "save_movie", "save_picture", "save_truth",
-           "score", "simulate", "simulate_rois", "version"]
+__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "Clusters", "Drift", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
+           "FitStatus", "Fits", "Fitter", "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InTrackVariance",
+           "InputError", "Inspection", "LightLevel", "LinkInfo", "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError",
+           "OutputError", "Resolution", "RoiTruth", "Rois", "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa",
+           "apply_drift", "arrays", "available_isas", "calibrate_astigmatism", "calibrate_camera", "cluster", "cut_rois", "detect", "drift", "filter",
+           "fit", "frc", "gpu", "has_gpu_kernels", "inspect", "link", "load", "load_calibration", "load_camera", "load_drift", "load_localizations",
+           "load_picture", "load_rois", "load_truth", "localize", "merge", "nena", "offload", "open_movie", "render", "resolution", "save",
+           "save_calibration", "save_drift", "save_movie", "save_picture", "save_truth", "score", "simulate", "simulate_rois", "version"]
 __all__ += [name for name in _models if name not in __all__]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .analysis import Calibration, load_calibration, load_camera, save_calibration
 from .arguments import path as path_of
 from .calibrating import CameraCalibration
+from .drifting import Drift, load_drift, save_drift
 from .errors import InputError, OptionError
 from .fits import Fits
 from .localizations import Localizations, StrPath, load_localizations
@@ -21,7 +22,7 @@ from .psf import AstigmaticXYZNB
 def load(path: StrPath, **options: Any) -> Any:
     """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
     `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
-    camera or a calibration. `options` are those of the specific function, e.g. `load_localizations()`;
+    camera or a calibration; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
     path = pathlib.Path(path_of("path", path))
@@ -36,11 +37,13 @@ def load(path: StrPath, **options: Any) -> Any:
             return load_rois(path, **options)
         case ".png":
             return load_picture(path, **options)
+        case ".txt":
+            return load_drift(path, **options)
         case ".toml":
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
     raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
                       ".nd2, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
-                      ".toml cameras and calibrations")
+                      ".toml cameras and calibrations, .txt drifts")
 
 
 def _is_calibration(path):
@@ -51,14 +54,16 @@ def _is_calibration(path):
 
 
 def save(path: StrPath, what: Any, **options: Any) -> None:
-    """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), or a
-    calibration (of a lens or a camera). `overwrite=True` replaces existing files; other `options` are those of the specific function."""
+    """Writes localizations (or fits), a movie (3-D array), a picture (2-D array, or 3-D of uint8 with `.png`), a
+    calibration (of a lens or a camera), or a drift. `overwrite=True` replaces existing files; other `options` are those of the specific function."""
     path = path_of("path", path)
     suffix = pathlib.Path(path).suffix.lower()
     if isinstance(what, (Localizations, Fits, CameraCalibration)):
         return what.save(path, **options)
     if isinstance(what, (AstigmaticXYZNB, Calibration)):
         return save_calibration(path, what, **options)
+    if isinstance(what, Drift):
+        return save_drift(path, what, **options)
     if isinstance(what, Movie):
         what = what[:]
     if isinstance(what, np.ndarray) and (suffix == ".png" or what.ndim == 2):
@@ -66,4 +71,4 @@ def save(path: StrPath, what: Any, **options: Any) -> None:
     if isinstance(what, np.ndarray) and suffix in (".tif", ".tiff"):
         return save_movie(path, what, **options)
     raise OptionError(f"{type(what).__name__} cannot be written to {path}: localizations go to .hdf5, .csv, .smlm.h5; "
-                      "movies to .tif; pictures to .png and .tif; calibrations to .toml")
+                      "movies to .tif; pictures to .png and .tif; calibrations to .toml; drifts to .txt")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .drifting import Drift
 from .errors import OptionError
 from .localizations import StrPath, localizations_of
 
@@ -98,18 +99,26 @@ def frc(found: Frc, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def drift(file: StrPath, axes: Axes | None = None) -> Axes:
-    """The drift that `glint run` left as figures/drift.csv, with bands of one standard error."""
+def _drift_csv(file: StrPath) -> dict[str, np.ndarray]:
     table = np.atleast_1d(np.genfromtxt(file, delimiter=",", names=True))
     names = table.dtype.names or ()
     if "frame" not in names or "x_nm" not in names:
-        raise OptionError(f"{file} has no columns frame and x_nm: give figures/drift.csv of glint run")
-    axes = _axes(axes, "Drift of the sample, with its standard error", "Frame", "Drift (nm)")
+        raise OptionError(f"{file} has no columns frame and x_nm: give figures/drift.csv of glint run, or the result of glint.drift()")
+    return {name: table[name] for name in names}
+
+
+def drift(found: Drift | StrPath, axes: Axes | None = None) -> Axes:
+    """The drift of `glint.drift()`, or that `glint run` left as figures/drift.csv, with bands of one standard error where it is known."""
+    columns = {"frame": np.arange(len(found)), **found._arrays()} if isinstance(found, Drift) else _drift_csv(found)
+    known = "x_error_nm" in columns
+    axes = _axes(axes, "Drift of the sample" + (", with its standard error" if known else ""), "Frame", "Drift (nm)")
     for axis in "xyz":
-        if f"{axis}_nm" not in names:
+        if f"{axis}_nm" not in columns:
             continue
-        nm, error_nm = table[f"{axis}_nm"], table[f"{axis}_error_nm"]
-        line, = axes.plot(table["frame"], nm, label=axis)
-        axes.fill_between(table["frame"], nm - error_nm, nm + error_nm, alpha=0.3, color=line.get_color())
+        frame, nm = columns["frame"], columns[f"{axis}_nm"]
+        line, = axes.plot(frame, nm, label=axis)
+        if f"{axis}_error_nm" in columns:
+            error_nm = columns[f"{axis}_error_nm"]
+            axes.fill_between(frame, nm - error_nm, nm + error_nm, alpha=0.3, color=line.get_color())
     axes.legend()
     return axes

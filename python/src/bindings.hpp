@@ -21,6 +21,7 @@ void bind_picture(nb::module_& m);
 void bind_analysis(nb::module_& m);
 void bind_calibrate_camera(nb::module_& m);
 void bind_inspect(nb::module_& m);
+void bind_drift(nb::module_& m);
 void bind_link(nb::module_& m);
 void bind_resolution(nb::module_& m);
 void bind_gpu(nb::module_& m);

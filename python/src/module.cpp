@@ -26,6 +26,7 @@ NB_MODULE(_core, m) {
     bind_analysis(m);
     bind_calibrate_camera(m);
     bind_inspect(m);
+    bind_drift(m);
     bind_link(m);
     bind_resolution(m);
     bind_gpu(m);

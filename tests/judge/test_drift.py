@@ -139,3 +139,27 @@ def test_a_refused_drift_leaves_no_older_file(program, tmp_path):
     subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--drift-file", tmp_path / "drift.txt",
                     "--overwrite"], check=True, capture_output=True)
     assert np.array_equal(np.loadtxt(tmp_path / "drift.txt"), np.zeros((10, 2)))
+
+
+@pytest.mark.parametrize("text, code, told", [
+    ("1 1\n" * 12, 0, "drift.txt: the drift is of 12 frames, the table's movie has 10"),
+    ("1 1 1\n" * 10, 0, "drift.txt: the drift has x y z, the table has no z: x and y are used alone"),
+    ("1 1\n" * 9, 3, "drift.txt: the drift ends after 9 frames, and the table has rows in frame 9"),
+    ("1,1\n" * 10, 3, 'drift.txt: line 1 is not the two or three numbers x y [z] of a frame\'s drift, separated by spaces'),
+    ("1 1\n" * 10, 0, None)])
+def test_a_drift_file_that_does_not_fit_is_told(program, tmp_path, text, code, told):
+    table = np.zeros(10, [("frame", "u4"), ("x", "f4"), ("y", "f4"), ("lpx", "f4"), ("lpy", "f4")])
+    table["frame"] = np.arange(10)
+    with h5py.File(tmp_path / "locs.hdf5", "w") as file:
+        file["locs"] = table
+    (tmp_path / "locs.yaml").write_text(yaml.safe_dump({"Frames": 10, "Width": 64, "Height": 64, "Pixelsize": 100}))
+    (tmp_path / "drift.txt").write_text(text)
+    ran = subprocess.run([program, "drift", tmp_path / "locs.hdf5", "-o", tmp_path / "out.hdf5", "--apply", tmp_path / "drift.txt"],
+                         capture_output=True, text=True)
+    assert ran.returncode == code and (tmp_path / "out.hdf5").exists() == (code == 0), ran.stderr
+    if told:
+        assert told in ran.stderr
+    else:
+        assert "warning" not in ran.stderr
+    if code == 0:
+        np.testing.assert_array_equal(locs_of(tmp_path / "out.hdf5")["x"], table["x"] - 1)

@@ -179,6 +179,23 @@ TEST(Drift, needs_a_pixel_size_and_all_frames) {
     EXPECT_THROW(estimate_drift(locs), InputError);
 }
 
+TEST(Drift, of_another_movie_is_told) {
+    Localizations locs = blinking(1, 10);
+    locs.frames = movie_frames;
+    Drift drift;
+    std::vector<std::string> told;
+    const Warn warn = [&](const std::string& text) { told.push_back(text); };
+    drift.x.nm = drift.y.nm = std::vector<double>(movie_frames, 1);
+    check_drift(locs, drift, "drift.txt", warn);
+    EXPECT_TRUE(told.empty());
+    drift.x.nm = drift.y.nm = drift.z.nm = std::vector<double>(movie_frames + 1, 1);
+    check_drift(locs, drift, "drift.txt", warn);
+    ASSERT_EQ(told.size(), 2u);  // frames, and z
+    for (const std::string& text : told) EXPECT_TRUE(text.starts_with("drift.txt: ")) << text;
+    drift.x.nm.resize(2);
+    EXPECT_THROW(check_drift(locs, drift, "drift.txt", warn), InputError);
+}
+
 TEST(Drift, a_damaged_frame_number_is_an_error) {
     for (const std::uint32_t frame : {20'000'000u, 2147483647u, 2147483648u, 4294967295u}) {
         Localizations locs = blinking(1, 1000);

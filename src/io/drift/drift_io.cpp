@@ -30,7 +30,7 @@ std::vector<double> numbers_of(std::string_view line) {
     for (std::size_t at = line.find_first_not_of(blanks); at != line.npos; at = line.find_first_not_of(blanks, at)) {
         const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
         const auto number = number_of<double>(line.substr(at, end - at));
-        if (!number) return {};
+        if (!number || !std::isfinite(*number)) return {};
         numbers.push_back(*number);
         at = end;
     }
@@ -48,11 +48,15 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
     for (std::string_view line; lines.next(line);) {
         if (line.find_first_not_of(" \t") == line.npos || line.front() == '#') continue;
         const std::vector<double> numbers = numbers_of(line);
-        if (columns == 0) columns = numbers.size();
-        if ((columns != 2 && columns != 3) || numbers.size() != columns)
-            throw InputError(fmt::format("{}: line {} is not {} of a frame's drift, as Picasso writes them",
-                                         path.string(), lines.number(),
-                                         columns == 3 ? "the three numbers x y z" : "the two numbers x y"));
+        if (columns == 0 && (numbers.size() == 2 || numbers.size() == 3)) columns = numbers.size();
+        if (columns == 0 || numbers.size() != columns)
+            throw InputError(fmt::format(
+                "{}: line {} is not {} of a frame's drift, separated by spaces, as Picasso writes them; found \"{}\"",
+                path.string(), lines.number(),
+                columns == 2   ? "the two numbers x y, as the lines before,"
+                : columns == 3 ? "the three numbers x y z, as the lines before,"
+                               : "the two or three numbers x y [z]",
+                line.substr(0, 60)));
         drift.x.nm.push_back(numbers[0] * pixel_size_nm);
         drift.y.nm.push_back(numbers[1] * pixel_size_nm);
         if (columns == 3) drift.z.nm.push_back(numbers[2]);

@@ -1,0 +1,144 @@
+"""The drift of the sample."""
+# SPDX-License-Identifier: MIT
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from .arguments import callback, number, path as path_of, shown, switch
+from .errors import OptionError, warn
+from .fits import Progress
+from .localizations import Localizations, StrPath, localizations_of
+
+if TYPE_CHECKING:
+    from .fits import Fits
+
+
+@dataclasses.dataclass(frozen=True)
+class DriftJump:
+    """A sudden shift between the frames `frame` - 1 and `frame`."""
+
+    frame: int
+    by_nm: tuple[float, ...]  #: x, y and, if known, z
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drift:
+    """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm, z as well; z is None without z.
+
+    Of a file only the drift is known: errors are None, figures empty or 0. Your own: `glint.Drift(x_nm, y_nm)`.
+    """
+
+    x_nm: np.ndarray  #: the mean over all frames of an estimate is 0; zeros where it was refused
+    y_nm: np.ndarray
+    z_nm: np.ndarray | None = None
+    x_error_nm: np.ndarray | None = None  #: standard error a frame
+    y_error_nm: np.ndarray | None = None
+    z_error_nm: np.ndarray | None = None
+    jumps: tuple[DriftJump, ...] = ()
+    refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
+    why: str = ""  #: a sentence, if refused
+    error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the movie: x, y and, if known, z
+    halves_differ_nm: tuple[float, ...] = ()  #: RMS difference of 100 frames' mean drift by either half of the field
+    blinks: int = 0  #: linked from the localizations
+    first_segment_frames: int = 0  #: length of the segments of the first, rough estimate
+    searched_nm: float = 0.0  #: how far the first estimate looked around the segment before
+
+    def __post_init__(self) -> None:
+        for name in ("x_nm", "y_nm", "z_nm", "x_error_nm", "y_error_nm", "z_error_nm"):
+            if (values := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _per_frame(name, values))
+        for name in ("x_nm", "y_nm"):
+            if getattr(self, name) is None:
+                raise OptionError(f"{name}=None: give an array with a number for each frame")
+        for name, values in self._arrays().items():
+            if len(values) != len(self.x_nm):
+                raise OptionError(f"{name} has {len(values)} frames, x_nm {len(self.x_nm)}: give all of the same frames")
+
+    def _arrays(self):
+        names = ("x_nm", "y_nm", "z_nm", "x_error_nm", "y_error_nm", "z_error_nm")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def _dict(self):
+        return self._arrays() | {name: getattr(self, name) for name in ("refused", "why", "jumps", "blinks", "error_100_nm")}
+
+    @classmethod
+    def _of_core(cls, found: dict[str, Any]) -> Drift:
+        return cls(**found | {"jumps": tuple(DriftJump(*jump) for jump in found["jumps"])})
+
+    def __len__(self) -> int:
+        """Frames."""
+        return len(self.x_nm)
+
+    def __repr__(self) -> str:
+        if self.refused:
+            return f"<Drift of {len(self):,} frames, not known: {self.why}>"
+        axes = [values for name, values in self._arrays().items() if "error" not in name]
+        spans = ", ".join(f"{np.ptp(values) if len(values) else 0:.3g}" for values in axes)
+        error = f"; error of 100 frames {', '.join(f'{value:.2g}' for value in self.error_100_nm)} nm" if self.x_error_nm is not None else ""
+        return f"<Drift of {len(self):,} frames: range {spans} nm{error}>"
+
+
+def _per_frame(name, values):
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "uif":
+        raise OptionError(f"{name}={shown(values)}: give an array with a number for each frame")
+    array = np.ascontiguousarray(array, np.float64)
+    if not np.isfinite(array).all():
+        raise OptionError(f"{name} is {array[~np.isfinite(array)][0]} in frame {int(np.argmin(np.isfinite(array)))}: give finite numbers")
+    return array
+
+
+def drift(locs: Localizations | Fits | StrPath, *, progress: Progress | None = None) -> Drift:
+    """The sample's drift, from molecules that blink again, without markers, as `glint drift` estimates it (docs/theory.md, section 15).
+
+    locs: with a pixel size. What the table cannot support is refused, with a warning: `refused` and `why`. progress: called as
+    progress(steps, all).
+
+    >>> found = glint.Drift([0.0, 5.0], [0.0, -5.0])  # glint.drift(locs), of some thousand frames
+    >>> found
+    <Drift of 2 frames: range 5, 5 nm>
+    """
+    found = Drift._of_core(_core.drift(localizations_of(locs, "locs")._core(), callback("progress", progress)))
+    if found.refused:
+        warn(f"the drift is not corrected: {found.why}")
+    return found
+
+
+def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *, undo: bool = False) -> Localizations:
+    """The table without the drift: x - dx, y - dy, z - dz. A refused drift changes nothing.
+
+    drift: of `drift()` or a drift file. undo: puts the drift back that was taken out. A warning tells of a drift of another number of frames than the
+    movie's, and of z in only one of the two. Raises InputError if the drift ends before the last row.
+
+    >>> moved = glint.apply_drift(locs, glint.Drift(np.full(20, 10.0), np.zeros(20)))
+    >>> bool(np.allclose(locs.x_nm - moved.x_nm, 10, atol=0.01))
+    True
+    """
+    table, name = localizations_of(locs, "locs"), "drift"
+    if isinstance(drift, (str, bytes, os.PathLike)):
+        name = path_of("drift", drift)
+        drift = load_drift(name, pixel_size_nm=table.pixel_size_nm)
+    moved = _core.apply_drift(table._core(), _given(drift)._dict(), name, switch("undo", undo), warn)
+    return Localizations._of_core(moved, table.info)
+
+
+def _given(drift):
+    if not isinstance(drift, Drift):
+        raise OptionError(f"drift={shown(drift)}: give the result of glint.drift(), a glint.Drift, or the name of a drift file")
+    return drift
+
+
+def load_drift(path: StrPath, *, pixel_size_nm: float) -> Drift:
+    """Reads a drift file of Picasso (`.txt`): a line x y [z] for each frame, x and y in camera pixels, z in nm. Raises InputError."""
+    return Drift._of_core(_core.read_drift(path_of("path", path), number("pixel_size_nm", pixel_size_nm, 100)))
+
+
+def save_drift(path: StrPath, drift: Drift, *, pixel_size_nm: float, overwrite: bool = False) -> None:
+    """Writes a drift file of Picasso (`.txt`), which appears only when it is complete; zeros of a refused drift. Raises OptionError if it exists
+    already, OutputError."""
+    _core.write_drift(path_of("path", path), _given(drift)._dict(), number("pixel_size_nm", pixel_size_nm, 100), switch("overwrite", overwrite))
