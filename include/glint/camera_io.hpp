@@ -25,14 +25,14 @@ struct CameraFile {
 /// A gain in photoelectrons per ADU from another source: `instead` of the file's, or `otherwise`, if the file has none.
 /// Noise in ADU is converted to photoelectrons by the resulting gain.
 struct GivenGain {
-    std::optional<double> instead, otherwise;
+    std::optional<double> instead = {}, otherwise = {};
 };
 
 /// What a file alone does not tell.
 struct CameraChoice {
-    std::string gain_unit;              ///< of a gain that the file tells without its unit: "e-/ADU" or "ADU/e-"
-    std::string name;                   ///< of the camera, in Picasso's config.yaml
-    std::vector<std::string> settings;  ///< on which its sensitivity depends there, in any order
+    std::string gain_unit = {};              ///< of a gain that the file tells without its unit: "e-/ADU" or "ADU/e-"
+    std::string name = {};                   ///< of the camera, in Picasso's config.yaml
+    std::vector<std::string> settings = {};  ///< on which its sensitivity depends there, in any order
 };
 
 /// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, Picasso's config.yaml

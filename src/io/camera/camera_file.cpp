@@ -179,13 +179,16 @@ CameraFile read_maps_alone(const fs::path& path, const GivenGain& given, std::op
 
 enum class Kind { toml, maps, picasso };
 Kind kind_of(const fs::path& path) {
+    const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
+    std::error_code none;
+    if (!fs::is_regular_file(path, none) || fs::file_size(path, none) == 0) return is_yaml ? Kind::picasso : Kind::toml;
     const InputFile file(path);
     if (begins_with(file, "\x89HDF\r\n\x1a\n") || mat_version(file) != MatVersion::none) return Kind::maps;
     if (begins_with(file, "\x93NUMPY") || begins_like_tiff(file))
         throw InputError(
             fmt::format("{}: is one map, and does not say of what: name it in a camera.toml, as in offset = \"{}\"",
                         path.string(), path.filename().string()));
-    return path.extension() == ".yaml" || path.extension() == ".yml" ? Kind::picasso : Kind::toml;
+    return is_yaml ? Kind::picasso : Kind::toml;
 }
 
 }  // namespace
