@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "glint/camera.hpp"
@@ -13,9 +14,9 @@
 
 namespace glint {
 
-/// The contents of a camera.toml; every key is optional. docs/formats.md has an example.
+/// The contents of a camera.toml, or of another file that describes a camera; every key is optional. docs/formats.md has an example.
 struct CameraFile {
-    Camera camera;  ///< with its maps loaded, if `maps = "file.hdf5"` is given
+    Camera camera;  ///< with its maps loaded, if the file has or names any
     bool has_offset = false, has_gain = false;
     std::optional<double> pixel_size_nm;
     std::vector<std::filesystem::path> files;  ///< the files that were read: itself and its maps
@@ -24,14 +25,23 @@ struct CameraFile {
 /// A gain in photoelectrons per ADU from another source: `instead` of the file's, or `otherwise`, if the file has none.
 /// Noise in ADU is converted to photoelectrons by the resulting gain.
 struct GivenGain {
-    std::optional<double> instead, otherwise;
+    std::optional<double> instead = {}, otherwise = {};
 };
 
-/// Reads camera.toml. Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and
-/// values out of range.
-CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {});
+/// What a file alone does not tell.
+struct CameraChoice {
+    std::string gain_unit = {};              ///< of a gain that the file tells without its unit: "e-/ADU" or "ADU/e-"
+    std::string name = {};                   ///< of the camera, in Picasso's config.yaml
+    std::vector<std::string> settings = {};  ///< on which its sensitivity depends there, in any order
+};
 
-/// Loads `offset` (ADU), `gain` (e-/ADU) and `readnoise` (e- rms), optionally `qe`, from an HDF5 map file into
+/// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, Picasso's config.yaml
+/// (docs/formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
+/// of range; for maps that cannot be, and a gain of which nobody tells which way up it is. OptionError for a choice that is
+/// missing, wrong, or of no use for this file.
+CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {}, const CameraChoice& choice = {});
+
+/// Loads `offset` (ADU), `gain` (e-/ADU) and `readnoise` (e- rms), optionally `qe`, from a map file, HDF5 or .mat, into
 /// `camera` and makes it an SCMOS camera. A `gain` whose unit attribute says ADU/e- is inverted; `readvar` (ADU^2)
 /// or `variance` is accepted for `readnoise`. Throws InputError (no such dataset, different shapes, values <= 0).
 void read_camera_maps(const std::filesystem::path& path, Camera& camera);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -144,13 +145,23 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
     _core.write_astigmatic_curve(path, curve._curve(), switch("overwrite", overwrite))
 
 
-def load_camera(path: StrPath, *, pixel_size_um: float | None = None) -> Camera:
-    """Reads camera.toml and the maps that it names. Raises OptionError if it lacks the offset, the gain, or the pixel size
-    (unless that is given here)."""
+def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit: str | None = None, name: str | None = None,
+                settings: Sequence[str] = ()) -> Camera:
+    """Reads camera.toml and the maps that it names, maps in HDF5 or MATLAB's .mat, or Picasso's config.yaml.
+
+    gain_unit: "e-/ADU" or "ADU/e-", of a gain map whose file does not tell. name: the camera in a config.yaml with several;
+    settings: those on which its sensitivity depends. Raises OptionError if the file lacks the offset, the gain, or the pixel
+    size (unless that is given here), or a choice is missing; InputError for maps that cannot be.
+    """
     path = path_of("path", path)
+    for argument, value in [("gain_unit", gain_unit), ("name", name)]:
+        if value is not None and not isinstance(value, str):
+            raise OptionError(f"{argument}={shown(value)} is no text")
+    if isinstance(settings, str) or not all(isinstance(setting, str) for setting in settings):
+        raise OptionError(f"settings={shown(settings)} is no list of texts, as in settings=[\"540 MHz\"]")
     if pixel_size_um is not None:
         pixel_size_um = number("pixel_size_um", pixel_size_um, 0.1)
-    said = _core.read_camera(path)
+    said = _core.read_camera(path, gain_unit or "", name or "", list(settings))
     if pixel_size_um is None and said["pixel_size_nm"] is not None:
         pixel_size_um = said["pixel_size_nm"] / 1000
     missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"])]

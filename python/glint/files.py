@@ -22,7 +22,7 @@ from .psf import AstigmaticXYZNB
 def load(path: StrPath, **options: Any) -> Any:
     """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
     `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
-    camera or a calibration; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
+    camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
     path = pathlib.Path(path_of("path", path))
@@ -41,9 +41,11 @@ def load(path: StrPath, **options: Any) -> Any:
             return load_drift(path, **options)
         case ".toml":
             return (load_calibration if _is_calibration(path) else load_camera)(path, **options)
+        case ".yaml" | ".yml":
+            return load_camera(path, **options)
     raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
                       ".nd2, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
-                      ".toml cameras and calibrations, .txt drifts")
+                      ".toml and .yaml cameras, .toml calibrations, .txt drifts")
 
 
 def _is_calibration(path):

@@ -4,6 +4,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "analysis/score_figures.hpp"
 #include "bindings.hpp"
@@ -64,9 +65,10 @@ nb::object field_of(const SensorField& field, const Camera& camera) {
     return map_of(field.map, camera.sensor_width, camera.sensor_height);
 }
 
-nb::dict read_camera_file(const std::filesystem::path& path) {
+nb::dict read_camera_file(const std::filesystem::path& path, const std::string& gain_unit, const std::string& name,
+                          const std::vector<std::string>& settings) {
     Running running;
-    const CameraFile file = running.run([&] { return read_camera(path); });
+    const CameraFile file = running.run([&] { return read_camera(path, {}, {gain_unit, name, settings}); });
     const Camera& camera = file.camera;
     nb::dict dict;
     dict["kind"] = camera.kind == CameraKind::Ideal   ? "IdealCamera"
@@ -96,7 +98,7 @@ void bind_analysis(nb::module_& m) {
         .def_rw("sigma_um", &CalibrateOptions::sigma_um)
         .def_rw("roi_size", &CalibrateOptions::roi_size);
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
-    m.def("read_camera", &read_camera_file, "path"_a);
+    m.def("read_camera", &read_camera_file, "path"_a, "gain_unit"_a, "name"_a, "settings"_a);
     m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);
     m.def(
         "write_astigmatic_curve",

@@ -325,3 +325,20 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
     paths[1].unlink()
     with pytest.raises(glint.InputError, match="frames of its movie are in s1.ome.tif.* as a list"):
         glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
+
+
+def test_cameras_that_others_made(tmp_path):
+    scipy_io = pytest.importorskip("scipy.io")
+    maps = {"offset": np.arange(12.0).reshape(3, 4) + 100, "gain": np.full((3, 4), 2.0), "variance": np.full((3, 4), 16.0)}
+    scipy_io.savemat(tmp_path / "maps.mat", maps)
+    with pytest.raises(glint.InputError, match="which way up"):
+        glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1)
+    camera = glint.load_camera(tmp_path / "maps.mat", pixel_size_um=0.1, gain_unit="ADU/e-")
+    np.testing.assert_array_equal(camera.offset, maps["offset"])
+    assert np.all(camera.gain == 0.5) and np.all(camera.readnoise == 2)
+    (tmp_path / "config.yaml").write_text("Cameras:\n  A: {Baseline: 100, Pixelsize: 130, Sensitivity: {fast: 0.5, slow: 0.25}}\n"
+                                          "  B: {Baseline: 99, Pixelsize: 100, Sensitivity: 2}\n")
+    assert glint.load(tmp_path / "config.yaml", name="A", settings=["slow"]).gain == 0.25
+    for options in ({}, {"name": "A"}, {"name": "C"}, {"name": "B", "settings": ["slow"]}, {"name": 3}, {"settings": "slow"}):
+        with pytest.raises(glint.OptionError):
+            glint.load_camera(tmp_path / "config.yaml", **options)

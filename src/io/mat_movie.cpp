@@ -1,5 +1,7 @@
 // Movies in MATLAB files: an array of rows, columns and frames.
 // SPDX-License-Identifier: MIT
+#include "io/mat_movie.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,26 @@ void check_bytes(const MatArray& array, std::uint64_t expected, const std::strin
 
 }  // namespace
 
+std::unique_ptr<Movie> movie_of_array(const std::filesystem::path& path, const MatArray& array, bool big_endian) {
+    PlainFrames frames;
+    frames.info.height = edge(array.dimensions[0]);
+    frames.info.width = edge(array.dimensions[1]);
+    frames.info.frames = array.dimensions[2];
+    frames.stored = array.stored;
+    frames.type = array.type;
+    frames.big_endian = big_endian;
+    frames.columns_first = true;
+    frames.first_byte = array.first_byte;
+    if (frames.info.height > 0 && frames.info.width > 0 && frames.info.frames > 0)
+        check_bytes(array,
+                    std::uint64_t(frames.info.height) * frames.info.width * frames.info.frames * bytes_of(array.stored),
+                    path.string());
+    if (array.packed_bytes)
+        frames.source =
+            std::make_shared<PackedBytes>(path, array.packed_at, array.packed_bytes, array.first_byte + array.bytes);
+    return plain_movie(path, std::move(frames));
+}
+
 bool is_mat(const InputFile& file, const std::filesystem::path&) { return mat_version(file) != MatVersion::none; }
 
 std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieChoice& choice) {
@@ -36,24 +58,7 @@ std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieCh
     const InputFile file(path);
     if (mat_version(file) == MatVersion::hdf5) return open_mat73(path);
     const MatFile mat = read_mat(file);
-    const MatArray array = movie_of(mat.arrays, file.name());
-    PlainFrames frames;
-    frames.info.height = edge(array.dimensions[0]);
-    frames.info.width = edge(array.dimensions[1]);
-    frames.info.frames = array.dimensions[2];
-    frames.stored = array.stored;
-    frames.type = array.type;
-    frames.big_endian = mat.big_endian;
-    frames.columns_first = true;
-    frames.first_byte = array.first_byte;
-    if (frames.info.height > 0 && frames.info.width > 0 && frames.info.frames > 0)
-        check_bytes(array,
-                    std::uint64_t(frames.info.height) * frames.info.width * frames.info.frames * bytes_of(array.stored),
-                    file.name());
-    if (array.packed_bytes)
-        frames.source =
-            std::make_shared<PackedBytes>(path, array.packed_at, array.packed_bytes, array.first_byte + array.bytes);
-    return plain_movie(path, std::move(frames));
+    return movie_of_array(path, movie_of(mat.arrays, file.name()), mat.big_endian);
 }
 
 }  // namespace glint

@@ -93,8 +93,9 @@ inline void hdf5_bytes(Bytes bytes) {
     }
 }
 
-/// A camera.toml and a calibration.
+/// A camera.toml, a calibration, and Picasso's config.yaml.
 inline void toml(Bytes bytes) {
+    read_any_camera(written(bytes, "config.yaml"));
     const auto path = written(bytes, "camera.toml");
     try {
         const CameraFile file = read_camera(path);

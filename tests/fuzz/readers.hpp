@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 
@@ -63,9 +64,23 @@ inline void read_movie(const std::filesystem::path& path) {
     }
 }
 
+inline void read_any_camera(const std::filesystem::path& path) {
+    try {
+        const bool is_config = path.extension() == ".yaml";
+        const Camera camera =
+            read_camera(path, {.instead = {}, .otherwise = 2.0}, {.gain_unit = is_config ? "" : "ADU/e-"}).camera;
+        if (camera.has_maps()) CameraView(camera, camera.sensor_width, camera.sensor_height);
+    } catch (const Error&) {
+    }
+}
+
 inline void spe(Bytes bytes) { read_movie(written(bytes, "movie.spe")); }
 inline void fits(Bytes bytes) { read_movie(written(bytes, "movie.fits")); }
-inline void mat(Bytes bytes) { read_movie(written(bytes, "movie.mat")); }
+/// As a movie, and as a camera's maps.
+inline void mat(Bytes bytes) {
+    read_movie(written(bytes, "movie.mat"));
+    read_any_camera(scratch_folder() / "movie.mat");
+}
 inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
 inline void ims(Bytes bytes) { read_movie(written(bytes, "movie.ims")); }
@@ -114,7 +129,12 @@ inline void read_roi_stack(const std::filesystem::path& path) {
     }
 }
 
-inline void npy(Bytes bytes) { read_roi_stack(written(bytes, "rois.npy")); }
+/// As ROIs, and as a map of a camera.
+inline void npy(Bytes bytes) {
+    read_roi_stack(written(bytes, "rois.npy"));
+    const std::string_view toml = "gain = \"rois.npy\"\n";
+    read_any_camera(written(toml, "npy.toml"));
+}
 inline void roi_hdf5(Bytes bytes) { read_roi_stack(written(bytes, "rois.h5")); }
 
 }  // namespace glint::fuzz

@@ -13,6 +13,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/units.hpp"
+#include "io/camera/gain_unit.hpp"
 
 namespace glint::cli {
 namespace {
@@ -101,6 +102,21 @@ void set_readnoise(const CameraFlags& flags, Camera& camera, Report& report) {
                  flags.readnoise ? from_command : flags.camera_file);
 }
 
+/// With the gain in e-/ADU, whatever its unit on the command line. Throws OptionError for words of no use.
+CameraFlags in_e_per_adu(CameraFlags flags) {
+    if (flags.camera_file.empty() && (!flags.camera_name.empty() || !flags.camera_settings.empty()))
+        throw OptionError(fmt::format("{} is for --camera config.yaml, Picasso's",
+                                      flags.camera_name.empty() ? "--camera-setting" : "--camera-name"));
+    if (flags.gain_unit.empty()) return flags;
+    const auto unit = parse_gain_unit(flags.gain_unit);
+    if (!unit) throw OptionError(fmt::format("--gain-unit {}: e-/ADU or ADU/e- is meant", flags.gain_unit));
+    if (!flags.gain && flags.camera_file.empty())
+        throw OptionError("--gain-unit is for --gain and maps: give one of them too");
+    const bool is_number = flags.gain && flags.gain_source.empty() && !std::isnan(*flags.gain);
+    if (is_number && *unit == GainUnit::adu_per_e) flags.gain = 1 / *flags.gain;
+    return flags;
+}
+
 double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, bool needed,
                        Report& report) {
     double nm = 0;
@@ -131,9 +147,21 @@ void add_numbers(CLI::App& app, CameraFlags& flags, const std::string& group) {
 
 void add_file(CLI::App& app, CameraFlags& flags, const std::string& group) {
     offer_files(
-        app.add_option("--camera", flags.camera_file, "camera.toml with these values, or with maps of the sensor")
+        app.add_option(
+               "--camera", flags.camera_file,
+               "camera.toml with these values or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml")
             ->group(group),
-        toml_endings);
+        camera_endings);
+    offer_words(app.add_option("--gain-unit", flags.gain_unit,
+                               "Which way up are --gain and a map that does not tell: e-/ADU or ADU/e-")
+                    ->group(group),
+                {"e-/ADU", "ADU/e-"});
+    app.add_option("--camera-name", flags.camera_name, "Of a config.yaml with several cameras: this one")->group(group);
+    app.add_option("--camera-setting", flags.camera_settings,
+                   "Of that camera, where its sensitivity depends on settings: one each")
+        ->group(group)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_option("--sensor-roi", flags.sensor_roi, "X,Y: sensor pixel of the movie's first pixel, px (with maps)")
         ->group(group);
 }
@@ -181,13 +209,22 @@ std::string as_given(const CameraFlags& flags) {
     add_number("--readnoise", flags.readnoise);
     add_number("--em-gain", flags.em_gain);
     add_text("--sensor-roi", flags.sensor_roi);
+    add_text("--gain-unit", flags.gain_unit);
+    const auto add_quoted = [&](const char* flag, const std::string& value) {
+        if (!value.empty()) text += fmt::format(" {} \"{}\"", flag, value);
+    };
+    add_quoted("--camera-name", flags.camera_name);
+    for (const std::string& setting : flags.camera_settings) add_quoted("--camera-setting", setting);
     return text;
 }
 
-CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,
+CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed) {
-    const CameraFile file =
-        flags.camera_file.empty() ? CameraFile{} : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu});
+    const CameraFlags flags = in_e_per_adu(given);
+    const CameraFile file = flags.camera_file.empty()
+                                ? CameraFile{}
+                                : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu},
+                                              {flags.gain_unit, flags.camera_name, flags.camera_settings});
     CameraFacts facts;
     facts.camera = file.camera, facts.files = file.files;
     facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;

@@ -26,7 +26,10 @@ struct CameraFlags {
     std::optional<double> offset, gain, readnoise, em_gain;  ///< of the first two NaN: auto
     std::string offset_source, gain_source;                  ///< where not the command line: "estimated"
     std::string camera_file;
-    std::string sensor_roi;  ///< "X,Y"
+    std::string sensor_roi;   ///< "X,Y"
+    std::string gain_unit;    ///< of `gain` from the command line, and of a map that does not tell its own
+    std::string camera_name;  ///< in Picasso's config.yaml
+    std::vector<std::string> camera_settings;  ///< of that camera
 };
 void add_camera_flags(CLI::App& app, CameraFlags& flags);
 /// The same for a movie that is to be inspected, of which they are what is known.

@@ -20,6 +20,7 @@ inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".stk", ".n
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
 inline const std::vector<std::string> table_endings{".hdf5", ".h5", ".csv"};
 inline const std::vector<std::string> toml_endings{".toml"};
+inline const std::vector<std::string> camera_endings{".toml", ".hdf5", ".h5", ".mat", ".yaml"};
 
 /// Notes what the shell may offer. A value that is none of these stays possible: what is wrong is for the command to say.
 CLI::Option* offer_words(CLI::Option* option, const std::vector<std::string>& words);

@@ -1,4 +1,4 @@
-// Camera maps: names, units, and the rejection of impossible maps.
+// Camera maps: units, and the rejection of impossible maps.
 // SPDX-License-Identifier: MIT
 #include "io/camera/maps.hpp"
 
@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "base/median.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "io/hdf5/file.hpp"
@@ -16,10 +17,6 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr hsize_t largest_edge_px = 32768;
-// More than any camera has; a small file of compressed zeros may claim any number.
-constexpr hsize_t most_pixels = hsize_t(1) << 26;
-
 std::string replaced(const std::string& text, std::string_view word, std::string_view by) {
     std::string out;
     std::size_t from = 0;
@@ -51,19 +48,23 @@ struct Map {
 
 class MapsFile {
   public:
-    explicit MapsFile(const fs::path& path) : path_(path), file_(hdf5::open_file(path)) {}
+    explicit MapsFile(MapSource& source) : source_(source) {}
 
-    /// The first of these datasets that exists.
-    std::optional<Map> find(std::initializer_list<const char*> names) {
-        for (const char* name : names)
-            if (hdf5::has(file_, name)) return read(name);
-        return {};
+    std::optional<Map> find(const char* quantity) {
+        auto stored = source_.find(quantity);
+        if (!stored) return {};
+        if (width_ > 0 && (stored->height != height_ || stored->width != width_))
+            refuse(fmt::format("{} is {}x{} pixels, the map before it {}x{}: they must be of the same sensor",
+                               stored->name, stored->width, stored->height, width_, height_));
+        height_ = stored->height, width_ = stored->width;
+        return Map{stored->name, stored->unit ? canonical(*stored->unit) : "", std::move(stored->values)};
     }
     int width() const { return int(width_); }
     int height() const { return int(height_); }
+    const MapSource& source() const { return source_; }
 
     [[noreturn]] void refuse(const std::string& why) const {
-        throw InputError(fmt::format("{}: {}", path_.string(), why));
+        throw InputError(fmt::format("{}: {}", source_.where(), why));
     }
     [[noreturn]] void refuse_unit(const Map& map, const char* understood) const {
         refuse(fmt::format("the unit of {} is not understood: use {}", map.dataset, understood));
@@ -82,51 +83,31 @@ class MapsFile {
     }
 
   private:
-    Map read(const char* name) {
-        const hdf5::Handle dataset = hdf5::open_dataset(file_, name, path_);
-        const std::vector<hsize_t> shape = hdf5::shape_of(dataset);
-        if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > largest_edge_px ||
-            shape[1] > largest_edge_px)
-            refuse(
-                fmt::format("{} must have two dimensions, height and width, of 1 to {} pixels", name, largest_edge_px));
-        if (shape[0] * shape[1] > most_pixels)
-            refuse(
-                fmt::format("{} has {}x{} pixels, more than the limit of {}", name, shape[1], shape[0], most_pixels));
-        if (width_ > 0 && (shape[0] != height_ || shape[1] != width_))
-            refuse(fmt::format("{} is {}x{} pixels, the map before it {}x{}: they must be of the same sensor", name,
-                               shape[1], shape[0], width_, height_));
-        height_ = shape[0], width_ = shape[1];
-        Map map{name, "", {}};
-        for (const char* attribute : {"unit", "units"}) {
-            if (H5Aexists(dataset, attribute) <= 0) continue;
-            const auto unit = hdf5::read_string_attribute(dataset, attribute);
-            if (!unit)
-                refuse(fmt::format("the attribute {} of {} is no text or damaged: write it again", attribute, name));
-            map.unit = canonical(*unit);
-        }
-        map.values = hdf5::read_floats(dataset, name, path_);
-        return map;
-    }
-
-    fs::path path_;
-    hdf5::Handle file_;
-    hsize_t width_ = 0, height_ = 0;
+    MapSource& source_;
+    std::uint64_t width_ = 0, height_ = 0;
 };
 
 bool is_finite(float value) { return std::isfinite(value); }
 bool is_positive(float value) { return std::isfinite(value) && value > 0; }
 bool is_not_negative(float value) { return std::isfinite(value) && value >= 0; }
 
-GainUnit unit_of(const Map& gain, std::optional<GainUnit> stated, const MapsFile& file) {
-    if (gain.unit.empty()) return stated.value_or(GainUnit::e_per_adu);
+GainUnit unit_of(const Map& gain, const StatedGainUnit& stated, const MapsFile& file) {
+    if (gain.unit.empty()) {
+        for (const auto& unit : {stated.unit, file.source().usual_gain_unit(), stated.otherwise})
+            if (unit) return *unit;
+        file.refuse(
+            fmt::format("{} does not say which way up it is (its median is {:.3g}): tell gain_unit, \"e-/ADU\" or "
+                        "\"ADU/e-\", in camera.toml or Python, or --gain-unit on the command line",
+                        gain.dataset, median(gain.values)));
+    }
     const auto told = parse_gain_unit(gain.unit);
     if (!told) file.refuse_unit(gain, "e-/ADU or ADU/e-");
-    if (stated && *stated != *told)
+    if (stated.unit && *stated.unit != *told)
         file.refuse(fmt::format("the unit attribute of {} contradicts the gain_unit that was given", gain.dataset));
     return *told;
 }
 
-void take_gain(Map gain, std::optional<GainUnit> stated, const MapsFile& file, Camera& camera) {
+void take_gain(Map gain, const StatedGainUnit& stated, const MapsFile& file, Camera& camera) {
     file.require(gain, is_positive, "greater than 0");
     if (unit_of(gain, stated, file) == GainUnit::adu_per_e)
         for (float& value : gain.values) value = 1 / value;
@@ -148,13 +129,13 @@ void take_noise(Map map, bool squared, bool in_adu, const MapsFile& file, bool g
 }
 
 bool take_any_noise(MapsFile& file, bool gain_known, Camera& camera) {
-    if (auto noise = file.find({"readnoise", "read_noise"})) {
+    if (auto noise = file.find("readnoise")) {
         if (!noise->unit.empty() && noise->unit != "#" && noise->unit != "@") file.refuse_unit(*noise, "e- or ADU");
         const bool in_adu = noise->unit == "@";
         take_noise(std::move(*noise), false, in_adu, file, gain_known, camera);
         return true;
     }
-    if (auto variance = file.find({"readvar", "variance"})) {
+    if (auto variance = file.find("readvar")) {
         if (!variance->unit.empty() && variance->unit != "#^2" && variance->unit != "@^2")
             file.refuse_unit(*variance, "e-^2 or ADU^2");
         const bool in_adu = variance->unit != "#^2";
@@ -173,40 +154,42 @@ std::optional<GainUnit> parse_gain_unit(std::string_view text) {
     return {};
 }
 
-MapsInFile load_camera_maps(const fs::path& path, Camera& camera, std::optional<GainUnit> stated, KnownGain known) {
+MapsInFile load_camera_maps(MapSource& source, Camera& camera, const StatedGainUnit& stated, KnownGain known) {
     const hdf5::Quiet quiet;
-    MapsFile file(path);
+    MapsFile file(source);
     MapsInFile found;
-    if (auto offset = file.find({"offset"})) {
+    if (auto offset = file.find("offset")) {
         file.require(*offset, is_finite, "a number");
         camera.offset_adu.map = std::move(offset->values);
         found.offset = true;
     }
-    if (auto gain = file.find({"gain"})) {
+    if (auto gain = file.find("gain")) {
         if (known != KnownGain::instead_of_file) take_gain(std::move(*gain), stated, file, camera);
         found.gain = true;
     }
     found.readnoise = take_any_noise(file, known != KnownGain::none || found.gain, camera);
-    if (auto qe = file.find({"qe", "relative_qe"})) {
+    if (auto qe = file.find("qe")) {
         file.require(*qe, is_positive, "greater than 0");
         camera.relative_qe.map = std::move(qe->values);
         found.qe = true;
     }
-    if (const auto faults = file.find({"faults"})) {
+    if (const auto faults = file.find("faults")) {
         file.require(*faults, is_not_negative, "0 for a good pixel, or greater");
         camera.masked.clear();
         for (const float fault : faults->values) camera.masked.push_back(fault != 0);
         found.faults = true;
     }
     if (!found.offset && !found.gain && !found.readnoise && !found.qe && !found.faults)
-        file.refuse("has none of the maps offset, gain, readnoise (or readvar, variance), qe, faults");
+        file.refuse("has none of the maps " + source.wanted());
     camera.kind = CameraKind::SCMOS;
     camera.sensor_width = file.width(), camera.sensor_height = file.height();
     return found;
 }
 
 void read_camera_maps(const fs::path& path, Camera& camera) {
-    const MapsInFile found = load_camera_maps(path, camera, {}, KnownGain::none);
+    const hdf5::Quiet quiet;
+    const auto source = open_map_source(path);
+    const MapsInFile found = load_camera_maps(*source, camera, {{}, GainUnit::e_per_adu}, KnownGain::none);
     for (const auto& [there, name] : {std::pair(found.offset, "offset"),
                                       {found.gain, "gain"},
                                       {found.readnoise, "readnoise (nor readvar, variance)"}})

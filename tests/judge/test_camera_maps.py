@@ -1,0 +1,166 @@
+"""NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as with glint's own."""
+import importlib.resources
+import subprocess
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import tifffile
+import yaml
+
+HEIGHT, WIDTH = 40, 56
+FLAGS = ("--sigma", "130nm", "--pixel-size", "100nm")
+
+
+@pytest.fixture(scope="module")
+def sensor():
+    """Maps of which no two rows, columns or quantities are alike, so that nothing may be turned or taken for another."""
+    rng = np.random.default_rng(5)
+    shape = (HEIGHT, WIDTH)
+    return {"offset": rng.normal(100, 3, shape).astype(np.float32), "adu_per_e": rng.uniform(1.8, 2.6, shape).astype(np.float32),
+            "variance": rng.uniform(4, 60, shape).astype(np.float32)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, sensor):
+    """A movie of spots, seen by the sensor, and glint's own camera.toml."""
+    folder, rng = tmp_path_factory.mktemp("maps"), np.random.default_rng(6)
+    y, x = np.mgrid[:HEIGHT, :WIDTH]
+    frames = []
+    for _ in range(20):
+        light = np.full((HEIGHT, WIDTH), 10.0)
+        for v, u in zip((10, 11, 29, 28), (9, 40, 12, 44)):
+            v, u = v + rng.uniform(-1, 1), u + rng.uniform(-1, 1)
+            light += 1500 / (2 * np.pi * 1.3**2) * np.exp(-((y - v) ** 2 + (x - u) ** 2) / (2 * 1.3**2))
+        counts = sensor["offset"] + sensor["adu_per_e"] * rng.poisson(light) + rng.normal(size=light.shape) * np.sqrt(sensor["variance"])
+        frames.append(np.clip(np.rint(counts), 0, 65535))
+    tifffile.imwrite(folder / "movie.tif", np.array(frames, np.uint16))
+    with h5py.File(folder / "own.hdf5", "w") as file:
+        file["offset"], file["gain"], file["readvar"] = sensor["offset"], sensor["adu_per_e"], sensor["variance"]
+        file["gain"].attrs["unit"] = "ADU/e-"
+    (folder / "own.toml").write_text('maps = "own.hdf5"\n')
+    return folder
+
+
+def localized(glint, folder, camera, *flags, movie="movie.tif"):
+    glint("localize", folder / movie, "-o", folder / "out.hdf5", "--overwrite", "--camera", camera, *FLAGS, *flags)
+    with h5py.File(folder / "out.hdf5") as file:
+        return file["locs"][()]
+
+
+@pytest.fixture(scope="module")
+def expected(glint, folder):
+    locs = localized(glint, folder, folder / "own.toml")
+    assert len(locs) >= 70, "80 spots of 1500 photoelectrons"
+    return locs
+
+
+def write_npy(folder, sensor):
+    np.save(folder / "o.npy", sensor["offset"].astype(">f4"))
+    np.save(folder / "g.npy", np.asfortranarray(sensor["adu_per_e"]))
+    np.save(folder / "v.npy", sensor["variance"].astype(np.float64))
+    return 'offset = "o.npy"\ngain = "g.npy"\nreadvar = "v.npy"\n'
+
+
+def write_tif(folder, sensor):
+    for name, quantity in (("o", "offset"), ("g", "adu_per_e"), ("v", "variance")):
+        tifffile.imwrite(folder / f"{name}.tif", sensor[quantity])
+    return 'offset = "o.tif"\ngain = "g.tif"\nreadvar = "v.tif"\n'
+
+
+@pytest.mark.parametrize("write", [write_npy, write_tif])
+def test_a_file_for_each_map(glint, program, folder, sensor, expected, write):
+    text = write(folder, sensor)
+    (folder / "each.toml").write_text(text + 'gain_unit = "ADU/e-"\n')
+    np.testing.assert_array_equal(localized(glint, folder, folder / "each.toml"), expected)
+    (folder / "each.toml").write_text(text)
+    np.testing.assert_array_equal(localized(glint, folder, folder / "each.toml", "--gain-unit", "ADU/e-"), expected)
+    assert "which way up" in refused(program, folder, folder / "each.toml")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("names, flags", [(("ccdoffset", "gain", "ccdvar"), ()),
+                                          (("offsetmap", "gainmap", "varmap"), ("--gain-unit", "ADU/e-")),
+                                          (("offset", "gain", "variance"), ("--gain-unit", "ADU/e-"))])
+def test_mat(glint, program, folder, sensor, expected, names, flags, compressed):
+    values = dict(zip(names, (sensor["offset"], sensor["adu_per_e"], sensor["variance"].astype(np.float64))))
+    scipy.io.savemat(folder / "maps.mat", values, do_compression=compressed)
+    np.testing.assert_array_equal(localized(glint, folder, folder / "maps.mat", *flags), expected)
+    if flags:
+        assert "which way up" in refused(program, folder, folder / "maps.mat")
+
+
+def test_mat_of_smaps_dark_movie(glint, folder, sensor):
+    scipy.io.savemat(folder / "dark.mat", {"mean": sensor["offset"], "variance": sensor["variance"], "metadata": {"pix2phot": 0.5}})
+    with h5py.File(folder / "dark.hdf5", "w") as file:
+        file["offset"], file["readvar"] = sensor["offset"], sensor["variance"]
+    (folder / "dark.toml").write_text('maps = "dark.hdf5"\n')
+    np.testing.assert_array_equal(localized(glint, folder, folder / "dark.mat", "--gain", "2", "--gain-unit", "ADU/e-"),
+                                  localized(glint, folder, folder / "dark.toml", "--gain", "0.5"))
+
+
+def test_mat_73(glint, folder, sensor, expected):
+    with h5py.File(folder / "maps73.mat", "w", userblock_size=512) as file:
+        for name, quantity in (("ccdoffset", "offset"), ("gain", "adu_per_e"), ("ccdvar", "variance")):
+            file.create_dataset(name, data=sensor[quantity].T).attrs["MATLAB_class"] = np.bytes_("single")
+    with open(folder / "maps73.mat", "r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM")
+    np.testing.assert_array_equal(localized(glint, folder, folder / "maps73.mat"), expected)
+
+
+def test_picassos_calibration(glint, folder, sensor, expected):
+    io = pytest.importorskip("picasso.io")
+    io.save_camera_calibration(str(folder / "picasso.hdf5"),
+                               {"offset": sensor["offset"], "variance": sensor["variance"], "gain": sensor["adu_per_e"]})
+    np.testing.assert_array_equal(localized(glint, folder, folder / "picasso.hdf5"), expected)
+
+
+def test_a_movie_of_a_part_of_the_sensor(glint, program, folder, expected):
+    movie = tifffile.imread(folder / "movie.tif")
+    tifffile.imwrite(folder / "part.tif", movie[:, 3:, 5:])
+    part = localized(glint, folder, folder / "own.toml", "--sensor-roi", "5,3", movie="part.tif")
+    assert len(part) >= 70
+    tifffile.imwrite(folder / "wide.tif", np.pad(movie, ((0, 0), (0, 0), (0, 8)), "edge"))
+    message = refused(program, folder, folder / "own.toml", movie="wide.tif")
+    assert f"{WIDTH}x{HEIGHT}" in message and f"{WIDTH + 8}x{HEIGHT}" in message
+
+
+def test_every_camera_of_picassos_template(glint, program, folder):
+    """Offset and gain that Picasso's conversion to photoelectrons takes: (counts - Baseline) * Sensitivity / Gain."""
+    template = importlib.resources.files("picasso") / "config_template.yaml"
+    (folder / "config.yaml").write_text(template.read_text())
+    cameras = yaml.safe_load(template.read_text())["Cameras"]
+    checked = 0
+    for name, camera in cameras.items():
+        for settings, sensitivity in leaves(camera["Sensitivity"]):
+            chosen = [word for setting in settings for word in ("--camera-setting", setting)]
+            found = localized(glint, folder, folder / "config.yaml", "--camera-name", name, *chosen)
+            same = with_numbers(glint, folder, camera["Baseline"], sensitivity)
+            np.testing.assert_array_equal(found, same)
+            checked += 1
+            if checked % 9 == 1 and settings:
+                message = refused(program, folder, folder / "config.yaml", "--camera-name", name)
+                assert all(f'"{word}"' in message for word in camera["Sensitivity"])
+    assert checked >= 20
+    message = refused(program, folder, folder / "config.yaml")
+    assert all(f'"{name}"' in message for name in cameras)
+
+
+def leaves(sensitivity, path=()):
+    if not isinstance(sensitivity, dict):
+        return [(path, sensitivity)]
+    return [leaf for key, value in sensitivity.items() for leaf in leaves(value, (*path, key))]
+
+
+def with_numbers(glint, folder, offset, gain):
+    glint("localize", folder / "movie.tif", "-o", folder / "same.hdf5", "--overwrite", "--offset", offset, "--gain", gain, *FLAGS)
+    with h5py.File(folder / "same.hdf5") as file:
+        return file["locs"][()]
+
+
+def refused(program, folder, camera, *flags, movie="movie.tif"):
+    done = subprocess.run([program, "localize", folder / movie, "-o", folder / "none.hdf5", "--camera", camera, *FLAGS, *flags],
+                          capture_output=True, text=True)
+    assert done.returncode != 0 and not (folder / "none.hdf5").exists()
+    return done.stderr
