@@ -54,6 +54,7 @@ fs::path other_described(const fs::path& out, const fs::path& yaml) {
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs) {
     refuse_one_file_for_two(outputs);
     for (const fs::path& output : outputs) {
+        require_writable(output);
         for (const fs::path& input : inputs)
             if (same_file(output, input))
                 throw OptionError(fmt::format("{} would be written over {}, which is read: give another output",
