@@ -72,6 +72,21 @@ TEST_F(Outputs, what_cannot_be_written_is_told_before_the_input_is_read) {
     expect_refused("link nowhere.hdf5 -o locked/o.hdf5", "no permission to write in locked", 4);
 }
 
+TEST_F(Outputs, a_table_that_lost_its_description_gets_no_others) {
+    ASSERT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0);
+    fs::remove(folder_ / "o.yaml");
+    for (const std::string flag : {"", " --overwrite"}) {
+        expect_refused("localize m.tif -o o.h5" + flag + given, "taken for that of o.hdf5, whose own is missing");
+        expect_refused("convert m_truth.csv -o o.h5 --pixel-size 100nm" + flag,
+                       "o.yaml would get the description of o.h5");
+    }
+    EXPECT_FALSE(exists("o.h5") || exists("o.yaml"));
+    fs::rename(folder_ / "o.hdf5", folder_ / "o.h5");
+    expect_refused("localize m.tif -o o.hdf5" + given, "taken for that of o.h5");
+    folder_.write("o.h5", "no table");
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0) << "what has no description may lie there";
+}
+
 TEST_F(Outputs, the_description_of_a_raw_movie_stays) {
     make_raw("a"), make_raw("b");
     expect_refused("localize a.raw -o a.hdf5 --sigma 130nm -q", "a.yaml");
