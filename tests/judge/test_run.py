@@ -289,3 +289,18 @@ def test_all_columns_that_will_be_there_may_be_named(folder, program, tmp_path):
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "--recipe", recipe, *FLAGS)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results/movie/5_molecules.hdf5").exists()
+
+
+def test_movies_of_any_name_have_a_row(folder, program, tmp_path):
+    names = [b"recipe.toml.tif", b"summary.csv.tif", b"m\xfcller.tif"]
+    for name in names:
+        shutil.copy(folder / "movie.tif", os.fsencode(tmp_path) + b"/" + name)
+    done = subprocess.run([program, "run", *(os.fsencode(tmp_path) + b"/" + name for name in names), "-o", tmp_path / "results", "--frames", ":100", *plain(folder)],
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "results/summary.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["movie"] for row in rows) == ["m\ufffdller", "recipe.toml_movie", "summary.csv_movie"]
+    assert all(row["status"] == "complete" for row in rows)
+    localized = subprocess.run([program, "localize", os.fsencode(tmp_path) + b"/" + names[2], "-o", tmp_path / "l.hdf5", "--summary", tmp_path / "l.csv", *FLAGS], capture_output=True)
+    assert localized.returncode == 0 and "m\ufffdller.tif" in (tmp_path / "l.csv").read_text(encoding="utf-8")

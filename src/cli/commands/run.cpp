@@ -55,6 +55,7 @@ fs::path folder_of(const fs::path& results, const std::string& movie) {
     std::error_code ignored;
     std::string stem = fs::is_directory(path, ignored) ? path.filename() : path.stem();
     if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
+    if (stem == recipe_name || stem == summary_name) stem += "_movie";  // those are files of the folder
     return results / stem;
 }
 
