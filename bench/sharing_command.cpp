@@ -12,6 +12,7 @@
 #include "bench/sharing/workload.hpp"
 #include "cli/console.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/numbers.hpp"
 #include "cli/print.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
@@ -157,7 +158,7 @@ Command add_bench_sharing(CLI::App& bench) {
         ->check(CLI::Range(1, most_gpus));
     app->add_option("--gpu-memory", flags->gpu_memory, "Memory of each GPU, likewise: 80GiB");
     app->add_option("--seed", flags->seed, "Random seed: another draw of the same workload")
-        ->check(CLI::NonNegativeNumber)
+        ->check(any_seed())
         ->capture_default_str();
     app->add_option("--quantum", flags->quantum_s,
                     "Seconds after which a fit gives its GPU back for a shorter one that waits (leases; default: "

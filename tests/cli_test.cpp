@@ -82,7 +82,62 @@ TEST_F(CommandLine, what_is_misspelt_is_guessed) {
     expect_fails("localize m.tif --colour red", 2, "has no option --colour (glint localize --help explains)");
     expect_fails("localise m.tif", 2, "did you mean glint localize?");
     expect_fails("preview --help", 2, "did you mean glint localize MOVIE --preview FRAME?");
+    expect_fails("cluster l.hdf5 -o k.hdf5 --raduis 5", 2,
+                 "glint cluster has no option --raduis: did you mean --radius?; still needed: --radius (glint");
+    expect_fails("calibrate --hlep", 2, "has no option --hlep: did you mean --help?");
     expect_fails("help dance", 2, "there is no command dance. Commands are: run localize inspect fit");
+}
+
+TEST_F(CommandLine, wrong_values_are_named_with_what_is_expected) {
+    expect_fails("localize m.tif -o o.hdf5 --gain x", 2, "--gain x: expected a number (glint localize");
+    expect_fails("run m.tif -o o --threads 0", 2, "--threads 0: expected a whole number from 1 to 4096 (");
+    expect_fails("localize m.tif --threads 1.5", 2, "--threads 1.5: expected a whole number from 1 to 4096 (");
+    expect_fails("localize m.tif --threshold 0", 2, "--threshold 0: expected a number from 1 to 1000 (");
+    expect_fails("localize m.tif --preview 1e1", 2, "--preview 1e1: expected a whole number (");
+    expect_fails("localize m.tif --stdin 5x5", 2, "--stdin takes 2 values, and got 1 (");
+    expect_fails("localize m.tif --sigma 1px --sigma 2px", 2, "--sigma takes 1 value, and got 2 (");
+    expect_fails("drift l.hdf5 -o d.hdf5 --undo=maybe", 2, "--undo takes no value, and got maybe (");
+    expect_fails("render l.hdf5 -o p.png --zoom", 2, "--zoom needs a value: a number (");
+    expect_fails("render l.hdf5 -o p.png --zoom 3 --picture-pixel 3nm", 2, "--zoom exclude each other: give one");
+    expect_fails("render l.hdf5 -o p.png --mode box", 2, "--mode box: expected gaussian or histogram (");
+    expect_fails("localize m.tif --backend tpu", 2, "--backend tpu: expected auto, cpu or gpu (");
+    expect_fails("simulate -o s.tif --frames 0", 2, "--frames 0: expected a whole number from 1 to 4294967295 (");
+    for (const std::string command : {"simulate -o s.tif", "resolution l.hdf5", "bench sharing --simulate"})
+        for (const std::string seed : {"-1", "1.5", "18446744073709551616"})
+            expect_fails(command + " --seed " + seed, 2,
+                         "--seed " + seed + ": expected a whole number from 0 to 18446744073709551615 (");
+}
+
+TEST_F(CommandLine, flags_that_would_change_nothing_are_refused) {
+    expect_fails("render l.hdf5 -o p.png --z-range 0:5", 2, "--z-range changes nothing without --color-z (");
+    expect_fails("render l.hdf5 -o p.png --no-scale-bar --scale-bar 1um", 2, "exclude each other");
+    expect_fails("render l.hdf5 -o p.tif --colormap gray", 2, "--colormap changes nothing in a .tif");
+    expect_fails("render l.hdf5 -o p.tif --scale-bar 1um", 2, "--scale-bar changes nothing in a .tif");
+    expect_fails("render l.hdf5 -o p.tif --saturate 2", 2, "--saturate changes nothing in a .tif");
+    expect_fails("render l.hdf5 m.hdf5 -o p.png --colormap gray", 2, "--colormap changes nothing where each table");
+    expect_fails("render l.hdf5 -o p.png --mode histogram --min-blur 2", 2,
+                 "--min-blur changes nothing in a histogram");
+    expect_fails("resolution l.hdf5 --block-frames 99", 2, "--block-frames changes nothing with --split blinks");
+    expect_fails("resolution l.hdf5 --split blocks --link-radius 9nm", 2,
+                 "--link-radius changes nothing with --split blocks");
+    expect_fails("resolution l.hdf5 --split blocks --dark-frames 7", 2,
+                 "--dark-frames changes nothing with --split blocks");
+    expect_fails("localize m.tif -o o.hdf5 --follow-timeout 5", 2,
+                 "--follow-timeout changes nothing without --follow (");
+}
+
+TEST_F(CommandLine, a_simulation_of_nothing_is_refused_and_saturation_told) {
+    expect_fails("simulate -o s.tif --blinks 0", 2, "--blinks 0: give more than 0, or leave it out");
+    expect_fails("simulate -o s.tif --offset 65535", 2, "a background at 65545 ADU (--offset 65535");
+    expect_fails("simulate -o s.tif --offset -11", 2, "a background at -1 ADU");
+    EXPECT_FALSE(exists("s.tif"));
+    const Ended told = glint("simulate -o s.tif --frames 3 --size 32 --offset 65525 --background 10 -q --seed 1");
+    EXPECT_EQ(told.exit_code, 2) << "10 above 65525 is the end\n" << told.err;
+    // Of Poisson counts of mean 10 above 65520 some 8 % reach 65535.
+    const Ended some = glint("simulate -o s.tif --frames 3 --size 32 --offset 65520 --spots 0 -q --seed 1");
+    EXPECT_EQ(some.exit_code, 0);
+    EXPECT_NE(some.err.find("% of the pixels are saturated, at 65535"), some.err.npos) << some.err;
+    EXPECT_EQ(glint("simulate -o t.tif --frames 3 --size 32 -q").err, "");
 }
 
 TEST_F(CommandLine, help_is_a_command_too) {

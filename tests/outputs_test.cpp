@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -46,6 +47,45 @@ class Outputs : public ::testing::Test {
 };
 
 }  // namespace
+
+TEST_F(Outputs, what_cannot_be_written_is_told_before_the_input_is_read) {
+    fs::create_directory(folder_ / "dir.hdf5");
+    folder_.write("file", "no folder");
+    for (const std::string command : {"drift", "link", "filter --where 'x > 1'", "cluster --radius 20nm", "convert"}) {
+        const std::string of_nothing = command + " nowhere.hdf5 -o ";
+        expect_refused(of_nothing + "no/o.hdf5", "the folder no does not exist: create it", 4);
+        expect_refused(of_nothing + "file/o.hdf5", "file is not a folder", 4);
+        expect_refused(of_nothing + "dir.hdf5 --overwrite", "there is a folder of that name", 4);
+        expect_refused(of_nothing + "o.hdf5", "nowhere.hdf5", 3);
+    }
+    expect_refused("drift nowhere.hdf5 -o o.hdf5 --drift-file no/d.txt", "cannot write no/d.txt", 4);
+    expect_refused("cluster nowhere.hdf5 -o o.hdf5 --radius 20nm --centers no/c.csv", "cannot write no/c.csv", 4);
+    expect_refused("resolution nowhere.hdf5 -o no/c.csv", "cannot write no/c.csv", 4);
+    expect_refused("resolution nowhere.hdf5 --map no/m.tif", "cannot write no/m.tif", 4);
+    expect_refused("render nowhere.hdf5 -o no/p.png", "cannot write no/p.png", 4);
+    expect_refused("localize m.tif -o o.hdf5 --summary no/s.csv" + given, "cannot write no/s.csv", 4);
+    expect_refused("simulate -o no/m.tif", "cannot write no/m.tif", 4);
+    EXPECT_FALSE(exists("o.hdf5") || exists("o.hdf5.journal"));
+    if (::geteuid() == 0) return;  // whom no permission stops
+    fs::create_directory(folder_ / "locked");
+    fs::permissions(folder_ / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+    expect_refused("link nowhere.hdf5 -o locked/o.hdf5", "no permission to write in locked", 4);
+}
+
+TEST_F(Outputs, a_table_that_lost_its_description_gets_no_others) {
+    ASSERT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0);
+    fs::remove(folder_ / "o.yaml");
+    for (const std::string flag : {"", " --overwrite"}) {
+        expect_refused("localize m.tif -o o.h5" + flag + given, "taken for that of o.hdf5, whose own is missing");
+        expect_refused("convert m_truth.csv -o o.h5 --pixel-size 100nm" + flag,
+                       "o.yaml would get the description of o.h5");
+    }
+    EXPECT_FALSE(exists("o.h5") || exists("o.yaml"));
+    fs::rename(folder_ / "o.hdf5", folder_ / "o.h5");
+    expect_refused("localize m.tif -o o.hdf5" + given, "taken for that of o.h5");
+    folder_.write("o.h5", "no table");
+    EXPECT_EQ(glint("localize m.tif -o o.hdf5" + given).exit_code, 0) << "what has no description may lie there";
+}
 
 TEST_F(Outputs, the_description_of_a_raw_movie_stays) {
     make_raw("a"), make_raw("b");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/print.hpp"
 
@@ -35,7 +36,8 @@ std::string clock_text(double seconds) {
                     : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
-Console::Console(const ConsoleFlags& flags) : flags_(flags), terminal_(isatty(STDERR_FILENO) == 1) {}
+Console::Console(const ConsoleFlags& flags, Reword reword)
+    : flags_(flags), reword_(std::move(reword)), terminal_(isatty(STDERR_FILENO) == 1) {}
 Console::~Console() { end_progress(); }
 
 void Console::notice(const std::string& text) {
@@ -48,7 +50,7 @@ void Console::notice(const std::string& text) {
 void Console::warn(const std::string& message) {
     const std::lock_guard lock(mutex_);
     erase_bar();
-    tell("glint: warning: {}\n", message);
+    tell("glint: warning: {}\n", reword_ ? reword_(message) : message);
 }
 
 void Console::say(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -26,7 +27,9 @@ void add_console_flags(CLI::App& app, ConsoleFlags& flags);
 /// then. Thread-safe.
 class Console {
   public:
-    explicit Console(const ConsoleFlags& flags);
+    using Reword = std::function<std::string(const std::string&)>;
+    /// `reword`, if there is one, gets every warning before it is written.
+    explicit Console(const ConsoleFlags& flags, Reword reword = {});
     ~Console();
 
     void notice(const std::string& text);   ///< one line, unless --quiet
@@ -48,6 +51,7 @@ class Console {
     void erase_bar();
 
     ConsoleFlags flags_;
+    Reword reword_;
     bool terminal_ = false, bar_drawn_ = false, started_ = false;
     std::string title_, unit_;
     std::int64_t first_done_ = 0;

@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+
 #include "base/nearest_name.hpp"
 
 namespace glint::cli {
@@ -43,8 +47,8 @@ std::string not_given(const CLI::App& app) {
     return fmt::format("still needed: {}", fmt::join(names, "; "));
 }
 
-/// "no option --simga: did you mean --sigma?"
-std::string not_expected(std::vector<std::string> words, const CLI::App& app) {
+/// "no option --simga: did you mean --sigma?"; empty where none of the words is an option.
+std::string no_such_options(const std::vector<std::string>& words, const CLI::App& app) {
     std::string text;
     for (const std::string& word : words) {
         if (!word.starts_with("-")) continue;
@@ -52,21 +56,87 @@ std::string not_expected(std::vector<std::string> words, const CLI::App& app) {
         text += fmt::format("{}{} has no option {}{}", text.empty() ? "" : "; ", full_name(app), word,
                             near.empty() ? "" : ": did you mean " + near + "?");
     }
-    return text.empty() ? fmt::format("not expected: {}", fmt::join(words, " ")) : text;
+    return text;
+}
+
+/// 1.000000 as 1; empty for a limit that is none.
+std::string limit_text(const std::string& number) {
+    const double value = std::strtod(number.c_str(), nullptr);
+    if (!(std::abs(value) < 1e300)) return "";
+    return number.find('.') == number.npos ? number : fmt::format("{:g}", value);
+}
+
+/// "a whole number", "a number"; empty for words.
+std::string kind_of(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    if (type.starts_with("UINT")) return "a whole number, 0 or more";
+    if (type.starts_with("INT")) return "a whole number";
+    return type.starts_with("FLOAT") ? "a number" : "";
+}
+
+/// "{a,b,c}" as "a, b or c".
+std::string any_of(const std::string& set) {
+    std::string text = set.substr(1, set.size() - 2);
+    if (const std::size_t last = text.rfind(','); last != text.npos) text.replace(last, 1, " or ");
+    return std::regex_replace(text, std::regex(","), ", ");
+}
+
+/// CLI11's text on one option's value, in our words: the option, the value, and what is expected. Other texts stay.
+std::string about_value(const std::string& what, const CLI::App& app) {
+    if (what.size() > 1000) return what;  // a regular expression takes stack by the character
+    std::smatch part;
+    const auto kind = [&] {
+        const CLI::Option* option = app.get_option_no_throw(part[1].str());
+        return option ? kind_of(*option) : std::string();
+    };
+    static const std::regex unconverted("Could not convert: (\\S+) = ([^]*)"),
+        out_of_range("(\\S+): Value ([^]*) not in range (\\S+) to (\\S+)"),
+        not_in_set("(\\S+): ([^]*) not in (\\{.*\\})"), no_value("(\\S+): \\d+ required (.*) missing"),
+        too_many("(\\S+): At Most (\\d+) required but received (\\d+)"),
+        too_few("(\\S+): At least (\\d+) required but received (\\d+)"), excludes("(\\S+) excludes (\\S+)"),
+        needs("(\\S+) requires (\\S+)");
+    if (std::regex_match(what, part, unconverted)) {
+        if (const std::string wanted = kind(); !wanted.empty())
+            return fmt::format("{} {}: expected {}", part[1].str(), part[2].str(), wanted);
+        return fmt::format("{} takes no value, and got {}", part[1].str(), part[2].str());
+    }
+    if (std::regex_match(what, part, out_of_range)) {
+        const std::string low = limit_text(part[3]), high = limit_text(part[4]);
+        const std::string wanted = part[3].str().find('.') == std::string::npos ? "a whole number" : "a number";
+        return fmt::format("{} {}: expected {}{}", part[1].str(), part[2].str(), wanted,
+                           high.empty() ? fmt::format(", {} or more", low) : fmt::format(" from {} to {}", low, high));
+    }
+    if (std::regex_match(what, part, not_in_set))
+        return fmt::format("{} {}: expected {}", part[1].str(), part[2].str(), any_of(part[3]));
+    if (std::regex_match(what, part, no_value)) {
+        const std::string wanted = kind();
+        return fmt::format("{} needs a value{}", part[1].str(), wanted.empty() ? "" : ": " + wanted);
+    }
+    if (std::regex_match(what, part, too_many) || std::regex_match(what, part, too_few))
+        return fmt::format("{} takes {} {}, and got {}", part[1].str(), part[2].str(),
+                           part[2] == "1" ? "value" : "values", part[3].str());
+    if (std::regex_match(what, part, excludes))
+        return fmt::format("{} and {} exclude each other: give one of them", part[2].str(), part[1].str());
+    if (std::regex_match(what, part, needs))
+        return fmt::format("{} changes nothing without {}", part[1].str(), part[2].str());
+    return what;
 }
 
 }  // namespace
 
 std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     const CLI::App& app = innermost(program);
-    std::string what = error.what();
-    if (dynamic_cast<const CLI::RequiredError*>(&error))
+    const std::vector<std::string> words = program.remaining(true);
+    const std::string unknown = no_such_options(words, app);
+    std::string what = about_value(error.what(), app);
+    if (dynamic_cast<const CLI::RequiredError*>(&error)) {
         what = app.get_require_subcommand_min() > 0
                    ? fmt::format("{} needs one of: {}", full_name(app), fmt::join(commands_of(app), " "))
                    : not_given(app);
-    if (const std::vector<std::string> words = program.remaining(true);
-        dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty())
-        what = not_expected(words, app);
+        if (!unknown.empty()) what = unknown + "; " + what;  // perhaps the one that is needed
+    }
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty())
+        what = unknown.empty() ? fmt::format("not expected: {}", fmt::join(words, " ")) : unknown;
     return fmt::format("{} ({} --help explains)", what, full_name(app));
 }
 

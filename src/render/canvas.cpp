@@ -97,11 +97,13 @@ Canvas::Canvas(std::span<const Localizations* const> tables, const RenderOptions
     const double wide = std::max(std::ceil((region.x_end_px - region.x_begin_px) * scale_ - 1e-6), 1.0);
     const double high = std::max(std::ceil((region.y_end_px - region.y_begin_px) * scale_ - 1e-6), 1.0);
     if (const double edge = std::max(wide, high); edge > options.max_edge_px)
-        throw OptionError(
-            fmt::format("the picture would be {:.0f}x{:.0f} px, more than {} along an edge: shrink it with --zoom "
-                        "{:.3g}, or filter "
-                        "far-off localizations away",
-                        wide, high, options.max_edge_px, scale_ * options.max_edge_px / edge));
+        throw OptionError(fmt::format(
+            "the picture would be {:.0f}x{:.0f} px, more than {} along an edge: {}, or filter far-off localizations "
+            "away",
+            wide, high, options.max_edge_px,
+            options.picture_pixel_nm > 0
+                ? fmt::format("take picture pixels of {:.3g} nm or more", pixel_size_nm_ * edge / options.max_edge_px)
+                : fmt::format("shrink it with --zoom {:.3g}", scale_ * options.max_edge_px / edge)));
     width_ = int(wide), height_ = int(high);
 }
 

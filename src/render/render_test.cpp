@@ -125,6 +125,12 @@ TEST(Render, refuses_with_the_way_out) {
     } catch (const OptionError& error) {
         EXPECT_NE(std::string(error.what()).find("--zoom"), std::string::npos);
     }
+    try {
+        render(one_at(2, 2, 0.1f), {.picture_pixel_nm = 1e-3});
+        FAIL();
+    } catch (const OptionError& error) {
+        EXPECT_NE(std::string(error.what()).find("take picture pixels of"), std::string::npos) << error.what();
+    }
     const Localizations table = one_at(1, 1, 0.1f);
     EXPECT_EQ(render(table, {.zoom = 50, .max_edge_px = 400}).width, 400);
     EXPECT_THROW(render(table, {.zoom = 50.1, .max_edge_px = 400}), OptionError);

@@ -256,3 +256,51 @@ def test_mistakes_are_told_before_any_work(folder, program, tmp_path):
     done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "-q")
     assert done.returncode == 2 and "--sigma" in done.stderr and "glint run" in done.stderr
     assert not (tmp_path / "results/movie").exists()
+
+
+def refused(program, folder, tmp_path, recipe, flags=FLAGS):
+    """What `glint run` says of a recipe that it refuses before any work."""
+    (tmp_path / "r.toml").write_text(recipe)
+    done = run(program, folder / "movie.tif", "-o", tmp_path / "refused", "--recipe", tmp_path / "r.toml", *flags)
+    assert done.returncode == 2 and not (tmp_path / "refused").exists(), done.stderr
+    return done.stderr
+
+
+def test_what_a_late_step_would_refuse_is_told_before_the_first(folder, program, tmp_path):
+    told = refused(program, folder, tmp_path, "[filter]\nwhere = ['photons > 1', 'fotons > 5']\n")
+    assert "[filter] where of the recipe: there is no column fotons: did you mean photons?" in told
+    assert "there is no column p_value" in refused(program, folder, tmp_path, "[molecules]\nwhere = ['p_value > 0.1']\n")
+    assert "there is no column n:" in refused(program, folder, tmp_path, "[link]\non = false\n[molecules]\nwhere = ['n > 1']\n")
+    told = refused(program, folder, tmp_path, "[render]\npicture_pixel = '0.01nm'\n")
+    assert "[render] picture_pixel of the recipe: the picture would be 480000x480000 px" in told and "nm or more" in told and "--zoom" not in told
+    assert "[render] color_z" in refused(program, folder, tmp_path, "[render]\ncolor_z = true\n")
+    assert "[movie] frames (--frames) of the recipe" in refused(program, folder, tmp_path, "[movie]\nframes = '600:700'\n")
+    assert "numbers of [psf] in the recipe ratio=2: GaussianXYNB has" in refused(program, folder, tmp_path, "[psf]\nnumbers = ['ratio=2']\n")
+    assert "--gpus none" in refused(program, folder, tmp_path, "", [*FLAGS, "--gpus", "none"])
+    assert "[filter] where" in refused(program, folder, tmp_path, "[filter]\nwhere = ['fotons > 5']\n", ["--sigma", "auto", *FLAGS[2:]])
+
+
+def test_all_columns_that_will_be_there_may_be_named(folder, program, tmp_path):
+    def conditions(table):
+        with h5py.File(folder / "whole/movie" / table) as file:
+            return [f"{name} >= -1e9" for name in file["locs"].dtype.names]
+    recipe = tmp_path / "r.toml"
+    recipe.write_text(f"[filter]\nwhere = {conditions('1_localized.hdf5')}\n[molecules]\nwhere = {conditions('4_linked.hdf5')}\n[figures]\nformats = []\n")
+    done = run(program, folder / "movie.tif", "-o", tmp_path / "results", "--recipe", recipe, *FLAGS)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/movie/5_molecules.hdf5").exists()
+
+
+def test_movies_of_any_name_have_a_row(folder, program, tmp_path):
+    names = [b"recipe.toml.tif", b"summary.csv.tif", b"m\xfcller.tif"]
+    for name in names:
+        shutil.copy(folder / "movie.tif", os.fsencode(tmp_path) + b"/" + name)
+    done = subprocess.run([program, "run", *(os.fsencode(tmp_path) + b"/" + name for name in names), "-o", tmp_path / "results", "--frames", ":100", *plain(folder)],
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "results/summary.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["movie"] for row in rows) == ["m\ufffdller", "recipe.toml_movie", "summary.csv_movie"]
+    assert all(row["status"] == "complete" for row in rows)
+    localized = subprocess.run([program, "localize", os.fsencode(tmp_path) + b"/" + names[2], "-o", tmp_path / "l.hdf5", "--summary", tmp_path / "l.csv", *FLAGS], capture_output=True)
+    assert localized.returncode == 0 and "m\ufffdller.tif" in (tmp_path / "l.csv").read_text(encoding="utf-8")

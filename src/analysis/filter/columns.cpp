@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/nearest_name.hpp"
 
@@ -26,12 +25,6 @@ std::string_view unit_in(std::string_view name, const LocalizationColumn& column
     return name == "_px" || name == "_nm" || name == "_um" ? name.substr(1) : std::string_view();
 }
 
-bool is_plain(const std::string& name) {
-    const auto plain = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
-    return !name.empty() && std::all_of(name.begin(), name.end(), plain) &&
-           !std::isdigit(static_cast<unsigned char>(name[0]));
-}
-
 /// All names that the table has, for messages.
 std::vector<std::string> names_in(const Localizations& table) {
     std::vector<std::string> names = {"frame"};
@@ -39,7 +32,7 @@ std::vector<std::string> names_in(const Localizations& table) {
         if (!(table.*column.values).empty()) names.emplace_back(column.name);
     if (!table.iterations.empty()) names.emplace_back("iterations");
     if (!table.status.empty()) names.emplace_back("status");
-    for (const auto& [name, column] : table.extra) names.push_back(is_plain(name) ? name : "`" + name + "`");
+    for (const auto& [name, column] : table.extra) names.push_back(is_name(name) ? name : "`" + name + "`");
     return names;
 }
 

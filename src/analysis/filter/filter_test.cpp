@@ -53,6 +53,28 @@ std::string marked(const std::string& condition) {
 
 }  // namespace
 
+TEST(Filter, signs_of_no_keyboard_and_a_lone_percent_say_what_to_write) {
+    const auto says = [](const std::string& condition, const std::string& what) {
+        EXPECT_TRUE(error_of(condition).starts_with(what)) << error_of(condition);
+    };
+    says("photons \u2265 5", "write >= for \u2265");
+    says("photons\u22655", "write >= for \u2265\n  photons\u22655\n         ^");  // one character, though three bytes
+    says("x \u2264 5", "write <= for");
+    says("x \u2260 5", "write != for");
+    says("2 \u00d7 x > 5", "write * for");
+    says("x > \u22125", "write - for");
+    says("x\u00b2 > 5", "write **2 for");
+    says("x >\u00a05", "write a plain space for");
+    for (const char* condition : {"photons > 5%", "5 % 3 < 1", "%", "photons % 2", "(photons > 5%)", "not 5%"}) {
+        says(condition, "a % stands in `within 10% of` alone");
+        EXPECT_EQ(marked(condition), "%") << condition;
+    }
+    Localizations table = ten_rows();
+    table.extra["fl\u00e4che\u00b2"].values = table.extra["\u00b5"].values = table.extra["n"].values;
+    EXPECT_EQ(rows("`fl\u00e4che\u00b2` >= 8", table), (Rows{8, 9}));
+    EXPECT_EQ(rows("\u00b5 >= 8", table), (Rows{8, 9})) << "a letter";
+}
+
 TEST(Filter, comparisons_arithmetic_and_words) {
     EXPECT_EQ(rows("frame >= 7"), (Rows{7, 8, 9}));
     EXPECT_EQ(rows("photons > 200 and x < 5"), (Rows{3, 4}));

@@ -49,7 +49,13 @@ class Parser {
         ++next_;
         return true;
     }
-    [[noreturn]] void fail(const std::string& message) const { refuse(text_, here().place, message); }
+    [[noreturn]] void fail(const std::string& message) const {
+        refuse(text_, here().place,
+               here().is("%")
+                   ? "a % stands in `within 10% of` alone: a share is 0.1 * photons, the lowest 10 % are photons < "
+                     "percentile(photons, 10)"
+                   : message);
+    }
     [[noreturn]] void fail(const Node& node, const std::string& message) const { refuse(text_, node.place, message); }
 
     Node node(Operation operation, std::vector<Node> operands, Place place) const {
@@ -70,6 +76,7 @@ class Parser {
     }
 
     Node condition(Node given) const {
+        if (!is_condition(given.operation) && here().is("%")) fail("");
         if (!is_condition(given.operation))
             fail(given, "this is a number where a comparison is needed, as in photons > 500");
         return given;

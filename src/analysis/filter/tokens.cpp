@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "glint/error.hpp"
@@ -24,12 +26,46 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 /// Of a character in UTF-8, but its first byte.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
+using Signs = std::span<const std::pair<std::string_view, std::string_view>>;
 /// What other languages write, and what is written here.
 constexpr std::pair<std::string_view, std::string_view> others[] = {
     {"&&", "and"}, {"||", "or"}, {"&", "and"}, {"|", "or"}, {"!", "not"}, {"~", "not"},
     {"<>", "!="},  {"^", "**"},  {"=", "=="},  {"[", "("},  {"]", ")"},
 };
+/// The same of signs that are no ASCII, which would else be letters of names.
+constexpr std::pair<std::string_view, std::string_view> signs[] = {
+    {"\u2265", ">="},
+    {"\u2a7e", ">="},
+    {"\u2264", "<="},
+    {"\u2a7d", "<="},
+    {"\u2260", "!="},
+    {"\u2248", "within 10% of"},
+    {"\u00d7", "*"},
+    {"\u00b7", "*"},
+    {"\u00f7", "/"},
+    {"\u2212", "-"},
+    {"\u2013", "-"},
+    {"\u2014", "-"},
+    {"\u00b2", "**2"},
+    {"\u00b3", "**3"},
+    {"\u221a", "sqrt()"},
+    {"\u2227", "and"},
+    {"\u2228", "or"},
+    {"\u00ac", "not"},
+    {"\u00a0", "a plain space"},
+};
 constexpr std::string_view symbols[] = {"**", "<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "(", ")", ",", "%"};
+
+std::size_t name_end(std::string_view text, std::size_t begin) {
+    const auto is_sign = [&](std::size_t at) {
+        return std::any_of(std::begin(signs), std::end(signs),
+                           [&](const auto& sign) { return text.substr(at).starts_with(sign.first); });
+    };
+    std::size_t end = begin;
+    while (end < text.size() && (begins_name(text[end]) || (end > begin && is_digit(text[end]))) && !is_sign(end))
+        ++end;
+    return end;
+}
 
 Token number_at(std::string_view text, std::size_t begin) {
     Token token{Token::Kind::number, {begin, begin}, {}, 0};
@@ -53,9 +89,10 @@ Token symbol_at(std::string_view text, std::size_t begin) {
     for (std::string_view symbol : symbols)
         if (text.substr(begin, symbol.size()) == symbol)
             return {Token::Kind::symbol, {begin, begin + symbol.size()}, text.substr(begin, symbol.size()), 0};
-    for (const auto& [theirs, ours] : others)
-        if (text.substr(begin, theirs.size()) == theirs)
-            refuse(text, {begin, begin + theirs.size()}, fmt::format("write {} for {}", ours, theirs));
+    for (const auto list : {Signs(others), Signs(signs)})
+        for (const auto& [theirs, ours] : list)
+            if (text.substr(begin, theirs.size()) == theirs)
+                refuse(text, {begin, begin + theirs.size()}, fmt::format("write {} for {}", ours, theirs));
     refuse(text, {begin, begin + 1},
            "no condition has this character; a column of such a name is written in `backquotes`");
 }
@@ -79,6 +116,8 @@ void refuse(std::string_view text, Place place, const std::string& message) {
     throw OptionError(fmt::format("{}\n  {}{}\n  {}", message, line, end < text.size() ? " ..." : "", carets));
 }
 
+bool is_name(std::string_view text) { return !text.empty() && name_end(text, 0) == text.size(); }
+
 std::vector<Token> tokens_of(std::string_view text) {
     if (text.size() > longest_text)
         throw OptionError(fmt::format("a condition of {} bytes, more than the limit of {}", text.size(), longest_text));
@@ -88,9 +127,7 @@ std::vector<Token> tokens_of(std::string_view text) {
         if (k == text.size()) break;
         if (is_digit(text[k]) || (text[k] == '.' && k + 1 < text.size() && is_digit(text[k + 1]))) {
             tokens.push_back(number_at(text, k));
-        } else if (begins_name(text[k])) {
-            std::size_t end = k;
-            while (end < text.size() && (begins_name(text[end]) || is_digit(text[end]))) ++end;
+        } else if (const std::size_t end = name_end(text, k); end > k) {
             tokens.push_back({Token::Kind::name, {k, end}, text.substr(k, end - k), 0});
         } else {
             tokens.push_back(text[k] == '`' ? quoted_at(text, k) : symbol_at(text, k));

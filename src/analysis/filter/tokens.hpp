@@ -27,6 +27,9 @@ struct Token {
     bool is(std::string_view word) const { return kind != Kind::quoted_name && kind != Kind::end && text == word; }
 };
 
+/// Whether the text is one name, without quotes.
+bool is_name(std::string_view text);
+
 /// All tokens, the last of which is `end`. They are views into `text`. Throws OptionError.
 std::vector<Token> tokens_of(std::string_view text);
 

@@ -70,6 +70,7 @@ void add_follow_flags(CLI::App& app, FollowFlags& flags) {
         ->group("Movie");
     app.add_option("--follow-timeout", flags.timeout_s, "Seconds without a new frame after which a followed movie ends")
         ->check(CLI::Range(1.0, 1e6))
+        ->needs("--follow")
         ->capture_default_str()
         ->group("Movie");
     app.add_option("--stdin", flags.stdin_frames,

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/csv_text.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -20,12 +21,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view header = "movie,frames,spots,localizations,noise_check,status,error,output";
-
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c == '\n' || c == '\r' ? ' ' : c);
-    return out + '"';
-}
 
 std::string joined(const std::vector<std::string>& movies) {
     std::string text;
@@ -46,10 +41,10 @@ std::string row_of(const LocalizeTask& task, const Json& result) {
         return result.contains(name) && result[name].is_number() ? result[name].dump() : std::string();
     };
     const bool failed = result.contains("error"), begun = !result.is_null();
-    return fmt::format("{},{},{},{},{},{},{},{}\n", quoted(joined(task.movies)), number("frames"), number("spots"),
+    return fmt::format("{},{},{},{},{},{},{},{}\n", csv_text(joined(task.movies)), number("frames"), number("spots"),
                        number("localizations"), number("noise_check"), status_of(result),
-                       failed ? quoted(result["error"].at("message").get<std::string>()) : "",
-                       begun && !failed ? quoted(result.at("output").get<std::string>()) : "");
+                       failed ? csv_text(result["error"].at("message").get<std::string>()) : "",
+                       begun && !failed ? csv_text(result.at("output").get<std::string>()) : "");
 }
 
 bool is_summary_table(const fs::path& path) {

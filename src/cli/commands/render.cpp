@@ -130,6 +130,21 @@ std::pair<int, int> write_picture(const std::vector<Localizations>& tables, cons
     return {picture.width, picture.height};
 }
 
+/// Refuses flags that would change nothing.
+void require_used(const RenderFlags& flags, bool is_png) {
+    const RenderOptions& options = flags.options;
+    const auto refuse = [](const char* flag, const char* why) {
+        throw OptionError(fmt::format("{} changes nothing {}: leave it out", flag, why));
+    };
+    const char* in_tif = "in a .tif, which holds the density itself";
+    if (!is_png && !options.colormap.empty()) refuse("--colormap", in_tif);
+    if (!is_png && !flags.scale_bar.empty()) refuse("--scale-bar", in_tif);
+    if (!is_png && options.saturate_percent != RenderOptions().saturate_percent) refuse("--saturate", in_tif);
+    if (!options.colormap.empty() && (flags.locs.size() > 1 || !flags.colors.empty()))
+        refuse("--colormap", "where each table has its own colour");
+    if (options.min_blur_px > 0 && flags.mode == "histogram") refuse("--min-blur", "in a histogram");
+}
+
 int run(RenderFlags& flags) {
     const std::string extension = lower_extension(flags.out);
     if (extension != ".png" && extension != ".tif" && extension != ".tiff")
@@ -139,6 +154,7 @@ int run(RenderFlags& flags) {
         throw OptionError(
             "several tables, --colors, --color-z and --color-frame make colours, which a float TIFF cannot hold: -o "
             "PICTURE.png");
+    require_used(flags, extension == ".png");
     Paths inputs;
     for (const std::string& table : flags.locs) {
         inputs.emplace_back(table);
@@ -193,14 +209,15 @@ Command add_render(CLI::App& program) {
     app->add_flag("--colors{auto}", flags->colors,
                   "Of several tables, as in --colors=magenta,green: magenta, green, cyan, yellow, red, blue, gray "
                   "(default: in this order)");
-    app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)");
+    app->add_option("--z-range", flags->z_range, "MIN:MAX of the colours, nm (default: 1st to 99th percentile)")
+        ->needs("--color-z");
     offer_words(app->add_option("--colormap", options.colormap,
                                 "inferno (default), viridis, magma, cividis, gray, turbo (default of z and frames)"),
                 {"inferno", "viridis", "magma", "cividis", "gray", "turbo"});
     app->add_option("--saturate", options.saturate_percent, "Share of the brightest pixels shown white, percent")
         ->capture_default_str();
     app->add_option("--scale-bar", flags->scale_bar, "Length of the scale bar, with unit: 1um (default: chosen)");
-    app->add_flag("--no-scale-bar", flags->no_scale_bar, "No scale bar");
+    app->add_flag("--no-scale-bar", flags->no_scale_bar, "No scale bar")->excludes("--scale-bar");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);

@@ -15,6 +15,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/numbers.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
@@ -83,7 +84,21 @@ void write_curve(const std::string& path, const Frc& frc, IfExists if_exists) {
     file.commit();
 }
 
+/// Refuses flags of the other split.
+void require_used(const ResolutionFlags& flags) {
+    const FrcOptions& frc = flags.options.frc;
+    const bool blocks = flags.split == "blocks";
+    const char* unused = !blocks && frc.block_frames != FrcOptions().block_frames ? "--block-frames"
+                         : blocks && !flags.link_radius.empty()                   ? "--link-radius"
+                         : blocks && frc.dark_frames != FrcOptions().dark_frames  ? "--dark-frames"
+                                                                                  : nullptr;
+    if (unused)
+        throw OptionError(fmt::format("{} changes nothing with --split {}: leave it out, or give --split {}", unused,
+                                      flags.split, blocks ? "blinks" : "blocks"));
+}
+
 int run(ResolutionFlags& flags) {
+    require_used(flags);
     const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
     check_outputs(outputs_of(flags), if_exists(flags.overwrite), {flags.locs, locs_yaml});
     Console console(flags.console);
@@ -130,7 +145,7 @@ Command add_resolution(CLI::App& program) {
     app->add_option("--block-frames", of_frc.block_frames, "Frames of a block")->capture_default_str();
     app->add_option("--finest", flags->finest,
                     "The smallest resolution that the curve reaches (default: 3 to 1.5 times NeNA, as needed)");
-    app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str();
+    app->add_option("--seed", of_frc.seed, "Of the splits")->capture_default_str()->check(any_seed());
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);
     add_console_flags(*app, flags->console);

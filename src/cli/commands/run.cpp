@@ -12,6 +12,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/print.hpp"
 #include "cli/report.hpp"
+#include "cli/run/check_recipe.hpp"
 #include "cli/run/steps.hpp"
 #include "cli/run/summary.hpp"
 #include "cli/stop.hpp"
@@ -25,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = Record::Json;
+
+constexpr const char *recipe_name = "recipe.toml", *summary_name = "summary.csv";
 
 constexpr const char* run_footer = R"(
 Examples:
@@ -52,6 +55,7 @@ fs::path folder_of(const fs::path& results, const std::string& movie) {
     std::error_code ignored;
     std::string stem = fs::is_directory(path, ignored) ? path.filename() : path.stem();
     if (stem.ends_with(".ome")) stem.resize(stem.size() - 4);
+    if (stem == recipe_name || stem == summary_name) stem += "_movie";  // those are files of the folder
     return results / stem;
 }
 
@@ -82,7 +86,7 @@ struct CompleteRecipe {
 
 /// --recipe, else the folder's own, else the defaults; with what the command line says.
 CompleteRecipe complete_recipe(const RunFlags& flags, Console& console) {
-    const fs::path own = fs::path(flags.out) / "recipe.toml";
+    const fs::path own = fs::path(flags.out) / recipe_name;
     std::error_code none;
     const bool has_own = fs::exists(own, none);
     const fs::path from = !flags.recipe.empty() ? fs::path(flags.recipe) : has_own ? own : fs::path();
@@ -104,12 +108,12 @@ void write_recipe(const RunFlags& flags, const Recipe& recipe) {
     if (failed)
         throw OutputError(
             fmt::format("cannot make the folder {}: {}; choose another with -o", flags.out, failed.message()));
-    AtomicFile file(fs::path(flags.out) / "recipe.toml");
+    AtomicFile file(fs::path(flags.out) / recipe_name);
     file.write(recipe_text(recipe));
     file.commit();
 }
 
-/// Options that are missing for the first movie that can be opened, before any work: throws OptionError.
+/// Options that are missing or wrong for the first movie that can be opened, before any work: throws OptionError.
 void require_options(const RunFlags& flags, const std::vector<RunTask>& tasks, const Recipe& recipe) {
     for (const RunTask& task : tasks) {
         const LocalizeFlags of_movie = localize_flags(recipe, {task.movies, flags.out}, flags.means);
@@ -120,6 +124,7 @@ void require_options(const RunFlags& flags, const std::vector<RunTask>& tasks, c
             continue;  // told when its turn comes
         }
         complete_facts(of_movie, movie->info());
+        check_recipe(recipe, of_movie, movie->info());
         return;
     }
 }
@@ -139,7 +144,7 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
             const std::exception_ptr thrown = std::current_exception();
             try {
                 record.set("status", "failed");
-                record.set("error", failure_of(thrown).message);
+                record.set("error", in_words_of_run(failure_of(thrown).message));
             } catch (const OutputError&) {  // as the first may be: the disk is full
             }
             std::rethrow_exception(thrown);
@@ -149,7 +154,8 @@ Json run_task(const RunTask& task, const Recipe& recipe, const RunFlags& flags, 
         code = exit_interrupted;
         json["status"] = "stopped";
     } catch (const std::exception&) {
-        const Failure failure = failure_of(std::current_exception());
+        Failure failure = failure_of(std::current_exception());
+        failure.message = in_words_of_run(failure.message);
         console.end_progress();
         console.say("glint: " + failure.message);
         if (code == exit_ok) code = failure.exit_code;
@@ -202,9 +208,9 @@ int finish(const std::vector<Json>& results, std::size_t tasks, int code, const 
 
 int run(const RunFlags& flags) {
     stop_on_signals();
-    Console console(flags.console);
+    Console console(flags.console, in_words_of_run);
     const std::vector<RunTask> tasks = plan(flags);
-    const fs::path summary = fs::path(flags.out) / "summary.csv";
+    const fs::path summary = fs::path(flags.out) / summary_name;
     if (!may_become_summary(summary))
         throw OptionError(
             fmt::format("{} exists, and glint run did not write it: choose another folder with -o", summary.string()));
@@ -245,7 +251,13 @@ Command add_run(CLI::App& program) {
         ->group("Run");
     add_console_flags(*app, flags->console);
     app->footer(run_footer);
-    return {app, [flags] { return run(*flags); }};
+    return {app, [flags] {
+                try {
+                    return run(*flags);
+                } catch (const OptionError& error) {
+                    throw OptionError(in_words_of_run(error.what()));
+                }
+            }};
 }
 
 }  // namespace glint::cli

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,11 @@
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/numbers.hpp"
 #include "cli/flags/output_flags.hpp"
 #include "cli/flags/psf_flags.hpp"
 #include "cli/stop.hpp"
+#include "data/provenance.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -38,12 +41,13 @@ Examples:
 Writes MOVIE.tif and MOVIE_truth.csv. The same flags and seed give the same movie on any machine. Unlike a real
 camera's, values not given have a default here: pixel 100 nm, sigma 130 nm, offset 100 ADU, gain 1 e-/ADU.)";
 
-constexpr int most_block_frames = 64;
+constexpr int most_block_frames = 64, most_counts = 65535;
 constexpr std::int64_t block_pixels = 1 << 20;
 
 struct SimulateFlags {
     std::string out, structure = "microtubules", size = "128x128", photons = "500:2000", z_range = "400nm", drift;
     int threads = 0;
+    std::optional<double> blinks;
     bool overwrite = false;
     CameraFlags camera;
     PsfFlags psf;
@@ -83,16 +87,26 @@ void take_defaults(SimulateFlags& flags) {
     if (flags.psf.sigma.empty() && flags.psf.calibration.empty()) flags.psf.sigma = "130nm";
 }
 
-/// All threads simulate blocks, which are written in order.
-void write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
-                 const Localizations& truth, const Progress& progress) {
+/// Refuses a camera whose every pixel would be at one end of 16 bits.
+void require_contrast(const Camera& camera, double background) {
+    const double level = median_of(camera.offset_adu) + background * camera.em_gain / median_of(camera.gain_e_per_adu);
+    if (level >= 0 && level < most_counts) return;
+    throw OptionError(fmt::format(
+        "a background at {:g} ADU (--offset {:g} and {:g} photoelectrons): frames hold counts from 0 to {}, and "
+        "would show nothing; give another --offset or --gain",
+        level, median_of(camera.offset_adu), background, most_counts));
+}
+
+/// All threads simulate blocks, which are written in order. Returns the share of pixels that are saturated.
+double write_movie(const Simulation& simulation, const SimulateFlags& flags, const std::filesystem::path& truth_file,
+                   const Localizations& truth, const Progress& progress) {
     const MovieInfo info = simulation.info();
     const StopFlag& stop = stop_on_signals();
     repair_pair(without_link(truth_file), without_link(flags.out));
     TiffMovieWriter writer(flags.out, info, if_exists(flags.overwrite));
     const std::int64_t pixels = std::int64_t(info.width) * info.height;
     const std::int64_t step = std::clamp<std::int64_t>(block_pixels / pixels, 1, most_block_frames);
-    std::int64_t next = 0, written = 0;
+    std::int64_t next = 0, written = 0, saturated = 0;
     struct Block {
         std::int64_t first = 0;
         FrameBlock frames;
@@ -109,11 +123,16 @@ void write_movie(const Simulation& simulation, const SimulateFlags& flags, const
         },
         [&](const Block& block) {
             writer.append(block.frames);
+            for (int frame = 0; frame < block.frames.count; ++frame) {
+                const auto* counts = reinterpret_cast<const std::uint16_t*>(block.frames.frame(frame));
+                saturated += std::count(counts, counts + pixels, most_counts);
+            }
             written += block.frames.count;
             if (progress) progress(written, info.frames, -1);
         });
     if (written < info.frames) throw Cancelled(fmt::format("stopped: {} was not written", flags.out));
     writer.close_with_truth(truth_file, truth);
+    return double(saturated) / (double(pixels) * double(written));
 }
 
 std::string localize_command(const SimulateFlags& flags) {
@@ -139,6 +158,10 @@ int run(SimulateFlags& flags) {
     Paths inputs = facts.files;
     if (!flags.psf.calibration.empty()) inputs.push_back(flags.psf.calibration);
     check_outputs({flags.out, truth_file}, if_exists(flags.overwrite), inputs);
+    if (flags.blinks && !(*flags.blinks > 0))
+        throw OptionError(fmt::format(
+            "--blinks {:g}: give more than 0, or leave it out: then each molecule turns on once", *flags.blinks));
+    options.blinks = flags.blinks.value_or(0);
     options.pixel_size_nm = facts.pixel_size_nm;
     options.psf = psf_of(flags.psf, facts.pixel_size_nm);
     options.structure = structure_of(flags.structure);
@@ -149,9 +172,15 @@ int run(SimulateFlags& flags) {
 
     Console console(flags.console);
     const Simulation simulation(options, facts.camera);
+    require_contrast(facts.camera, options.background);
     const Localizations truth = simulation.truth(0, options.frames);
-    write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"));
+    const double saturated = write_movie(simulation, flags, truth_file, truth, console.progress(flags.out, "frames"));
     console.end_progress();
+    if (saturated > 0)
+        console.warn(
+            fmt::format("{}: {:.2g} % of the pixels are saturated, at {}: a smaller --offset or a larger --gain "
+                        "avoids it",
+                        flags.out, 100 * saturated, most_counts));
     if (flags.console.json)
         print_json({{"output", flags.out},
                     {"truth", truth_file.string()},
@@ -183,7 +212,9 @@ Command add_simulate(CLI::App& program) {
         ->check(CLI::IsMember({"microtubules", "rings", "random"}))
         ->capture_default_str();
     app->add_option("--size", flags->size, "WIDTHxHEIGHT, or one number for a square, px")->capture_default_str();
-    app->add_option("--frames", options.frames, "Number of frames")->capture_default_str()->check(CLI::PositiveNumber);
+    app->add_option("--frames", options.frames, "Number of frames")
+        ->capture_default_str()
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(4294967295)));
     app->add_option("--spots", options.spots_per_frame, "Mean number of molecules that are on in a frame")
         ->capture_default_str();
     app->add_option("--photons", flags->photons, "MIN:MAX photons of a molecule in a frame, uniform")
@@ -191,7 +222,7 @@ Command add_simulate(CLI::App& program) {
     app->add_option("--background", options.background, "Photoelectrons per pixel and frame")->capture_default_str();
     app->add_option("--on-frames", options.on_frames, "Mean time that a molecule is on, frames")->capture_default_str();
     app->add_option(
-        "--blinks", options.blinks,
+        "--blinks", flags->blinks,
         "Mean number of times that a molecule turns on, at the same place (default: once, each is another)");
     app->add_option(
         "--drift", flags->drift,
@@ -199,7 +230,7 @@ Command add_simulate(CLI::App& program) {
     app->add_option("--z-range", flags->z_range,
                     "z is uniform within plus and minus this, for models whose shape depends on z")
         ->capture_default_str();
-    app->add_option("--seed", options.seed, "Random seed")->capture_default_str();
+    app->add_option("--seed", options.seed, "Random seed")->capture_default_str()->check(any_seed());
     app->add_option("--threads", flags->threads, "Threads (default: GLINT_THREADS, or all that may be used)")
         ->check(CLI::Range(1, 4096));
     add_psf_flags(*app, flags->psf);

@@ -13,6 +13,7 @@
 #include "cli/run/record.hpp"
 #include "glint/localizations.hpp"
 #include "glint/progress.hpp"
+#include "glint/render.hpp"
 
 namespace glint::cli {
 
@@ -41,6 +42,9 @@ Localizations read_step_table(const StepContext& context, const StepTable& table
 std::vector<std::string> table_files(const std::string& file);
 void write_step_table(const StepContext& context, const std::string& file, const Localizations& table);
 void write_step_text(const StepContext& context, const std::string& file, const std::string& text);
+
+/// How the table is drawn. Throws OptionError.
+RenderOptions render_options(const Recipe::Render& from, const Localizations& table);
 
 /// Figures of what a table holds, before linking: `figures/photons.csv`, `precision.csv`, `counts.csv`; NeNA and FRC.
 std::string measure(const StepContext& context, const StepTable& table);

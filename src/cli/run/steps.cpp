@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/run/check_recipe.hpp"
 #include "cli/run/step.hpp"
 #include "cli/stop.hpp"
 #include "glint/drift.hpp"
@@ -76,6 +77,7 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
     std::unique_ptr<Movie> movie = open_movies(task.movies, given);
     for (const std::string& warning : movie->info().warnings) context.console.warn(warning);
     const MovieInfo& info = movie->info();
+    check_recipe(context.recipe, given, info);
     Json files = Json::array();
     for (const fs::path& file : info.files) files.push_back(file.string());
     const std::string content = movie_content(*movie);
@@ -233,18 +235,6 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
     return {file, key};
 }
 
-RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
-    constexpr double usual_nm = 10, most_px = 10000;
-    RenderOptions options;
-    options.colormap = from.colormap, options.saturate_percent = from.saturate,
-    options.color = from.color_z ? RenderColor::z : RenderColor::density;
-    options.picture_pixel_nm =
-        from.picture_pixel.empty()
-            ? std::max(usual_nm, std::ceil(std::max(table.width, table.height) * table.pixel_size_nm / most_px))
-            : to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
-    return options;
-}
-
 void render_step(const StepContext& context, const StepTable& first, const StepTable& last) {
     const std::string depends_on = section_text(context.recipe, "render") + first.key + last.key;
     do_step(context, "render", depends_on, {"picture.png", "picture.tif", "picture_before.png"}, [&] {
@@ -263,6 +253,18 @@ void render_step(const StepContext& context, const StepTable& first, const StepT
 }
 
 }  // namespace
+
+RenderOptions render_options(const Recipe::Render& from, const Localizations& table) {
+    constexpr double usual_nm = 10, most_px = 10000;
+    RenderOptions options;
+    options.colormap = from.colormap, options.saturate_percent = from.saturate,
+    options.color = from.color_z ? RenderColor::z : RenderColor::density;
+    options.picture_pixel_nm =
+        from.picture_pixel.empty()
+            ? std::max(usual_nm, std::ceil(std::max(table.width, table.height) * table.pixel_size_nm / most_px))
+            : to_nm(parse_length(from.picture_pixel, "picture_pixel"), table.pixel_size_nm);
+    return options;
+}
 
 LocalizeFlags localize_flags(const Recipe& recipe, const RunTask& task, const RunMeans& means) {
     LocalizeFlags flags;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/csv_text.hpp"
 #include "io/files/atomic_file.hpp"
 
 namespace glint::cli {
@@ -41,12 +42,6 @@ constexpr Column columns[] = {
     {"in_track_b_error", "link", "in_track_b_error"},
     {"molecules", "render", "rows"},
 };
-
-std::string quoted(const std::string& text) {
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c == '\n' || c == '\r' ? ' ' : c);
-    return out + '"';
-}
 
 std::string header() {
     std::string text = "movie,status";
@@ -85,12 +80,12 @@ void write_run_summary(const fs::path& folder) {
     for (const fs::path& movie : movies) {
         const Json record = Record::read(movie);
         if (!record.is_object()) continue;
-        text += quoted(movie.filename().string());
+        text += csv_text(movie.filename().string());
         const Json figures = run_figures(record);
         for (const auto& item : figures.items()) {
             const Json& value = item.value();
             text += "," + (value.is_null()         ? ""
-                           : item.key() == "error" ? quoted(value.get<std::string>())
+                           : item.key() == "error" ? csv_text(value.get<std::string>())
                            : value.is_string()     ? value.get<std::string>()
                                                    : value.dump());
         }

@@ -118,19 +118,24 @@ bool has_same_bytes(int descriptor, const fs::path& other) {
     return same;
 }
 
-}  // namespace
-
-AtomicFile::AtomicFile(const fs::path& target, IfExists if_exists)
-    : target_(without_link(target)), if_exists_(if_exists) {
+/// Throws where the target is a folder or a device.
+void require_file_name(const fs::path& target) {
     std::error_code failed;
-    const fs::file_status status = fs::status(target_, failed);
-    if (status.type() == fs::file_type::none) throw_output_error(target_, failed.value());
-    if (fs::is_directory(status) || !target_.has_filename()) throw_output_error(target_, EISDIR);
+    const fs::file_status status = fs::status(target, failed);
+    if (status.type() == fs::file_type::none) throw_output_error(target, failed.value());
+    if (fs::is_directory(status) || !target.has_filename()) throw_output_error(target, EISDIR);
     if (fs::exists(status) && !fs::is_regular_file(status))
         throw OutputError(
             fmt::format("cannot write {}: it is a device or pipe, and output is first written beside "
                         "its place: give a file name",
-                        target_.string()));
+                        target.string()));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& target, IfExists if_exists)
+    : target_(without_link(target)), if_exists_(if_exists) {
+    require_file_name(target_);
     remove_leftovers(target_);
     create();
     keep_permissions();
@@ -257,6 +262,13 @@ fs::path without_link(const fs::path& path) {
         end = target.is_absolute() ? target : end.parent_path() / target;
     }
     return end;
+}
+
+void require_writable(const fs::path& path) {
+    const fs::path target = without_link(path);
+    require_file_name(target);
+    const fs::path inside = folder_of(target) / ".";  // with the dot, a file is no folder
+    if (::faccessat(AT_FDCWD, inside.c_str(), W_OK | X_OK, AT_EACCESS) != 0) throw_output_error(target, errno);
 }
 
 void throw_output_error(const fs::path& target, int error) {

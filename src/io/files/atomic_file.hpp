@@ -68,6 +68,10 @@ class AtomicFile {
 /// output (journal, description) are named after it, so that all names of the output lead to the same files.
 std::filesystem::path without_link(const std::filesystem::path& path);
 
+/// Throws the OutputError that an AtomicFile of this path would begin with, as far as it is known without writing: call it before
+/// work whose result goes there.
+void require_writable(const std::filesystem::path& path);
+
 /// What helps where a process or the system has as many files open as it may.
 inline constexpr const char* more_descriptors = "raise the limit of open files (ulimit -n), or work on fewer at once";
 

@@ -7,6 +7,7 @@
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/hdf5/file.hpp"
 
 namespace glint {
 namespace {
@@ -39,7 +40,16 @@ void refuse_one_file_for_two(const Paths& outputs) {
                                 outputs[other].string(), outputs[k].string()));
 }
 
-/// The table of the other ending that NAME.yaml describes too, or an empty path.
+bool is_picasso_table(const fs::path& path) {
+    const hdf5::Quiet quiet;
+    try {
+        return H5Fis_hdf5(path.c_str()) > 0 && hdf5::has(hdf5::open_file(path), "locs");
+    } catch (const InputError&) {  // damaged, or of another program
+        return false;
+    }
+}
+
+/// The table of the other ending, or the movie, that NAME.yaml describes too, or an empty path.
 fs::path other_described(const fs::path& out, const fs::path& yaml) {
     for (const char* ending : {".hdf5", ".h5", ".raw"}) {
         const fs::path other = fs::path(yaml).replace_extension(ending);
@@ -54,6 +64,7 @@ fs::path other_described(const fs::path& out, const fs::path& yaml) {
 void check_outputs(const Paths& outputs, IfExists if_exists, const Paths& inputs) {
     refuse_one_file_for_two(outputs);
     for (const fs::path& output : outputs) {
+        require_writable(output);
         for (const fs::path& input : inputs)
             if (same_file(output, input))
                 throw OptionError(fmt::format("{} would be written over {}, which is read: give another output",
@@ -70,8 +81,13 @@ void check_localizations_output(const fs::path& out, IfExists if_exists, const P
     check_outputs({out}, if_exists, inputs);
     for (const fs::path& yaml : Paths(outputs.begin() + 1, outputs.end())) {
         check_outputs({yaml}, IfExists::replace, inputs);
-        if (!is_there(yaml)) continue;
         const fs::path other = other_described(out, yaml);
+        if (!is_there(yaml) && !other.empty() && is_picasso_table(other))
+            throw OptionError(fmt::format(
+                "{} would get the description of {}, and be taken for that of {}, whose own is missing: give "
+                "another output",
+                yaml.string(), out.string(), other.string()));
+        if (!is_there(yaml)) continue;
         if (!other.empty())
             throw OptionError(
                 fmt::format("{} would be replaced by the description of {}, and it describes {} too: give another "
