@@ -144,7 +144,7 @@ std::array<double, 3> white_nm(const Table& t, const Blinks& blinks) {
 /// itself must not lead. Returns the greatest share of one place in the squares of all pulls.
 double limit_places(const Points& points, std::vector<float>& information, const std::vector<float>& offset_nm) {
     constexpr double edge_nm = 1000, most_over_typical = 4;
-    const Cells cells(points.nm[0], points.nm[1], edge_nm);
+    const drift::Cells cells(points.nm[0], points.nm[1], edge_nm);
     std::vector<double> place(cells.count(), 0), pull(cells.count(), 0);
     for (std::size_t b = 0; b < points.size(); ++b) {
         const std::size_t cell = cells.of(points.nm[0][b], points.nm[1][b]);
