@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_inf_bytes = std::uint64_t(1) << 20;  // real ones have less than 1 kB
 
-std::string lower(std::string_view text) {
+std::string in_lower_case(std::string_view text) {
     std::string out(text);
     for (char& c : out)
         if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
@@ -75,7 +75,7 @@ Inf::Inf(const fs::path& path) : name_(path.string()) {
 void Inf::take_line(std::string_view line) {
     const auto equals = line.find('=');
     if (equals == line.npos) return;
-    std::string key = lower(trimmed(line.substr(0, equals)));
+    std::string key = in_lower_case(trimmed(line.substr(0, equals)));
     std::replace(key.begin(), key.end(), '_', ' ');
     values_.emplace(std::move(key), trimmed(line.substr(equals + 1), " \t\""));
 }
@@ -98,7 +98,7 @@ void take_dimensions(const Inf& inf, MovieInfo& info) {
 }
 
 bool is_big_endian(const Inf& inf) {
-    const std::string written = inf.text("data type", "dax data type"), type = lower(written);
+    const std::string written = inf.text("data type", "dax data type"), type = in_lower_case(written);
     if (written.empty()) inf.refuse("does not say `data type`");
     if (!type.starts_with("16 bit") && !type.starts_with("uint16"))
         inf.refuse(fmt::format("`data type = {}` is not read", written));
@@ -111,7 +111,7 @@ bool is_big_endian(const Inf& inf) {
 void take_camera(const Inf& inf, MovieInfo& info) {
     info.camera = inf.text("camera head", "camera model");
     if (const auto seconds = positive_number_of(inf.text("exposure time"))) info.exposure_ms = *seconds * 1e3;
-    const std::string mode = lower(inf.text("em gain mode"));
+    const std::string mode = in_lower_case(inf.text("em gain mode"));
     if (mode == "linear" || mode == "real") info.em_gain = positive_number_of(inf.text("emccd gain"));
 }
 
@@ -138,7 +138,7 @@ void take_frames(const Inf& inf, const InputFile& file, const std::string& inf_n
 
 }  // namespace
 
-bool is_dax(const InputFile&, const fs::path& path) { return lower(path.extension().string()) == ".dax"; }
+bool is_dax(const InputFile&, const fs::path& path) { return in_lower_case(path.extension().string()) == ".dax"; }
 
 std::unique_ptr<Movie> open_dax(const fs::path& path, const MovieChoice& choice) {
     require_single_planes(choice, path.string());
