@@ -38,7 +38,7 @@ struct Drift {
     bool refused = false;  ///< the table cannot support an estimate: nothing is to be changed
     std::string why;       ///< a sentence, if refused
     /// Standard error of the mean drift of 100 frames, RMS over the movie, nm: x, y, z. From the differences between
-    /// the molecules of two halves of the field, which have none in common, and from the smoother.
+    /// the molecules of two halves of the field, which have none in common, and from the smoother. Of fewer than 200 frames: of one frame.
     std::array<double, 3> error_100_nm{};
     /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z.
     std::array<double, 3> halves_differ_nm{};

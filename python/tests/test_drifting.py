@@ -210,3 +210,10 @@ def test_it_is_drawn(found):
     assert [line.get_label() for line in axes.lines] == list("xyz"[:dims]) and len(axes.collections) == dims
     np.testing.assert_array_equal(axes.lines[1].get_ydata(), drift.y_nm)
     assert not plots.drift(glint.Drift([0, 1], [1, 0]), matplotlib.Figure().add_subplot()).collections
+
+
+@pytest.mark.parametrize("line", [b"1 \xe9", b"1e308 1e308"])
+def test_lines_that_are_no_drift_are_told(tmp_path, line):
+    (tmp_path / "drift.txt").write_bytes(b"1 2\n" + line + b"\n")
+    with pytest.raises(glint.InputError, match="drift.txt: line 2"):
+        glint.load_drift(tmp_path / "drift.txt", pixel_size_nm=100)

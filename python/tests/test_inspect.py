@@ -74,3 +74,11 @@ def test_wrong_values_are_refused(movie):
     for values in ({"gain": 0}, {"gain": "auto"}, {"readnoise": -1}, {"em_gain": 0.5}, {"sigma_px": 100}, {"frames": (3, 3)}, {"frames": (0, 201)}):
         with pytest.raises(glint.OptionError):
             glint.inspect(movie, **values)
+
+
+def test_a_movie_without_frames_is_an_error(camera):
+    none = np.zeros((0, 20, 20), np.uint16)
+    with pytest.raises(glint.InputError, match="no frames"):
+        glint.inspect(none)
+    with pytest.raises(glint.InputError, match="no frames"):
+        glint.localize(none, glint.GaussianXYNB(sigma_px="auto"), camera)

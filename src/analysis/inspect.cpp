@@ -28,6 +28,7 @@ constexpr std::int64_t most_spot_frames = 512, most_spot_pixels = std::int64_t(1
 void check(const MovieInfo& movie, const InspectOptions& options) {
     if (movie.frames == unknown_frames)
         throw InputError(fmt::format("{}: is still being written: inspect it when it is complete", movie.name));
+    if (movie.frames == 0) throw InputError(fmt::format("{}: has no frames, which tell nothing", movie.name));
     const auto in_range = [](double value, double least, double most) { return value >= least && value <= most; };
     if (options.gain_e_per_adu && !in_range(*options.gain_e_per_adu, 1e-6, 1e6))
         throw OptionError(fmt::format("a gain of {} e-/ADU: give a number greater than 0", *options.gain_e_per_adu));

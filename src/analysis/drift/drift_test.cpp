@@ -145,6 +145,45 @@ TEST(Drift, of_too_few_rows_is_refused) { expect_nothing_changes(blinking(1, 50)
 
 TEST(Drift, of_scattered_points_is_refused) { expect_nothing_changes(scattered(20000)); }
 
+TEST(Drift, of_points_along_a_line_is_refused) {
+    for (unsigned seed : {1u, 2u, 3u, 4u}) {
+        std::mt19937 random(seed);
+        std::uniform_real_distribution<float> uniform(0, 100);
+        Localizations locs;
+        locs.pixel_size_nm = pixel_nm;
+        for (int i = 0; i < 6000; ++i) {
+            locs.frame.push_back(std::uint32_t(i / 3));
+            locs.x_px.push_back(uniform(random));
+            locs.y_px.push_back(locs.x_px.back());
+        }
+        expect_nothing_changes(locs);
+    }
+}
+
+TEST(Drift, of_a_short_movie_has_an_error) {
+    std::mt19937 random(6);
+    std::uniform_real_distribution<float> uniform(0, 100);
+    std::normal_distribution<float> noise(0, 0.09f);
+    Localizations locs;
+    locs.pixel_size_nm = pixel_nm;
+    locs.frames = 60;
+    for (int molecule = 0; molecule < 200; ++molecule) {
+        const float x = uniform(random), y = uniform(random);
+        for (std::uint32_t frame = 0; frame < 60; frame += 4) {
+            locs.frame.push_back(frame);
+            locs.x_px.push_back(x + noise(random)), locs.y_px.push_back(y + noise(random));
+            locs.lpx_px.push_back(0.09f), locs.lpy_px.push_back(0.09f);
+        }
+    }
+    const Drift drift = estimate_drift(locs);
+    ASSERT_FALSE(drift.refused) << drift.why;
+    // 13 molecules a frame: 9 / sqrt(13) nm without the neighbours' help.
+    for (std::size_t a : {0, 1}) {
+        EXPECT_GT(drift.error_100_nm[a], 0.05);
+        EXPECT_LT(drift.error_100_nm[a], 2.5);
+    }
+}
+
 TEST(Drift, of_a_single_bead_is_refused) {
     std::mt19937 random(7);
     std::normal_distribution<double> normal;

@@ -322,7 +322,17 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
         for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
         remove_mean(by);
         to.halves_differ_nm[a] = rms(segment_means(by));
+        if (by.size() < 2 * segment)  // too few of 100 frames to differ: those of a frame are an upper limit
+            to.error_100_nm[a] = rms(mine.error_nm), to.halves_differ_nm[a] = rms(by);
     }
+    // By their errors they differ by twice the stated one.
+    constexpr double most_over_error = 10;
+    for (std::size_t a = 0; a < std::size_t(axes); ++a)
+        if (to.halves_differ_nm[a] > most_over_error * to.error_100_nm[a])
+            return refuse(to, table.frames, axes,
+                          fmt::format("the molecules of two halves of the field tell drifts that differ by {:.3g} nm, "
+                                      "where {:.3g} nm are expected: they do not move together, or lie along one line",
+                                      to.halves_differ_nm[a], 2 * to.error_100_nm[a]));
     for (std::size_t t = 1; t < e.jumps.size(); ++t)
         if (e.jumps[t]) {
             DriftJump jump;

@@ -403,6 +403,7 @@ TEST(CameraIo, cameras_of_picassos_config) {
     EXPECT_EQ(ixon.camera.em_gain, 300);
     EXPECT_FALSE(ixon.has_offset);
 
+    EXPECT_FALSE(read_camera(folder.write("d.yaml", "Cameras: {A: {Baseline: 100}}")).has_gain);
     EXPECT_HAS(message({}), "give --camera-name with one of \"Zyla\", \"Flash\", \"iXon\", \"Odd\"");
     EXPECT_HAS(message({.name = "zyla"}), "there are \"Zyla\", \"Flash\"");
     EXPECT_HAS(message({.name = "Zyla"}),

@@ -84,8 +84,10 @@ class PicassoCamera {
 
     /// Goes down the levels of the sensitivity and takes from `settings` what chooses; undefined where there is none.
     YAML::Node chosen(std::vector<std::string>& settings) const {
+        const YAML::Node sensitivity = camera_["Sensitivity"];
+        if (!sensitivity || sensitivity.IsNull()) return YAML::Node(YAML::NodeType::Undefined);
         YAML::Node level;
-        level.reset(camera_["Sensitivity"]);
+        level.reset(sensitivity);
         for (std::size_t depth = 0; level && level.IsMap(); ++depth) {
             const std::vector<std::string> keys = keys_of(level);
             if (keys.empty() || depth >= most_levels) refuse("Sensitivity has no number");
