@@ -421,7 +421,8 @@ TEST_F(CommandLine, a_movie_is_simulated_into_a_tiff_alone) {
 TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
     make_movie("m.tif");
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);
-    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera l.hdf5", 3, "l.hdf5: has none of the maps offset, gain");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera l.hdf5", 3,
+                 "l.hdf5: has none of the maps offset, gain");
 }
 
 TEST_F(CommandLine, a_camera_is_calibrated_and_used) {
