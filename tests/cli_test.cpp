@@ -418,6 +418,14 @@ TEST_F(CommandLine, a_movie_is_simulated_into_a_tiff_alone) {
     EXPECT_EQ(done.err.find("localizations"), done.err.npos) << "progress counts frames: " << done.err;
 }
 
+TEST_F(CommandLine, an_inspected_gain_has_its_unit) {
+    make_movie("m.tif");
+    const Ended end = glint("inspect m.tif --gain 2 --gain-unit ADU/e- --offset 100 -q");
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.out.find("0.5 e-/ADU (given)"), std::string::npos) << end.out;
+    expect_fails("inspect m.tif --camera-name Zyla", 2, "--camera-name is for --camera config.yaml");
+}
+
 TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
     make_movie("m.tif");
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);

@@ -38,9 +38,10 @@ struct Drift {
     bool refused = false;  ///< the table cannot support an estimate: nothing is to be changed
     std::string why;       ///< a sentence, if refused
     /// Standard error of the mean drift of 100 frames, RMS over the movie, nm: x, y, z. From the differences between
-    /// the molecules of two halves of the field, which have none in common, and from the smoother. Of fewer than 200 frames: of one frame.
+    /// the molecules of two halves of the field, which have none in common, and from the smoother.
+    /// Of movies of fewer than 200 frames that of a frame, which is more.
     std::array<double, 3> error_100_nm{};
-    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z.
+    /// RMS difference of 100 frames' mean drift by either half of the field, nm: x, y, z. Of fewer than 200 frames: of a frame's.
     std::array<double, 3> halves_differ_nm{};
     std::int64_t blinks = 0;       ///< linked from the localizations
     int first_segment_frames = 0;  ///< length of the segments of the first, rough estimate

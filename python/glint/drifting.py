@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .arguments import callback, number, path as path_of, shown, switch
+from .arguments import INT64, callback, number, path as path_of, shown, switch, whole
 from .errors import OptionError, warn
 from .fits import Progress
 from .localizations import Localizations, StrPath, localizations_of
@@ -49,6 +49,14 @@ class Drift:
     searched_nm: float = 0.0  #: how far the first estimate looked around the segment before
 
     def __post_init__(self) -> None:
+        if not isinstance(self.why, str):
+            raise OptionError(f"why={shown(self.why)}: give a text")
+        for name, value in (("refused", switch("refused", self.refused)), ("blinks", whole("blinks", self.blinks, 1000, 0, INT64))):
+            object.__setattr__(self, name, value)
+        for name in ("error_100_nm", "halves_differ_nm"):
+            object.__setattr__(self, name, _of_axes(name, getattr(self, name)))
+        if not isinstance(self.jumps, (tuple, list)) or not all(isinstance(jump, DriftJump) for jump in self.jumps):
+            raise OptionError(f"jumps={shown(self.jumps)}: give a tuple of DriftJump")
         for name in ("x_nm", "y_nm", "z_nm", "x_error_nm", "y_error_nm", "z_error_nm"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _per_frame(name, values))
@@ -83,11 +91,21 @@ class Drift:
         return f"<Drift of {len(self):,} frames: range {spans} nm{error}>"
 
 
+def _of_axes(name, values):
+    if not isinstance(values, (tuple, list)) or len(values) not in (0, 2, 3):
+        raise OptionError(f"{name}={shown(values)}: give two or three numbers, of x, y and z, or none")
+    return tuple(number(name, value, 1.0) for value in values)
+
+
 def _per_frame(name, values):
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0, object)
     if array.ndim != 1 or array.dtype.kind not in "uif":
         raise OptionError(f"{name}={shown(values)}: give an array with a number for each frame")
-    array = np.ascontiguousarray(array, np.float64)
+    array = np.array(array, np.float64)  # its own, as the drift is frozen
+    array.flags.writeable = False
     if not np.isfinite(array).all():
         raise OptionError(f"{name} is {array[~np.isfinite(array)][0]} in frame {int(np.argmin(np.isfinite(array)))}: give finite numbers")
     return array

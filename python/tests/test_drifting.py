@@ -217,3 +217,19 @@ def test_lines_that_are_no_drift_are_told(tmp_path, line):
     (tmp_path / "drift.txt").write_bytes(b"1 2\n" + line + b"\n")
     with pytest.raises(glint.InputError, match="drift.txt: line 2"):
         glint.load_drift(tmp_path / "drift.txt", pixel_size_nm=100)
+
+
+@pytest.mark.parametrize("wrong", [dict(refused="no"), dict(why=None), dict(blinks=-1), dict(jumps=3), dict(jumps=[3]), dict(error_100_nm=(1, 2, 3, 4)),
+                                   dict(halves_differ_nm=1.0), dict(x_nm=[[1], [1, 2]])])
+def test_fields_that_cannot_be_are_named(wrong):
+    with pytest.raises(glint.OptionError, match=next(iter(wrong))):
+        glint.Drift(**dict(x_nm=[1.0, 2.0], y_nm=[1.0, 2.0]) | wrong)
+
+
+def test_a_drift_has_arrays_of_its_own():
+    mine = np.full(3, 10.0)
+    drift = glint.Drift(mine, np.zeros(3))
+    mine[:] = np.nan
+    assert (drift.x_nm == 10).all()
+    with pytest.raises(ValueError):
+        drift.x_nm[0] = 1

@@ -6,7 +6,7 @@
 
 namespace glint::cli {
 
-/// Asks the driver for 4 queues to each GPU in place of 8, which saves half of what it takes to open and to close one (0.2 s),
+/// Asks the driver for 4 queues to each GPU in place of 8, which saves a fifth of what it takes to open and to close one (0.2 s),
 /// and is enough for the streams of a movie. For processes that run nothing but glint, before they start threads: it is a
 /// variable of the environment, which children inherit. A value that the user has set stays.
 inline void open_few_connections() noexcept {

@@ -68,12 +68,16 @@ GLINT_PORTABLE float weight(float shot_noise, float variance, float least_varian
 }
 
 /// Whether column x is the maximum of its 3x3 neighbourhood; of equal ones the first in row order, so that each plateau
-/// gives one. Bitwise operators, since the loop around it must vectorise.
-GLINT_PORTABLE bool is_maximum(const float* above, const float* here, const float* below, int x) {
-    const float v = here[x];
-    return (v > above[x - 1]) & (v > above[x]) & (v > above[x + 1]) & (v > here[x - 1]) & (v >= here[x + 1]) &
-           (v >= below[x - 1]) & (v >= below[x]) & (v >= below[x + 1]);
+/// gives one. `load` reads a number, or of as many columns as a SIMD register holds.
+template <class Load>
+GLINT_PORTABLE auto is_maximum(const Load& load, const float* above, const float* here, const float* below, int x) {
+    const auto v = load(here + x);
+    return (v > load(above + x - 1)) & (v > load(above + x)) & (v > load(above + x + 1)) & (v > load(here + x - 1)) &
+           (v >= load(here + x + 1)) & (v >= load(below + x - 1)) & (v >= load(below + x)) & (v >= load(below + x + 1));
 }
+struct LoadOne {
+    GLINT_PORTABLE float operator()(const float* from) const { return *from; }
+};
 
 /// Whether a pixel counts as background: at most m + 3 sqrt(f m + v) + 2 f (eq. 5.8). Three versions: for uniform
 /// noise, where the limit is one number; with a map of read noise; and with a map of the quantum efficiency q, too. The

@@ -110,8 +110,6 @@ Lanes load(const float* from) {
     return out;
 }
 
-Lanes greater(Lanes a, Lanes b) { return a > b ? a : b; }
-
 /// Writes x + k for each lane k in which a comparison holds; returns their number. Others are overwritten, too.
 template <class Comparison>
 int write_columns(Comparison holds, int x, int* columns) {
@@ -233,15 +231,10 @@ void weigh(const float* pixels, const float* shot_noise, const float* variance, 
 
 int find_maxima(const SearchedRows& rows, int width, int* columns) {
     int count = 0, x = 0;
-    for (; x + lanes <= width; x += lanes) {
-        const float *above = rows.above + x, *here = rows.here + x, *below = rows.below + x;
-        const Lanes v = load(here);
-        const Lanes before = greater(greater(load(above - 1), load(above)), greater(load(above + 1), load(here - 1)));
-        const Lanes after = greater(greater(load(below - 1), load(below)), greater(load(below + 1), load(here + 1)));
-        count += write_columns((v > before) & (v >= after), x, columns + count);
-    }
+    for (; x + lanes <= width; x += lanes)
+        count += write_columns(is_maximum(load, rows.above, rows.here, rows.below, x), x, columns + count);
     for (; x < width; ++x)
-        if (is_maximum(rows.above, rows.here, rows.below, x)) columns[count++] = x;
+        if (is_maximum(LoadOne{}, rows.above, rows.here, rows.below, x)) columns[count++] = x;
     return count;
 }
 

@@ -30,7 +30,7 @@ struct SumRows {
     PaddedRow wide, box, third;
 };
 
-/// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in 15, so the
+/// Filters frames. Rows must be requested in order, from 0. Only maxima of the narrow filter can be spots, one pixel in 20, so the
 /// score is computed at these alone.
 class ScoreRows {
   public:

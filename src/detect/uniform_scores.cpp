@@ -1,5 +1,4 @@
-// Scores for uniform read noise (eq. 5.6): two convolutions per frame, with normalisations computed in
-// advance.
+// Scores for uniform read noise (eq. 5.6): two convolutions per frame, normalised in advance.
 // SPDX-License-Identifier: MIT
 #include "detect/score_rows.hpp"
 

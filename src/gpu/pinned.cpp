@@ -6,28 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
-
 #include "glint/gpu/buffer.hpp"
 #include "gpu/text.hpp"
 
 namespace glint::gpu::detail {
 namespace {
-
-constexpr std::size_t huge_page = std::size_t(2) << 20;
-
-/// Maps whole pages; what has room for huge ones begins at one, which is faster to lock. Null where there is no memory.
-void* map_pages(std::size_t size) {
-    const std::size_t more = size < huge_page ? 0 : huge_page;
-    void* memory = mmap(nullptr, size + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    auto* first = static_cast<std::byte*>(memory);
-    const std::size_t before =
-        more ? (huge_page - reinterpret_cast<std::uintptr_t>(memory) % huge_page) % huge_page : 0;
-    if (before > 0) munmap(first, before);
-    if (more > before) munmap(first + before + size, more - before);
-    return first + before;
-}
 
 std::size_t whole_pages(std::size_t bytes) {
     const std::size_t page = std::size_t(sysconf(_SC_PAGESIZE));
@@ -49,8 +32,8 @@ void* pin(ContextState& home, std::size_t bytes) {
     home.require_usable("pinned memory");
     if (bytes == 0) return nullptr;
     const std::size_t size = whole_pages(bytes);
-    void* memory = map_pages(size);
-    if (!memory)
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
         throw OutOfMemory(cu::out_of_memory, "the host has no room for " + bytes_text(bytes) + " of pinned memory",
                           bytes);
     // After fork(), copy-on-write could leave the parent with new pages and the device with the old ones.

@@ -26,8 +26,6 @@ namespace glint {
 namespace {
 
 constexpr std::size_t most_workers = 4;  // streams: one each uploads, computes, downloads, starts
-// Each stream takes 10 ms to open, as long as the link takes for 500 MB, so a short movie gets few.
-constexpr std::size_t bytes_worth_a_stream = std::size_t(16) << 20;
 // Joint fits wait for the last group of a launch: many launches at once fill the GPU.
 constexpr std::size_t most_finders = 8, bytes_of_finder = std::size_t(4) << 20;
 constexpr std::int64_t worth_a_gpu = 128;    // blocks for each GPU: about 0.1 s; opening one takes 0.2 s
@@ -71,9 +69,9 @@ std::size_t bytes_for_frames(const GpuFitter& gpu, const Job& job) {
 }
 
 std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieInfo& movie, const Job& job,
-                                                   int block_frames, std::size_t most) {
+                                                   int block_frames) {
     const std::size_t limit = bytes_for_frames(gpu, job), frame = gpu_bytes_of_frame(movie, job);
-    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, std::min(most, most_workers));
+    const std::size_t count = std::clamp<std::size_t>(limit / frame, 1, most_workers);
     const std::size_t frames = std::clamp<std::size_t>(limit / count / frame, 1, std::size_t(block_frames));
     const gpu::Module detect = detect_module(gpu.context());
     std::vector<std::unique_ptr<GpuWorker>> workers;
@@ -83,11 +81,11 @@ std::vector<std::unique_ptr<GpuWorker>> workers_of(GpuFitter& gpu, const MovieIn
 }
 
 /// As many as threads that may ask for one.
-std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job, std::size_t most_streams) {
+std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& job) {
     std::vector<std::unique_ptr<JointOnGpu>> finders;
     if (job.options.emitters != any_emitters) return finders;
     const std::size_t limit = bytes_for_frames(gpu, job);
-    const std::size_t most = std::min({most_finders, std::size_t(job.threads), most_streams});
+    const std::size_t most = std::min(most_finders, std::size_t(job.threads));
     const std::size_t count = std::clamp<std::size_t>(limit / bytes_of_finder, 1, most);
     for (std::size_t k = 0; k < count; ++k)
         finders.push_back(std::make_unique<JointOnGpu>(gpu.context(), gpu.kernels(), job.options.psf, job.pixel_size_um,
@@ -99,12 +97,12 @@ std::vector<std::unique_ptr<JointOnGpu>> finders_of(GpuFitter& gpu, const Job& j
 
 /// A GPU during its run_on() call.
 struct MovieOnGpus::GpuInUse {
-    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames, std::size_t most_streams,
+    GpuInUse(GpuFitter& of, const MovieInfo& movie, const Job& job, int block_frames,
              const std::function<bool()>& gives_way_now)
         : fitter(of),
           gives_way(gives_way_now),
-          workers(workers_of(of, movie, job, block_frames, most_streams)),
-          finders(finders_of(of, job, 2 * most_streams)),
+          workers(workers_of(of, movie, job, block_frames)),
+          finders(finders_of(of, job)),
           keeper(of, workers.size()) {}
 
     GpuFitter& fitter;
@@ -131,9 +129,7 @@ struct MovieOnGpus::State final : offload::Workload {
           job(wanted),
           blocks(in_order),
           plan(plan_gpu_blocks(frame_bytes(), frames, wanted.threads, wanted.options.memory_bytes)),
-          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))),
-          useful_streams(1 +
-                         std::size_t(frames) / std::max<std::size_t>(1, bytes_worth_a_stream / (frame_bytes() + 1))) {}
+          useful_gpus(int(std::clamp<std::int64_t>(frames / (worth_a_gpu * plan.frames), 1, most_gpus))) {}
     std::size_t frame_bytes() const { return std::size_t(movie.width) * movie.height * bytes_of(movie.type); }
 
     const MovieInfo& movie;
@@ -141,7 +137,6 @@ struct MovieOnGpus::State final : offload::Workload {
     BlocksInOrder& blocks;
     const BlockPlan plan;
     const int useful_gpus;
-    const std::size_t useful_streams;  // of each GPU
 
     template <class Worker>
     struct Borrowed {
@@ -337,7 +332,7 @@ offload::Workload& MovieOnGpus::workload() { return *state_; }
 void MovieOnGpus::run_on(GpuFitter& fitter, FitInfo& part, bool& useful, const std::function<bool()>& gives_way) {
     State& state = *state_;
     part.backend = "gpu", part.device = fitter.context().name();
-    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, state.useful_streams, gives_way);
+    GpuInUse gpu(fitter, state.movie, state.job, state.plan.frames, gives_way);
     state.add(gpu);
     const auto leave = [&](std::unique_lock<std::mutex>& lock) {
         state.withdraw(gpu);

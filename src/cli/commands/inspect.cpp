@@ -44,6 +44,12 @@ CameraFacts facts_of(const CameraFlags& flags, MovieInfo movie) {
     return camera_facts(flags, movie, nothing_is_needed, false);
 }
 
+/// Whether there is what camera_facts() makes numbers of, or refuses.
+bool is_more_than_numbers(const CameraFlags& flags) {
+    return !flags.camera_file.empty() || !flags.sensor_roi.empty() || !flags.gain_unit.empty() ||
+           !flags.camera_name.empty() || !flags.camera_settings.empty();
+}
+
 int run(const InspectFlags& flags) {
     stop_on_signals();
     const std::unique_ptr<Movie> movie = open_movie(flags.movie, flags.choice);
@@ -54,7 +60,7 @@ int run(const InspectFlags& flags) {
     found.pixel_size_nm =
         flags.camera.pixel_size.empty() ? info.pixel_size_nm.value_or(0) : pixel_size_nm(flags.camera.pixel_size);
     found.options = inspect_options(flags.camera, info);
-    if (!flags.camera.camera_file.empty() || !flags.camera.sensor_roi.empty()) {
+    if (is_more_than_numbers(flags.camera)) {
         const CameraFacts facts = facts_of(flags.camera, info);
         take_camera(facts, found.options);
         found.pixel_size_nm = facts.pixel_size_nm, found.sources = facts.sources;

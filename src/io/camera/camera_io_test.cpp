@@ -10,9 +10,11 @@
 #include "glint/error.hpp"
 #include "io/camera/maps.hpp"
 #include "io/hdf5/writing.hpp"
+#include "tests/camera_message.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace glint;
+using glint::test::message_of;
 using glint::test::read_bytes;
 using glint::test::TemporaryFolder;
 
@@ -38,17 +40,6 @@ void add_map(const std::filesystem::path& path, const char* name, std::vector<fl
 
 const std::vector<float> offsets = {100, 101, 102, 103, 104, 105}, gains = {0.5f, 0.5f, 0.5f, 0.25f, 0.5f, 0.5f},
                          variances = {16, 4, 4, 16, 4, 4};
-
-std::string message_of(const std::filesystem::path& camera_toml) {
-    try {
-        read_camera(camera_toml);
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "no error";
-}
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 std::filesystem::path data_file(const char* name) {
     const char* folder = std::getenv("GLINT_DATA");
@@ -286,73 +277,6 @@ TEST(CameraIo, maps_of_more_pixels_than_a_camera_has) {
                "16384x16384 pixels, more than the limit");
 }
 
-namespace {
-
-/// A 2-D .npy file of `type`, its values as bytes.
-std::string npy(const std::string& type, const std::string& shape, const std::string& bytes, bool fortran = false) {
-    std::string header =
-        "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }\n";
-    return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + char(header.size() >> 8) + header + bytes;
-}
-template <class Value>
-std::string bytes_of_values(const std::vector<Value>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
-}
-
-}  // namespace
-
-TEST(CameraIo, a_map_in_a_file_of_its_own) {
-    TemporaryFolder folder;
-    folder.write("offset.npy", npy("<f4", "(2, 3)", bytes_of_values(offsets)));
-    folder.write("gain.npy", npy("<f8", "(2, 3)", bytes_of_values<double>({2, 4, 2, 2, 2, 2}), true));
-    folder.write("var.npy", npy(">u2", "(2, 3)", std::string("\0\x10\0\4\0\4\0\x10\0\4\0\4", 12)));
-    const std::string names = "offset = \"offset.npy\"\ngain = \"gain.npy\"\nreadvar = \"var.npy\"\n";
-    const CameraFile file = read_camera(folder.write("camera.toml", names + "gain_unit = \"ADU/e-\"\n"));
-    EXPECT_EQ(file.camera.kind, CameraKind::SCMOS);
-    EXPECT_EQ(file.camera.sensor_width, 3);
-    EXPECT_EQ(file.camera.sensor_height, 2);
-    EXPECT_EQ(file.camera.offset_adu.map, offsets);
-    // Column after column in the file.
-    EXPECT_EQ(file.camera.gain_e_per_adu.map, (std::vector<float>{0.5f, 0.5f, 0.5f, 0.25f, 0.5f, 0.5f}));
-    EXPECT_EQ(file.camera.readnoise_e.map, (std::vector<float>{2, 1, 1, 1, 1, 1}));
-    EXPECT_TRUE(file.has_offset && file.has_gain);
-    EXPECT_EQ(file.files.size(), 4u);
-    EXPECT_EQ(read_camera(folder.write("camera.toml", names), {}, {.gain_unit = "e-/ADU"}).camera.gain_e_per_adu.map[0],
-              2);
-
-    EXPECT_HAS(message_of(folder.write("camera.toml", names)), "does not say which way up it is (its median is 2)");
-    EXPECT_HAS(message_of(folder.write("camera.toml", names + "maps = \"m.hdf5\"\n")), "and so does maps");
-    EXPECT_HAS(message_of(folder.write("camera.toml", names + "readnoise = 1\n")), "the square of readnoise");
-    EXPECT_HAS(message_of(folder.write("camera.toml", "offset = \"offset.csv\"\n")), ".npy, .tif");
-    EXPECT_HAS(message_of(folder.write("camera.toml", "readvar = 4\n")), "for a number: readnoise");
-    EXPECT_HAS(message_of(folder / "offset.npy"), "is one map, and does not say of what");
-    EXPECT_THROW(read_camera(folder / "camera.toml", {}, {.gain_unit = "ADU"}), OptionError);
-}
-
-TEST(CameraIo, npy_maps_that_cannot_be) {
-    TemporaryFolder folder;
-    const std::string values = bytes_of_values(offsets);
-    const auto message = [&](const std::string& bytes) {
-        folder.write("a.npy", bytes);
-        return message_of(folder.write("camera.toml", "offset = \"a.npy\"\n"));
-    };
-    EXPECT_EQ(message(npy("<f4", "(2, 3)", values)), "no error");
-    EXPECT_HAS(message(npy("<f4", "(2, 3)", values.substr(0, 23))), "says 6 values, 5 are there");
-    EXPECT_HAS(message(npy("<f4", "(32768, 2048)", values)), "are there whole");
-    EXPECT_HAS(message(npy("<f4", "(32768, 32768)", values)), "more than the limit");
-    EXPECT_HAS(message(npy("<f4", "(18446744073709551615, 2)", values)), "must have two dimensions");
-    EXPECT_HAS(message(npy("<f4", "(99999999999999999999, 2)", values)), "no readable shape");
-    EXPECT_HAS(message(npy("<f4", "(1, 2, 3)", values)), "must have two dimensions");
-    EXPECT_HAS(message(npy("<f4", "(0, 3)", values)), "must have two dimensions");
-    EXPECT_HAS(message(npy("<c8", "(1, 3)", values)), "values of type <c8 are not read");
-    EXPECT_HAS(message(npy("|O", "(1, 3)", values)), "are not read");
-    EXPECT_HAS(message("no numbers"), "begins neither like .npy nor TIFF");
-    folder.write("b.npy", npy("<f4", "(3, 2)", values));
-    folder.write("a.npy", npy("<f4", "(2, 3)", values));
-    EXPECT_HAS(message_of(folder.write("camera.toml", "offset = \"a.npy\"\nreadnoise = \"b.npy\"\n")),
-               "readnoise (b.npy) is 2x3 pixels, the map before it 3x2");
-}
-
 TEST(CameraIo, hdf5_maps_alone) {
     TemporaryFolder folder;
     const auto path = folder / "maps.hdf5";
@@ -369,54 +293,6 @@ TEST(CameraIo, hdf5_maps_alone) {
         H5Awrite(attribute, type, "{");
     }
     EXPECT_EQ(read_camera(path).camera.gain_e_per_adu.map, gains) << "Picasso's are in ADU/e-";
-}
-
-TEST(CameraIo, cameras_of_picassos_config) {
-    TemporaryFolder folder;
-    const auto path =
-        folder.write("config.yaml",
-                     "Cameras:\n"
-                     "  Zyla:\n    Pixelsize: 130\n    Baseline: 100\n    Quantum Efficiency: {525: 0.8}\n"
-                     "    Sensitivity Categories: [PixelReadoutRate, DynamicRange]\n"
-                     "    Sensitivity:\n      540 MHz: {high: 7.18, low: 0.29}\n      200 MHz: {high: 7.0}\n"
-                     "  Flash:\n    Baseline: 99\n    Sensitivity: 0.47\n"
-                     "  iXon:\n    Sensitivity: 12\n    Gain: 300\n"
-                     "  Odd:\n    Sensitivity: -1\n");
-    const auto read = [&](const CameraChoice& choice) { return read_camera(path, {}, choice); };
-    const auto message = [&](const CameraChoice& choice) -> std::string {
-        try {
-            read(choice);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "no error";
-    };
-    const CameraFile zyla = read({.name = "Zyla", .settings = {"low", "540 MHz"}});
-    EXPECT_EQ(zyla.camera.gain_e_per_adu.scalar, 0.29f);
-    EXPECT_EQ(zyla.camera.offset_adu.scalar, 100);
-    EXPECT_EQ(zyla.camera.relative_qe.scalar, 1) << "photoelectrons, not photons, as Picasso's";
-    EXPECT_EQ(zyla.pixel_size_nm, 130);
-    EXPECT_EQ(read({.name = "Zyla", .settings = {"200 MHz"}}).camera.gain_e_per_adu.scalar, 7) << "one choice only";
-    EXPECT_EQ(read({.name = "Flash"}).camera.gain_e_per_adu.scalar, 0.47f);
-    const CameraFile ixon = read({.name = "iXon"});
-    EXPECT_EQ(ixon.camera.kind, CameraKind::EMCCD);
-    EXPECT_EQ(ixon.camera.em_gain, 300);
-    EXPECT_FALSE(ixon.has_offset);
-
-    EXPECT_FALSE(read_camera(folder.write("d.yaml", "Cameras: {A: {Baseline: 100}}")).has_gain);
-    EXPECT_HAS(message({}), "give --camera-name with one of \"Zyla\", \"Flash\", \"iXon\", \"Odd\"");
-    EXPECT_HAS(message({.name = "zyla"}), "there are \"Zyla\", \"Flash\"");
-    EXPECT_HAS(message({.name = "Zyla"}),
-               "depends on PixelReadoutRate: give --camera-setting with one of \"540 MHz\", \"200 MHz\"");
-    EXPECT_HAS(message({.name = "Zyla", .settings = {"540 MHz"}}), "depends on DynamicRange");
-    EXPECT_HAS(message({.name = "Flash", .settings = {"540 MHz"}}), "depends on no such setting");
-    EXPECT_HAS(message({.gain_unit = "e-/ADU", .name = "Flash"}), "leave it out");
-    EXPECT_HAS(message({.name = "Odd"}), "Sensitivity must be a number from 1e-06");
-    EXPECT_HAS(message_of(folder.write("a.yaml", "Frames: 3\n")), "has no section Cameras");
-    EXPECT_HAS(message_of(folder.write("b.yaml", "Cameras: {a: &a {Sensitivity: [*a, {")), "is no YAML");
-    std::string deep = "1";
-    for (int level = 0; level < 17; ++level) deep = "{x: " + deep + "}";
-    EXPECT_HAS(message_of(folder.write("c.yaml", "Cameras: {a: {Sensitivity: " + deep + "}}")), "has no number");
 }
 
 TEST(CameraIo, keys_without_end) {
