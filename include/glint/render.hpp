@@ -11,6 +11,7 @@
 #include "glint/calibration.hpp"
 #include "glint/localizations.hpp"
 #include "glint/picture.hpp"
+#include "glint/table_pieces.hpp"
 
 namespace glint {
 
@@ -50,20 +51,26 @@ struct RenderOptions {
     int max_edge_px = 20000;        ///< a larger picture is an OptionError, which says how to reduce it
 };
 
+/// Each function takes tables in memory, or in pieces (`TablePieces`), with the same result; beside the picture memory is needed for a
+/// piece, and for colours of z without a range 4 bytes a row.
+///
 /// Density per picture pixel. Uses all rows: filter by p value or precision before. The extent is the table's width and
 /// height, or, if these are unknown, that of the positions. Throws OptionError for an unreasonable size. The result
 /// does not depend on the number of threads.
 Picture render(const Localizations& localizations, const RenderOptions& options);
+Picture render(TablePieces& table, const RenderOptions& options);
 
 /// Converts a density to colours: contrast by percentile, a perceptual colormap, a scale bar.
 RgbPicture colorize(const Picture& density, const RenderOptions& options);
 
 /// As `render` followed by `colorize`, or coloured by z or frame. Throws OptionError for z that the table does not have.
 RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options);
+RgbPicture render_rgb(TablePieces& table, const RenderOptions& options);
 
 /// Several tables in one picture, each in its own colour and with its own contrast; colours add up. The extent is that of the
 /// largest table. Throws OptionError for tables of different pixel sizes, more tables than colours, and unknown colours.
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options);
+RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options);
 
 /// Plots the measured widths with their errors over z, and the fitted curve; x red, y blue.
 RgbPicture plot(const Calibration& calibration);

@@ -26,6 +26,8 @@ std::vector<float> Localizations::*float_column(const std::string& name) {
 
 bool is_integer_column(const std::string& name) { return name == "frame" || name == "iterations" || name == "status"; }
 
+constexpr const char* required_columns[] = {"frame", "x", "y"};
+
 template <class To, class From>
 std::vector<To> pick(std::vector<From>& from, const std::vector<std::size_t>& keep) {
     if constexpr (std::is_same_v<To, From>)
@@ -79,19 +81,55 @@ void LocalizationBuilder::drop_column(int column, const std::string& why) {
     warn(fmt::format("column {} is left out: {}", dropped.name, why));
 }
 
-LocalizationBuilder::Column* LocalizationBuilder::find(const std::string& name) {
-    for (Column& column : columns_)
+const LocalizationBuilder::Column* LocalizationBuilder::find(const std::string& name) const {
+    for (const Column& column : columns_)
         if (column.name == name && !column.dropped) return &column;
     return nullptr;
 }
 
-void LocalizationBuilder::forget_unknown_columns() {
-    for (std::size_t k = 0; k < columns_.size(); ++k) {
-        const Column& column = columns_[k];
-        bool any = column.size() == 0 || !column.known || column.dropped;
-        for (std::size_t row = 0; row < column.size() && !any; ++row) any = column.finite(row);
-        if (!any) drop_column(int(k), "it holds no number in any row");
+std::size_t LocalizationBuilder::row_bytes() const {
+    std::size_t bytes = 0;
+    for (const Column& column : columns_) bytes += column.target ? sizeof(float) : sizeof(double);
+    return bytes;
+}
+
+void LocalizationBuilder::require_columns() const {
+    for (const char* name : required_columns) {
+        if (find(name)) continue;
+        std::string found;
+        for (const Column& column : columns_) found += (found.empty() ? "" : ", ") + column.name;
+        throw InputError(fmt::format("{} has no column {}: it has {}", file_, name, found.empty() ? "none" : found));
     }
+}
+
+bool LocalizationBuilder::find_numbers() {
+    bool found = false;
+    for (Column& column : columns_) {
+        if (!column.counts() || column.has_number) continue;
+        for (std::size_t row = 0; row < column.size() && !column.has_number; ++row)
+            column.has_number = column.finite(row);
+        found |= column.has_number;
+    }
+    return found;
+}
+
+bool LocalizationBuilder::all_have_numbers() const {
+    return std::all_of(columns_.begin(), columns_.end(),
+                       [](const Column& column) { return !column.counts() || column.has_number; });
+}
+
+void LocalizationBuilder::settle() {
+    if (rows_ == 0 && find("frame")->size() == 0) return;  // a table without rows has all of its columns
+    for (std::size_t k = 0; k < columns_.size(); ++k)
+        if (columns_[k].counts() && !columns_[k].has_number) drop_column(int(k), "it holds no number in any row");
+    for (const char* name : required_columns)
+        if (!find(name)) throw InputError(fmt::format("{}: no row of column {} holds a number", file_, name));
+}
+
+bool LocalizationBuilder::is_missing(const Column& column) {
+    const auto* const end = std::end(required_columns);
+    return column.dropped ||
+           (column.known && !column.has_number && std::find(std::begin(required_columns), end, column.name) == end);
 }
 
 std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
@@ -101,7 +139,7 @@ std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
         using Range = tbb::blocked_range<std::size_t>;
         tbb::parallel_for(Range(0, bad.size(), 1 << 14), [&](const Range& range) {
             for (const Column& column : columns_) {
-                if (!column.known || column.dropped) continue;
+                if (!column.known || is_missing(column)) continue;
                 for (std::size_t row = range.begin(); row < range.end(); ++row) bad[row] |= !column.finite(row);
             }
         });
@@ -112,27 +150,25 @@ std::vector<std::size_t> LocalizationBuilder::rows_to_keep() {
         if (bad[row]) continue;
         if (frames[row] < 0 || frames[row] > 4294967295.0 || frames[row] != std::floor(frames[row]))
             throw InputError(fmt::format("{}: row {} has the frame number {}, which is none (0 to 4294967295)", file_,
-                                         row + 1, frames[row]));
+                                         rows_ + row + 1, frames[row]));
         keep.push_back(row);
     }
-    if (keep.size() < bad.size())
-        warn(fmt::format("{} of {} rows hold NaN or infinity and are left out", bad.size() - keep.size(), bad.size()));
+    rows_ += bad.size(), lost_ += bad.size() - keep.size();
     return keep;
 }
 
 ExtraColumn LocalizationBuilder::extra_column(Column& column, const std::vector<std::size_t>& keep) {
     ExtraColumn extra{pick<double>(column.doubles, keep), column.is_integer};
     const auto is_rounded = [](double value) { return std::abs(value) >= largest_exact_integer; };
-    if (extra.is_integer && std::any_of(extra.values.begin(), extra.values.end(), is_rounded))
-        warn(fmt::format("column {} has whole numbers of {:.0f} or more, which lose their last digits", column.name,
-                         largest_exact_integer));
+    column.is_rounded |= std::any_of(extra.values.begin(), extra.values.end(), is_rounded);
     return extra;
 }
 
 void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::size_t>& keep) {
     for (Column& column : columns_) {
-        if (column.dropped) continue;
-        if (column.target)
+        if (is_missing(column))
+            ;  // not in the table
+        else if (column.target)
             to.*column.target = pick<float>(column.floats, keep);
         else if (column.name == "frame")
             to.frame = pick<std::uint32_t>(column.doubles, keep);
@@ -147,20 +183,24 @@ void LocalizationBuilder::move_into(Localizations& to, const std::vector<std::si
     }
 }
 
-Localizations LocalizationBuilder::finish() {
-    for (const char* name : {"frame", "x", "y"}) {
-        if (find(name)) continue;
-        std::string found;
-        for (const Column& column : columns_) found += (found.empty() ? "" : ", ") + column.name;
-        throw InputError(fmt::format("{} has no column {}: it has {}", file_, name, found.empty() ? "none" : found));
-    }
-    forget_unknown_columns();
-    for (const char* name : {"frame", "x", "y"})
-        if (!find(name)) throw InputError(fmt::format("{}: no row of column {} holds a number", file_, name));
+Localizations LocalizationBuilder::take() {
     Localizations out;
     const std::vector<std::size_t> keep = rows_to_keep();
     move_into(out, keep);
     return out;
+}
+
+void LocalizationBuilder::restart() {
+    rows_ = lost_ = 0;
+    for (Column& column : columns_) column.floats.clear(), column.doubles.clear();
+}
+
+void LocalizationBuilder::tell_losses() const {
+    if (lost_ > 0) warn(fmt::format("{} of {} rows hold NaN or infinity and are left out", lost_, rows_));
+    for (const Column& column : columns_)
+        if (column.is_integer && column.is_rounded)
+            warn(fmt::format("column {} has whole numbers of {:.0f} or more, which lose their last digits", column.name,
+                             largest_exact_integer));
 }
 
 }  // namespace glint

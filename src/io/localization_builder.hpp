@@ -13,7 +13,8 @@
 
 namespace glint {
 
-/// Announce the file's columns, add their values in any order of columns, then finish.
+/// Announce the file's columns, add their values in any order of columns, then take them: all at once, or some rows after the
+/// other.
 class LocalizationBuilder {
   public:
     /// `file` is for messages.
@@ -57,28 +58,51 @@ class LocalizationBuilder {
     void drop_column(int column, const std::string& why);
 
     /// Whether a column of that name was announced.
-    bool has(const std::string& name) { return find(name) != nullptr; }
+    bool has(const std::string& name) const { return find(name) != nullptr; }
 
-    /// Rows with NaN or infinity in a known column are left out, and a known column without any finite value
-    /// counts as missing. Throws InputError without frame, x or y, or with invalid frame numbers.
-    Localizations finish();
+    /// Bytes that a row takes in memory.
+    std::size_t row_bytes() const;
+
+    /// Throws InputError where no column frame, x or y was announced.
+    void require_columns() const;
+
+    /// Looks in the rows that are there for the first number of each known column that has had none. Returns whether it
+    /// found one.
+    bool find_numbers();
+    /// Whether each known column has had a number.
+    bool all_have_numbers() const;
+
+    /// After the last row of the file has been seen: drops known columns that have had no number. Throws InputError if frame,
+    /// x or y is one.
+    void settle();
+
+    /// The rows that were added since the last call, without those that hold NaN or infinity in a known column. A
+    /// column that has had no number yet counts as missing. Throws InputError for frame numbers that are none.
+    Localizations take();
+
+    /// What follows are the file's rows from the first on.
+    void restart();
+    /// Warns of the rows left out since then, and of numbers that lost digits.
+    void tell_losses() const;
 
   private:
     struct Column {
         std::string name;
         double scale = 1, shift = 0;
-        bool known = false, dropped = false, is_integer = false;
+        bool known = false, dropped = false, is_integer = false, has_number = false;
+        bool is_rounded = false;  ///< a value is so large that as a whole number it may have lost digits
         std::vector<float> Localizations::*target = nullptr;  ///< the float column that it is; else `doubles`
         std::vector<float> floats;
         std::vector<double> doubles;
 
         std::size_t size() const { return target ? floats.size() : doubles.size(); }
         bool finite(std::size_t row) const;
+        bool counts() const { return known && !dropped; }
     };
-    Column* find(const std::string& name);
-    void forget_unknown_columns();
+    const Column* find(const std::string& name) const;
+    static bool is_missing(const Column& column);  ///< of a table with rows
     std::vector<std::size_t> rows_to_keep();
-    ExtraColumn extra_column(Column& column, const std::vector<std::size_t>& keep);
+    static ExtraColumn extra_column(Column& column, const std::vector<std::size_t>& keep);
     void move_into(Localizations& to, const std::vector<std::size_t>& keep);
     void warn(const std::string& message) const {
         if (warn_) warn_(file_ + ": " + message);
@@ -87,6 +111,7 @@ class LocalizationBuilder {
     std::string file_;
     Warn warn_;
     std::vector<Column> columns_;
+    std::size_t rows_ = 0, lost_ = 0;  ///< taken so far; left out of these
 };
 
 }  // namespace glint

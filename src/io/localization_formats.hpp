@@ -1,4 +1,4 @@
-// What a file format of localizations has to provide: one reader, one writer.
+// What a file format of localizations has to provide: one file to read, one writer.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -6,8 +6,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "glint/localization_io.hpp"
+#include "io/localization_builder.hpp"
 
 namespace glint {
 
@@ -24,6 +28,8 @@ struct LocalizationWriter::Format {
 struct Target {
     IfExists if_exists = IfExists::replace;
     Warn warn;
+    bool sees_all =
+        false;  ///< `like` has the least and the largest value of each column: integers may be as narrow as these allow
 };
 
 using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
@@ -35,10 +41,35 @@ FormatWriter write_thunderstorm(const std::filesystem::path& path, const Localiz
 FormatWriter write_smlm(const std::filesystem::path& path, const Localizations& like, std::size_t rows,
                         const Target& target);
 
+/// A table in a file, read from its first row to its last, as often as asked. The constructor announces the columns.
+struct TableFile {
+    TableFile(const std::filesystem::path& file, const Warn& warn_of)
+        : path(file), warn(warn_of), builder(file.string(), warn) {}
+    virtual ~TableFile() = default;
+    TableFile(const TableFile&) = delete;
+    TableFile& operator=(const TableFile&) = delete;
+
+    virtual void restart() = 0;
+    /// Adds the next rows, at most `most`, to the builder. Returns how many; fewer at the end of the file alone.
+    virtual std::size_t add_rows(std::size_t most) = 0;
+
+    std::filesystem::path path;
+    Warn warn;
+    LocalizationBuilder builder;
+    std::optional<std::size_t> rows;  ///< in the file; none: not known before they are read
+    Localizations about;              ///< without rows: what the file says of its movie, and the history
+    bool is_text = false;             ///< only all rows tell which columns hold numbers, and which of these whole ones
+    bool frames_from_one = false;     ///< unless there is a frame 0
+    std::vector<std::string> idle;    ///< columns whose absence means the same as one value in all rows
+};
+using OpenTable = std::unique_ptr<TableFile>;
+
 /// `pixel_size_nm`: used where the file does not tell; 0 when unknown.
-Localizations read_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-Localizations read_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
-Localizations read_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_picasso(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_csv(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+OpenTable open_smlm(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
+/// Any of them, recognised by content.
+OpenTable open_table(const std::filesystem::path& path, double pixel_size_nm, const Warn& warn);
 
 /// The processing steps in an open file, or beside it; none where there are none.
 std::vector<std::string> picasso_history(const std::filesystem::path& path, hid_t file, const Warn& warn = {});

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "glint/error.hpp"
+#include "glint/localization_reader.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
@@ -59,13 +60,13 @@ void require_file(const fs::path& path) {
     if (fs::file_size(path, failed) == 0) throw InputError(fmt::format("{} is empty", path.string()));
 }
 
-Localizations read_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn) {
+OpenTable open_hdf5(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     std::string found;
     {
         const hdf5::Quiet quiet;
         const hdf5::Handle file = hdf5::open_file(path);
-        if (hdf5::has(file, "locs")) return read_picasso(path, pixel_size_nm, warn);
-        if (hdf5::has(file, "emitters")) return read_smlm(path, pixel_size_nm, warn);
+        if (hdf5::has(file, "locs")) return open_picasso(path, pixel_size_nm, warn);
+        if (hdf5::has(file, "emitters")) return open_smlm(path, pixel_size_nm, warn);
         for (const std::string& name : hdf5::names_in(file)) found += " /" + name;
     }
     throw InputError(
@@ -93,6 +94,25 @@ bool all_as_long_as(const Localizations& table) {
     for (const auto& [name, column] : table.extra)
         if (!fits(column.values)) return false;
     return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
+}
+
+/// Rows that tell writers all that the whole table would: the least and the largest value of each column, and two widths that differ.
+std::vector<std::size_t> telling_rows(const Localizations& table) {
+    std::set<std::size_t> rows;
+    const auto add_ends = [&](const auto& values) {
+        if (values.empty()) return;
+        const auto [least, largest] = std::minmax_element(values.begin(), values.end());
+        rows.insert(std::size_t(least - values.begin()));
+        rows.insert(std::size_t(largest - values.begin()));
+    };
+    add_ends(table.frame);
+    for (const LocalizationColumn& column : localization_columns()) add_ends(table.*column.values);
+    for (const auto& [name, column] : table.extra) add_ends(column.values);
+    if (table.sx_px.size() == table.sy_px.size()) {
+        const auto differing = std::mismatch(table.sx_px.begin(), table.sx_px.end(), table.sy_px.begin()).first;
+        if (differing != table.sx_px.end()) rows.insert(std::size_t(differing - table.sx_px.begin()));
+    }
+    return {rows.begin(), rows.end()};
 }
 
 /// A table without rows has no columns either; its file gets those that every reader requires.
@@ -177,10 +197,10 @@ std::vector<fs::path> files_of_localizations(const fs::path& path) {
     return {table, fs::path(table).replace_extension(".yaml")};
 }
 
-Localizations read_localizations(const fs::path& path, const Warn& warn, double pixel_size_nm) {
+OpenTable open_table(const fs::path& path, double pixel_size_nm, const Warn& warn) {
     require_file(path);
     const hdf5::Quiet quiet;
-    return H5Fis_hdf5(path.c_str()) > 0 ? read_hdf5(path, pixel_size_nm, warn) : read_csv(path, pixel_size_nm, warn);
+    return H5Fis_hdf5(path.c_str()) > 0 ? open_hdf5(path, pixel_size_nm, warn) : open_csv(path, pixel_size_nm, warn);
 }
 
 std::vector<std::string> read_history(const fs::path& path) {
@@ -211,12 +231,29 @@ std::size_t write_localizations(const fs::path& path, const Localizations& local
     return writer.hidden_rows();
 }
 
+std::size_t write_localizations(const fs::path& path, TablePieces& table, const Warn& warn, IfExists if_exists) {
+    std::size_t rows = 0;
+    Localizations like;
+    table.for_each([&](const Localizations& piece) {
+        rows += piece.size();
+        Localizations telling = select(piece, telling_rows(piece));
+        if (rows > piece.size()) append(telling, like);
+        like = select(telling, telling_rows(telling));
+    });
+    like = prototype_of(like);
+    Checked writer(open_writer(path, like, rows, {if_exists, warn, true}), path, like, rows);
+    table.for_each([&](const Localizations& piece) { writer.append(piece); });
+    writer.close();
+    return writer.hidden_rows();
+}
+
 LocalizationWriter::LocalizationWriter(const fs::path& path, const Localizations& like, std::size_t rows,
                                        const Warn& warn, IfExists if_exists) {
     if (like.size() == 0 && rows > 0)
         throw OptionError("the first piece of a table must have rows: they tell its columns");
     const Localizations prototype = prototype_of(like);
-    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, {if_exists, warn}), path, prototype, rows);
+    format_ = std::make_unique<Checked>(open_writer(path, prototype, rows, {if_exists, warn, prototype.size() >= rows}),
+                                        path, prototype, rows);
 }
 
 LocalizationWriter::~LocalizationWriter() = default;

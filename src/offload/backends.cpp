@@ -5,9 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-#include <fstream>
-
+#include "base/proc_files.hpp"
 #include "glint/environment.hpp"
 #include "glint/error.hpp"
 #include "glint/gpu/device.hpp"
@@ -16,23 +14,6 @@
 
 namespace glint::offload {
 namespace {
-
-/// The value after the colon in the first line of a /proc file that begins with `name`; empty: none.
-std::string entry_of(const char* path, const std::string& name) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        if (!line.starts_with(name)) continue;
-        const std::size_t value = line.find_first_not_of(" \t", line.find(':') + 1);
-        return value == line.npos ? "" : line.substr(value);
-    }
-    return "";
-}
-
-/// "MemTotal:       16384 kB"
-std::uint64_t memory_bytes(const char* name) {
-    const std::string kib = entry_of("/proc/meminfo", name);
-    return kib.empty() ? 0 : std::strtoull(kib.c_str(), nullptr, 10) * 1024;
-}
 
 void detect_cuda(BackendInfo& info) {
     const gpu::Inventory found = gpu::inventory();
@@ -56,7 +37,7 @@ void describe_cpu(BackendInfo& info) {
 }
 
 void detect_cpu(BackendInfo& info) {
-    const std::string name = entry_of("/proc/cpuinfo", "model name");  // empty on Arm
+    const std::string name = proc_entry("/proc/cpuinfo", "model name");  // empty on Arm
     info.devices = {{name.empty() ? "CPU" : name, memory_bytes("MemTotal"), memory_bytes("MemAvailable")}};
     try {
         describe_cpu(info);

@@ -21,7 +21,7 @@ struct Dot {
 /// The geometry of one picture.
 class Canvas {
   public:
-    /// Holds all tables, or the options' region. Throws OptionError for options out of range, a picture that would be too
+    /// `tables`: each whole, or of one in pieces TablePieces::like(). Holds all tables, or the options' region. Throws OptionError for options out of range, a picture that would be too
     /// large, tables that lack what the options need, and tables of different pixel sizes.
     Canvas(std::span<const Localizations* const> tables, const RenderOptions& options);
 

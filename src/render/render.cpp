@@ -109,11 +109,13 @@ RgbPicture paint(const Like& like, Color color) {
 }
 
 /// The range of z that colours span.
-std::pair<double, double> z_range(const Localizations& localizations, const RenderOptions& options) {
+std::pair<double, double> z_range(TablePieces& table, const RenderOptions& options) {
     if (options.z_min_nm != options.z_max_nm) return {options.z_min_nm, options.z_max_nm};
     std::vector<float> z;
-    std::copy_if(localizations.z_nm.begin(), localizations.z_nm.end(), std::back_inserter(z),
-                 [](float value) { return std::isfinite(value); });
+    table.for_each([&](const Localizations& piece) {
+        std::copy_if(piece.z_nm.begin(), piece.z_nm.end(), std::back_inserter(z),
+                     [](float value) { return std::isfinite(value); });
+    });
     if (z.empty()) return {-1, 1};
     const double low = quantile(z, 0.01), high = quantile(z, 0.99);
     return low < high ? std::pair{low, high} : std::pair{low - 1, low + 1};
@@ -121,33 +123,39 @@ std::pair<double, double> z_range(const Localizations& localizations, const Rend
 
 /// The number that colours each row, and its range.
 struct Hue {
-    std::function<double(std::size_t row)> of;
+    double (*of)(const Localizations& table, std::size_t row);
     double low = 0, high = 1;
 };
 
-Hue hue_of(const Localizations& table, const RenderOptions& options) {
+Hue hue_of(TablePieces& table, const RenderOptions& options) {
     if (options.color == RenderColor::frame) {
-        const auto last = std::max_element(table.frame.begin(), table.frame.end());
-        const double seen = last == table.frame.end() ? 0 : *last, end = std::max(double(table.frames) - 1, seen);
-        return {[&table](std::size_t row) { return table.frame[row]; }, 0, std::max(end, 1.0)};
+        double last = std::max(double(table.like().frames) - 1, 1.0);
+        table.for_each([&](const Localizations& piece) {
+            for (std::uint32_t frame : piece.frame) last = std::max(last, double(frame));
+        });
+        return {[](const Localizations& of, std::size_t row) { return double(of.frame[row]); }, 0, last};
     }
-    if (table.z_nm.size() != table.size())
+    if (table.like().z_nm.size() != table.like().size())
         throw OptionError(
             "the localizations have no z to colour by: fit them with AstigmaticXYZNB, or colour by density");
     const auto [low, high] = z_range(table, options);
-    return {[&table](std::size_t row) { return table.z_nm[row]; }, low, high};
+    return {[](const Localizations& of, std::size_t row) { return double(of.z_nm[row]); }, low, high};
+}
+
+Canvas canvas_of(const TablePieces& table, const RenderOptions& options) {
+    const Localizations* const tables[] = {&table.like()};
+    return Canvas(tables, options);
 }
 
 /// Hue from the mean of a pixel's localizations, brightness from its density.
-RgbPicture colored(const Localizations& localizations, const RenderOptions& options) {
+RgbPicture colored(TablePieces& table, const RenderOptions& options) {
     const Colormap colormap(options.colormap.empty() ? "turbo" : options.colormap);
-    const Hue hue = hue_of(localizations, options);
+    const Hue hue = hue_of(table, options);
     // Turbo is nearly black at both ends, but brightness represents density: these parts are not used.
     const double margin = options.colormap.empty() ? 0.1 : 0;
-    const Localizations* const tables[] = {&localizations};
-    const Canvas canvas(tables, options);
-    const Splats splats = splat(canvas, localizations, [&](std::size_t row) {
-        const double share = (hue.of(row) - hue.low) / (hue.high - hue.low);  // NaN leaves the row out
+    const Canvas canvas = canvas_of(table, options);
+    const Splats splats = splat(canvas, table, [&](const Localizations& of, std::size_t row) {
+        const double share = (hue.of(of, row) - hue.low) / (hue.high - hue.low);  // NaN leaves the row out
         return float(margin + (1 - 2 * margin) * std::clamp(share, 0.0, 1.0));
     });
     const float full = full_brightness(splats.density, options.saturate_percent);
@@ -189,10 +197,14 @@ void require_colors(std::size_t tables, const RenderOptions& options) {
 
 }  // namespace
 
+Picture render(TablePieces& table, const RenderOptions& options) {
+    const Canvas canvas = canvas_of(table, options);
+    return {canvas.width(), canvas.height(), canvas.pixel_size_nm(), splat(canvas, table).density};
+}
+
 Picture render(const Localizations& localizations, const RenderOptions& options) {
-    const Localizations* const tables[] = {&localizations};
-    const Canvas canvas(tables, options);
-    return {canvas.width(), canvas.height(), canvas.pixel_size_nm(), splat(canvas, localizations).density};
+    WholeTable table(localizations);
+    return render(table, options);
 }
 
 RgbPicture colorize(const Picture& density, const RenderOptions& options) {
@@ -203,22 +215,34 @@ RgbPicture colorize(const Picture& density, const RenderOptions& options) {
     return picture;
 }
 
-RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options) {
-    if (options.color == RenderColor::density) return colorize(render(localizations, options), options);
-    RgbPicture picture = colored(localizations, options);
+RgbPicture render_rgb(TablePieces& table, const RenderOptions& options) {
+    if (options.color == RenderColor::density) return colorize(render(table, options), options);
+    RgbPicture picture = colored(table, options);
     draw_scale_bar(picture, options.scale_bar_nm);
     return picture;
 }
 
+RgbPicture render_rgb(const Localizations& localizations, const RenderOptions& options) {
+    WholeTable table(localizations);
+    return render_rgb(table, options);
+}
+
 RgbPicture render_channels(std::span<const Localizations> tables, const RenderOptions& options) {
+    std::vector<WholeTable> whole(tables.begin(), tables.end());
+    std::vector<TablePieces*> pieces;
+    for (WholeTable& table : whole) pieces.push_back(&table);
+    return render_channels(pieces, options);
+}
+
+RgbPicture render_channels(std::span<TablePieces* const> tables, const RenderOptions& options) {
     require_colors(tables.size(), options);
     std::vector<const Localizations*> all;
-    for (const Localizations& table : tables) all.push_back(&table);
+    for (const TablePieces* table : tables) all.push_back(&table->like());
     const Canvas canvas(all, options);
     RgbPicture picture = paint(canvas, [](std::size_t) { return Rgb{0, 0, 0}; });
     for (std::size_t channel = 0; channel < tables.size(); ++channel) {
         const Rgb color = channel_color(options, channel);
-        const std::vector<float> density = splat(canvas, tables[channel]).density;
+        const std::vector<float> density = splat(canvas, *tables[channel]).density;
         const float full = full_brightness(density, options.saturate_percent);
         picture = paint(canvas, [&](std::size_t k) {
             Rgb rgb;

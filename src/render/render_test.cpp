@@ -11,8 +11,10 @@
 #include <random>
 
 #include "glint/error.hpp"
+#include "tests/cut_table.hpp"
 
 using namespace glint;
+using namespace glint::test;
 
 namespace {
 
@@ -255,4 +257,17 @@ TEST(Render, pieces_of_a_large_table_add_up) {
     // A sum of n floats in turn errs by n 2^-24 of it at most; fewer than a tenth of the dots reach a pixel.
     const double bound = 0.1 * double(large.size()) * 0x1p-24;
     for (std::size_t k = 0; k < one.size(); ++k) ASSERT_NEAR(many[k], 1100 * one[k], bound * 1100 * one[k] + 1e-30);
+}
+
+TEST(Render, tables_in_pieces_give_the_same_picture) {
+    Localizations table = random_table(1000, 12);
+    table.frames = 0;
+    for (std::size_t k = 0; k < table.size(); ++k)
+        table.frame[k] = std::uint32_t(k), table.z_nm[k] = float((k * 37) % 500);
+    CutTable cut(table, 99);
+    EXPECT_EQ(render(cut, {}).values, render(table, {}).values);
+    for (const RenderColor color : {RenderColor::density, RenderColor::z, RenderColor::frame})
+        EXPECT_EQ(render_rgb(cut, {.color = color}).rgb, render_rgb(table, {.color = color}).rgb) << int(color);
+    TablePieces* const two[] = {&cut, &cut};
+    EXPECT_EQ(render_channels(two, {}).rgb, render_channels(std::vector{table, table}, {}).rgb);
 }

@@ -87,7 +87,7 @@ class Piece {
         for_parts([&](std::size_t k, std::size_t* counts) {
             Dot& dot = dots_[k];
             dot = canvas_.dot(table, first + k);
-            if (hue_of && dot.is_inside) dot.hue = hue_of(first + k), dot.is_inside = !std::isnan(dot.hue);
+            if (hue_of && dot.is_inside) dot.hue = hue_of(table, first + k), dot.is_inside = !std::isnan(dot.hue);
             if (!dot.is_inside) return;
             const auto [begin, last] = bands_of(dot, canvas_.height());
             for (std::size_t band = begin; band <= last; ++band) ++counts[band];
@@ -143,20 +143,22 @@ void add(const Dot& dot, int first_row, int end_row, const Canvas& canvas, Splat
 
 }  // namespace
 
-Splats splat(const Canvas& canvas, const Localizations& table, const HueOf& hue_of) {
+Splats splat(const Canvas& canvas, TablePieces& table, const HueOf& hue_of) {
     const std::size_t pixels = std::size_t(canvas.width()) * std::size_t(canvas.height());
     Splats splats;
     resize_large(splats.density, pixels);
     if (hue_of) resize_large(splats.hue, pixels);
     in_own_arena([&] {
-        Piece piece(canvas);
-        for (std::size_t first = 0; first < table.size(); first += piece_rows) {
-            piece.fill(table, first, std::min(piece_rows, table.size() - first), hue_of);
-            tbb::parallel_for(std::size_t{0}, piece.bands(), [&](std::size_t band) {
-                const int row = int(band) * band_rows;
-                piece.for_band(band, [&](const Dot& dot) { add(dot, row, row + band_rows, canvas, splats); });
-            });
-        }
+        Piece dots(canvas);
+        table.for_each([&](const Localizations& piece) {
+            for (std::size_t first = 0; first < piece.size(); first += piece_rows) {
+                dots.fill(piece, first, std::min(piece_rows, piece.size() - first), hue_of);
+                tbb::parallel_for(std::size_t{0}, dots.bands(), [&](std::size_t band) {
+                    const int row = int(band) * band_rows;
+                    dots.for_band(band, [&](const Dot& dot) { add(dot, row, row + band_rows, canvas, splats); });
+                });
+            }
+        });
     });
     return splats;
 }

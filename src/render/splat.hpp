@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "glint/table_pieces.hpp"
 #include "render/canvas.hpp"
 
 namespace glint {
@@ -15,10 +16,10 @@ struct Splats {
     std::vector<float> hue;      ///< the sum of all, each multiplied by its hue; empty: not asked for
 };
 
-/// The hue of a row, NaN to leave it out.
-using HueOf = std::function<float(std::size_t row)>;
+/// The hue of a row of a table, NaN to leave it out.
+using HueOf = std::function<float(const Localizations& table, std::size_t row)>;
 
 /// The dots of a table, by all threads, in memory that does not grow with its rows. `hue_of`: empty for the density alone.
-Splats splat(const Canvas& canvas, const Localizations& table, const HueOf& hue_of = {});
+Splats splat(const Canvas& canvas, TablePieces& table, const HueOf& hue_of = {});
 
 }  // namespace glint

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/nearest_name.hpp"
 
@@ -61,27 +62,30 @@ std::vector<std::string> names_in(const Localizations& table) {
 
 Column find_column(const Localizations& table, const std::string& name, std::string_view text, Place place) {
     const bool is_empty = table.size() == 0;  // which has no columns, or all
-    if (name == "frame") return {&table.frame};
-    if (name == "iterations" && (is_empty || !table.iterations.empty())) return {&table.iterations};
-    if (name == "status" && (is_empty || !table.status.empty())) return {&table.status};
-    if (const auto found = table.extra.find(name); found != table.extra.end()) return {&found->second.values};
+    if (name == "frame") return {&Localizations::frame};
+    if (name == "iterations" && (is_empty || !table.iterations.empty())) return {&Localizations::iterations};
+    if (name == "status" && (is_empty || !table.status.empty())) return {&Localizations::status};
+    if (table.extra.contains(name)) return {name};
     for (const LocalizationColumn& column : localization_columns()) {
-        const std::vector<float>& values = table.*column.values;
-        if (!is_empty && values.empty()) continue;
-        if (column.name == name) return {&values};
+        if (!is_empty && (table.*column.values).empty()) continue;
+        if (column.name == name) return {column.values};
         const std::string_view unit = unit_in(name, column);
         if (unit.empty()) continue;
-        if (unit == column.unit) return {&values};
+        if (unit == column.unit) return {column.values};
         if ((unit == "px" || column.unit == "px") && !(table.pixel_size_nm > 0)) refuse_pixels(text, place);
-        return {&values, nm_in(column.unit, table.pixel_size_nm) / nm_in(unit, table.pixel_size_nm)};
+        return {column.values, nm_in(column.unit, table.pixel_size_nm) / nm_in(unit, table.pixel_size_nm)};
     }
     refuse_name(table, name, text, place);
 }
 
-void Column::copy(std::size_t first, std::span<double> to) const {
+void Column::copy(const Localizations& table, std::size_t first, std::span<double> to) const {
+    const auto copy_from = [&](const auto& from) {
+        for (std::size_t k = 0; k < to.size(); ++k) to[k] = scale * double(from[first + k]);
+    };
+    if (const auto* extra = std::get_if<std::string>(&values)) return copy_from(table.extra.at(*extra).values);
     std::visit(
-        [&](const auto* from) {
-            for (std::size_t k = 0; k < to.size(); ++k) to[k] = scale * double((*from)[first + k]);
+        [&](const auto& member) {
+            if constexpr (std::is_member_pointer_v<std::remove_cvref_t<decltype(member)>>) copy_from(table.*member);
         },
         values);
 }

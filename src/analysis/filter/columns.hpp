@@ -14,15 +14,15 @@
 
 namespace glint::conditions {
 
-/// A column's values in the unit that was asked for; a view into a table.
+/// Which column, and in which unit.
 struct Column {
-    std::variant<const std::vector<float>*, const std::vector<double>*, const std::vector<std::uint32_t>*,
-                 const std::vector<std::uint8_t>*>
-        values;
+    std::variant<std::vector<float> Localizations::*, std::vector<std::uint32_t> Localizations::*,
+                 std::vector<std::uint8_t> Localizations::*, std::string>
+        values;  ///< the last: an extra one's name
     double scale = 1;
 
-    /// Rows [first, first + to.size()).
-    void copy(std::size_t first, std::span<double> to) const;
+    /// Its rows [first, first + to.size()) of a table that has it.
+    void copy(const Localizations& table, std::size_t first, std::span<double> to) const;
 };
 
 /// `name` is the column's in Picasso's files; that of a length may end in _px, _nm or _um. Throws OptionError, pointing to

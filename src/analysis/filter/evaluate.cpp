@@ -62,36 +62,41 @@ void change(Operation operation, std::span<double> values) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Node& node, std::string_view text, const Localizations& table, const StopFlag* stop)
+Evaluator::Evaluator(const Node& node, std::string_view text, TablePieces& table, const StopFlag* stop)
     : operation_(node.operation), number_(node.number) {
     for (const Node& operand : node.operands) operands_.emplace_back(operand, text, table, stop);
-    if (operation_ == Operation::column) column_ = find_column(table, node.name, text, node.place);
+    if (operation_ == Operation::column) column_ = find_column(table.like(), node.name, text, node.place);
     if (operation_ == Operation::neighbors)
-        counts_ = count_neighbors(table, in_pixels(node.number, node.name, table, text, node.place), stop);
+        counts_ = count_neighbors(table, in_pixels(node.number, node.name, table.like(), text, node.place), stop);
     if (operation_ != Operation::percentile && operation_ != Operation::mode) return;
-    std::vector<double> values = operands_.front().all(table.size(), stop);
+    std::vector<double> values = operands_.front().all(table, stop);
     number_ = operation_ == Operation::mode ? mode(std::move(values)) : percentile(std::move(values), number_);
     operation_ = Operation::number;
     operands_.clear();
 }
 
-std::vector<double> Evaluator::all(std::size_t rows, const StopFlag* stop) const {
-    std::vector<double> values(rows);
-    for_pieces(rows, stop,
-               [&](std::size_t first, std::size_t count) { run(first, std::span(values).subspan(first, count)); });
+std::vector<double> Evaluator::all(TablePieces& table, const StopFlag* stop) const {
+    std::vector<double> values;
+    table.for_each([&](const Localizations& piece) {
+        const SomeRows rows{piece, values.size()};
+        values.resize(values.size() + piece.size());
+        const std::span to = std::span(values).subspan(rows.before);
+        for_pieces(piece.size(), stop,
+                   [&](std::size_t first, std::size_t count) { run(rows, first, to.subspan(first, count)); });
+    });
     return values;
 }
 
-void Evaluator::run(std::size_t first, std::span<double> to) const {
+void Evaluator::run(const SomeRows& rows, std::size_t first, std::span<double> to) const {
     if (operation_ == Operation::number) return std::fill(to.begin(), to.end(), number_);
-    if (operation_ == Operation::column) return column_->copy(first, to);
+    if (operation_ == Operation::column) return column_->copy(rows.piece, first, to);
     if (operation_ == Operation::neighbors)
-        return void(std::copy_n(counts_.begin() + std::ptrdiff_t(first), to.size(), to.begin()));
-    operands_.front().run(first, to);
+        return void(std::copy_n(counts_.begin() + std::ptrdiff_t(rows.before + first), to.size(), to.begin()));
+    operands_.front().run(rows, first, to);
     if (operands_.size() == 1) return change(operation_, to);
     std::vector<double> right(to.size());
     for (std::size_t k = 1; k < operands_.size(); ++k) {
-        operands_[k].run(first, right);
+        operands_[k].run(rows, first, right);
         combine(operation_, to, right);
     }
 }

@@ -12,20 +12,27 @@
 #include "analysis/filter/columns.hpp"
 #include "analysis/filter/tree.hpp"
 #include "glint/progress.hpp"
+#include "glint/table_pieces.hpp"
 
 namespace glint::conditions {
 
-/// A tree whose columns are found, and whose percentiles, modes and neighbours are known. Views into the table.
+/// Rows of a table, and how many come before them.
+struct SomeRows {
+    const Localizations& piece;
+    std::size_t before;
+};
+
+/// A tree whose columns are found, and whose percentiles, modes and neighbours are known.
 class Evaluator {
   public:
     /// `text` is the condition that the node is of. Throws OptionError for columns that there are not; Cancelled.
-    Evaluator(const Node& node, std::string_view text, const Localizations& table, const StopFlag* stop);
+    Evaluator(const Node& node, std::string_view text, TablePieces& table, const StopFlag* stop);
 
-    /// Rows [first, first + to.size()): a number each, or 1 and 0.
-    void run(std::size_t first, std::span<double> to) const;
+    /// The piece's rows [first, first + to.size()): a number each, or 1 and 0.
+    void run(const SomeRows& rows, std::size_t first, std::span<double> to) const;
 
   private:
-    std::vector<double> all(std::size_t rows, const StopFlag* stop) const;
+    std::vector<double> all(TablePieces& table, const StopFlag* stop) const;
 
     Operation operation_;
     double number_ = 0;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -22,13 +24,13 @@ std::string clause_text(const std::string& condition, conditions::Place place) {
     return text;
 }
 
-/// Narrows `is_left` to the rows that fulfil the clause, and counts them.
-void apply(const conditions::Evaluator& clause, std::vector<std::uint8_t>& is_left, FilterClause& counts,
-           const StopFlag* stop) {
+/// Narrows `is_left` to the rows that fulfil the clause, and adds to their number.
+void apply(const conditions::Evaluator& clause, const conditions::SomeRows& rows, std::span<std::uint8_t> is_left,
+           FilterClause& counts, const StopFlag* stop) {
     std::atomic<std::size_t> fulfilled = 0, left = 0;
     conditions::for_pieces(is_left.size(), stop, [&](std::size_t first, std::size_t count) {
         std::vector<double> holds(count);
-        clause.run(first, holds);
+        clause.run(rows, first, holds);
         std::size_t fulfilled_here = 0, left_here = 0;
         for (std::size_t k = 0; k < count; ++k) {
             fulfilled_here += holds[k] != 0;
@@ -36,7 +38,7 @@ void apply(const conditions::Evaluator& clause, std::vector<std::uint8_t>& is_le
         }
         fulfilled += fulfilled_here, left += left_here;
     });
-    counts.fulfilled = fulfilled, counts.left = left;
+    counts.fulfilled += fulfilled, counts.left += left;
 }
 
 /// A text in YAML's double quotes.
@@ -61,23 +63,47 @@ void require_conditions(std::span<const std::string> conditions) {
 
 }  // namespace
 
-Filtered filter(const Localizations& table, std::span<const std::string> conditions, const StopFlag* stop) {
-    require_conditions(conditions);
+FilteredTable::FilteredTable(TablePieces& table, std::span<const std::string> conditions, const StopFlag* stop)
+    : table_(table) {
     check_conditions(conditions);  // all of them, before the first takes time
-    Filtered out;
-    std::vector<std::uint8_t> is_left(table.size(), 1);
+    std::vector<conditions::Evaluator> evaluators;
     for (const std::string& condition : conditions)
         for (const conditions::Node& node : conditions::parse(condition)) {
-            FilterClause& clause = out.clauses.emplace_back(FilterClause{clause_text(condition, node.place), 0, 0});
-            apply(conditions::Evaluator(node, condition, table, stop), is_left, clause, stop);
+            clauses_.push_back({clause_text(condition, node.place), 0, 0});
+            evaluators.emplace_back(node, condition, table, stop);
         }
+    like_ = select(table.like(), {});
+    table.for_each([&](const Localizations& piece) {
+        const conditions::SomeRows rows{piece, is_left_.size()};
+        is_left_.resize(is_left_.size() + piece.size(), 1);
+        const std::span is_left = std::span(is_left_).subspan(rows.before);
+        for (std::size_t k = 0; k < evaluators.size(); ++k) apply(evaluators[k], rows, is_left, clauses_[k], stop);
+        const auto first = std::find(is_left.begin(), is_left.end(), 1);
+        if (like_.size() == 0 && first != is_left.end())
+            like_ = select(piece, std::array{std::size_t(first - is_left.begin())});
+    });
+    like_.history.push_back(step_of(conditions, rows_before(), rows()));
+}
+
+Localizations FilteredTable::left_of(const Localizations& piece, std::size_t before) const {
     std::vector<std::size_t> rows;
-    rows.reserve(out.clauses.back().left);
-    for (std::size_t k = 0; k < is_left.size(); ++k)
-        if (is_left[k]) rows.push_back(k);
-    out.table = select(table, rows);
-    out.table.history.push_back(step_of(conditions, table.size(), rows.size()));
-    return out;
+    for (std::size_t k = 0; k < piece.size(); ++k)
+        if (is_left_[before + k]) rows.push_back(k);
+    Localizations left = select(piece, rows);
+    left.history = like_.history;
+    return left;
+}
+
+void FilteredTable::for_each(const Visit& visit) {
+    ChangedTable(table_, [this](const Localizations& piece, std::size_t before) {
+        return left_of(piece, before);
+    }).for_each(visit);
+}
+
+Filtered filter(const Localizations& table, std::span<const std::string> conditions, const StopFlag* stop) {
+    WholeTable whole(table);
+    const FilteredTable filtered(whole, conditions, stop);
+    return {filtered.left_of(table, 0), filtered.clauses()};
 }
 
 void check_conditions(std::span<const std::string> conditions) {

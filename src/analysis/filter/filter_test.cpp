@@ -12,6 +12,7 @@
 #include "analysis/filter/neighbors.hpp"
 #include "analysis/filter/statistics.hpp"
 #include "glint/error.hpp"
+#include "tests/cut_table.hpp"
 #include "tests/localization_table.hpp"
 
 using namespace glint;
@@ -170,8 +171,9 @@ TEST(Filter, neighbors_are_counted_as_by_hand) {
     }
     table.x_px[17] = std::numeric_limits<float>::quiet_NaN();
     table.x_px[20] = table.x_px[21], table.y_px[20] = table.y_px[21];
+    WholeTable whole(table);
     for (double radius : {1e-12, 0.7, 4.0, 1000.0}) {
-        const std::vector<std::uint32_t> counts = conditions::count_neighbors(table, radius, nullptr);
+        const std::vector<std::uint32_t> counts = conditions::count_neighbors(whole, radius, nullptr);
         for (std::size_t a = 0; a < table.size(); a += 7) {
             std::uint32_t near = 0;
             for (std::size_t b = 0; b < table.size(); ++b) {
@@ -253,4 +255,30 @@ TEST(Filter, a_table_without_rows_has_none_left) {
     EXPECT_EQ(filter({}, std::vector<std::string>{"photons > 5 and neighbors(1px) > 0 and sx within 1% of mode"})
                   .table.size(),
               0u);
+}
+
+TEST(Filter, a_table_in_pieces_gives_the_same_rows_and_counts) {
+    const Localizations table = full_table(1000);
+    const std::vector<std::string> conditions = {"photons within 60% of mode and track >= 3",
+                                                 "x < percentile(x, 70) or neighbors(1um) > 20",
+                                                 "frame > 100 and status != 1"};
+    const Filtered whole = filter(table, conditions);
+    ASSERT_GT(whole.table.size(), 20u);
+    CutTable cut(table, 170);
+    FilteredTable pieces(cut, conditions);
+    expect_same(joined(pieces), whole.table);
+    EXPECT_EQ(pieces.rows_before(), 1000u);
+    EXPECT_EQ(pieces.rows(), whole.table.size());
+    ASSERT_EQ(pieces.clauses().size(), whole.clauses.size());
+    for (std::size_t k = 0; k < whole.clauses.size(); ++k) {
+        EXPECT_EQ(pieces.clauses()[k].fulfilled, whole.clauses[k].fulfilled) << k;
+        EXPECT_EQ(pieces.clauses()[k].left, whole.clauses[k].left) << k;
+    }
+    FilteredTable none(cut, std::vector<std::string>{"frame < 0"});
+    std::size_t visits = 0;
+    none.for_each([&](const Localizations& piece) {
+        ++visits;
+        EXPECT_EQ(piece.size(), 0u);
+    });
+    EXPECT_EQ(visits, 1u);
 }

@@ -24,15 +24,19 @@ struct Member {
 
 class Grid {
   public:
-    Grid(const Localizations& table, double radius) : squared_(radius * radius) {
+    Grid(TablePieces& table, double radius) : squared_(radius * radius) {
         float left = 0, top = 0, right = 0, bottom = 0;
-        for (std::size_t k = 0; k < table.size(); ++k) {
-            const float x = table.x_px[k], y = table.y_px[k];
-            if (!std::isfinite(x) || !std::isfinite(y)) continue;
-            if (members_.empty()) left = right = x, top = bottom = y;
-            left = std::min(left, x), right = std::max(right, x), top = std::min(top, y), bottom = std::max(bottom, y);
-            members_.push_back({0, k, x, y});
-        }
+        table.for_each([&](const Localizations& piece) {
+            for (std::size_t k = 0; k < piece.size(); ++k) {
+                const float x = piece.x_px[k], y = piece.y_px[k];
+                if (!std::isfinite(x) || !std::isfinite(y)) continue;
+                if (members_.empty()) left = right = x, top = bottom = y;
+                left = std::min(left, x), right = std::max(right, x);
+                top = std::min(top, y), bottom = std::max(bottom, y);
+                members_.push_back({0, rows_ + k, x, y});
+            }
+            rows_ += piece.size();
+        });
         const double extent = std::max(double(right) - left, double(bottom) - top);
         const double edge = std::max(radius, extent / most_cells);
         for (Member& member : members_) {
@@ -47,6 +51,7 @@ class Grid {
             if (k == 0 || members_[k].cell != members_[k - 1].cell) begins_.push_back(k);
     }
 
+    std::size_t rows() const { return rows_; }
     std::size_t cells() const { return begins_.size(); }
 
     /// The neighbours of all members of a cell.
@@ -71,16 +76,18 @@ class Grid {
 
   private:
     double squared_;
+    std::size_t rows_ = 0;             ///< of the table
     std::vector<Member> members_;      ///< sorted by cell
     std::vector<std::size_t> begins_;  ///< of each cell that has any
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> count_neighbors(const Localizations& table, double radius_px, const StopFlag* stop) {
-    std::vector<std::uint32_t> counts(table.size(), 0);
+std::vector<std::uint32_t> count_neighbors(TablePieces& table, double radius_px, const StopFlag* stop) {
+    std::vector<std::uint32_t> counts;
     in_own_arena([&] {
         const Grid grid(table, radius_px);
+        counts.resize(grid.rows());
         tbb::parallel_for(std::size_t{0}, grid.cells(), [&](std::size_t cell) { grid.count(cell, counts, stop); });
     });
     if (stop && *stop) throw Cancelled("stopped while neighbours were counted");

@@ -13,6 +13,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/check_outputs.hpp"
@@ -45,31 +46,32 @@ std::string shortened(const std::string& text) {
     return text.substr(0, end) + "...";
 }
 
-void print_counts(const FilterFlags& flags, const Filtered& filtered, std::size_t rows, std::size_t hidden) {
+void print_counts(const FilterFlags& flags, const FilteredTable& filtered, std::size_t hidden) {
+    const std::size_t rows = filtered.rows_before();
     Summary summary;
     summary.add("localizations", with_commas(std::int64_t(rows)));
     std::size_t before = rows;
-    for (const FilterClause& clause : filtered.clauses) {
+    for (const FilterClause& clause : filtered.clauses()) {
         const std::size_t alone = rows - clause.fulfilled, in_turn = before - clause.left;
         summary.add(shortened(clause.text),
                     fmt::format("drops {}, after those above {}", with_commas(std::int64_t(alone)),
                                 with_commas(std::int64_t(in_turn))));
         before = clause.left;
     }
-    const std::size_t left = filtered.table.size();
+    const std::size_t left = filtered.rows();
     summary.add("left", fmt::format("{} ({:.1f} %)", with_commas(std::int64_t(left)),
                                     rows > 0 ? 100.0 * double(left) / double(rows) : 0.0));
     add_hidden_rows(summary, std::int64_t(hidden));
     summary.add("written", flags.out).print();
 }
 
-void print_as_json(const FilterFlags& flags, const Filtered& filtered, std::size_t rows, std::size_t hidden) {
+void print_as_json(const FilterFlags& flags, const FilteredTable& filtered, std::size_t hidden) {
     nlohmann::ordered_json clauses = nlohmann::ordered_json::array();
-    for (const FilterClause& clause : filtered.clauses)
+    for (const FilterClause& clause : filtered.clauses())
         clauses.push_back({{"condition", clause.text}, {"fulfilled", clause.fulfilled}, {"left", clause.left}});
     print_json({{"output", flags.out},
-                {"localizations_before", rows},
-                {"localizations", filtered.table.size()},
+                {"localizations_before", filtered.rows_before()},
+                {"localizations", filtered.rows()},
                 {"clauses", clauses},
                 {"hidden_rows", hidden}});
 }
@@ -80,14 +82,13 @@ int run(const FilterFlags& flags) {
     check_localizations_output(flags.out, if_exists(flags.overwrite), {flags.locs, yaml});
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
-    const Filtered filtered = filter(locs, flags.conditions, &stop);
-    const std::size_t hidden =
-        write_localizations(flags.out, filtered.table, console.warner(), if_exists(flags.overwrite));
+    const auto locs = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
+    FilteredTable filtered(*locs, flags.conditions, &stop);
+    const std::size_t hidden = write_localizations(flags.out, filtered, console.warner(), if_exists(flags.overwrite));
     if (flags.console.json)
-        print_as_json(flags, filtered, locs.size(), hidden);
+        print_as_json(flags, filtered, hidden);
     else
-        print_counts(flags, filtered, locs.size(), hidden);
+        print_counts(flags, filtered, hidden);
     return exit_ok;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -15,6 +16,8 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
+#include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/picture_io.hpp"
@@ -117,15 +120,21 @@ void set_options(RenderFlags& flags, double pixel_size_nm) {
 }
 
 /// Returns width and height of the picture that was written.
-std::pair<int, int> write_picture(const std::vector<Localizations>& tables, const RenderFlags& flags) {
+std::pair<int, int> write_picture(std::span<TablePieces* const> tables, const RenderFlags& flags,
+                                  const StopFlag& stop) {
+    const auto stop_here = [&] {
+        if (stop) throw Cancelled("stopped: no picture was written");
+    };
     if (lower_extension(flags.out) == ".png") {
         const bool is_one = tables.size() == 1 && flags.colors.empty();
         const RgbPicture picture =
-            is_one ? render_rgb(tables.front(), flags.options) : render_channels(tables, flags.options);
+            is_one ? render_rgb(*tables.front(), flags.options) : render_channels(tables, flags.options);
+        stop_here();
         write_png(flags.out, picture, if_exists(flags.overwrite));
         return {picture.width, picture.height};
     }
-    const Picture picture = render(tables.front(), flags.options);
+    const Picture picture = render(*tables.front(), flags.options);
+    stop_here();
     write_float_tiff(flags.out, picture, if_exists(flags.overwrite));
     return {picture.width, picture.height};
 }
@@ -162,14 +171,17 @@ int run(RenderFlags& flags) {
     }
     check_outputs({flags.out}, if_exists(flags.overwrite), inputs);
     Console console(flags.console);
-    std::vector<Localizations> tables;
-    std::size_t rows = 0;
+    const StopFlag& stop = stop_on_signals();
+    std::vector<std::unique_ptr<LocalizationReader>> readers;
+    std::vector<TablePieces*> tables;
     for (const std::string& table : flags.locs) {
-        tables.push_back(read_table(table, pixel_size_nm(flags.pixel_size), console));
-        rows += tables.back().size();
+        readers.push_back(open_table(table, pixel_size_nm(flags.pixel_size), console, stop));
+        tables.push_back(readers.back().get());
     }
-    set_options(flags, tables.front().pixel_size_nm);
-    const auto [width, height] = write_picture(tables, flags);
+    set_options(flags, tables.front()->like().pixel_size_nm);
+    const auto [width, height] = write_picture(tables, flags, stop);
+    std::size_t rows = 0;
+    for (const auto& reader : readers) rows += reader->rows();
     if (flags.console.json)
         print_json({{"output", flags.out}, {"localizations", rows}, {"width", width}, {"height", height}});
     else

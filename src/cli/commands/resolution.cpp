@@ -17,6 +17,7 @@
 #include "cli/flags/choices.hpp"
 #include "cli/flags/numbers.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -97,13 +98,16 @@ void require_used(const ResolutionFlags& flags) {
                                       flags.split, blocks ? "blinks" : "blocks"));
 }
 
+constexpr std::string_view columns_of_resolution[] = {"x", "y", "lpx", "lpy"};
+
 int run(ResolutionFlags& flags) {
     require_used(flags);
     const std::filesystem::path locs_yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
     check_outputs(outputs_of(flags), if_exists(flags.overwrite), {flags.locs, locs_yaml});
     Console console(flags.console);
     const StopFlag& stop = stop_on_signals();
-    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
+    const Localizations locs =
+        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_resolution, stop);
     set_options(flags, locs.pixel_size_nm);
     flags.options.stop = &stop;
     flags.options.progress = console.progress("Fourier ring correlation", "tiles");

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cli/flags/choices.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
@@ -278,13 +279,7 @@ double pixel_size_nm(const std::string& text) {
 
 Localizations read_table(const std::string& file, double pixel_size_nm, Console& console) {
     Localizations locs = read_localizations(file, console.warner(), pixel_size_nm);
-    if (pixel_size_nm <= 0) return locs;
-    if (locs.pixel_size_nm <= 0) locs.pixel_size_nm = pixel_size_nm;
-    if (std::abs(locs.pixel_size_nm - pixel_size_nm) > 1e-6 * pixel_size_nm)
-        throw OptionError(
-            fmt::format("{} says that its pixels are {:g} nm: leave out --pixel-size {:g}nm, which is for tables that "
-                        "do not say it",
-                        file, locs.pixel_size_nm, pixel_size_nm));
+    require_same_pixels(file, locs.pixel_size_nm, pixel_size_nm);
     return locs;
 }
 

@@ -42,8 +42,17 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
 
 CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
     if (!file_) throw_cannot_open(name_, errno);
-    refill();
+    restart();
     if (buffer_.find('\n') == buffer_.npos && buffer_.find('\r') != buffer_.npos) newline_ = '\r';
+}
+
+void CsvLines::restart() {
+    if (std::fseek(file_.get(), 0, SEEK_SET) != 0)
+        throw InputError(fmt::format("{} cannot be read from its beginning: {}", name_, std::strerror(errno)));
+    buffer_.clear();
+    begin_ = number_ = 0;
+    terminated_ = true, at_end_ = false;
+    refill();
 }
 
 bool CsvLines::refill() {

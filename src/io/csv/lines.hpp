@@ -20,6 +20,9 @@ class CsvLines {
     /// The next line, valid until the next call; false at the end of the file.
     bool next(std::string_view& line);
 
+    /// Begins again at the first line. Throws InputError.
+    void restart();
+
     std::size_t number() const { return number_; }   ///< of the last line, from 1
     bool terminated() const { return terminated_; }  ///< whether the last line ended in a newline
 

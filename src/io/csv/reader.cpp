@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "glint/error.hpp"
 #include "io/csv/columns.hpp"
 #include "io/csv/lines.hpp"
-#include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
 
 namespace glint {
@@ -15,6 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t most_columns = 1000;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// A column of the file with the builder's columns that it fills.
 struct Target {
@@ -23,13 +21,15 @@ struct Target {
     bool is_whole = true;  ///< every cell so far: digits alone
 };
 
-class CsvTable {
+class CsvTable : public TableFile {
   public:
-    CsvTable(const fs::path& path, double pixel_size_nm, const Warn& warn)
-        : name_(path.string()), warn_(warn), lines_(path), builder_(name_, warn) {
+    CsvTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of)
+        : TableFile(from, warn_of), name_(from.string()), lines_(from) {
+        is_text = true;
+        about.pixel_size_nm = pixel_size_nm;
         std::string_view line;
         lines_.next(line);
-        if (line.substr(0, 3) == "\xEF\xBB\xBF") line.remove_prefix(3);  // a byte order mark
+        if (line.substr(0, 3) == byte_order_mark) line.remove_prefix(byte_order_mark.size());
         if (line.find('\0') != line.npos)
             throw InputError(
                 fmt::format("{} is neither HDF5 nor CSV: localizations come as .hdf5 (Picasso, "
@@ -40,45 +40,59 @@ class CsvTable {
             throw InputError(
                 fmt::format("{} has {} columns, more than the limit of {}", name_, cells_.size(), most_columns));
         header_ = understand_header(cells_, pixel_size_nm, name_);
+        frames_from_one = header_.frames_from_one;
         for (const CsvColumn& column : header_.columns) announce(column);
-        for (const char* name : {"frame", "x", "y"})
-            if (!builder_.has(name)) builder_.finish();  // throws, naming the columns that there are
+        builder.require_columns();
         if (header_.needs_pixel_size && !(pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} does not tell the size of a camera pixel, which its lengths need: give it, "
                             "as in --pixel-size 100nm",
                             name_));
-        if (header_.is_data) add_row();
+        if (!header_.is_data && !lines_.terminated() && warn)
+            warn(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
+        restart();
     }
 
-    Localizations read() {
+    void restart() override {
+        lines_.restart();
         std::string_view line;
-        while (lines_.next(line)) {
-            if (line.find_first_not_of(" \t") == line.npos) continue;
-            split_csv(line, cells_, scratch_);
-            if (cells_.size() == targets_.size() + 1 && cells_.back().empty()) cells_.pop_back();
-            if (cells_.size() < targets_.size() && !lines_.terminated()) {
-                if (warn_) warn_(fmt::format("{}: the last line is cut off and is left out", name_));
-                break;
-            }
-            add_row();
-        }
-        if (lines_.number() == 1 && !header_.is_data && !lines_.terminated() && warn_)
-            warn_(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
-        for (const Target& target : targets_)
-            for (int column : target.to)
-                if (target.is_whole && !target.column->known) builder_.set_integer(column);
-        Localizations out = builder_.finish();
-        count_frames_from_zero(out);
-        return out;
+        if (!header_.is_data) lines_.next(line);
+    }
+
+    std::size_t add_rows(std::size_t most) override {
+        std::size_t added = 0;
+        for (std::string_view line; added < most && next_row(line); ++added) add_row();
+        if (added < most) set_whole_columns();
+        return added;
     }
 
   private:
     void announce(const CsvColumn& column) {
         Target target{&column, {}, true};
         for (const std::string& name : column.names)
-            if (const int to = builder_.add_column(name, column.scale, column.shift); to >= 0) target.to.push_back(to);
+            if (const int to = builder.add_column(name, column.scale, column.shift); to >= 0) target.to.push_back(to);
         targets_.push_back(std::move(target));
+    }
+
+    /// Splits the next line that is a row into cells; false: there is none.
+    bool next_row(std::string_view& line) {
+        do {
+            if (!lines_.next(line)) return false;
+            if (lines_.number() == 1 && line.substr(0, 3) == byte_order_mark)
+                line.remove_prefix(byte_order_mark.size());
+        } while (line.find_first_not_of(" \t") == line.npos);
+        split_csv(line, cells_, scratch_);
+        if (cells_.size() == targets_.size() + 1 && cells_.back().empty()) cells_.pop_back();
+        if (cells_.size() >= targets_.size() || lines_.terminated()) return true;
+        if (warn && !told_cut_) warn(fmt::format("{}: the last line is cut off and is left out", name_));
+        told_cut_ = true;
+        return false;
+    }
+
+    void set_whole_columns() {
+        for (const Target& target : targets_)
+            for (int column : target.to)
+                if (target.is_whole && !target.column->known) builder.set_integer(column);
     }
 
     void add_row() {
@@ -93,34 +107,22 @@ class CsvTable {
         double value;
         if (parse_cell(cell, value)) {
             target.is_whole = target.is_whole && is_whole_number(cell);
-            for (int column : target.to) builder_.add_value(column, value);
+            for (int column : target.to) builder.add_value(column, value);
             return;
         }
         if (target.column->known)
             throw InputError(fmt::format("{}: line {}: \"{}\" in column {} is no number", name_, lines_.number(),
                                          cell.substr(0, 40), target.column->header));
         for (int column : target.to)
-            builder_.drop_column(column,
-                                 fmt::format("\"{}\" in line {} is no number", cell.substr(0, 40), lines_.number()));
+            builder.drop_column(column,
+                                fmt::format("\"{}\" in line {} is no number", cell.substr(0, 40), lines_.number()));
         target.to.clear();
     }
 
-    void count_frames_from_zero(Localizations& out) const {
-        if (!header_.frames_from_one || out.frame.empty()) return;
-        if (*std::min_element(out.frame.begin(), out.frame.end()) == 0) {
-            if (warn_)
-                warn_(fmt::format("{}: frames should count from 1, but there is a frame 0: taken as counted from 0",
-                                  name_));
-            return;
-        }
-        for (std::uint32_t& frame : out.frame) --frame;
-    }
-
     std::string name_;
-    Warn warn_;
     CsvLines lines_;
-    LocalizationBuilder builder_;
     CsvHeader header_;
+    bool told_cut_ = false;
     std::vector<Target> targets_;
     std::vector<std::string_view> cells_;
     std::vector<std::string> scratch_;
@@ -128,11 +130,8 @@ class CsvTable {
 
 }  // namespace
 
-Localizations read_csv(const fs::path& path, double pixel_size_nm, const Warn& warn) {
-    Localizations out = CsvTable(path, pixel_size_nm, warn).read();
-    out.pixel_size_nm = pixel_size_nm;
-    fill_unknown_extent(out);
-    return out;
+OpenTable open_csv(const fs::path& path, double pixel_size_nm, const Warn& warn) {
+    return std::make_unique<CsvTable>(path, pixel_size_nm, warn);
 }
 
 }  // namespace glint

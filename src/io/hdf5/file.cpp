@@ -257,6 +257,18 @@ std::vector<double> read_doubles(hid_t dataset, const char* name, const fs::path
     return read_all<double>(dataset, H5T_NATIVE_DOUBLE, name, path);
 }
 
+std::vector<double> read_doubles(hid_t dataset, const char* name, const fs::path& path, hsize_t first, hsize_t count) {
+    const Quiet quiet;
+    std::vector<double> values(count);
+    if (count == 0) return values;
+    const Handle memory(H5Screate_simple(1, &count, nullptr)), space(H5Dget_space(dataset));
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &count, nullptr) < 0 ||
+        H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values.data()) < 0)
+        refuse(path, fmt::format("values {} to {} of {} cannot be read: the file is damaged; copy or write it again",
+                                 first, first + count - 1, name));
+    return values;
+}
+
 std::vector<float> read_floats(hid_t dataset, const char* name, const fs::path& path) {
     return read_all<float>(dataset, H5T_NATIVE_FLOAT, name, path);
 }

@@ -66,6 +66,9 @@ std::vector<hsize_t> shape_of(hid_t dataset);
 
 /// All values of a numeric dataset. Throws InputError (no numbers, cannot be read).
 std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path);
+/// `count` of them, from `first` on, of a 1-D one.
+std::vector<double> read_doubles(hid_t dataset, const char* name, const std::filesystem::path& path, hsize_t first,
+                                 hsize_t count);
 std::vector<float> read_floats(hid_t dataset, const char* name, const std::filesystem::path& path);
 
 /// Whether `type` is an integer or floating-point type whose bits all lie inside its bytes.

@@ -9,7 +9,6 @@
 #include "glint/error.hpp"
 #include "io/files/input_file.hpp"
 #include "io/hdf5/file.hpp"
-#include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
 #include "io/picasso/rows.hpp"
@@ -39,12 +38,48 @@ Steps steps_inside(hid_t file, const fs::path& path, const Warn& warn) {
     return text ? understood_steps(path.string() + ": /metadata", *text, steps_from_json, warn) : Steps();
 }
 
-void take_facts(Localizations& out, Steps steps, double pixel_size_nm) {
-    const MovieFacts facts = facts_in(steps);
-    out.width = facts.width, out.height = facts.height, out.frames = facts.frames;
-    out.pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : pixel_size_nm;
-    out.history = std::move(steps);
-}
+class PicassoTable : public TableFile {
+  public:
+    PicassoTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of) : TableFile(from, warn_of) {
+        const hdf5::Quiet quiet;
+        file_ = hdf5::open_file(path);
+        dataset_ = hdf5::open_dataset(file_, "locs", path);
+        const hdf5::Handle type(H5Dget_type(dataset_));
+        const std::vector<hsize_t> shape = hdf5::shape_of(dataset_);
+        if (H5Tget_class(type) != H5T_COMPOUND || shape.size() != 1)
+            throw InputError(fmt::format("{}: /locs is not a table (a 1-D dataset of compound type)", path.string()));
+        rows = shape[0];
+        row_ = announce_row(type, path, builder, warn);
+        take_facts(picasso_history(path, file_, warn), pixel_size_nm);
+    }
+
+    void restart() override { read_ = 0; }
+
+    std::size_t add_rows(std::size_t most) override {
+        const hdf5::Quiet quiet;
+        const hsize_t count = std::min<hsize_t>(most, *rows - read_);
+        read_rows(dataset_, row_, read_, count, path, builder);
+        read_ += count;
+        return std::size_t(count);
+    }
+
+  private:
+    void take_facts(Steps steps, double pixel_size_nm) {
+        if (steps.empty() && warn)
+            warn(fmt::format(
+                "{} has no metadata (no .yaml beside it, no /metadata in it): the movie's size is taken from "
+                "the rows",
+                path.string()));
+        const MovieFacts facts = facts_in(steps);
+        about.width = facts.width, about.height = facts.height, about.frames = facts.frames;
+        about.pixel_size_nm = facts.pixel_size_nm > 0 ? facts.pixel_size_nm : pixel_size_nm;
+        about.history = std::move(steps);
+    }
+
+    hdf5::Handle file_, dataset_;
+    LocsRow row_;
+    hsize_t read_ = 0;
+};
 
 }  // namespace
 
@@ -53,27 +88,8 @@ std::vector<std::string> picasso_history(const fs::path& path, hid_t file, const
     return steps.empty() ? steps_inside(file, path, warn) : steps;
 }
 
-Localizations read_picasso(const fs::path& path, double pixel_size_nm, const Warn& warn) {
-    const hdf5::Quiet quiet;
-    const hdf5::Handle file = hdf5::open_file(path);
-    const hdf5::Handle dataset = hdf5::open_dataset(file, "locs", path);
-    const hdf5::Handle type(H5Dget_type(dataset));
-    const std::vector<hsize_t> shape = hdf5::shape_of(dataset);
-    if (H5Tget_class(type) != H5T_COMPOUND || shape.size() != 1)
-        throw InputError(fmt::format("{}: /locs is not a table (a 1-D dataset of compound type)", path.string()));
-    LocalizationBuilder builder(path.string(), warn);
-    read_rows(dataset, type, shape[0], path, builder, warn);
-    Localizations out = builder.finish();
-
-    Steps steps = picasso_history(path, file, warn);
-    if (steps.empty() && warn)
-        warn(
-            fmt::format("{} has no metadata (no .yaml beside it, no /metadata in it): the movie's size is taken from "
-                        "the rows",
-                        path.string()));
-    take_facts(out, std::move(steps), pixel_size_nm);
-    fill_unknown_extent(out);
-    return out;
+OpenTable open_picasso(const fs::path& path, double pixel_size_nm, const Warn& warn) {
+    return std::make_unique<PicassoTable>(path, pixel_size_nm, warn);
 }
 
 }  // namespace glint

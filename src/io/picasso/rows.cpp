@@ -24,8 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t locs_block_bytes = 16 << 20;
 constexpr int most_locs_members = 1000;
 
-enum class MemberType { i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, other };
-
 MemberType member_type_of(hid_t type) {
     const std::pair<hid_t, MemberType> known[] = {
         {H5T_NATIVE_INT8, MemberType::i8},   {H5T_NATIVE_UINT8, MemberType::u8},
@@ -38,23 +36,9 @@ MemberType member_type_of(hid_t type) {
     return MemberType::other;
 }
 
-/// A column of the builder, and where it lies in a row.
-struct LocsMember {
-    std::string name;
-    int column = 0;
-    std::size_t offset = 0;
-    MemberType number = MemberType::other;
-};
-
-struct LocsRow {
-    std::vector<LocsMember> members;
-    hdf5::Handle type;      ///< in memory
-    std::size_t bytes = 0;  ///< in memory
-};
-
 /// All numeric members, as they lie in the file. `is_plain`: no member has a type that must be converted, or that needs memory of its own.
-LocsRow announce_row(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn,
-                     bool& is_plain) {
+LocsRow row_as_stored(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn,
+                      bool& is_plain) {
     const int count = H5Tget_nmembers(file_type);
     if (count < 0 || count > most_locs_members)
         throw InputError(fmt::format("{}: /locs has {} columns, more than the limit of {}", path.string(), count,
@@ -112,7 +96,7 @@ void take_rows_as(const std::byte* rows, const LocsRow& row, const LocsMember& m
     });
 }
 
-/// `count` rows, which are the table's from `first` on.
+/// `count` rows, which are the builder's from `first` on.
 void take_rows(const std::byte* rows, const LocsRow& row, std::size_t first, std::size_t count,
                LocalizationBuilder& builder) {
     for (const LocsMember& member : row.members) {
@@ -135,32 +119,36 @@ void take_rows(const std::byte* rows, const LocsRow& row, std::size_t first, std
 
 }  // namespace
 
-void read_rows(hid_t dataset, hid_t file_type, hsize_t rows, const fs::path& path, LocalizationBuilder& builder,
-               const Warn& warn) {
+LocsRow announce_row(hid_t file_type, const fs::path& path, LocalizationBuilder& builder, const Warn& warn) {
     bool is_plain = false;
-    LocsRow row = announce_row(file_type, path, builder, warn, is_plain);
+    LocsRow row = row_as_stored(file_type, path, builder, warn, is_plain);
     if (is_plain)
         row.type = hdf5::Handle(H5Tcopy(file_type));
     else
         convert_row_to_doubles(row);
-    builder.resize(std::size_t(rows));
+    return row;
+}
+
+void read_rows(hid_t dataset, const LocsRow& row, hsize_t first, hsize_t count, const fs::path& path,
+               LocalizationBuilder& builder) {
+    builder.resize(std::size_t(count));
     const hsize_t block_rows = std::max<hsize_t>(1, locs_block_bytes / row.bytes);
-    std::vector<std::byte> block(std::size_t(std::min(rows, block_rows)) * row.bytes);
+    std::vector<std::byte> block(std::size_t(std::min(count, block_rows)) * row.bytes);
     const hdf5::Handle space(H5Dget_space(dataset));
-    for (hsize_t first = 0; first < rows; first += block_rows) {
-        const hsize_t count = std::min(block_rows, rows - first);
-        const hdf5::Handle memory(H5Screate_simple(1, &count, nullptr));
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, &first, nullptr, &count, nullptr);
+    for (hsize_t at = 0; at < count; at += block_rows) {
+        const hsize_t here = std::min(block_rows, count - at), in_file = first + at;
+        const hdf5::Handle memory(H5Screate_simple(1, &here, nullptr));
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, &in_file, nullptr, &here, nullptr);
         if (H5Dread(dataset, row.type, memory, space, H5P_DEFAULT, block.data()) < 0)
             throw InputError(
                 fmt::format("{}: rows {} to {} of /locs cannot be read: the file is damaged; copy or "
                             "write it again",
-                            path.string(), first, first + count - 1));
+                            path.string(), in_file, in_file + here - 1));
         in_own_arena([&] {
             using Range = tbb::blocked_range<std::size_t>;
-            tbb::parallel_for(Range(0, std::size_t(count), 4096), [&](const Range& range) {
-                take_rows(block.data() + range.begin() * row.bytes, row, std::size_t(first) + range.begin(),
-                          range.size(), builder);
+            tbb::parallel_for(Range(0, std::size_t(here), 4096), [&](const Range& range) {
+                take_rows(block.data() + range.begin() * row.bytes, row, std::size_t(at) + range.begin(), range.size(),
+                          builder);
             });
         });
     }

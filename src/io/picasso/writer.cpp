@@ -49,7 +49,7 @@ class PicassoFile : public LocalizationWriter::Format {
           yaml_(repaired_yaml_of(path_), target.if_exists),
           hdf5_(path_, target.if_exists),
           warn_(target.warn),
-          row_(like, like.size() >= rows) {
+          row_(like, target.sees_all) {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
         audit_.facts = {like.width, like.height, like.frames, like.pixel_size_nm};

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "glint/error.hpp"
 #include "io/hdf5/file.hpp"
-#include "io/localization_builder.hpp"
 #include "io/localization_formats.hpp"
 #include "io/picasso/metadata.hpp"
 
@@ -64,12 +62,21 @@ Meaning meaning_of(const std::string& dataset) {
     return {"", {dataset}, Meaning::plain};
 }
 
-class SmlmTable {
+/// A dataset, and the columns of the builder that it fills.
+struct SmlmSource {
+    hdf5::Handle stored;
+    std::string name;
+    std::vector<int> columns;
+};
+
+class SmlmTable : public TableFile {
   public:
-    SmlmTable(const fs::path& path, hid_t file, double pixel_size_nm, const Warn& warn)
-        : path_(path), file_(file), builder_(path.string(), warn) {
-        x_ = read_axis(file, "camera/pixel_edges_x", path);
-        y_ = read_axis(file, "camera/pixel_edges_y", path);
+    SmlmTable(const fs::path& from, double pixel_size_nm, const Warn& warn_of) : TableFile(from, warn_of) {
+        const hdf5::Quiet quiet;
+        file_ = hdf5::open_file(path);
+        idle = {"dataset", "track_id"};  // all rows are of one data set, or none is linked
+        x_ = read_axis(file_, "camera/pixel_edges_x", path);
+        y_ = read_axis(file_, "camera/pixel_edges_y", path);
         if (x_.pixel_um <= 0) x_.pixel_um = pixel_size_nm / 1000;
         if (y_.pixel_um <= 0) y_.pixel_um = x_.pixel_um;
         if (!(x_.pixel_um > 0))
@@ -77,80 +84,81 @@ class SmlmTable {
                 fmt::format("{} has no /camera/pixel_edges_x, so the pixel size must be told: give it, "
                             "as in --pixel-size 100nm",
                             path.string()));
+        add_columns();
+        about.pixel_size_nm = x_.pixel_um * 1000;
+        about.width = x_.pixels, about.height = y_.pixels, about.frames = frames();
+        about.history = smlm_history(path, file_, warn);
     }
 
-    Localizations read() {
-        group_ = hdf5::Handle(H5Gopen2(file_, "emitters", H5P_DEFAULT));
-        if (!group_.valid()) throw InputError(fmt::format("{}: /emitters is not a group", path_.string()));
-        add("frame", {"frame"}, 1, -1);
-        add("x", {"x"}, 1 / x_.pixel_um, -0.5 - x_.origin_um / x_.pixel_um);
-        add("y", {"y"}, 1 / y_.pixel_um, -0.5 - y_.origin_um / y_.pixel_um);
-        for (const std::string& name : hdf5::names_in(group_)) {
+    void restart() override { read_ = 0; }
+
+    std::size_t add_rows(std::size_t most) override {
+        const hsize_t count = std::min<hsize_t>(most, *rows - read_);
+        for (const SmlmSource& source : sources_) {
+            const std::vector<double> values =
+                hdf5::read_doubles(source.stored, source.name.c_str(), path, read_, count);
+            for (int column : source.columns) builder.add_values(column, values);
+        }
+        read_ += count;
+        return std::size_t(count);
+    }
+
+  private:
+    void add_columns() {
+        const hdf5::Handle group(H5Gopen2(file_, "emitters", H5P_DEFAULT));
+        if (!group.valid()) throw InputError(fmt::format("{}: /emitters is not a group", path.string()));
+        add(group, "frame", {"frame"}, 1, -1);
+        add(group, "x", {"x"}, 1 / x_.pixel_um, -0.5 - x_.origin_um / x_.pixel_um);
+        add(group, "y", {"y"}, 1 / y_.pixel_um, -0.5 - y_.origin_um / y_.pixel_um);
+        for (const std::string& name : hdf5::names_in(group)) {
             if (name == "frame" || name == "x" || name == "y") continue;
             const Meaning meaning = meaning_of(name);
             const double scale = meaning.kind == Meaning::lateral ? 1 / x_.pixel_um
                                  : meaning.kind == Meaning::axial ? 1000
                                                                   : 1;
-            add(name, meaning.names, scale, 0);
+            add(group, name, meaning.names, scale, 0);
         }
-        Localizations out = builder_.finish();
-        for (const char* constant : {"dataset", "track_id"}) drop_if_constant(out, constant);
-        out.pixel_size_nm = x_.pixel_um * 1000;
-        out.width = x_.pixels, out.height = y_.pixels, out.frames = frames();
-        fill_unknown_extent(out);
-        return out;
     }
 
-  private:
-    void add(const std::string& dataset, const std::vector<std::string>& names, double scale, double shift) {
-        if (names.empty() || !hdf5::has(group_, dataset.c_str())) return;
-        const std::string full = "emitters/" + dataset;
-        const hdf5::Handle stored = hdf5::open_dataset(file_, full.c_str(), path_), type(H5Dget_type(stored));
-        const std::vector<double> values = hdf5::read_doubles(stored, full.c_str(), path_);
-        if (dataset == "frame") rows_ = values.size();
-        if (values.size() != rows_)
-            throw InputError(
-                fmt::format("{}: /{} has {} values, /emitters/frame {}", path_.string(), full, values.size(), rows_));
+    void add(hid_t group, const std::string& dataset, const std::vector<std::string>& names, double scale,
+             double shift) {
+        if (names.empty() || !hdf5::has(group, dataset.c_str())) return;
+        SmlmSource source{{}, "emitters/" + dataset, {}};
+        source.stored = hdf5::open_dataset(file_, source.name.c_str(), path);
+        const hdf5::Handle type(H5Dget_type(source.stored));
+        const std::vector<hsize_t> shape = hdf5::shape_of(source.stored);
+        if (shape.size() != 1 || !hdf5::is_numeric(type))
+            throw InputError(fmt::format("{}: /{} is no list of numbers", path.string(), source.name));
+        if (dataset == "frame") rows = shape[0];
+        if (shape[0] != rows.value_or(0))
+            throw InputError(fmt::format("{}: /{} has {} values, /emitters/frame {}", path.string(), source.name,
+                                         shape[0], rows.value_or(0)));
         for (const std::string& name : names)
-            if (const int column = builder_.add_column(name, scale, shift); column >= 0) {
-                builder_.add_values(column, values);
-                if (H5Tget_class(type) == H5T_INTEGER) builder_.set_integer(column);
+            if (const int column = builder.add_column(name, scale, shift); column >= 0) {
+                source.columns.push_back(column);
+                if (H5Tget_class(type) == H5T_INTEGER) builder.set_integer(column);
             }
-    }
-
-    /// Drops a column whose absence means the same: all rows are of one dataset, or none is linked.
-    static void drop_if_constant(Localizations& table, const char* name) {
-        const auto found = table.extra.find(name);
-        if (found == table.extra.end()) return;
-        const std::vector<double>& values = found->second.values;
-        if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end())
-            table.extra.erase(found);
+        if (!source.columns.empty()) sources_.push_back(std::move(source));
     }
 
     std::int64_t frames() const {
         if (H5Lexists(file_, "metadata", H5P_DEFAULT) <= 0 || H5Lexists(file_, "metadata/n_frames", H5P_DEFAULT) <= 0)
             return 0;
         const auto values =
-            hdf5::read_doubles(hdf5::open_dataset(file_, "metadata/n_frames", path_), "metadata/n_frames", path_);
+            hdf5::read_doubles(hdf5::open_dataset(file_, "metadata/n_frames", path), "metadata/n_frames", path);
         return values.size() == 1 && values[0] >= 0 && values[0] < 4294967296.0 ? std::int64_t(values[0]) : 0;
     }
 
-    fs::path path_;
-    hid_t file_;
-    LocalizationBuilder builder_;
+    hdf5::Handle file_;
     Axis x_, y_;
-    hdf5::Handle group_;
-    std::size_t rows_ = 0;
+    std::vector<SmlmSource> sources_;
+    hsize_t read_ = 0;
 };
 
 }  // namespace
 
-Localizations read_smlm(const fs::path& path, double pixel_size_nm, const Warn& warn) {
-    const hdf5::Quiet quiet;
-    const hdf5::Handle file = hdf5::open_file(path);
-    Localizations table = SmlmTable(path, file, pixel_size_nm, warn).read();
-    table.history = smlm_history(path, file, warn);
-    return table;
+OpenTable open_smlm(const fs::path& path, double pixel_size_nm, const Warn& warn) {
+    return std::make_unique<SmlmTable>(path, pixel_size_nm, warn);
 }
 
 std::vector<std::string> smlm_history(const fs::path& path, hid_t file, const Warn& warn) {

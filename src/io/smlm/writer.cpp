@@ -139,7 +139,7 @@ class SmlmFile : public LocalizationWriter::Format {
           target_(path, target.if_exists),
           kind_(kind_of(like)),
           index_type_(index_type_for(like, rows)),
-          columns_(columns_of(like, kind_, index_type_, like.size() >= rows)),
+          columns_(columns_of(like, kind_, index_type_, target.sees_all)),
           rows_(rows) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(

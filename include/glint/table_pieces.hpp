@@ -1,0 +1,55 @@
+// Tables of localizations in pieces of rows, so that those larger than memory can be worked on.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "glint/localizations.hpp"
+
+namespace glint {
+
+/// The rows of a table, some at a time and in order, as often as they are wanted.
+class TablePieces {
+  public:
+    using Visit = std::function<void(const Localizations& piece)>;
+
+    virtual ~TablePieces() = default;
+    /// The columns and the metadata of every piece, with the first row at least if the table has any. Of a table in several
+    /// pieces width and height are known.
+    virtual const Localizations& like() const = 0;
+    /// Calls `visit` with each piece. A table without rows is one piece without rows.
+    virtual void for_each(const Visit& visit) = 0;
+};
+
+/// A view of a table in memory, as a single piece.
+class WholeTable final : public TablePieces {
+  public:
+    explicit WholeTable(const Localizations& table) : table_(table) {}
+    const Localizations& like() const override { return table_; }
+    void for_each(const Visit& visit) override { visit(table_); }
+
+  private:
+    const Localizations& table_;
+};
+
+/// A view of a table whose pieces are changed as they pass. Those that have no rows afterwards are left out.
+class ChangedTable final : public TablePieces {
+  public:
+    using Change = std::function<Localizations(const Localizations& piece, std::size_t rows_before)>;
+    ChangedTable(TablePieces& table, Change change);
+    const Localizations& like() const override { return like_; }
+    void for_each(const Visit& visit) override;
+
+  private:
+    TablePieces& table_;
+    Change change_;
+    Localizations like_;
+};
+
+/// The whole table with the frame and these columns alone (as `localization_columns` names them; others, and those that it does not
+/// have, are passed over), and the metadata.
+Localizations with_columns(TablePieces& table, std::span<const std::string_view> names);
+
+}  // namespace glint

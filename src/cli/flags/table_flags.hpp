@@ -1,0 +1,27 @@
+// Tables of localizations that commands read in pieces, or some columns of.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/console.hpp"
+#include "glint/localization_reader.hpp"
+#include "glint/progress.hpp"
+
+namespace glint::cli {
+
+/// Throws OptionError where a table says another size of its pixels than the one given (0: none).
+void require_same_pixels(const std::string& file, double own_nm, double given_nm);
+
+/// `pixel_size_nm` is for a table that does not say it (0: not given).
+std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm, Console& console,
+                                               const StopFlag& stop);
+
+/// The table with these columns alone, in memory for them and a piece.
+Localizations read_columns(const std::string& file, double pixel_size_nm, Console& console,
+                           std::span<const std::string_view> columns, const StopFlag& stop);
+
+}  // namespace glint::cli

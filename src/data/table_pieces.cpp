@@ -1,0 +1,47 @@
+// Tables in pieces: changed, or put together in part.
+// SPDX-License-Identifier: MIT
+#include "glint/table_pieces.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace glint {
+
+ChangedTable::ChangedTable(TablePieces& table, Change change) : table_(table), change_(std::move(change)) {
+    const Localizations& like = table.like();
+    constexpr std::array<std::size_t, 1> first_row{};
+    like_ = change_(select(like, std::span(first_row).first(std::min<std::size_t>(like.size(), 1))), 0);
+}
+
+void ChangedTable::for_each(const Visit& visit) {
+    std::size_t before = 0;
+    bool is_visited = false;
+    Localizations empty;
+    table_.for_each([&](const Localizations& piece) {
+        Localizations changed = change_(piece, before);
+        before += piece.size();
+        if (changed.size() > 0) {
+            is_visited = true;
+            visit(changed);
+        } else if (!is_visited) {
+            empty = std::move(changed);
+        }
+    });
+    if (!is_visited) visit(empty);
+}
+
+Localizations with_columns(TablePieces& table, std::span<const std::string_view> names) {
+    Localizations out = select(table.like(), {});
+    out.extra.clear();
+    const auto extend = [](auto& to, const auto& more) { to.insert(to.end(), more.begin(), more.end()); };
+    table.for_each([&](const Localizations& piece) {
+        extend(out.frame, piece.frame);
+        for (const LocalizationColumn& column : localization_columns())
+            if (std::find(names.begin(), names.end(), column.name) != names.end())
+                extend(out.*column.values, piece.*column.values);
+    });
+    return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,209 @@
+// Reads tables in pieces. What only all rows tell is found out before the first piece is handed on.
+// SPDX-License-Identifier: MIT
+#include "glint/localization_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "base/proc_files.hpp"
+#include "glint/error.hpp"
+#include "io/localization_formats.hpp"
+
+namespace glint {
+namespace {
+
+constexpr std::size_t everything = std::numeric_limits<std::size_t>::max();
+
+/// What all rows together tell.
+struct Survey {
+    std::size_t rows = 0;
+    float x_end = 0, y_end = 0;
+    std::uint32_t first_frame = std::numeric_limits<std::uint32_t>::max(), last_frame = 0;
+    std::map<std::string, std::optional<double>>
+        idle;  ///< the value that is in all rows so far; none: there are several
+
+    void add(const Localizations& piece) {
+        rows += piece.size();
+        for (std::size_t row = 0; row < piece.size(); ++row) {
+            x_end = std::max(x_end, piece.x_px[row]), y_end = std::max(y_end, piece.y_px[row]);
+            first_frame = std::min(first_frame, piece.frame[row]), last_frame = std::max(last_frame, piece.frame[row]);
+        }
+        for (auto& [name, value] : idle) {
+            const auto found = piece.extra.find(name);
+            if (found == piece.extra.end() || found->second.values.empty()) continue;
+            const std::vector<double>& values = found->second.values;
+            if (rows == piece.size()) value = values.front();
+            const auto is_other = [&](double other) { return other != value; };
+            if (std::any_of(values.begin(), values.end(), is_other)) value.reset();
+        }
+    }
+};
+
+}  // namespace
+
+struct LocalizationReader::State {
+    State(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)
+        : stop(options.stop), file(open_table(path, options.pixel_size_nm, warn)) {
+        file->builder.require_columns();
+        if (options.piece_bytes == everything) require_memory();
+        piece_rows = options.piece_bytes == everything
+                         ? everything
+                         : std::max<std::size_t>(1, options.piece_bytes / file->builder.row_bytes());
+        while (!survey_rows()) {
+        }
+        if (!is_whole) {
+            file->builder.settle();
+            like = first_row();
+        }
+        complete_facts();
+        adjust(like);
+    }
+
+    void require_memory() const {
+        const double needed = double(file->rows.value_or(0)) * double(file->builder.row_bytes());
+        const auto available = double(memory_bytes("MemAvailable"));
+        if (available > 0 && needed > available)
+            throw InputError(
+                fmt::format("{} has {} rows, which take {:.1f} GB of memory, of which {:.1f} are free: choose rows by "
+                            "glint filter, which needs "
+                            "memory for some of them at a time, as in --where \"frame < 10000\"",
+                            file->path.string(), *file->rows, needed / 1e9, available / 1e9));
+    }
+
+    /// Reads all rows, or the first ones if these tell enough. False: a column had its first number late, so that rows before it were
+    /// looked at as if it were missing.
+    bool survey_rows() {
+        restart();
+        survey = {};
+        for (const std::string& name : file->idle) survey.idle[name];
+        bool is_settled = true;
+        for (bool is_first = true;; is_first = false) {
+            const std::size_t rows = add_rows();
+            const bool has_news = file->builder.find_numbers();
+            is_whole = is_first && rows < piece_rows;
+            if (is_whole) file->builder.settle();
+            Localizations piece = file->builder.take();
+            survey.add(piece);
+            is_settled &= is_first || !has_news;
+            if (is_whole) like = std::move(piece);
+            if (rows < piece_rows) return is_settled && finish_pass();
+            if (is_first && knows_enough()) return true;
+        }
+    }
+
+    bool knows_enough() const {
+        const auto is_open = [](const auto& idle) { return idle.second.has_value(); };
+        return !file->is_text && file->builder.all_have_numbers() && survey.rows > 0 && file->about.width > 0 &&
+               file->about.height > 0 && file->about.frames > 0 &&
+               std::none_of(survey.idle.begin(), survey.idle.end(), is_open);
+    }
+
+    /// The first row that is kept.
+    Localizations first_row() {
+        constexpr std::size_t some = 1024;
+        restart();
+        for (std::size_t rows = some; rows == some;) {
+            rows = file->add_rows(some);
+            if (const Localizations piece = file->builder.take(); piece.size() > 0)
+                return select(piece, std::array<std::size_t, 1>{});
+        }
+        return file->builder.take();
+    }
+
+    void complete_facts() {
+        Localizations ends = std::move(file->about);
+        if (file->frames_from_one && survey.rows > 0) {
+            frames_begin = survey.first_frame > 0;
+            if (!frames_begin && file->warn)
+                file->warn(
+                    fmt::format("{}: frames should count from 1, but there is a frame 0: taken as counted from 0",
+                                file->path.string()));
+        }
+        ends.x_px = {survey.x_end}, ends.y_px = {survey.y_end};
+        if (survey.rows > 0) ends.frame = {survey.last_frame - frames_begin};
+        fill_unknown_extent(ends);
+        ends.x_px.clear(), ends.y_px.clear(), ends.frame.clear();
+        file->about = std::move(ends);
+    }
+
+    /// Makes rows as they lie in the file rows of the table.
+    void adjust(Localizations& piece) const {
+        if (frames_begin)
+            for (std::uint32_t& frame : piece.frame) --frame;
+        for (const auto& [name, value] : survey.idle)
+            if (value) piece.extra.erase(name);
+        const Localizations& about = file->about;
+        piece.width = about.width, piece.height = about.height, piece.frames = about.frames;
+        piece.pixel_size_nm = about.pixel_size_nm, piece.history = about.history;
+    }
+
+    void for_each(const Visit& visit) {
+        rows_visited = 0;
+        const auto hand_on = [&](const Localizations& piece) {
+            rows_visited += piece.size();
+            visit(piece);
+        };
+        if (is_whole) return hand_on(like);
+        restart();
+        bool is_visited = false;
+        for (bool is_last = false; !is_last;) {
+            is_last = add_rows() < piece_rows;
+            Localizations piece = file->builder.take();
+            adjust(piece);
+            if (piece.size() == 0 && (is_visited || !is_last)) continue;
+            is_visited = true;
+            hand_on(piece);
+        }
+        finish_pass();
+    }
+
+    void restart() {
+        file->restart();
+        file->builder.restart();
+        rows_read = 0;
+    }
+
+    std::size_t add_rows() {
+        if (stop && *stop) throw Cancelled(fmt::format("stopped while {} was read", file->path.string()));
+        const std::size_t rows = file->add_rows(piece_rows);
+        rows_read += rows;
+        return rows;
+    }
+
+    /// After the last row. Always true.
+    bool finish_pass() {
+        if (!rows_in_file) file->builder.tell_losses();
+        if (rows_in_file.value_or(rows_read) != rows_read)
+            throw InputError(fmt::format(
+                "{} had {} rows first, then {}: it changed while it was read; try again when nothing writes it",
+                file->path.string(), *rows_in_file, rows_read));
+        rows_in_file = rows_read;
+        return true;
+    }
+
+    const StopFlag* stop;
+    std::unique_ptr<TableFile> file;
+    std::size_t piece_rows = 0, rows_read = 0, rows_visited = 0;
+    std::optional<std::size_t> rows_in_file;
+    Survey survey;
+    Localizations like;
+    bool is_whole = false, frames_begin = false;  ///< like has all rows; frames count from 1
+};
+
+LocalizationReader::LocalizationReader(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)
+    : state_(std::make_unique<State>(path, warn, options)) {}
+LocalizationReader::~LocalizationReader() = default;
+const Localizations& LocalizationReader::like() const { return state_->like; }
+void LocalizationReader::for_each(const Visit& visit) { state_->for_each(visit); }
+std::size_t LocalizationReader::rows() const { return state_->rows_visited; }
+
+Localizations read_localizations(const std::filesystem::path& path, const Warn& warn, double pixel_size_nm) {
+    return std::move(LocalizationReader::State(path, warn, {pixel_size_nm, everything, nullptr}).like);
+}
+
+}  // namespace glint

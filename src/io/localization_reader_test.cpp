@@ -1,0 +1,160 @@
+// Tables read in pieces are the tables that are read whole.
+// SPDX-License-Identifier: MIT
+#include "glint/localization_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "glint/error.hpp"
+#include "glint/localization_io.hpp"
+#include "tests/cut_table.hpp"
+#include "tests/localization_table.hpp"
+#include "tests/temporary_folder.hpp"
+
+using namespace glint;
+using namespace glint::test;
+
+namespace {
+
+constexpr PieceOptions small_pieces{
+    .pixel_size_nm = 107.5, .piece_bytes = 5000, .stop = nullptr};  // about 40 rows of 120 bytes
+
+/// Reads in pieces and whole, expects the same table and the same warnings, and returns it.
+Localizations read_both_ways(const std::filesystem::path& path) {
+    Warnings whole_says, pieces_say;
+    const Localizations whole = read_localizations(path, whole_says.sink(), 107.5);
+    LocalizationReader reader(path, pieces_say.sink(), small_pieces);
+    std::size_t pieces = 0;
+    reader.for_each([&](const Localizations&) { ++pieces; });
+    EXPECT_GT(pieces, whole.size() / 200);
+    expect_same(joined(reader), whole);
+    EXPECT_EQ(reader.rows(), whole.size());
+    EXPECT_EQ(std::set(pieces_say.all.begin(), pieces_say.all.end()),
+              std::set(whole_says.all.begin(), whole_says.all.end()));
+    EXPECT_EQ(pieces_say.all.size(), whole_says.all.size());
+    return whole;
+}
+
+/// Lines of frame, x, y, photons and another column: `line(k)` for each row but the first 200, which are plain.
+std::filesystem::path write_csv(const TemporaryFolder& folder, const std::function<std::string(int)>& line,
+                                const char* header = "frame,x [nm],y [nm],intensity [photon],other\n") {
+    std::string text = header;
+    for (int k = 0; k < 1000; ++k) text += k < 200 ? "7,107.5,215,,3\n" : line(k);
+    return folder.write("a.csv", text);
+}
+
+}  // namespace
+
+TEST(LocalizationReader, pieces_are_the_whole_table_in_every_format) {
+    TemporaryFolder folder;
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        write_localizations(folder / name, full_table(1000));
+        EXPECT_EQ(read_both_ways(folder / name).size(), 1000u) << name;
+    }
+}
+
+TEST(LocalizationReader, the_size_of_a_movie_is_taken_from_all_rows) {
+    TemporaryFolder folder;
+    Localizations table = full_table(1000);
+    table.width = table.height = 0, table.frames = 0;
+    table.x_px[999] = 500, table.y_px[500] = 300;
+    write_localizations(folder / "a.hdf5", table);
+    std::filesystem::remove(folder / "a.yaml");
+    const Localizations read = read_both_ways(folder / "a.hdf5");
+    EXPECT_EQ(read.width, 501);
+    EXPECT_EQ(read.height, 301);
+    EXPECT_EQ(read.frames, 334);
+}
+
+TEST(LocalizationReader, what_only_later_rows_of_a_text_tell_holds_for_all) {
+    TemporaryFolder folder;
+    // Photons are known only later, so that the first rows have a hole; the other column is whole.
+    const Localizations holes = read_both_ways(write_csv(folder, [](int) { return "8,300,215,500,4\n"; }));
+    EXPECT_EQ(holes.size(), 800u);
+    EXPECT_EQ(holes.frame.front(), 7u);
+    EXPECT_TRUE(holes.extra.at("other").is_integer);
+    const Localizations zero =
+        read_both_ways(write_csv(folder, [](int k) { return k == 999 ? "0,300,215,,4\n" : "8,300,215,,4.5\n"; }));
+    EXPECT_EQ(zero.size(), 1000u);
+    EXPECT_EQ(zero.frame.front(), 7u) << "a frame 0 comes last, so that frames count from 0";
+    EXPECT_FALSE(zero.extra.at("other").is_integer);
+    EXPECT_TRUE(zero.photons.empty());
+    const Localizations words = read_both_ways(write_csv(folder, [](int k) {
+        return k == 900 ? "8,300,215,500,word\n" : k == 999 ? "8,300,2" : "8,9000,215,,4\n";
+    }));
+    EXPECT_EQ(words.size(), 1u) << "the others have no photons";
+    EXPECT_FALSE(words.extra.contains("other"));
+    EXPECT_EQ(words.width, 3) << "as far as the only row lies";
+}
+
+TEST(LocalizationReader, errors_in_late_rows_name_the_row) {
+    TemporaryFolder folder;
+    const auto path = write_csv(folder, [](int k) { return k == 900 ? "8,300,x,500,4\n" : "8,300,215,500,4\n"; });
+    const auto read = [&] { LocalizationReader reader(path, {}, small_pieces); };
+    EXPECT_HAS(message_of<InputError>(read), "line 902: \"x\" in column y [nm] is no number");
+    write_csv(folder, [](int k) { return k == 900 ? "8.5,300,215,500,4\n" : "8,300,215,500,4\n"; });
+    EXPECT_HAS(message_of<InputError>(read), "row 901 has the frame number 8.5");
+}
+
+TEST(LocalizationReader, pieces_are_written_as_the_whole_table_is) {
+    TemporaryFolder folder;
+    Localizations table = full_table(1000);
+    table.extra["wide"] = {std::vector<double>(1000, 7), true};
+    for (const bool differ : {false, true}) {
+        table.sx_px.assign(1000, 1.5f), table.sy_px = table.sx_px, table.sx_unc_px.clear(), table.sy_unc_px.clear();
+        if (differ) table.sy_px[990] = 1.25f, table.extra["wide"].values[999] = 5e9, table.frame[998] = 3'000'000'000;
+        for (const char* end : {".hdf5", ".csv", ".smlm.h5"}) {
+            const auto whole = folder / (std::string("whole") + end), pieces = folder / (std::string("pieces") + end);
+            write_localizations(whole, table);
+            CutTable cut(table, 173);
+            write_localizations(pieces, cut);
+            EXPECT_EQ(read_bytes(whole), read_bytes(pieces)) << end << differ;
+        }
+    }
+    const Localizations none = select(table, {});
+    WholeTable empty(none);
+    write_localizations(folder / "none.hdf5", empty);
+    EXPECT_EQ(read_localizations(folder / "none.hdf5").size(), 0u);
+}
+
+TEST(LocalizationReader, a_stop_between_pieces_leaves_no_file) {
+    TemporaryFolder folder;
+    write_localizations(folder / "a.hdf5", full_table(1000));
+    StopFlag stop = false;
+    PieceOptions options = small_pieces;
+    options.stop = &stop;
+    LocalizationReader reader(folder / "a.hdf5", {}, options);
+    int pieces = 0;
+    ChangedTable stopping(reader, [&](const Localizations& piece, std::size_t) {
+        stop = ++pieces == 40;  // of 1, and twice 25: in the second pass, which writes
+        return piece;
+    });
+    EXPECT_THROW(write_localizations(folder / "b.hdf5", stopping), Cancelled);
+    EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.hdf5", "a.yaml"}));
+}
+
+TEST(LocalizationReader, a_file_that_changes_meanwhile_is_an_error) {
+    TemporaryFolder folder;
+    const auto path = write_csv(folder, [](int) { return "8,300,215,500,4\n"; });
+    LocalizationReader reader(path, {}, small_pieces);
+    std::ofstream(path, std::ios::app) << "8,300,215,500,4\n";
+    EXPECT_HAS(message_of<InputError>([&] { reader.for_each([](const Localizations&) {}); }),
+               "1000 rows first, then 1001");
+}
+
+TEST(LocalizationReader, some_columns_of_all_rows) {
+    TemporaryFolder folder;
+    const Localizations table = full_table(1000);
+    write_localizations(folder / "a.hdf5", table);
+    LocalizationReader reader(folder / "a.hdf5", {}, small_pieces);
+    const std::string_view names[] = {"x", "lpz", "molecule"};
+    const Localizations some = with_columns(reader, names);
+    EXPECT_EQ(some.x_px, table.x_px);
+    EXPECT_EQ(some.lpz_nm, table.lpz_nm);
+    EXPECT_EQ(some.frame, table.frame);
+    EXPECT_TRUE(some.y_px.empty() && some.extra.empty() && some.status.empty());
+    EXPECT_EQ(some.pixel_size_nm, table.pixel_size_nm);
+}
