@@ -73,15 +73,23 @@ double best_radius(const DistanceCounts& counts, const Scatter& scatter, std::si
     return most_radius * scale;
 }
 
+/// Expected numbers of links that should be to another candidate: of a track or a row that had no other one, and of two tracks that got
+/// each other's rows.
+struct Doubts {
+    double taken = 0, exchanged = 0;
+};
+
 /// Tracks that may go on, and the rows of a frame, by x.
 class Linker {
   public:
-    Linker(const LinkRows& rows, double radius, double scale2, bool is_fixed, int gap)
+    /// `goes_on`: logarithms of the odds that a track goes on, by the frames since its last row; [0] unused.
+    Linker(const LinkRows& rows, double radius, double scale2, bool is_fixed, std::vector<double> goes_on)
         : rows_(rows),
           radius_(radius),
           scale2_(scale2),
           is_fixed_(is_fixed),
-          gap_(std::uint32_t(gap)),
+          gap_(std::uint32_t(goes_on.size() - 2)),
+          goes_on_(std::move(goes_on)),
           track_(rows.rows.size()) {}
 
     /// The track of each row of `rows`.
@@ -96,9 +104,7 @@ class Linker {
         return std::move(track_);
     }
     std::size_t tracks() const { return tracks_; }
-    double wrong() const {
-        return wrong_;
-    }  ///< expected number of links to one of several candidates that should be to another
+    const Doubts& doubts() const { return doubts_; }
 
   private:
     struct Track {
@@ -116,7 +122,7 @@ class Linker {
         const std::size_t begin = rows_.begin[k], count = rows_.begin[k + 1] - begin;
         find_pairs(begin, count, rows_.most_var_x[k]);
         of_row_.assign(count, -1);
-        match(begin, count);
+        match(begin, count, now);
         for (std::size_t j = 0; j < count; ++j) {
             const LinkRow& row = rows_.rows[begin + j];
             if (of_row_[j] < 0) {
@@ -150,7 +156,7 @@ class Linker {
     }
 
     /// Pairs of which neither has another choice, which are most, are taken; the others go to the assignment.
-    void match(std::size_t begin, std::size_t count) {
+    void match(std::size_t begin, std::size_t count, std::uint32_t now) {
         choices_of_track_.assign(open_.size(), 0), choices_of_row_.assign(count, 0);
         for (const Pair& pair : pairs_)
             ++choices_of_track_[std::size_t(pair.track)], ++choices_of_row_[std::size_t(pair.row)];
@@ -173,29 +179,33 @@ class Linker {
         const std::vector<int> assigned = assign(rest, tracks_of_rest_.size());
         for (std::size_t r = 0; r < assigned.size(); ++r)
             if (assigned[r] >= 0) of_row_[std::size_t(rows_of_rest_[r])] = tracks_of_rest_[std::size_t(assigned[r])];
-        count_doubts(begin);
+        count_doubts(begin, now);
     }
 
     /// Adds the probabilities that pairs which were not taken are the right ones, by the likelihoods of both choices.
-    void count_doubts(std::size_t begin) {
+    void count_doubts(std::size_t begin, std::uint32_t now) {
         row_of_track_.assign(open_.size(), -1);
         for (std::size_t j = 0; j < of_row_.size(); ++j)
             if (of_row_[j] >= 0) row_of_track_[std::size_t(of_row_[j])] = int(j);
         const auto distance = [&](int track, int row) {
             return scaled_distance2(open_[std::size_t(track)].mean, rows_.rows[begin + std::size_t(row)], rows_.with_z);
         };
+        const auto odds = [&](int track) { return goes_on_[now - open_[std::size_t(track)].last]; };
         for (const Pair& pair : pairs_) {
             const int taken_track = of_row_[std::size_t(pair.row)], taken_row = row_of_track_[std::size_t(pair.track)];
             if (taken_track == pair.track) continue;
-            double more = pair.d2, links = 0;  // what the other choice costs more, and the links that it says are wrong
-            if (taken_track >= 0) more -= distance(taken_track, pair.row), ++links;
-            if (taken_row >= 0) more -= distance(pair.track, taken_row), ++links;
-            if (links == 2) {
-                const double other = distance(taken_track, taken_row);
-                more += other;
-                if (other <= radius_ * radius_) links = 1;  // the other pair of the exchange is counted, too
-            }
-            wrong_ += links / (1 + std::exp(std::clamp(more / (2 * scale2_), -50.0, 50.0)));
+            double more = pair.d2;  // what the other choice costs more
+            if (taken_track >= 0) more -= distance(taken_track, pair.row);
+            if (taken_row >= 0) more -= distance(pair.track, taken_row);
+            const bool is_exchange = taken_track >= 0 && taken_row >= 0;
+            const double other = is_exchange ? distance(taken_track, taken_row) : 0;
+            more = (more + other) / (2 * scale2_);
+            if (!is_exchange && taken_track >= 0) more += odds(taken_track) - odds(pair.track);
+            const double chance = 1 / (1 + std::exp(std::clamp(more, -50.0, 50.0)));
+            if (!is_exchange)
+                doubts_.taken += chance;
+            else  // of which both pairs are counted, if both are within the radius
+                doubts_.exchanged += other <= radius_ * radius_ ? chance : 2 * chance;
         }
     }
 
@@ -218,9 +228,10 @@ class Linker {
     double radius_, scale2_;
     bool is_fixed_;
     std::uint32_t gap_;
+    std::vector<double> goes_on_;
     std::vector<std::uint32_t> track_;
     std::size_t tracks_ = 0;
-    double wrong_ = 0;
+    Doubts doubts_;
     std::vector<Track> open_;  // by x
     std::vector<Pair> pairs_;
     std::vector<int> of_row_, choices_of_track_, choices_of_row_, number_of_track_, row_of_track_, rows_of_rest_,
@@ -250,31 +261,65 @@ int best_gap(const GapCounts& counts) {
     return gap;
 }
 
+/// For each number of frames since a track's last row, up to the gap and one: the logarithm of the odds that it goes on there.
+std::vector<double> odds_of_going_on(const GapCounts& counts, int gap, double rows) {
+    const auto log_odds = [](double share) {
+        const double within = std::clamp(share, 1e-4, 1 - 1e-4);
+        return std::log(within / (1 - within));
+    };
+    std::vector<double> odds(std::size_t(gap) + 2, 0.0);
+    odds[1] = log_odds(rows > 0 ? 1 - counts.ends / rows : 0.5);
+    for (std::size_t lag = 2; lag < odds.size() && lag < counts.at_lag.size(); ++lag)
+        odds[lag] = log_odds(counts.open[lag] > 0 ? (counts.at_lag[lag] - counts.chance[lag]) / counts.open[lag] : 0);
+    for (std::size_t lag = counts.at_lag.size(); lag < odds.size(); ++lag) odds[lag] = odds[lag - 1];
+    return odds;
+}
+
+/// Links over more dark frames than `gap`: those that are counted, as far as they stand out from chance, and those beyond, if their
+/// numbers go on falling as they do up to there. `links`: without gaps.
+double longer_links(const GapCounts& counts, int gap, double links) {
+    const auto last = std::size_t(best_gap(counts)) + 1;  // a lag of 1 is no gap
+    const auto pairs = [&](std::size_t from, std::size_t to) {
+        double sum = 0;
+        for (std::size_t lag = from; lag <= to; ++lag)
+            sum += lag == 1 ? links : counts.at_lag[lag] - counts.chance[lag];
+        return sum;
+    };
+    if (last < 2) return 0;
+    constexpr std::size_t longest_span = 5;
+    const std::size_t span = std::clamp<std::size_t>(last / 2, 1, longest_span);
+    const double end = pairs(last - span + 1, last), ratio = end / pairs(last - 2 * span + 1, last - span);
+    constexpr double steepest = 0.95;  // beyond it a series has no end that these lags could tell
+    const double tail = end * std::clamp(ratio, 0.0, steepest) / (1 - std::clamp(ratio, 0.0, steepest));
+    const std::size_t next = std::size_t(gap) + 2;
+    if (next > last) return tail * std::pow(std::clamp(ratio, 0.0, steepest), double(next - last - 1) / double(span));
+    return pairs(next, last) + tail;
+}
+
 /// Expected mistakes of links, of what `count_gaps` found before gaps were linked.
 struct Mistakes {
     double wrong = 0, missed = 0;
 };
 
-/// `exchanged`: expected links to one of several candidates that should be to another; `beyond_radius`: links that the radius excludes.
-Mistakes expected_mistakes(const GapCounts& counts, int gap, double exchanged, double beyond_radius, double links,
+/// `beyond_radius`: links that the radius excludes.
+Mistakes expected_mistakes(const GapCounts& counts, int gap, const Doubts& doubts, double beyond_radius, double links,
                            double rows) {
-    double resumed = 0, dark = 0, longer = 0;
-    for (std::size_t lag = 2; lag < counts.at_lag.size(); ++lag) {
+    double resumed = 0, dark = 0;
+    for (std::size_t lag = 2; lag < std::min(counts.at_lag.size(), std::size_t(gap) + 2); ++lag) {
         const double pairs = counts.at_lag[lag] - counts.chance[lag];
-        if (lag > std::size_t(gap) + 1)
-            longer += pairs;
-        else
-            resumed += pairs, dark += double(lag - 1) * pairs;
+        resumed += pairs, dark += double(lag - 1) * pairs;
     }
+    const double longer = longer_links(counts, gap, rows - counts.ends);
     // An end or a start within a blink is none once gaps are linked, and of the others' links only those are chance.
     const double final = counts.ends > 0 ? std::clamp(1 - resumed / counts.ends, 0.0, 1.0) : 1;
     // A blink that begins in a dark frame of another, which it is taken for.
     const double in_the_dark = counts.ends > 0 ? counts.far * final * std::max(dark, 0.0) / counts.ends : 0;
-    // A row in the wrong track has a wrong link before it and, if that goes on, one after it.
+    // A row in the track of another blink that goes on has a wrong link before it and, if that goes on, one after it.
     const double of_row = 1 + (rows > 0 ? links / rows : 0);
+    const double mixed = doubts.taken + of_row * doubts.exchanged;
     // So has a row beyond the radius, whose track goes on without it if it has gaps.
-    return {of_row * exchanged + counts.far * final * final * (gap + 1) + in_the_dark,
-            of_row * exchanged + (gap > 0 ? of_row : 1) * beyond_radius + std::max(longer, 0.0) + in_the_dark};
+    return {mixed + counts.far * final * final * (gap + 1) + in_the_dark,
+            mixed + (gap > 0 ? of_row : 1) * beyond_radius + longer + in_the_dark};
 }
 
 /// Half of all precisions are better.
@@ -311,24 +356,24 @@ Links link(const Localizations& table, const LinkOptions& options) {
     out.radius_sigma = is_fixed ? 0 : radius;
     out.radius_nm = is_fixed ? options.radius_nm : median_radius_nm(rows, radius);
 
-    double exchanged = 0;
-    const auto linked = [&](int gap) {
-        Linker linker(rows, radius, scatter.scale2, is_fixed, gap);
+    Doubts doubts;
+    const auto linked = [&](std::vector<double> odds) {
+        Linker linker(rows, radius, scatter.scale2, is_fixed, std::move(odds));
         std::vector<std::uint32_t> track = linker.run(options.progress, options.stop);
-        out.tracks = linker.tracks(), exchanged = linker.wrong();
+        out.tracks = linker.tracks(), doubts = linker.doubts();
         return track;
     };
     out.is_gap_chosen = options.gap == LinkOptions::auto_gap;
-    std::vector<std::uint32_t> track = linked(0);
-    const GapCounts gaps = count_gaps(rows, track, radius, longest_gap + 1);
+    std::vector<std::uint32_t> track = linked({0, 0});
+    const GapCounts gaps = count_gaps(rows, track, radius, longest_gap + 1, is_fixed);
     out.gap = out.is_gap_chosen ? (gaps.has_far ? best_gap(gaps) : 0) : options.gap;
-    if (out.gap > 0) track = linked(out.gap);
+    if (out.gap > 0) track = linked(odds_of_going_on(gaps, out.gap, double(rows.rows.size())));
 
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     out.links = rows.rows.size() - out.tracks;
     const double beyond_radius = scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims());
-    const Mistakes mistakes = expected_mistakes(gaps, out.gap, exchanged, is_fixed ? 0 : beyond_radius,
-                                                double(out.links), double(rows.rows.size()));
+    const Mistakes mistakes = expected_mistakes(gaps, out.gap, doubts, is_fixed ? 0 : beyond_radius, double(out.links),
+                                                double(rows.rows.size()));
     out.false_links = gaps.has_far ? std::min(mistakes.wrong, double(out.links)) : unknown;
     out.missed_links = gaps.has_far && !is_fixed ? mistakes.missed : unknown;
     if (!is_fixed) {

@@ -103,6 +103,22 @@ TEST(Link, finds_blinks_and_knows_its_mistakes) {
     }
 }
 
+TEST(Link, mistakes_are_known_in_crowds) {
+    struct Crowd {
+        int blinks;
+        double dark, length;
+    };
+    for (const Crowd& crowd : {Crowd{100000, 0, 1.5}, Crowd{40000, 0, 6}, Crowd{30000, 0.1, 6}}) {
+        const Blinks blinks = simulate_blinks(crowd.blinks, 0, 1, crowd.dark, false, crowd.length);
+        const Links links = link(blinks.table);
+        const Mistakes found = mistakes(blinks, links);
+        EXPECT_GT(found.wrong, 50);
+        // A fifth beside what chance does: the likelihoods of choices are approximate.
+        EXPECT_NEAR(found.wrong, links.false_links, 0.2 * links.false_links + 4 * std::sqrt(links.false_links));
+        EXPECT_NEAR(found.missed, links.missed_links, 0.2 * links.missed_links + 4 * std::sqrt(links.missed_links));
+    }
+}
+
 TEST(Link, gap_is_taken_from_the_data) {
     // A frame is dark with the probability 0.1, so that gaps of one frame are common; of two, 1 % of links.
     const Blinks blinks = simulate_blinks(20000, 0, 1, 0.1, false, 8);

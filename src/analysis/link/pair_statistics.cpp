@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 constexpr std::size_t blocks = 32;  // of frames: for the threads, and for jackknife errors
-constexpr std::uint32_t nearest_far_lag = 50, most_far_lags = 4, far_lag_step = 37;
+constexpr std::uint32_t nearest_far_lag = 50, farthest_far_lag = 200, most_far_lags = 4, far_lag_step = 37;
 constexpr double pair_radius = 6;  // standard deviations: chi squared beyond it 1e-8 in two dimensions
 
 /// The index of a frame in `rows.frames`, or their number.
@@ -40,7 +40,8 @@ std::uint32_t span_of(const LinkRows& rows) {
 std::vector<std::uint32_t> far_lags(std::uint32_t frames) {
     std::vector<std::uint32_t> lags;
     const std::uint32_t step = frames > 4 * nearest_far_lag ? far_lag_step : 1;
-    const std::uint32_t first = frames > 2 * nearest_far_lag ? nearest_far_lag : frames / 2 + 1;
+    const std::uint32_t first =
+        frames > 2 * nearest_far_lag ? std::clamp(frames / 10, nearest_far_lag, farthest_far_lag) : frames / 2 + 1;
     if (frames < 20) return lags;
     for (std::uint32_t lag = first; lag < frames && lags.size() < most_far_lags; lag += step) lags.push_back(lag);
     return lags;
@@ -182,14 +183,52 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
     return out;
 }
 
-GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags) {
+namespace {
+
+/// Moves the last row of each track to the mean of its rows, weighted, with the variance of that.
+void move_to_means(LinkRows& ends, const LinkRows& rows, std::span<const std::uint32_t> track,
+                   std::span<const std::size_t> of_row) {
+    struct Sum {
+        double weight[3] = {}, place[3] = {};
+    };
+    std::vector<Sum> sums(ends.rows.size());
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+        const LinkRow& row = rows.rows[i];
+        Sum& sum = sums[of_row[track[i]]];
+        const double place[] = {row.x, row.y, row.z}, variance[] = {row.var_x, row.var_y, row.var_z};
+        for (int a = 0; a < 3; ++a) sum.weight[a] += 1 / variance[a], sum.place[a] += place[a] / variance[a];
+    }
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+        const Sum& sum = sums[k];
+        LinkRow& end = ends.rows[k];
+        end.x = sum.place[0] / sum.weight[0], end.y = sum.place[1] / sum.weight[1],
+        end.z = sum.place[2] / sum.weight[2];
+        end.var_x = 1 / sum.weight[0], end.var_y = 1 / sum.weight[1], end.var_z = 1 / sum.weight[2];
+    }
+    for (std::size_t k = 0; k + 1 < ends.begin.size(); ++k)
+        std::sort(ends.rows.begin() + std::ptrdiff_t(ends.begin[k]),
+                  ends.rows.begin() + std::ptrdiff_t(ends.begin[k + 1]),
+                  [](const LinkRow& a, const LinkRow& b) { return std::pair(a.x, a.row) < std::pair(b.x, b.row); });
+}
+
+}  // namespace
+
+GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags,
+                     bool is_fixed) {
     std::vector<std::size_t> first(rows.rows.size(), rows.rows.size()), last = first;
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
         if (first[track[i]] == rows.rows.size()) first[track[i]] = i;
         last[track[i]] = i;
     }
     const LinkRows starts(rows, [&](std::size_t i) { return first[track[i]] == i; });
-    const LinkRows ends(rows, [&](std::size_t i) { return last[track[i]] == i; });
+    LinkRows ends(rows, [&](std::size_t i) { return last[track[i]] == i; });
+    if (!is_fixed) {
+        std::vector<std::size_t> end_of(rows.rows.size());  // by track
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < rows.rows.size(); ++i)
+            if (last[track[i]] == i) end_of[track[i]] = end++;
+        move_to_means(ends, rows, track, end_of);
+    }
     const auto far = far_lags(span_of(rows));
     std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;
     std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks), ends_in(blocks);
@@ -220,7 +259,8 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
             frames_far[block] += 1;
         }
     });
-    GapCounts out{std::vector<double>(lags + 1), std::vector<double>(lags + 1), 0, 0, false};
+    const std::vector<double> none(lags + 1);
+    GapCounts out{none, none, none, 0, 0, false};
     double far_pairs = 0, far_frames = 0, all = 0;
     for (std::size_t block = 0; block < blocks; ++block) {
         for (std::uint32_t lag = 2; lag <= lags; ++lag) out.at_lag[lag] += counts[block][lag];
@@ -230,9 +270,8 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
     if (out.has_far) out.far = far_pairs * all / far_frames;
     const double all_ends = out.ends = std::reduce(ends_in.begin(), ends_in.end());
     for (std::uint32_t lag = 2; lag <= lags && all_ends > 0; ++lag) {
-        double still_open = 0;
-        for (std::size_t block = 0; block < blocks; ++block) still_open += open[block][lag];
-        out.chance[lag] = out.far * still_open / all_ends;
+        for (std::size_t block = 0; block < blocks; ++block) out.open[lag] += open[block][lag];
+        out.chance[lag] = out.far * out.open[lag] / all_ends;
     }
     return out;
 }

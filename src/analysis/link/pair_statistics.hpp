@@ -12,8 +12,8 @@
 
 namespace glint {
 
-/// Lags at which two rows are of different blinks: from 50 frames on, or, of a short movie, the larger half of its lags; empty where
-/// there are none.
+/// Lags at which two rows are of different blinks: from a tenth of the movie on, but 50 to 200 frames, or, of a short movie, the
+/// larger half of its lags; empty where there are none.
 std::vector<std::uint32_t> far_lags(std::uint32_t frames);
 
 /// Numbers of pairs by their squared scaled distance: in the next frame, and the mean of the far lags (eq. 13.2).
@@ -34,11 +34,14 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2);
 /// Ends of tracks whose first start of another within `radius` is k frames later: element k. Both are rows of `rows`.
 struct GapCounts {
     std::vector<double> at_lag;  ///< [0] and [1] unused
+    std::vector<double> open;    ///< ends that have had no start before
     std::vector<double> chance;  ///< how many of them are, from `far` and the ends that have had no start before
     double far = 0;              ///< pairs of an end and a start, mean of the far lags
     double ends = 0;
     bool has_far = false;
 };
-GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags);
+/// Ends lie at the means of their tracks, as links take them; with `is_fixed` at their last rows.
+GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags,
+                     bool is_fixed);
 
 }  // namespace glint

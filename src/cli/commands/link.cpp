@@ -115,9 +115,15 @@ int run(const LinkFlags& flags) {
         console.warn(
             fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
                         flags.table, with_commas(std::int64_t(links.unlinkable))));
-    if (links.false_links > 0.5 * double(links.links))
-        console.warn(fmt::format("{}: most of the links are expected to be chance: give a smaller --radius or --gap",
-                                 flags.table));
+    constexpr double too_often = 0.1;
+    if (links.false_links > too_often * double(links.links))
+        console.warn(fmt::format(
+            "{}: {:.0f} % of the links are expected to join different blinks: give a smaller --radius than {}, or a "
+            "smaller --gap than {}; molecules may be too dense to be linked",
+            flags.table, 100 * links.false_links / double(links.links),
+            links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
+                                   : fmt::format("{:g}nm", links.radius_nm),
+            links.gap));
     const Localizations out = flags.unmerged ? with_tracks(table, links) : merge_tracks(table, links);
     const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
     const double mean_length = links.tracks ? double(table.size()) / double(links.tracks) : 0;
