@@ -71,7 +71,7 @@ struct Frc {
     Measured resolution;  ///< 1 / frequency at which the smoothed curve falls below 1/7: mean and standard deviation
                           ///< over splits
     std::vector<double> frequency_per_nm, correlation, smoothed;  ///< means over splits
-    std::size_t units = 0;                                        ///< blinks or blocks that were divided
+    std::size_t units = 0;  ///< blinks or blocks that were divided; below 6 there is no curve
     int splits = 0;
     double link_radius_nm = 0;  ///< as used; 0 for blocks
 };
@@ -92,8 +92,9 @@ struct Resolution {
     std::vector<Nena> later;  ///< the same at longer lags, without histograms: drift and motion make them grow
     Frc frc;
     /// By tile: localizations per um^2, NeNA's precision and its standard error in nm (NaN where a tile has too few pairs).
-    /// The first tile begins at the outer edge of the first pixel.
     Picture density_per_um2, precision_nm, precision_error_nm;
+    /// Where the first tile begins, from the outer edge of the first pixel: 0, unless that would make more than 4 million tiles.
+    double map_x_nm = 0, map_y_nm = 0;
     std::vector<std::string> caveats;  ///< whole sentences: premises that do not seem to hold
 };
 

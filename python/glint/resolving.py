@@ -58,6 +58,7 @@ class Resolution:
     density_per_um2: np.ndarray  #: localizations
     precision_map_nm: np.ndarray  #: NeNA; nan where a tile has too few pairs
     precision_error_map_nm: np.ndarray
+    first_tile_nm: tuple[float, float]  #: x and y at which the maps begin; 0 unless the field would have too many tiles
     caveats: list[str]  #: premises that do not seem to hold, whole sentences
 
 

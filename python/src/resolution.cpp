@@ -60,6 +60,7 @@ nb::dict dict_of(Resolution&& found) {
     dict["density_per_um2"] = map_of(std::move(found.density_per_um2));
     dict["precision_map_nm"] = map_of(std::move(found.precision_nm));
     dict["precision_error_map_nm"] = map_of(std::move(found.precision_error_nm));
+    dict["first_tile_nm"] = nb::make_tuple(found.map_x_nm, found.map_y_nm);
     dict["caveats"] = found.caveats;
     return dict;
 }

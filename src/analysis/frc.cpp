@@ -150,6 +150,7 @@ Frc frc_of(const FrameNeighbors& neighbors, double pixel_size_nm, double precisi
     if (neighbors.places().empty() || !has_units || !(known || options.finest_nm > 0)) return result;
     const std::vector<std::uint8_t> groups =
         groups_of(neighbors, options, result.link_radius_nm / pixel_size_nm, result.units);
+    if (result.units < frc_groups) return result;
     for (double in_nena : finest_in_nena) {
         const double finest_nm = options.finest_nm > 0 ? options.finest_nm : in_nena * precision_nm;
         const Tiles tiles(neighbors, groups, finest_nm / 3 / pixel_size_nm);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/fourier.hpp"
 #include "analysis/frame_neighbors.hpp"
 #include "analysis/frc_of.hpp"
 #include "analysis/nena.hpp"
@@ -22,16 +23,18 @@ namespace {
 constexpr int later_lags[] = {2, 3};
 constexpr double most_map_tiles = 4e6;
 constexpr double worth_telling = 0.1;  // of a figure
+constexpr std::size_t few_blinks = 10 * frc_groups;
 
 /// Whether b is larger than a by more than a tenth and more than chance explains.
 bool grows(const Measured& a, const Measured& b) {
     return b.nm - a.nm > std::max(worth_telling * a.nm, 3 * std::hypot(a.error_nm, b.error_nm));
 }
 
-/// Tiles of the sensor, in rows of columns.
+/// Tiles of the sensor, in rows of columns; only of the part that has localizations where all would be too many.
 struct MapTiles {
     int width = 1, height = 1;
     double edge_px;
+    double left = 0, top = 0;  ///< of the first tile, in tiles
 
     MapTiles(const Localizations& table, const FrameNeighbors& neighbors, double edge_nm)
         : edge_px(edge_nm / table.pixel_size_nm) {
@@ -39,16 +42,26 @@ struct MapTiles {
         if (right <= 0 || bottom <= 0)
             for (const auto& p : neighbors.places())
                 right = std::max(right, p.x_px + 0.5), bottom = std::max(bottom, p.y_px + 0.5);
-        const double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
-                     down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
+        double across = std::max(std::ceil(right / edge_px - 1e-9), 1.0),
+               down = std::max(std::ceil(bottom / edge_px - 1e-9), 1.0);
+        if (!(across * down <= most_map_tiles) && !neighbors.places().empty()) {
+            double first_column = across, last_column = -across, first_row = down, last_row = -down;
+            for (const auto& p : neighbors.places()) {
+                const double column = std::floor((p.x_px + 0.5) / edge_px), row = std::floor((p.y_px + 0.5) / edge_px);
+                first_column = std::min(first_column, column), last_column = std::max(last_column, column);
+                first_row = std::min(first_row, row), last_row = std::max(last_row, row);
+            }
+            left = first_column, top = first_row;
+            across = last_column - first_column + 1, down = last_row - first_row + 1;
+        }
         if (!(across * down <= most_map_tiles))
             throw OptionError(fmt::format("a map of {:g} x {:g} tiles of {:g} nm: give larger ones, as in --tile 5um",
                                           across, down, edge_nm));
         width = int(across), height = int(down);
     }
     std::size_t of(const FrameNeighbors::Place& p) const {
-        const double column = std::clamp((p.x_px + 0.5) / edge_px, 0.0, width - 1.0);
-        const double row = std::clamp((p.y_px + 0.5) / edge_px, 0.0, height - 1.0);
+        const double column = std::clamp((p.x_px + 0.5) / edge_px - left, 0.0, width - 1.0);
+        const double row = std::clamp((p.y_px + 0.5) / edge_px - top, 0.0, height - 1.0);
         return std::size_t(row) * std::size_t(width) + std::size_t(column);
     }
     std::size_t count() const { return std::size_t(width) * std::size_t(height); }
@@ -60,6 +73,7 @@ void put_maps(Resolution& to, const Localizations& table, const FrameNeighbors& 
     const auto picture = [&](float value) {
         return Picture{tiles.width, tiles.height, tile_nm, std::vector<float>(tiles.count(), value)};
     };
+    to.map_x_nm = tiles.left * tile_nm, to.map_y_nm = tiles.top * tile_nm;
     to.density_per_um2 = picture(0), to.precision_nm = to.precision_error_nm = picture(std::nanf(""));
     for (const auto& place : neighbors.places())
         to.density_per_um2.values[tiles.of(place)] += float(1e6 / (tile_nm * tile_nm));
@@ -117,10 +131,31 @@ void add_caveats(Resolution& to, bool is_linked, const SamePlace& repeats) {
             "molecules that shine again lie within {:.0f} nm of their place {:.2f} times as often after {} frames as "
             "after {}: there is drift, and the picture is less sharp than NeNA says: glint drift",
             repeats.radius_nm, repeats.ratio, repeats.later_frames, repeats.sooner_frames));
-    if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
+    if (to.frc.units > 0 && to.frc.units < frc_groups)
+        to.caveats.push_back(
+            fmt::format("there are {} blinks or blocks of frames, and a Fourier ring correlation divides {} at least",
+                        to.frc.units, frc_groups));
+    else if (to.frc.units > 0 && std::isnan(to.frc.resolution.nm))
         to.caveats.push_back(
             "the Fourier ring correlation does not cross 1/7 for each of its splits: there are too few localizations, "
             "or its curve ends at too coarse a length");
+    else if (to.frc.link_radius_nm > 0 && to.frc.units < few_blinks)
+        to.caveats.push_back(
+            fmt::format("the Fourier ring correlation divides {} blinks, less than {}: how they fall into halves "
+                        "decides its figure",
+                        to.frc.units, few_blinks));
+}
+
+/// Tables hold positions in single precision, whose steps grow with the distance from 0.
+void add_caveat_of_offset(Resolution& to, const FrameNeighbors& neighbors, double pixel_size_nm, double precision_nm) {
+    float farthest = 0;
+    for (const auto& p : neighbors.places()) farthest = std::max({farthest, std::abs(p.x_px), std::abs(p.y_px)});
+    const double step_nm = (std::nextafter(farthest, INFINITY) - farthest) * pixel_size_nm;
+    if (step_nm > worth_telling * precision_nm)
+        to.caveats.push_back(fmt::format(
+            "positions lie up to {:g} px from the first pixel, where tables hold them in steps of {:.2g} nm: subtract "
+            "what all have in common from x and y before they become a table",
+            farthest, step_nm));
 }
 
 }  // namespace
@@ -147,6 +182,7 @@ Resolution resolution(const Localizations& localizations, const ResolutionOption
     if (stopped()) return result;
     result.frc = frc_of(neighbors, localizations.pixel_size_nm, precision_nm, of_frc);
     if (stopped()) return result;
+    add_caveat_of_offset(result, neighbors, localizations.pixel_size_nm, precision_nm);
     add_caveats(result, seems_linked(neighbors, result.nena),
                 SamePlace(neighbors, localizations.pixel_size_nm, precision_nm));
     return result;

@@ -206,6 +206,36 @@ TEST(Resolution, maps_density_and_precision_by_place) {
 }
 
 /// The sum over points itself.
+TEST(Resolution, maps_of_a_field_far_away_begin_there) {
+    Localizations table = Blinking{}.table();
+    const Resolution here = resolution(table, reaching(40));
+    EXPECT_EQ(here.map_x_nm, 0);
+    EXPECT_FALSE(says(here, "steps of"));
+    for (float& x : table.x_px) x += 2e6f;  // steps of 0.125 px
+    table.width = 2'000'200, table.height = 100;
+    ResolutionOptions options = reaching(40);
+    options.tile_nm = 1000;  // 200,020 x 10 tiles are allowed, twice as many not
+    EXPECT_EQ(resolution(table, options).map_x_nm, 0);
+    table.height = 200;
+    const Resolution far = resolution(table, options);
+    EXPECT_NEAR(far.map_x_nm, 2e8, options.tile_nm);
+    EXPECT_EQ(far.map_y_nm, 0);
+    EXPECT_LE(far.precision_nm.width, 22);
+    EXPECT_TRUE(says(far, "in steps of 12 nm"));
+}
+
+TEST(Resolution, tells_of_too_few_blinks_to_be_divided) {
+    Blinking two;
+    two.molecules = 2, two.blinks = 1;
+    EXPECT_TRUE(std::isnan(resolution(two.table(), reaching(40)).frc.resolution.nm));
+    EXPECT_TRUE(says(resolution(two.table(), reaching(40)), "there are 2 blinks"));
+    Blinking some;
+    some.molecules = 10, some.blinks = 5;
+    const Resolution found = resolution(some.table(), reaching(15));
+    EXPECT_GT(found.frc.resolution.nm, 0);
+    EXPECT_TRUE(says(found, "blinks, less than 60"));
+}
+
 TEST(Fourier, ring_sums_are_those_of_the_points) {
     for (const int edge : {48, 50, 60}) {  // all radices
         const FourierGrid grid{edge};

@@ -69,6 +69,7 @@ nlohmann::ordered_json resolution_json(const Localizations& table, const Resolut
                    {"link_radius_nm", frc.link_radius_nm}};
     if (const auto place = by_place(result))
         json["by_place"] = {{"tile_nm", result.precision_nm.pixel_size_nm},
+                            {"first_tile_nm", {result.map_x_nm, result.map_y_nm}},
                             {"tiles", place->tiles},
                             {"p10_nm", place->nm[0]},
                             {"p50_nm", place->nm[1]},
