@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 constexpr std::size_t blocks = 32;  // of frames: for the threads, and for jackknife errors
-constexpr std::uint32_t nearest_far_lag = 50, farthest_far_lag = 200, most_far_lags = 4, far_lag_step = 37;
+constexpr std::uint32_t nearest_far_lag = 50, most_far_lags = 4, far_lag_step = 37;
 constexpr double pair_radius = 6;  // standard deviations: chi squared beyond it 1e-8 in two dimensions
 
 /// The index of a frame in `rows.frames`, or their number.
@@ -37,11 +37,11 @@ std::uint32_t span_of(const LinkRows& rows) {
 
 }  // namespace
 
-std::vector<std::uint32_t> far_lags(std::uint32_t frames) {
+std::vector<std::uint32_t> far_lags(std::uint32_t frames, std::uint32_t from) {
     std::vector<std::uint32_t> lags;
     const std::uint32_t step = frames > 4 * nearest_far_lag ? far_lag_step : 1;
     const std::uint32_t first =
-        frames > 2 * nearest_far_lag ? std::clamp(frames / 10, nearest_far_lag, farthest_far_lag) : frames / 2 + 1;
+        frames > 2 * nearest_far_lag ? std::clamp(frames / 10, nearest_far_lag, from) : frames / 2 + 1;
     if (frames < 20) return lags;
     for (std::uint32_t lag = first; lag < frames && lags.size() < most_far_lags; lag += step) lags.push_back(lag);
     return lags;
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> far_lags(std::uint32_t frames) {
 
 DistanceCounts count_distances(const LinkRows& rows) {
     const std::size_t bins = std::size_t(DistanceCounts::most * DistanceCounts::most / DistanceCounts::bin);
-    const auto far = far_lags(span_of(rows));
+    const auto far = far_lags(span_of(rows), nearest_far_lag);
     std::vector<std::vector<double>> next(blocks, std::vector<double>(bins)), chance = next;
     std::vector<double> frames_with_next(blocks), frames_with_far(blocks);
     for_frames(rows, [&](std::size_t block, std::size_t k) {
@@ -148,7 +148,7 @@ InTrackVariance variance_of(const std::array<CrlbBins, blocks>& of_block) {
 }  // namespace
 
 InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
-    const auto far = far_lags(span_of(rows));
+    const auto far = far_lags(span_of(rows), nearest_far_lag);
     std::vector<std::array<std::array<CrlbBins, 2>, 2>> sums(blocks);  // [next or far][lateral or axial]
     std::vector<std::array<double, 2>> frames(blocks);
     const double radius = pair_radius * std::sqrt(std::max(scale2, 1.0));
@@ -229,7 +229,8 @@ GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track,
             if (last[track[i]] == i) end_of[track[i]] = end++;
         move_to_means(ends, rows, track, end_of);
     }
-    const auto far = far_lags(span_of(rows));
+    constexpr std::uint32_t after_long_pauses = 200;  // where a blink that is dark for long does not begin again
+    const auto far = far_lags(span_of(rows), after_long_pauses);
     std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;
     std::vector<double> chance(blocks), frames_far(blocks), frames_all(blocks), ends_in(blocks);
     for_frames(rows, [&](std::size_t block, std::size_t k) {

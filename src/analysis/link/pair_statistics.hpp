@@ -12,9 +12,9 @@
 
 namespace glint {
 
-/// Lags at which two rows are of different blinks: from a tenth of the movie on, but 50 to 200 frames, or, of a short movie, the
+/// Lags at which two rows are of different blinks: from a tenth of the movie on, but 50 to `from` frames, or, of a short movie, the
 /// larger half of its lags; empty where there are none.
-std::vector<std::uint32_t> far_lags(std::uint32_t frames);
+std::vector<std::uint32_t> far_lags(std::uint32_t frames, std::uint32_t from);
 
 /// Numbers of pairs by their squared scaled distance: in the next frame, and the mean of the far lags (eq. 13.2).
 struct DistanceCounts {
