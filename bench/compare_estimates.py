@@ -87,7 +87,7 @@ def main():
         print(f"{name}: told in {one['told']} of {one['cases']}; within one of its errors {one['within_1_error']:.2f}, two "
               f"{one['within_2_errors']:.2f}; near enough in {one['near_enough']:.2f} of all, "
               f"{one['near_enough_of_told']:.2f} of those told")
-    machine.write_json(options.json, {"compare_estimates": result, "frames": options.frames, "cases": cases})
+    machine.write_json(options.json, {"compare_estimates": result | {"frames": options.frames, "cases": cases}})
 
 
 if __name__ == "__main__":

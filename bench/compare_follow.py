@@ -12,7 +12,7 @@ import machine
 
 EDGE, RATE, DISTINCT = 512, 100, 200  # the movie repeats so many frames
 FLAGS = ["--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--psf-misfit", "0.05", "--backend", "cpu"]
-QUIET_S = 6  # without a frame: the movie's end
+QUIET_S = 15  # without a frame, or before the first: the movie's end
 
 # Each frame at its time; the times that frames were complete go to stdout at the end, or before the writer kills itself.
 WRITER = """
@@ -63,7 +63,8 @@ def follow(program, source, movie, frames, end):
         sys.exit(f"{movie}: followed with {follower.returncode}: {errors}")
     # While frames came: for how long the oldest that was not localized had been complete.
     lags = sorted(max(0, when - times[done]) for when, done in lines if when < times[-1])
-    return out, {"frames": len(times), "seconds": times[-1] - times[0], "lag_median_s": lags[len(lags) // 2], "lag_most_s": lags[-1]}
+    return out, {"frames": len(times), "seconds": times[-1] - times[0], "lag_median_s": lags[len(lags) // 2] if lags else 0,
+                 "lag_most_s": max(lags, default=0)}
 
 
 def same_as_finished(program, movie, followed):
