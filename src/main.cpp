@@ -115,6 +115,8 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     }
     for (const Command& command : commands) {
         if (!command.app->parsed()) continue;
+        if (const std::string message = explain_empty_value(*command.app); !message.empty())
+            return report(message.c_str(), "options", exit_options, wants_json(argc, argv));
         const std::string name = command.app->get_name();
         if (name != "doctor" && name != "completion") environment::check();  // the doctor lists all problems
         if (!command.program) open_few_connections();  // a program of the user's inherits the environment

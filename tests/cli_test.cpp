@@ -124,6 +124,26 @@ TEST_F(CommandLine, flags_that_would_change_nothing_are_refused) {
                  "--dark-frames changes nothing with --split blocks");
     expect_fails("localize m.tif -o o.hdf5 --follow-timeout 5", 2,
                  "--follow-timeout changes nothing without --follow (");
+    const std::string localize = "localize m.tif -o o.hdf5 --emitters ";
+    expect_fails(localize + "1 --psf-misfit 0.1", 2, "--psf-misfit changes nothing with --emitters 1");
+    expect_fails(localize + "auto --neighbors 1", 2, "--neighbors changes nothing with --emitters auto");
+    expect_fails("localize m.tif -o o.png --preview 0 --resume", 2, "--resume changes nothing with --preview");
+    expect_fails("localize m.tif -o o.png --preview 0 --summary s.csv", 2, "--summary changes nothing with --preview");
+}
+
+TEST_F(CommandLine, an_empty_value_is_no_value) {
+    expect_fails("inspect m.tif --gain ''", 2, "--gain has an empty value: give one, or leave the flag out");
+    expect_fails("run m.tif -o ''", 2, "--output has an empty value");
+    expect_fails("calibrate camera --dark d.tif -o ''", 2, "--output has an empty value");
+}
+
+TEST_F(CommandLine, what_a_movie_can_tell_is_said_where_it_is_missing) {
+    ASSERT_EQ(glint("simulate -o s.tif --frames 3 --size 32 -q").exit_code, 0);
+    expect_fails("localize s.tif -o o.hdf5", 2,
+                 "`glint inspect s.tif` estimates them from the movie itself; --offset auto --gain auto --sigma auto");
+    expect_fails("localize s.tif -o o.hdf5 --sigma 1.3px --offset 1", 2, "itself; --gain auto uses its estimates");
+    const std::string growing = glint("localize s.tif -o o.hdf5 --follow").err;
+    EXPECT_EQ(growing.find("auto"), growing.npos) << growing;
 }
 
 TEST_F(CommandLine, a_simulation_of_nothing_is_refused_and_saturation_told) {

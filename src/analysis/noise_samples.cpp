@@ -17,12 +17,17 @@ constexpr std::array<double, 7> kernel{1, -6, 15, -20, 15, -6, 1};
 constexpr double kernel_norm = 924;  // sum of its squares
 constexpr int reach = 3, ring_reach = 4, edge = 2 * ring_reach + 1;
 constexpr double ring_pixels = edge * edge - 7 * 7;
+// Pixels close by: the 7x7 without its 3x3, less so much of the 3x3 that their noise and that of the weighted mean are uncorrelated.
+constexpr int core_reach = 1;
+constexpr double core_pixels = 3 * 3, close_pixels = 7 * 7 - core_pixels;
+constexpr double core_share = 850.0 / 924 * 850.0 / 924;  // of the squared weights
+constexpr double core_less = (1 - core_share) / close_pixels / (core_share / core_pixels);
 constexpr double wanted_samples = 2e6;
 constexpr int least_step_px = 2;  // nearer differences say nothing new
 
 /// What the pixels around a place say in one frame; all but `highest` linear in them.
 struct Response {
-    double difference = 0, mean = 0, ring = 0;
+    double difference = 0, mean = 0, close = 0, ring = 0;
 };
 
 template <class T>
@@ -56,7 +61,7 @@ struct Windows {
 Response Windows::response(int t) const {
     const auto& pixels = counts[std::size_t(t)];
     Response to;
-    double all = 0, inside = 0;
+    double all = 0, inside = 0, core = 0;
     for (const double pixel : pixels) all += pixel;
     for (int row = -reach; row <= reach; ++row) {
         double difference = 0, mean = 0;
@@ -64,11 +69,13 @@ Response Windows::response(int t) const {
             const double pixel = pixels[std::size_t((row + ring_reach) * edge + column + ring_reach)];
             const double weight = kernel[std::size_t(column + reach)];
             difference += weight * pixel, mean += weight * weight * pixel, inside += pixel;
+            if (std::abs(row) <= core_reach && std::abs(column) <= core_reach) core += pixel;
         }
         const double weight = kernel[std::size_t(row + reach)];
         to.difference += weight * difference, to.mean += weight * weight * mean;
     }
     to.difference /= kernel_norm, to.mean /= kernel_norm * kernel_norm;
+    to.close = (inside - core) / close_pixels - core_less * core / core_pixels;
     to.ring = (all - inside) / ring_pixels;
     return to;
 }
@@ -128,7 +135,7 @@ double change_beside(const std::array<Response, noise_frames>& at, int frames, i
 
 void NoiseSamples::add(std::size_t k, const NoiseSamples& from) {
     variance.push_back(from.variance[k]), mean.push_back(from.mean[k]);
-    beside.push_back(from.beside[k]), around.push_back(from.around[k]);
+    beside.push_back(from.beside[k]), close.push_back(from.close[k]), around.push_back(from.around[k]);
     highest.push_back(from.highest[k]), still.push_back(from.still[k]), zero.push_back(from.zero[k]),
         part.push_back(from.part[k]);
 }
@@ -154,10 +161,11 @@ void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& us
     windows.read<T>(block, use, x, y);
     const int frames = windows.frames;
     std::array<Response, noise_frames> at;
-    double difference = 0, mean = 0;
+    double difference = 0, mean = 0, close = 0;
     for (int t = 0; t < frames; ++t) {
         at[std::size_t(t)] = windows.response(t);
         difference += at[std::size_t(t)].difference / frames, mean += at[std::size_t(t)].mean / frames;
+        close += at[std::size_t(t)].close / frames;
     }
     const float highest = float(windows.highest());
     const auto is_still = windows.is_still();
@@ -170,6 +178,7 @@ void NoiseSampler::add_place(const FrameBlock& block, const std::vector<int>& us
         samples_.variance.push_back(float(noise * noise * frames / (frames - 1)));
         samples_.mean.push_back(float(((frames - 2) * here.mean + mean) / (frames - 1)));
         samples_.beside.push_back(float(change_beside(at, frames, t)));
+        samples_.close.push_back(float(here.close - close));
         samples_.around.push_back(float(here.ring));
         samples_.highest.push_back(highest);
         samples_.still.push_back(std::uint8_t(still));

@@ -21,9 +21,9 @@ constexpr int noise_parts = 20;
 struct NoiseSamples {
     std::vector<float> variance;  ///< squared high-pass difference, whose mean is a pixel's variance, ADU^2
     std::vector<float> mean;      ///< of the pixels, weighted as they contribute to `variance`, ADU
-    /// Predict `mean` from pixels that do not contribute to it: by how much the frames before and after are brighter than others
-    /// there, and the mean around in the same frame.
-    std::vector<float> beside, around;
+    /// Predict `mean` without its noise: by how much the frames before and after are brighter than others there, by how much the
+    /// pixels close by are brighter than in other frames, and the mean around in the same frame.
+    std::vector<float> beside, close, around;
     std::vector<float> highest;       ///< count of all pixels that contribute in any way
     std::vector<std::uint8_t> still;  ///< of these, pixels with the same count in all frames of the block
     std::vector<std::uint8_t> zero;   ///< per cent of the others that are 0

@@ -22,7 +22,7 @@ constexpr std::size_t least_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_error = 0.005;  // relative error of a width by the model
+constexpr double model_error = 0.002;  // relative error of a width by overlaps that are not seen
 constexpr double error_reach = 3;      // standard errors of a fit
 
 struct LoneFits {
@@ -99,8 +99,8 @@ Estimate median_of(const std::vector<double>& values) {
 }
 
 /// Of those that have the width of single molecules: a peak as wide as the fits' errors at least, for where a quarter of a few
-/// widths are closest together is mostly chance. The width of a dim spot is a curved function of its pixels, from which comes a bias
-/// of the order of its squared error over the width.
+/// widths are closest together is mostly chance. Dim spots are found where noise makes them sharp, from which comes a bias of the order of
+/// the squared error of a width over the width; it is taken out, and stands in the error.
 Estimate width_of(const LoneFits& fits) {
     const WidthPeak peak = peak_of(fits.sigma_px);
     const double error = median(fits.sigma_error_px), reach = std::max(peak.reach(), error_reach * error);
@@ -108,7 +108,9 @@ Estimate width_of(const LoneFits& fits) {
     for (const double width : fits.sigma_px)
         if (std::abs(width - peak.middle()) <= reach) singles.push_back(width);
     Estimate to = median_of(singles);
-    to.error = std::hypot(to.error, model_error * to.value, error * error / to.value);
+    const double too_sharp = error * error / to.value;
+    to.error = std::hypot(to.error, model_error * to.value, too_sharp);
+    to.value += too_sharp;
     return to;
 }
 

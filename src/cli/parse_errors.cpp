@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <regex>
@@ -138,6 +139,17 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     if (dynamic_cast<const CLI::ExtrasError*>(&error) && !words.empty())
         what = unknown.empty() ? fmt::format("not expected: {}", fmt::join(words, " ")) : unknown;
     return fmt::format("{} ({} --help explains)", what, full_name(app));
+}
+
+std::string explain_empty_value(const CLI::App& command) {
+    for (const CLI::App* nested : command.get_subcommands())
+        if (const std::string message = explain_empty_value(*nested); !message.empty()) return message;
+    for (const CLI::Option* option : command.get_options()) {
+        const std::vector<std::string> values = option->results();
+        if (!option->get_positional() && std::find(values.begin(), values.end(), "") != values.end())
+            return fmt::format("{} has an empty value: give one, or leave the flag out", option->get_name());
+    }
+    return "";
 }
 
 std::string explain_no_command(const std::string& word, const CLI::App& program) {

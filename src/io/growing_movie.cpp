@@ -16,8 +16,8 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds look_every(0.2);
-// Finding the frames of a long movie takes a while each time: a tenth of a core, no more.
-constexpr double rest_per_look = 9;
+// Finding the frames of a long movie takes a while each time: a quarter of a core, no more.
+constexpr double rest_per_look = 3;
 
 class FilesThatGrow : public GrowingMovie {
   public:

@@ -1,4 +1,4 @@
-"""The benchmarks beside Picasso, small: each ends well and has the rows that it promises."""
+"""The benchmarks beside Picasso and the truth, small: each ends well and has the rows that it promises."""
 import json
 import subprocess
 import sys
@@ -41,3 +41,15 @@ def test_fits(bench):
         assert row["fits_per_s"] > 0 and row["picasso_fits_per_s"] > 0
         assert row["ratio_min"] <= row["ratio"] <= row["ratio_max"]
     assert len(out.splitlines()) == 1 + len(rows)
+
+
+def test_estimates(bench):
+    out, result = bench("compare_estimates", "--every", 150, "--frames", 40)
+    assert len(result["cases"]) == 2 and result["sigma"]["told"] >= 1
+    for name in ("gain", "offset", "sigma"):
+        assert result[name]["told"] <= result[name]["cases"] == 2 and f"{name}: told in" in out
+
+
+def test_noise_check(bench):
+    out, result = bench("compare_noise_check", "--every", 30)
+    assert result["movies"] == 2 and result["false"] == [] and result["named"]["gain inverted"] == "2 of 2", out

@@ -258,6 +258,18 @@ def test_mistakes_are_told_before_any_work(folder, program, tmp_path):
     assert not (tmp_path / "results/movie").exists()
 
 
+def test_warnings_and_values_of_the_recipe_are_told(folder, program, tmp_path):
+    wide = [{"130nm": "300nm"}.get(word, word) for word in plain(folder)]
+    done = run(program, folder / "movie.tif", "-o", tmp_path / "results", *wide)
+    assert done.returncode == 0, done.stderr
+    (advice,) = [text for text in steps_of(tmp_path / "results/movie")["localize"]["results"]["warnings"] if "lone spots are" in text]
+    row = (tmp_path / "results/summary.csv").read_text()
+    assert advice in done.stdout and advice in done.stderr and advice in row, (done.stdout, done.stderr, row)
+    again = run(program, folder / "movie.tif", "-o", tmp_path / "results")
+    assert again.returncode == 0 and "remove it to begin anew" in again.stderr and 'psf.sigma = "300nm"' in again.stderr, again.stderr
+    assert advice in again.stdout  # of a step that was not done again
+
+
 def refused(program, folder, tmp_path, recipe, flags=FLAGS):
     """What `glint run` says of a recipe that it refuses before any work."""
     (tmp_path / "r.toml").write_text(recipe)

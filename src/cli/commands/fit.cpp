@@ -134,6 +134,8 @@ int run(FitFlags& flags) {
     if (!warning.empty()) console.warn(warning);
     flags.options.stop = &stop_on_signals();
     use_backend(flags.backend, flags.options, console);
+    if (flags.options.backend == Backend::cpu && flags.backend.batch_size > 0)
+        console.notice("--batch-size changes nothing on the CPU");
     flags.options.progress = console.progress(flags.rois, "fits");
     FitInfo info;
     const Fits fits = fit(rois, psf, facts.pixel_size_nm / 1000, flags.options, &info);

@@ -1,5 +1,7 @@
 // `glint link`: the localizations of a blink to one row.
 // SPDX-License-Identifier: MIT
+#include "cli/commands/link.hpp"
+
 #include "glint/link.hpp"
 
 #include <fmt/format.h>
@@ -115,15 +117,12 @@ int run(const LinkFlags& flags) {
         console.warn(
             fmt::format("{}: {} rows have no position that is a number or no precision above 0, and are not linked",
                         flags.table, with_commas(std::int64_t(links.unlinkable))));
-    constexpr double too_often = 0.1;
-    if (links.false_links > too_often * double(links.links))
-        console.warn(fmt::format(
-            "{}: {:.0f} % of the links are expected to join different blinks: give a smaller --radius than {}, or a "
-            "smaller --gap than {}; molecules may be too dense to be linked",
-            flags.table, 100 * links.false_links / double(links.links),
-            links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
-                                   : fmt::format("{:g}nm", links.radius_nm),
-            links.gap));
+    if (const std::string warning = chance_warning(links); !warning.empty())
+        console.warn(fmt::format("{}: {}: give a smaller --radius than {}, or a smaller --gap than {}", flags.table,
+                                 warning,
+                                 links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
+                                                        : fmt::format("{:g}nm", links.radius_nm),
+                                 links.gap));
     const Localizations out = flags.unmerged ? with_tracks(table, links) : merge_tracks(table, links);
     const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
     const double mean_length = links.tracks ? double(table.size()) / double(links.tracks) : 0;
@@ -162,6 +161,12 @@ int run(const LinkFlags& flags) {
 }
 
 }  // namespace
+
+std::string chance_warning(const Links& links) {
+    constexpr double much = 0.1;
+    const double share = links.false_links / double(links.links);  // NaN where it is not known, or there are none
+    return share > much ? fmt::format("{:.0f} % of the links are expected to be chance", 100 * share) : "";
+}
 
 Command add_link(CLI::App& program) {
     const auto flags = std::make_shared<LinkFlags>();

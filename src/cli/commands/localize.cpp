@@ -290,6 +290,16 @@ void add_run_flags(CLI::App& app, LocalizeFlags& flags) {
         ->group("Run");
 }
 
+/// For those who do not know what the movie itself can tell; nothing where that is not missing, or the movie cannot tell it yet.
+std::string advice_on(const MissingOptions& missing, const LocalizeFlags& flags) {
+    std::string words;
+    for (const char* what : {"offset", "gain", "sigma"})
+        if (missing.has(what)) words += fmt::format(" --{} auto", what);
+    if (words.empty() || flags.follow.growing()) return "";
+    return fmt::format("\n  (not known? `glint inspect {}` estimates them from the movie itself;{} uses its estimates)",
+                       flags.movies.empty() ? "movie.tif" : flags.movies.front(), words);
+}
+
 }  // namespace
 
 OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Console& console) {
@@ -324,12 +334,26 @@ CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie) {
     note_missing(flags.psf, missing);
     // The preview is in pixels, and with such a sigma needs no nanometres.
     CameraFacts facts = camera_facts(flags.camera, movie, missing, !(preview && flags.psf.sigma.ends_with("px")));
-    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags));
+    missing.require(movie.name.empty() ? "glint " + flags.command : movie.name, example_of(flags),
+                    advice_on(missing, flags));
     return facts;
+}
+
+void require_used(const LocalizeFlags& flags) {
+    const LocalizeOptions &options = flags.options, usual;
+    const auto refuse = [](bool changes_nothing, const char* flag, const char* beside) {
+        if (changes_nothing)
+            throw OptionError(fmt::format("{} changes nothing with {}: leave one of them out", flag, beside));
+    };
+    refuse(options.emitters == 1 && options.psf_misfit != learn_misfit, "--psf-misfit", "--emitters 1");
+    refuse(options.emitters != 1 && options.neighbor_rounds != usual.neighbor_rounds, "--neighbors", "--emitters auto");
+    refuse(flags.preview_frame && !flags.summary.empty(), "--summary", "--preview");
+    refuse(flags.preview_frame && options.resume, "--resume", "--preview");
 }
 
 int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task) {
     stop_on_signals();  // from here on, also while movies are opened
+    require_used(flags);
     if (flags.follow.growing()) require_suited(flags.follow, unsuited_to_growing(flags));
     if (flags.preview_frame && !flags.movies.empty()) return preview(flags);
     if (flags.movies.empty() || flags.out.empty())  // throws: it tells what else is missing

@@ -60,6 +60,8 @@ int localize_all(const LocalizeFlags& flags, const LocalizeTaskBy& localize_task
 
 /// The camera of a movie. Throws OptionError that names all options that are missing, not the camera's alone.
 CameraFacts complete_facts(const LocalizeFlags& flags, const MovieInfo& movie);
+/// Throws OptionError for a flag that would be ignored beside the others.
+void require_used(const LocalizeFlags& flags);
 /// The movies as one, with the channel and planes that the flags choose; and a command line that localizes them (completed in error messages).
 std::unique_ptr<Movie> open_movies(const std::vector<std::string>& paths, const LocalizeFlags& flags);
 std::string example_of(const LocalizeFlags& flags);

@@ -99,6 +99,9 @@ CompleteRecipe complete_recipe(const RunFlags& flags, Console& console) {
     if (!from.empty() && !changed.empty())
         console.notice(
             fmt::format("the command line differs from {}, and wins: {}", from.string(), fmt::join(changed, ", ")));
+    if (const std::vector<std::string> kept = values_beside(base, given); !kept.empty())
+        console.notice(fmt::format("from {}{}: {}", from.string(),
+                                   flags.recipe.empty() ? " (remove it to begin anew)" : "", fmt::join(kept, ", ")));
     return {recipe, has_own && fs::equivalent(from, own, none) && changed.empty()};
 }
 
@@ -123,6 +126,7 @@ void require_options(const RunFlags& flags, const std::vector<RunTask>& tasks, c
         } catch (const InputError&) {
             continue;  // told when its turn comes
         }
+        require_used(of_movie);
         complete_facts(of_movie, movie->info());
         check_recipe(recipe, of_movie, movie->info());
         return;
@@ -188,6 +192,7 @@ void print_movie(const Json& json) {
                                          length_text(json, "precision_nm", "")));
     summary.add("resolution", fmt::format("FRC {}", length_text(json, "frc_nm", "frc_error_nm")));
     summary.add("molecules", count("molecules"));
+    for (const Json& warning : json["warnings"]) summary.add("warning", warning.get<std::string>());
     summary.add("written", json["folder"].get<std::string>());
     summary.print();
 }

@@ -13,7 +13,12 @@ class MissingOptions {
     void add(const std::string& what, const std::string& flag, const std::string& meaning);
     /// Throws OptionError if any was added. `about`: the input that lacks them, or the subcommand; `command`: the command as it
     /// was given, without them.
-    void require(const std::string& about, const std::string& command) const;
+    /// `advice`: a last line, for those who do not know the values.
+    void require(const std::string& about, const std::string& command, const std::string& advice = "") const;
+    /// Whether `what` was added.
+    bool has(const std::string& what) const {
+        return (", " + names_ + ",").find(", " + what + ",") != std::string::npos;
+    }
 
   private:
     std::string names_, flags_, meanings_;

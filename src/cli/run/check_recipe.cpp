@@ -78,6 +78,30 @@ constexpr std::pair<std::string_view, std::string_view> words[] = {
     {"--keep-failed", "glint localize --keep-failed"},
 };
 
+/// Flags that are keys too: an error that begins with one, as "--sigma 130: ...", may be of either.
+constexpr std::pair<std::string_view, std::string_view> keys_and_flags[] = {
+    {"--channel", "[movie] channel"},
+    {"--z", "[movie] z"},
+    {"--position", "[movie] position"},
+    {"--gain-unit", "[camera] gain_unit"},
+    {"--camera-name", "[camera] name"},
+    {"--camera-setting", "[camera] settings"},
+    {"--camera", "[camera] file"},
+    {"--sensor-roi", "[camera] sensor_roi"},
+    {"--pixel-size", "[camera] pixel_size"},
+    {"--psf", "[psf] model"},
+    {"--sigma", "[psf] sigma"},
+    {"--calibration", "[psf] calibration"},
+};
+
+/// Of an error that begins with a flag, the key beside it.
+std::string with_key(const std::string& message) {
+    const std::string flag = message.substr(0, message.find(' '));
+    for (const auto& [name, key] : keys_and_flags)
+        if (flag == name) return fmt::format("{} of the recipe ({}){}", key, flag, message.substr(flag.size()));
+    return message;
+}
+
 }  // namespace
 
 void check_recipe(const Recipe& recipe, const LocalizeFlags& given, const MovieInfo& movie) {
@@ -95,7 +119,8 @@ void check_recipe(const Recipe& recipe, const LocalizeFlags& given, const MovieI
     check_picture(recipe.render, row);
 }
 
-std::string in_words_of_run(const std::string& message) {
+std::string in_words_of_run(const std::string& given) {
+    const std::string message = with_key(given);
     std::string text;
     const std::string_view all = message;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; };

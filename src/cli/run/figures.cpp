@@ -182,7 +182,7 @@ class Drawing {
         }
         if (failed_.empty()) return;
         fs::remove(folder / part, none);
-        context_.console.warn(
+        context_.warn(
             fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
                         "again, and [figures] formats = [] leaves plots out",
                         context_.name, (folder / done).string(), failed_));

@@ -102,7 +102,7 @@ std::string measure(const StepContext& context, const StepTable& from) {
         const Resolution found = resolution(table, options);
         context.console.end_progress();
         if (context.stop.load()) throw Cancelled("stopped while the resolution was measured");
-        for (const std::string& caveat : found.caveats) context.console.warn(context.name + ": " + caveat);
+        for (const std::string& caveat : found.caveats) context.warn(context.name + ": " + caveat);
         write_step_text(context, "figures/nena.csv", nena_text(found.nena));
         write_step_text(context, "figures/frc.csv", frc_text(found.frc));
         const Json json = resolution_json(table, found);

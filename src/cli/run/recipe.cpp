@@ -152,4 +152,16 @@ Recipe with_flags(const Recipe& recipe, const Recipe& flags, std::vector<std::st
     return to;
 }
 
+std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& flags) {
+    Recipe has = recipe, given = flags, unset;
+    const std::vector<RecipeKey> keys = keys_of(has), from = keys_of(given), none = keys_of(unset);
+    std::vector<std::string> values;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+        const std::string usual = toml_value(none[k]), value = toml_value(keys[k]);
+        if (value != usual && toml_value(from[k]) == usual)
+            values.push_back(fmt::format("{}.{} = {}", keys[k].section, keys[k].name, value.empty() ? "unset" : value));
+    }
+    return values;
+}
+
 }  // namespace glint::cli

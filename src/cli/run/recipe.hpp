@@ -84,4 +84,7 @@ std::string recipe_text(const Recipe& recipe);
 /// `recipe` with the values that are set in `flags`; `changed` gets the names of keys that had another one.
 Recipe with_flags(const Recipe& recipe, const Recipe& flags, std::vector<std::string>& changed);
 
+/// The values of `recipe` that are not the usual ones and not said by `flags`, as "camera.gain = 0.5".
+std::vector<std::string> values_beside(const Recipe& recipe, const Recipe& flags);
+
 }  // namespace glint::cli

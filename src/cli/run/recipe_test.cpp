@@ -87,6 +87,14 @@ TEST_F(Recipes, the_command_line_wins_and_that_is_told) {
     EXPECT_EQ(changed, std::vector<std::string>{"psf.sigma"});
 }
 
+TEST_F(Recipes, values_that_the_command_line_leaves_out_are_told) {
+    Recipe recipe, flags;
+    recipe.camera.gain = 0.5, recipe.camera.offset = 100, recipe.psf.sigma = "130nm", recipe.drift.on = false;
+    flags.camera.offset = 99, flags.psf.sigma = "130nm";
+    EXPECT_EQ(values_beside(recipe, flags), (std::vector<std::string>{"camera.gain = 0.5", "drift.on = false"}));
+    EXPECT_TRUE(values_beside(Recipe(), flags).empty());
+}
+
 TEST_F(Recipes, files_are_looked_for_beside_the_recipe) {
     EXPECT_EQ(read("[camera]\nfile = \"camera.toml\"").camera.camera_file, (folder_ / "camera.toml").string());
     EXPECT_EQ(read("[psf]\ncalibration = \"/there/cal.toml\"").psf.calibration, "/there/cal.toml");

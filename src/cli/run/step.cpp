@@ -4,11 +4,17 @@
 
 #include <chrono>
 
+#include "cli/run/check_recipe.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "io/files/atomic_file.hpp"
 
 namespace glint::cli {
+
+void StepContext::warn(const std::string& message) const {
+    console.warn(message);
+    warnings.push_back(in_words_of_run(message));
+}
 
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
                     const std::vector<std::string>& files, const std::function<Record::Json()>& work) {
@@ -20,7 +26,9 @@ std::string do_step(const StepContext& context, const char* step, const std::str
     if (context.stop.load()) throw Cancelled("stopped before the step " + std::string(step));
     context.record.begin(step, key, files);
     const auto begun = std::chrono::steady_clock::now();
-    const Record::Json results = work();
+    context.warnings.clear();
+    Record::Json results = work();
+    if (!context.warnings.empty()) results["warnings"] = context.warnings;
     context.console.end_progress();
     context.record.finish(step, results.contains("failed") ? "" : key, files, depends_on, results);
     context.console.notice(

@@ -23,7 +23,11 @@ struct StepContext {
     Record& record;
     Console& console;
     const StopFlag& stop;
-    std::string name;  ///< of the movie, for messages
+    std::string name;                    ///< of the movie, for messages
+    std::vector<std::string>& warnings;  ///< of the step that is being done, for its results
+
+    /// Warns, and keeps the warning with the step's results.
+    void warn(const std::string& message) const;
 };
 
 /// A file of the movie's folder, and the key of the step that wrote it, which stands for its content.
@@ -31,8 +35,8 @@ struct StepTable {
     std::string file, key;
 };
 
-/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Returns the key: a hash of
-/// `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
+/// Calls `work`, which writes `files` and returns the results, unless it was done with the same key. Warnings join the results, as
+/// "warnings". Returns the key: a hash of `depends_on`. Results with the field "failed" leave the step to be done again by the next run. Throws Cancelled before work after a stop.
 std::string do_step(const StepContext& context, const char* step, const std::string& depends_on,
                     const std::vector<std::string>& files, const std::function<Record::Json()>& work);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/commands/link.hpp"
 #include "cli/run/check_recipe.hpp"
 #include "cli/run/step.hpp"
 #include "cli/stop.hpp"
@@ -21,6 +22,7 @@
 #include "glint/render.hpp"
 #include "glint/units.hpp"
 #include "glint/version.hpp"
+#include "pipeline/lone_spots.hpp"
 #include "run/settings.hpp"
 
 namespace glint::cli {
@@ -75,7 +77,6 @@ void refuse_another_movie(const Record& record, const Json& files, const std::st
 
 StepTable localize_step(const StepContext& context, const LocalizeFlags& given, const RunTask& task) {
     std::unique_ptr<Movie> movie = open_movies(task.movies, given);
-    for (const std::string& warning : movie->info().warnings) context.console.warn(warning);
     const MovieInfo& info = movie->info();
     check_recipe(context.recipe, given, info);
     Json files = Json::array();
@@ -98,7 +99,9 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         flags.options.overwrite = !flags.options.resume;
         context.record.begin("localize frames", same_bytes, {});
         OpenedTask opened = open_task({task.movies, out}, flags, context.console);
+        for (const std::string& warning : opened.movie->info().warnings) context.warn(warning);
         opened.options.stop = &context.stop;
+        opened.options.warn = [&context](const std::string& warning) { context.warn(warning); };
         if (finished_before(*opened.movie, opened.facts.camera, out, opened.options))
             return results_of_finished(context, opened);
         opened.options.progress = context.console.progress(context.name + ": localize", "frames");
@@ -106,7 +109,9 @@ StepTable localize_step(const StepContext& context, const LocalizeFlags& given, 
         tell_backend(flags.backend, result.fit, context.console);
         if (!result.complete) throw Cancelled("stopped while localizing");
         if (const std::string mistake = mistake_of(*opened.movie, opened.facts.camera, result); !mistake.empty())
-            context.console.warn(fmt::format("{}: by its own noise, {}", context.name, mistake));
+            context.warn(fmt::format("{}: by its own noise, {}", context.name, mistake));
+        if (const std::string advice = width_advice(result.lone, opened.options.psf); !advice.empty())
+            context.warn(fmt::format("{}: {}", context.name, advice));
         return localize_results(result, opened);
     });
     return {localized, key};
@@ -125,9 +130,9 @@ StepTable filter_step(const StepContext& context, const char* step, const std::v
             const Filtered filtered = filter(table, conditions, &context.stop);
             write_step_table(context, file, filtered.table);
             if (2 * filtered.table.size() < table.size())
-                context.console.warn(fmt::format("{}: the conditions of [{}] in the recipe leave {} of {} rows",
-                                                 context.name, step, with_commas(std::int64_t(filtered.table.size())),
-                                                 with_commas(std::int64_t(table.size()))));
+                context.warn(fmt::format("{}: the conditions of [{}] in the recipe leave {} of {} rows", context.name,
+                                         step, with_commas(std::int64_t(filtered.table.size())),
+                                         with_commas(std::int64_t(table.size()))));
             Json clauses = Json::array();
             for (const FilterClause& clause : filtered.clauses)
                 clauses.push_back({{"condition", clause.text}, {"fulfilled", clause.fulfilled}, {"left", clause.left}});
@@ -186,7 +191,7 @@ StepTable drift_step(const StepContext& context, const StepTable& from) {
         context.console.end_progress();
         const Json results = drift_results(drift);
         if (drift.refused) {
-            context.console.warn(fmt::format("{}: drift is not corrected: {}", context.name, drift.why));
+            context.warn(fmt::format("{}: drift is not corrected: {}", context.name, drift.why));
             std::error_code none;
             for (const std::string& name : files) fs::remove(context.record.path(name), none);
             return results;
@@ -218,6 +223,9 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
             options.progress = context.console.progress(context.name + ": link", "frames");
             const Links links = link(table, options);
             context.console.end_progress();
+            if (const std::string warning = chance_warning(links); !warning.empty())
+                context.warn(fmt::format("{}: {}: give a smaller radius_sigma or gap of [link] in the recipe",
+                                         context.name, warning));
             write_step_table(context, file, merge_tracks(table, links));
             const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
             return Json{{"rows_before", table.size()},
@@ -225,6 +233,8 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
                         {"radius_nm", number(links.radius_nm)},
                         {"radius_sigma", links.radius_sigma},
                         {"gap", links.gap},
+                        {"links", links.links},
+                        {"false_links", number(links.false_links)},
                         {"in_track_a_nm2", number(links.lateral.a_nm2)},
                         {"in_track_b", number(links.lateral.b)},
                         {"in_track_b_error", number(links.lateral.b_error)}};
@@ -282,7 +292,8 @@ LocalizeFlags localize_flags(const Recipe& recipe, const RunTask& task, const Ru
 }
 
 void run_steps(const RunTask& task, const Recipe& recipe, const RunMeans& means, Record& record, Console& console) {
-    const StepContext context{recipe, record, console, stop_on_signals(), task.folder.filename().string()};
+    std::vector<std::string> warnings;
+    const StepContext context{recipe, record, console, stop_on_signals(), task.folder.filename().string(), warnings};
     const StepTable first = localize_step(context, localize_flags(recipe, task, means), task);
     StepTable table = filter_step(context, "filter", recipe.filter, "2_filtered.hdf5", first);
     const StepTable corrected = drift_step(context, table);

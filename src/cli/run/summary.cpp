@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/run/summary.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -46,7 +49,15 @@ constexpr Column columns[] = {
 std::string header() {
     std::string text = "movie,status";
     for (const Column& column : columns) text += std::string(",") + column.name;
-    return text + ",error";
+    return text + ",warnings,error";
+}
+
+std::string cell_text(const std::string& column, const Json& value) {
+    if (value.is_null()) return "";
+    if (value.is_array())
+        return value.empty() ? "" : csv_text(fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), "; ")));
+    if (column == "error") return csv_text(value.get<std::string>());
+    return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 }  // namespace
@@ -57,6 +68,11 @@ Json run_figures(const Json& record) {
     for (const Column& column : columns) {
         const Json results = steps.value(column.step, Json::object()).value("results", Json::object());
         figures[column.name] = results.contains(column.result) ? results[column.result] : Json();
+    }
+    figures["warnings"] = Json::array();
+    for (const Json& step : steps) {
+        const Json warnings = step.value("results", Json::object()).value("warnings", Json::array());
+        figures["warnings"].insert(figures["warnings"].end(), warnings.begin(), warnings.end());
     }
     figures["error"] = record.contains("error") ? record["error"] : Json();
     return figures;
@@ -84,10 +100,7 @@ void write_run_summary(const fs::path& folder) {
         const Json figures = run_figures(record);
         for (const auto& item : figures.items()) {
             const Json& value = item.value();
-            text += "," + (value.is_null()         ? ""
-                           : item.key() == "error" ? csv_text(value.get<std::string>())
-                           : value.is_string()     ? value.get<std::string>()
-                                                   : value.dump());
+            text += "," + cell_text(item.key(), value);
         }
         text += "\n";
     }
