@@ -22,6 +22,8 @@ constexpr std::size_t classes = 4, at_once = 4096, most_in_cell = 60;
 constexpr double thin_cell_nm = 50, probe_nm = 2;
 
 using Scores = std::array<std::array<float, 3>, kinds>;
+/// Of each kind -d score / d position along x, y and z; the last: of the score along y where x changes.
+using Slopes = std::array<std::array<float, 4>, kinds>;
 
 /// Numbers of blinks by cells.
 struct ByCell {
@@ -177,6 +179,19 @@ struct Worth {
 };
 using Worths = std::array<std::array<Worth, classes>, 3>;
 
+/// The kinds' mean slopes, each weighted by its own over the scores' squares.
+std::array<double, 3> matrix_of(const std::vector<Scores>& scores, const std::vector<Slopes>& slopes) {
+    std::array<double, 3> to{};
+    for (std::size_t i = 0; i < kinds; ++i) {
+        double xx = 0, xy = 0, yy = 0, squares = 0;
+        for (const Slopes& s : slopes) xx += double(s[i][0]), xy += double(s[i][3]), yy += double(s[i][1]);
+        for (const Scores& s : scores) squares += double(s[i][0]) * double(s[i][0]) + double(s[i][1]) * double(s[i][1]);
+        const double weight = squares > 0 ? std::max(0.0, xx + yy) / squares : 0;
+        to[0] += weight * xx, to[1] += weight * xy, to[2] += weight * yy;
+    }
+    return to;
+}
+
 }  // namespace
 
 Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames, std::size_t most) {
@@ -187,7 +202,7 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     std::vector<Scores> scores(n);
     std::vector<float> near(n);
     const std::size_t probe_step = n / 20000 + 1;
-    std::vector<Scores> slopes(n / probe_step + 1);  // -d score[a] / d position[a]
+    std::vector<Slopes> slopes(n / probe_step + 1);
     std::vector<std::uint32_t> used(n);
     for (std::size_t k = 0; k < n; ++k) used[k] = std::uint32_t(k * step);
     const ByCell by_cell(map.cells, points, used);
@@ -210,8 +225,11 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
                     place.nm[a] += float(probe_nm);
                     scores_at(around, place, axes, shifted);
                     place.nm[a] = points.nm[a][b];
-                    for (std::size_t i = 0; i < kinds; ++i)
-                        slopes[k / probe_step][i][a] = (scores[k][i][a] - shifted[i][a]) / float(probe_nm);
+                    for (std::size_t i = 0; i < kinds; ++i) {
+                        Slopes::value_type& slope = slopes[k / probe_step][i];
+                        slope[a] = (scores[k][i][a] - shifted[i][a]) / float(probe_nm);
+                        if (a == 0) slope[3] = (scores[k][i][1] - shifted[i][1]) / float(probe_nm);
+                    }
                 }
             }
         }
@@ -249,6 +267,7 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
             worths[a][c].weigh();
         }
     Pulls to;
+    to.matrix_xy = matrix_of(scores, slopes);
     for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(points.size(), 0), to.information[a] = to.offset_nm[a];
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, at_once), [&](const auto& range) {
         for (std::size_t k = range.begin(); k < range.end(); ++k)
