@@ -14,6 +14,7 @@
 #include "analysis/drift/coarse.hpp"
 #include "analysis/drift/direction.hpp"
 #include "analysis/drift/halves.hpp"
+#include "analysis/drift/motion.hpp"
 #include "analysis/drift/scores.hpp"
 #include "analysis/drift/smoother.hpp"
 #include "analysis/drift/white.hpp"
@@ -267,21 +268,30 @@ std::string find_start(Sample& s, Drift& to, const std::function<void()>& stoppe
     return why.empty() ? turn_axes(s, stopped) : why;
 }
 
+struct Turn {
+    double finest_nm;  ///< details below are blurred away
+    std::size_t most_blinks;
+    bool last = false;
+};
+
 /// One turn: the drift as known so far is taken out, and what is left is seen. Returns why nothing is; empty: it is.
-std::string improve(Sample& s, Estimate& e, double finest_nm, std::size_t most_blinks, bool molecules_tell) {
+std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tell) {
     const auto axes = std::size_t(s.axes());
     e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
     std::string why = "the beads do not move together, and no molecules confirm one";
-    if (molecules_tell) why = see_molecules(s.molecules, s.drift, finest_nm, most_blinks, e.seen);
+    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn.finest_nm, turn.most_blinks, e.seen);
     if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
     for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);
     if (!why.empty() && used_beads(s.tracks) == 0) return why;
+    std::vector<const Seen*> all;
     for (std::size_t a = 0; a < axes; ++a) {
+        all.push_back(&e.seen[a].all);
         e.motion[a].white_nm = s.white_nm[a];
-        e.motion[a] = fit_motion(e.seen[a].all, e.jumps, e.motion[a]);
-        e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
+        if (!turn.last) e.motion[a] = fit_motion(*all[a], e.jumps, e.motion[a]);
     }
+    if (turn.last) fit_motions(all, e.jumps, std::span(e.motion).first(axes));
+    for (std::size_t a = 0; a < axes; ++a) e.smooth[a] = smooth(*all[a], e.motion[a], 1, e.jumps);
     find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
     for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
     return {};
@@ -370,14 +380,10 @@ Drift estimated(const Localizations& localizations, const DriftOptions& options)
     if (!why.empty() && !sample.beads_suffice()) return refused(why);
     step_done();
     Estimate e;
-    struct Turn {
-        double finest_nm;
-        std::size_t most_blinks;
-    };
     constexpr auto all = ~std::size_t(0) / 2;
     const bool molecules_tell = why.empty();
-    for (const auto [finest, most] : {Turn{25.0, 30000}, Turn{8.0, 60000}, Turn{2.0, all}, Turn{0.5, all}}) {
-        if (why = improve(sample, e, finest, most, molecules_tell); !why.empty()) return refused(why);
+    for (const Turn& turn : {Turn{25, 30000}, Turn{8, 60000}, Turn{2, all}, Turn{0.5, all, true}}) {
+        if (why = improve(sample, e, turn, molecules_tell); !why.empty()) return refused(why);
         step_done();
     }
     if (why = state(e, sample, to); !why.empty()) return refused(why);
