@@ -255,9 +255,7 @@ TEST(Drift, a_bead_that_moves_by_itself_is_left_out) {
         ASSERT_FALSE(drift.refused) << drift.why;
         EXPECT_EQ(drift.beads.size(), std::size_t(beads));
         EXPECT_EQ(drift.used_beads(), beads - loose_beads);
-        for (const DriftBead& bead : drift.beads) {
-            if (!bead.used) EXPECT_NEAR(bead.own_nm[0], 25 / std::sqrt(2), 3);
-        }
+        for (const DriftBead& bead : drift.beads) EXPECT_NEAR(bead.own_nm[0], bead.used ? 0 : 25 / std::sqrt(2), 3);
         // A sine of 18 nm RMS that went in would show; the molecules alone are the measure.
         EXPECT_LT(segment_error(drift.x, true_x), 1.25 * without) << loose_beads << " of " << beads;
     }

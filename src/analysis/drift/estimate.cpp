@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <span>
 
 #include "analysis/drift/bead_motion.hpp"
 #include "analysis/drift/beads.hpp"
@@ -32,6 +33,7 @@ constexpr double block_nm = 2000;  ///< edge of the squares that make the two ha
 constexpr int segment = 100;       ///< frames, of the stated errors
 constexpr double most_of_one_place = 0.5;
 constexpr int most_jumps = 20;
+constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
 
 /// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
 /// itself must not lead. Returns the greatest share of one place in the squares of all pulls.
@@ -82,7 +84,7 @@ void find_jumps(Estimate& e, int axes, double blinks) {
         with.jumps[at] = 1;
         double gain = 0;
         for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-            with.motion[a] = fit_motion(e.seen[a].all, with.jumps, e.motion[a]);
+            with.motion[a] = fit_motion(e.seen[a].all, with.jumps, std::span(&e.motion[a], 1));
             with.smooth[a] = smooth(e.seen[a].all, with.motion[a], 1, with.jumps);
             gain += 2 * (with.smooth[a].log_likelihood - e.smooth[a].log_likelihood);
         }
@@ -284,14 +286,12 @@ std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tel
     judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
     for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);
     if (!why.empty() && used_beads(s.tracks) == 0) return why;
-    std::vector<const Seen*> all;
     for (std::size_t a = 0; a < axes; ++a) {
-        all.push_back(&e.seen[a].all);
         e.motion[a].white_nm = s.white_nm[a];
-        if (!turn.last) e.motion[a] = fit_motion(*all[a], e.jumps, e.motion[a]);
+        const std::array<Motion, 2> starts{e.motion[a], fast_motion};
+        e.motion[a] = fit_motion(e.seen[a].all, e.jumps, std::span(starts).first(turn.last ? 2 : 1));
+        e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
     }
-    if (turn.last) fit_motions(all, e.jumps, std::span(e.motion).first(axes));
-    for (std::size_t a = 0; a < axes; ++a) e.smooth[a] = smooth(*all[a], e.motion[a], 1, e.jumps);
     find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
     for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
     return {};

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 namespace glint::drift {
 namespace {
@@ -90,32 +92,13 @@ std::pair<double, Place> lowest(const Motion& start, Cost cost) {
 
 }  // namespace
 
-Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion& start) {
-    const Binned binned(seen, jumps, start.white_nm);
-    return motion_of(lowest(start, [&](const Place& p) { return binned.cost(p); }).second, start.white_nm);
-}
-
-void fit_motions(std::span<const Seen* const> seen, const std::vector<char>& jumps, std::span<Motion> motions) {
-    const Motion fast{1e-4, 3, 20};
-    std::vector<Binned> axes;
-    for (std::size_t a = 0; a < seen.size(); ++a) axes.emplace_back(*seen[a], jumps, motions[a].white_nm);
-    const auto together = [&](const Place& p) {
-        double cost = 0;
-        for (const Binned& axis : axes) cost += axis.cost(p);
-        return cost;
-    };
-    const auto of_all = std::min(lowest(motions[0], together), lowest(fast, together));
-    std::vector<Place> own;
-    double own_cost = 0;
-    for (std::size_t a = 0; a < seen.size(); ++a) {
-        const auto alone = [&](const Place& p) { return axes[a].cost(p); };
-        const auto best =
-            std::min({lowest(motions[a], alone), lowest(fast, alone), {axes[a].cost(of_all.second), of_all.second}});
-        own.push_back(best.second), own_cost += best.first;
-    }
-    const double parameters = 3.0 * double(seen.size() - 1);
-    for (std::size_t a = 0; a < seen.size(); ++a)
-        motions[a] = motion_of(own_cost + parameters < of_all.first ? own[a] : of_all.second, motions[a].white_nm);
+Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, std::span<const Motion> starts) {
+    const double white_nm = starts[0].white_nm;
+    const Binned binned(seen, jumps, white_nm);
+    std::pair<double, Place> best{std::numeric_limits<double>::infinity(), {}};
+    for (const Motion& start : starts)
+        best = std::min(best, lowest(start, [&](const Place& p) { return binned.cost(p); }));
+    return motion_of(best.second, white_nm);
 }
 
 }  // namespace glint::drift

@@ -8,11 +8,7 @@
 
 namespace glint::drift {
 
-/// The motion of the highest likelihood, from `start`, whose white jitter is kept.
-Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion& start);
-
-/// The same of several axes, with more care: also from a fast jitter. One motion for all where axes of their own do not make it likelier by what
-/// their parameters cost (Akaike).
-void fit_motions(std::span<const Seen* const> seen, const std::vector<char>& jumps, std::span<Motion> motions);
+/// The motion of the highest likelihood that is found from one of the starts; the white jitter of the first is kept.
+Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, std::span<const Motion> starts);
 
 }  // namespace glint::drift
