@@ -72,7 +72,7 @@ struct Drift {
     }
 };
 
-/// Estimates the drift without markers. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
+/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
 /// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
 /// any number of threads. Throws InputError if pixel_size_nm is unknown, there are more than 2^24 frames, or no bead is where one is given,
 /// Cancelled if `stop` was set.

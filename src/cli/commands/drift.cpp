@@ -29,7 +29,7 @@ Examples:
   glint drift other.hdf5 -o other_corrected.hdf5 --apply drift.txt
   glint drift corrected.hdf5 -o raw.hdf5 --apply drift.txt --undo
 
-The drift comes from molecules that blink again, without markers; segment lengths, search range and smoothness are chosen from
+The drift comes from molecules that blink again and from fiducial beads; segment lengths, search range and smoothness are chosen from
 the data. The error that is stated comes from molecules of two halves of the field, which have none in common. Where
 the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
 x y [z] for each frame, x and y in camera pixels, z in nm.
