@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "tests/fuzz/drift_readers.hpp"
 #include "tests/fuzz/hdf5_readers.hpp"
 #include "tests/fuzz/localization_readers.hpp"
 #include "tests/fuzz/readers.hpp"
@@ -40,6 +41,7 @@ constexpr Target targets[] = {
     {"metadata", fuzz::metadata},
     {"description", fuzz::description},
     {"conditions", fuzz::conditions},
+    {"drift", fuzz::drift_files},
 };
 
 std::string bytes_of_file(const std::filesystem::path& path) {

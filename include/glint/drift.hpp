@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,7 +13,17 @@
 
 namespace glint {
 
+/// Where fiducial beads are taken from.
+enum class Beads {
+    find,   ///< what is seen in at least 80 % of the frames, each time about where it was before
+    none,   ///< a bead is a molecule as others are, of many blinks
+    given,  ///< at `DriftOptions::bead_places_px`
+};
+
 struct DriftOptions {
+    Beads beads = Beads::find;
+    /// x and y of each bead as in the table, px; the nearest within 1 um in any frame is meant.
+    std::vector<std::array<double, 2>> bead_places_px;
     /// Called with the finished and all steps, -1 in place of a number of localizations.
     Progress progress;
     /// Polled between steps; throws Cancelled once it is set.
@@ -25,6 +36,13 @@ struct DriftJump {
     std::array<double, 3> by_nm{};  ///< x, y, z
 };
 
+/// A fiducial bead.
+struct DriftBead {
+    double x_px = 0, y_px = 0;       ///< its place, the drift taken out
+    std::array<double, 3> own_nm{};  ///< x, y, z: RMS of its motion against the others and the molecules, beyond errors
+    bool used = false;               ///< false: it moves by itself, or nothing confirms it
+};
+
 /// The drift of one axis.
 struct AxisDrift {
     std::vector<double> nm;        ///< a frame; the mean over all frames is 0
@@ -35,8 +53,9 @@ struct AxisDrift {
 struct Drift {
     AxisDrift x, y, z;  ///< one value for each frame from 0; z is empty without z. Zeros where the drift was refused
     std::vector<DriftJump> jumps;
-    bool refused = false;  ///< the table cannot support an estimate: nothing is to be changed
-    std::string why;       ///< a sentence, if refused
+    std::vector<DriftBead> beads;  ///< those found or given; rows of theirs, used or not, are in no other estimate
+    bool refused = false;          ///< the table cannot support an estimate: nothing is to be changed
+    std::string why;               ///< a sentence, if refused
     /// Standard error of the mean drift of 100 frames, RMS over the movie, nm: x, y, z. From the differences between
     /// the molecules of two halves of the field, which have none in common, and from the smoother.
     /// Of movies of fewer than 200 frames that of a frame, which is more.
@@ -48,11 +67,15 @@ struct Drift {
     double searched_nm = 0;        ///< how far the first estimate looked around the segment before
 
     std::int64_t frames() const { return std::int64_t(x.nm.size()); }
+    std::int64_t used_beads() const {
+        return std::count_if(beads.begin(), beads.end(), [](const DriftBead& b) { return b.used; });
+    }
 };
 
-/// Estimates the drift without markers. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
+/// Estimates the drift. Needs the columns frame, x_px, y_px and pixel_size_nm; z_nm, lpx_px, lpy_px and
 /// lpz_nm are used where they are. What the data cannot support is refused (`Drift::refused`), not guessed. The same for
-/// any number of threads. Throws InputError if pixel_size_nm is unknown or there are more than 2^24 frames, Cancelled if `stop` was set.
+/// any number of threads. Throws InputError if pixel_size_nm is unknown, there are more than 2^24 frames, or no bead is where one is given,
+/// Cancelled if `stop` was set.
 Drift estimate_drift(const Localizations& localizations, const DriftOptions& options = {});
 
 /// Takes the drift out of the positions: x - dx, y - dy, z - dz; a refused drift changes nothing. Throws InputError if

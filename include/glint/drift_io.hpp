@@ -1,4 +1,4 @@
-// Reads and writes drifts: Picasso's drift files, a line of x y [z] for each frame.
+// Reads and writes drifts: Picasso's drift files, a line of x y [z] for each frame. Reads places of beads.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -17,5 +17,9 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm);
 /// that is not above 0.
 void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm,
                  IfExists if_exists = IfExists::replace);
+
+/// For `DriftOptions::bead_places_px`: a text file with a line x y for each bead, in camera pixels, separated by a space; lines that begin with # are
+/// comments. Throws InputError: no such file, no bead, a line that is not two numbers.
+std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path& path);
 
 }  // namespace glint

@@ -13,7 +13,7 @@ from .analysis import (Calibration, NeighborBin, Score, calibrate_astigmatism, l
                        save_calibration, score)
 from .calibrating import CameraCalibration, LightLevel, calibrate_camera
 from .camera import EMCCDCamera, IdealCamera, SCMOSCamera
-from .drifting import Drift, DriftJump, apply_drift, drift, load_drift, save_drift
+from .drifting import Drift, DriftBead, DriftJump, apply_drift, drift, load_drift, save_drift
 from .errors import Error, GpuError, InputError, OptionError, OutputError
 from .estimating import Estimate
 from .files import load, save
@@ -33,7 +33,7 @@ globals().update(_models)  # including models without a class in psf.py
 
 __version__ = version()
 
-__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "Clusters", "Drift", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
+__all__ = ["AstigmaticXYZNB", "Calibration", "CameraCalibration", "Clusters", "Drift", "DriftBead", "DriftJump", "EMCCDCamera", "Error", "Estimate", "FitInfo",
            "FitStatus", "Fits", "Fitter", "Frc", "GaussianXYNB", "GaussianXYNBS", "GaussianXYNBSXSY", "GpuError", "IdealCamera", "InTrackVariance",
            "InputError", "Inspection", "LightLevel", "LinkInfo", "Localizations", "LocalizeInfo", "Movie", "NeighborBin", "Nena", "OptionError",
            "OutputError", "Resolution", "RoiTruth", "Rois", "SCMOSCamera", "Score", "SimulatedMovie", "SimulatedRois", "Spots", "Table", "active_isa",

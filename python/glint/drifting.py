@@ -26,6 +26,16 @@ class DriftJump:
     by_nm: tuple[float, ...]  #: x, y and, if known, z
 
 
+@dataclasses.dataclass(frozen=True)
+class DriftBead:
+    """A fiducial bead."""
+
+    x_px: float  #: its place, the drift taken out
+    y_px: float
+    own_nm: tuple[float, ...]  #: RMS of its motion against the others and the molecules, beyond errors: x, y and, if known, z
+    used: bool  #: False: it moves by itself, or nothing confirms it
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Drift:
     """The drift of the sample: observed position = molecule + drift. Arrays have a value for each frame from 0, in nm, z as well; z is None without z.
@@ -40,6 +50,7 @@ class Drift:
     y_error_nm: np.ndarray | None = None
     z_error_nm: np.ndarray | None = None
     jumps: tuple[DriftJump, ...] = ()
+    beads: tuple[DriftBead, ...] = ()  #: those found or given
     refused: bool = False  #: the table cannot support an estimate: `apply_drift()` changes nothing
     why: str = ""  #: a sentence, if refused
     error_100_nm: tuple[float, ...] = ()  #: standard error of the mean drift of 100 frames, RMS over the movie: x, y and, if known, z
@@ -55,8 +66,10 @@ class Drift:
             object.__setattr__(self, name, value)
         for name in ("error_100_nm", "halves_differ_nm"):
             object.__setattr__(self, name, _of_axes(name, getattr(self, name)))
-        if not isinstance(self.jumps, (tuple, list)) or not all(isinstance(jump, DriftJump) for jump in self.jumps):
-            raise OptionError(f"jumps={shown(self.jumps)}: give a tuple of DriftJump")
+        for name, kind in (("jumps", DriftJump), ("beads", DriftBead)):
+            values = getattr(self, name)
+            if not isinstance(values, (tuple, list)) or not all(isinstance(value, kind) for value in values):
+                raise OptionError(f"{name}={shown(values)}: give a tuple of {kind.__name__}")
         for name in ("x_nm", "y_nm", "z_nm", "x_error_nm", "y_error_nm", "z_error_nm"):
             if (values := getattr(self, name)) is not None:
                 object.__setattr__(self, name, _per_frame(name, values))
@@ -72,11 +85,12 @@ class Drift:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def _dict(self):
-        return self._arrays() | {name: getattr(self, name) for name in ("refused", "why", "jumps", "blinks", "error_100_nm")}
+        told = {name: getattr(self, name) for name in ("refused", "why", "jumps", "blinks", "error_100_nm")}
+        return self._arrays() | told | {"beads_used": [bead.used for bead in self.beads]}
 
     @classmethod
     def _of_core(cls, found: dict[str, Any]) -> Drift:
-        return cls(**found | {"jumps": tuple(DriftJump(*jump) for jump in found["jumps"])})
+        return cls(**found | {"jumps": tuple(DriftJump(*jump) for jump in found["jumps"]), "beads": tuple(DriftBead(*bead) for bead in found["beads"])})
 
     def __len__(self) -> int:
         """Frames."""
@@ -111,20 +125,35 @@ def _per_frame(name, values):
     return array
 
 
-def drift(locs: Localizations | Fits | StrPath, *, progress: Progress | None = None) -> Drift:
-    """The sample's drift, from molecules that blink again, without markers, as `glint drift` estimates it (docs/theory.md, section 15).
+def drift(locs: Localizations | Fits | StrPath, *, beads: StrPath | np.ndarray = "auto", progress: Progress | None = None) -> Drift:
+    """The sample's drift, from molecules that blink again and fiducial beads, as `glint drift` estimates it (docs/theory.md, section 15).
 
-    locs: with a pixel size. What the table cannot support is refused, with a warning: `refused` and `why`. progress: called as
+    locs: with a pixel size. beads: fiducial beads, "auto": what is seen in at least 80 % of the frames; "none"; places, an array of x and y in px for each,
+    or a text file with a line x y for each. A bead that moves by itself, or that nothing confirms, is left out. What the table cannot support is refused, with a warning: `refused` and `why`. progress: called as
     progress(steps, all).
 
     >>> found = glint.Drift([0.0, 5.0], [0.0, -5.0])  # glint.drift(locs), of some thousand frames
     >>> found
     <Drift of 2 frames: range 5, 5 nm>
     """
-    found = Drift._of_core(_core.drift(localizations_of(locs, "locs")._core(), callback("progress", progress)))
+    table, progress = localizations_of(locs, "locs")._core(), callback("progress", progress)
+    found = Drift._of_core(_core.drift(table, isinstance(beads, str) and beads == "auto", _bead_places(beads), progress))
     if found.refused:
         warn(f"the drift is not corrected: {found.why}")
     return found
+
+
+def _bead_places(beads):
+    if isinstance(beads, (str, bytes, os.PathLike)):
+        return [] if beads in ("auto", "none") else _core.read_bead_places(path_of("beads", beads))
+    wrong = OptionError(f'beads={shown(beads)}: give "auto", "none", a file, or an array with x and y in px for each bead')
+    try:
+        places = np.asarray(beads, np.float64)
+    except (TypeError, ValueError):
+        raise wrong from None
+    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
+        raise wrong
+    return places.tolist()
 
 
 def apply_drift(locs: Localizations | Fits | StrPath, drift: Drift | StrPath, *, undo: bool = False) -> Localizations:

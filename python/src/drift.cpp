@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
 #include "columns.hpp"
@@ -31,6 +33,10 @@ nb::dict dict_of(Drift&& drift) {
     nb::list jumps;
     for (const DriftJump& jump : drift.jumps) jumps.append(nb::make_tuple(jump.frame, figures(jump.by_nm)));
     dict["jumps"] = jumps;
+    nb::list beads;
+    for (const DriftBead& bead : drift.beads)
+        beads.append(nb::make_tuple(bead.x_px, bead.y_px, figures(bead.own_nm), bead.used));
+    dict["beads"] = beads;
     const auto [data, owner] = kept(std::move(drift));
     Columns columns(owner);
     columns.add("x_nm", data->x.nm);
@@ -55,14 +61,18 @@ Drift drift_of(const nb::dict& dict) {
     drift.refused = nb::cast<bool>(dict["refused"]), drift.why = nb::cast<std::string>(dict["why"]);
     drift.blinks = nb::cast<std::int64_t>(dict["blinks"]);
     drift.jumps.resize(nb::len(nb::object(dict["jumps"])));
+    for (nb::handle used : nb::object(dict["beads_used"])) drift.beads.emplace_back().used = nb::cast<bool>(used);
     std::size_t a = 0;
     for (nb::handle error : nb::object(dict["error_100_nm"])) drift.error_100_nm.at(a++) = nb::cast<double>(error);
     return drift;
 }
 
-nb::dict estimate(const Localizations& table, nb::handle progress) {
+nb::dict estimate(const Localizations& table, bool find_beads, const std::vector<std::array<double, 2>>& places_px,
+                  nb::handle progress) {
     Running running;
     DriftOptions options;
+    options.beads = find_beads ? Beads::find : places_px.empty() ? Beads::none : Beads::given;
+    options.bead_places_px = places_px;
     options.progress = running.progress(progress), options.stop = running.stop();
     return dict_of(running.run([&] { return estimate_drift(table, options); }));
 }
@@ -85,7 +95,7 @@ Localizations apply(const Localizations& table, const nb::dict& drift, const std
 }  // namespace
 
 void bind_drift(nb::module_& m) {
-    m.def("drift", &estimate, "table"_a, "progress"_a.none());
+    m.def("drift", &estimate, "table"_a, "find_beads"_a, "places_px"_a, "progress"_a.none());
     m.def("apply_drift", &apply, "table"_a, "drift"_a, "name"_a, "undo"_a, "warn"_a);
     m.def(
         "read_drift",
@@ -94,6 +104,13 @@ void bind_drift(nb::module_& m) {
             return dict_of(running.run([&] { return read_drift(path, pixel_size_nm); }));
         },
         "path"_a, "pixel_size_nm"_a);
+    m.def(
+        "read_bead_places",
+        [](const std::filesystem::path& path) {
+            Running running;
+            return running.run([&] { return read_bead_places(path); });
+        },
+        "path"_a);
     m.def(
         "write_drift",
         [](const std::filesystem::path& path, const nb::dict& dict, double pixel_size_nm, bool overwrite) {

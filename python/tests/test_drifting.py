@@ -203,6 +203,31 @@ def test_progress_and_ctrl_c():
         glint.drift(locs, progress=progress)
 
 
+def test_beads_are_found_given_and_left_out(tmp_path):
+    locs, places, rng = blinking(2), np.array([[30.0, 40.0], [150.0, 160.0]]), np.random.default_rng(3)
+    columns = dict(locs.columns)
+    for place in places:
+        seen = place + (truth_nm()[:2].T + 2 * rng.standard_normal((FRAMES, 2))) / PIXEL_NM
+        bead = {"frame": np.arange(FRAMES), "x_px": seen[:, 0], "y_px": seen[:, 1], "photons": np.full(FRAMES, 2e4),
+                "lpx_px": np.full(FRAMES, 0.02), "lpy_px": np.full(FRAMES, 0.02)}
+        columns = {name: np.concatenate([values, bead[name]]) for name, values in columns.items()}
+    order = np.argsort(columns["frame"], kind="stable")
+    locs = glint.Localizations({name: values[order] for name, values in columns.items()}, width=220, height=220, frames=FRAMES, pixel_size_nm=PIXEL_NM)
+    (tmp_path / "beads.txt").write_text("30 40\n150 160\n")
+    for beads in ("auto", places, tmp_path / "beads.txt"):
+        drift = glint.drift(locs, beads=beads)
+        assert [bead.used for bead in drift.beads] == [True, True]
+        assert np.std(drift.x_nm - truth_nm()[0]) < 2 / np.sqrt(2)  # the beads alone
+        assert "Beads: 2" in glint.apply_drift(locs, drift).history[-1]
+    assert glint.drift(locs, beads="none").beads == ()
+
+
+@pytest.mark.parametrize("beads", [None, 3, [], [[1, 2, 3]], [[1, np.nan]], np.zeros((0, 2))])
+def test_places_of_beads_that_cannot_be_are_named(small, beads):
+    with pytest.raises(glint.OptionError, match="beads="):
+        glint.drift(small[0], beads=beads)
+
+
 def test_it_is_drawn(found):
     matplotlib = pytest.importorskip("matplotlib.figure")
     _, drift, dims = found

@@ -65,7 +65,7 @@ std::string drift_history(const Drift& drift, bool put_back) {
     if (put_back) return "Drift: put back\n";
     std::string text = "Drift: taken out\n";
     if (drift.x.error_nm.empty()) return text;
-    text += fmt::format("Blinks: {}\nJumps: {}\n", drift.blinks, drift.jumps.size());
+    text += fmt::format("Blinks: {}\nBeads: {}\nJumps: {}\n", drift.blinks, drift.used_beads(), drift.jumps.size());
     const char* names[] = {"x", "y", "z"};
     for (std::size_t a = 0; a < (drift.z.nm.empty() ? 2u : 3u); ++a)
         text += fmt::format("Drift error {} (nm, mean of 100 frames): {:.3f}\n", names[a], drift.error_100_nm[a]);

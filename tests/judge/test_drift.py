@@ -80,15 +80,73 @@ def test_picasso_applies_it_to_the_same_table(corrected):
 
 def test_the_drift_is_the_true_one_and_so_is_its_error(corrected):
     _, result, dims = corrected
+    squares, stated = 0, 0
     for a, axis in enumerate("xyz"[:dims]):
         error = np.array(result[axis]["nm"]) - drift_nm()[:, a]
         error = (error - error.mean()).reshape(-1, 100).mean(1)
         rms = np.sqrt((error**2).mean())
         known = SIGMA_NM * (1, 1, 2.5)[a] / np.sqrt(8000 * 4 * 100 / FRAMES)  # each molecule's place known
         assert rms < 4 * known
-        # 40 segments, whose errors the smoother ties together: at least ten of them are independent, so that the
-        # RMS itself is known to 1/sqrt(20), and here to four times that.
-        assert 1 / (1 + 4 / np.sqrt(20)) < result["error_100_nm"][a] / rms < 1 + 4 / np.sqrt(20)
+        squares, stated = squares + rms**2, stated + result["error_100_nm"][a] ** 2
+    # 40 segments, whose errors the smoother ties together: at least ten of them are independent, so that the
+    # RMS itself is known to 1/sqrt(20), and here to four times that. y alone, a straight line, has about two that are.
+    assert 1 / (1 + 4 / np.sqrt(20)) < np.sqrt(stated / squares) < 1 + 4 / np.sqrt(20)
+
+
+BEADS_PX = np.array([[30.0, 40.0], [150.0, 60.0], [90.0, 170.0], [180.0, 180.0]])
+
+
+@pytest.fixture(scope="module")
+def with_beads(tmp_path_factory):
+    """The table in 2D, and four beads, each seen in all frames with 2 nm; the last also moves by itself."""
+    folder = tmp_path_factory.mktemp("beads")
+    write_table(folder / "locs.hdf5", 2, np.random.default_rng(7))
+    rng, table = np.random.default_rng(8), locs_of(folder / "locs.hdf5")
+    rows = [table]
+    for k, place in enumerate(BEADS_PX):
+        bead = np.zeros(FRAMES, table.dtype)
+        own = 30 * np.sin(np.arange(FRAMES) / 400) * (k == 3)
+        seen = place + (drift_nm()[:, :2] + own[:, None] + 2 * rng.standard_normal((FRAMES, 2))) / PIXEL_NM
+        bead["frame"], bead["x"], bead["y"], bead["photons"], bead["lpx"], bead["lpy"] = np.arange(FRAMES), *seen.T, 20000, 0.02, 0.02
+        rows.append(bead)
+    rows = np.concatenate(rows)
+    with h5py.File(folder / "locs.hdf5", "w") as file:
+        file["locs"] = rows[np.argsort(rows["frame"], kind="stable")]
+    (folder / "beads.txt").write_text("# x y\n" + "".join(f"{x} {y}\n" for x, y in BEADS_PX))
+    return folder
+
+
+@pytest.mark.parametrize("beads", ["auto", "beads.txt"])
+def test_beads_are_used_as_picasso_uses_them_and_a_loose_one_is_left_out(with_beads, glint, beads):
+    from picasso import postprocess
+    given = with_beads / beads if beads.endswith(".txt") else beads
+    result = json.loads(glint("drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--beads", given, "--json", "--overwrite"))
+    told = sorted((bead["x_px"], bead["y_px"], bead["used"], bead["own_nm"]) for bead in result["beads"])
+    assert len(told) == 4
+    for (x, y, used, own), place in zip(told, sorted(BEADS_PX.tolist())):
+        loose = place == BEADS_PX[3].tolist()
+        assert used != loose and np.hypot(*(np.array([x, y]) - place)) < 1
+        np.testing.assert_allclose(own, 30 / np.sqrt(2) * loose, atol=2)
+    table = locs_of(with_beads / "locs.hdf5")
+    picked = [pd.DataFrame(table[(table["photons"] == 20000) & (np.hypot(table["x"] - x, table["y"] - y) < 4)]) for x, y in BEADS_PX[:3]]
+    peer = postprocess.undrift_from_picked(picked, [{"Frames": FRAMES, "Pixelsize": PIXEL_NM, "Width": 220, "Height": 220}])
+    for a, axis in enumerate("xy"):
+        errors = [values - drift_nm()[:, a] for values in (np.array(result[axis]["nm"]), np.asarray(peer[axis]) * PIXEL_NM)]
+        ours, theirs = (np.std(error) for error in errors)
+        assert theirs == pytest.approx(2 / np.sqrt(3), rel=4 / np.sqrt(2 * FRAMES))  # what the beads alone tell of a frame
+        assert ours < theirs
+
+
+def test_beads_are_none_or_where_they_are_given(with_beads, program):
+    def run(beads):
+        return subprocess.run([program, "drift", with_beads / "locs.hdf5", "-o", with_beads / "out.hdf5", "--overwrite", "--json", "--beads", beads],
+                              capture_output=True, text=True)
+    assert json.loads(run("none").stdout)["beads"] == []
+    for text, told in (("1000 1000\n", "no row is within 1 um"), ("1 2 3\n", "line 1 is not the two numbers x y"), ("# none\n", "no line with a bead")):
+        (with_beads / "wrong.txt").write_text(text)
+        ran = run(with_beads / "wrong.txt")
+        assert ran.returncode == 3 and told in ran.stderr, ran.stderr
+    assert run(with_beads / "missing.txt").returncode == 3
 
 
 def test_history_tells_of_it(corrected):

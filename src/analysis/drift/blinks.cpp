@@ -77,6 +77,20 @@ Table table_of(const Localizations& from) {
     return to;
 }
 
+Table rows_of(const Table& t, const std::vector<char>& keep) {
+    Table to;
+    to.frames = t.frames, to.axes = t.axes;
+    for (std::size_t row = 0; row < t.size(); ++row) {
+        if (!keep[row]) continue;
+        to.frame.push_back(t.frame[row]);
+        for (std::size_t a = 0; a < 3; ++a) {
+            to.nm[a].push_back(t.nm[a][row]);
+            to.precision_nm[a].push_back(t.precision_nm[a][row]);
+        }
+    }
+    return to;
+}
+
 namespace {
 
 /// Rows of one molecule, perhaps, at most one dark frame apart; `distance` in standard errors, squared.

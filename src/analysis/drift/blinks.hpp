@@ -23,6 +23,9 @@ struct Table {
 /// Throws InputError without a pixel size, or with more than 2^24 frames. Unknown precisions are taken from the rows' own repeats.
 Table table_of(const Localizations& from);
 
+/// The rows of which `keep` is not 0.
+Table rows_of(const Table& table, const std::vector<char>& keep);
+
 /// Blink b has the rows members[begin[b]] to members[begin[b + 1]].
 struct Blinks {
     std::vector<std::uint32_t> members, begin;

@@ -162,18 +162,6 @@ struct Search {
     std::size_t segments;
 };
 
-/// Straight lines between the segments; constant before the first and after the last.
-void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values, FrameDrift& drift, int frames) {
-    std::size_t k = 0;
-    for (int f = 0; f < frames; ++f) {
-        while (k + 1 < at.size() && at[k + 1] < f) ++k;
-        const std::size_t next = std::min(k + 1, at.size() - 1);
-        const double part = next == k ? 0 : std::clamp((f - at[k]) / (at[next] - at[k]), 0.0, 1.0);
-        for (std::size_t a = 0; a < 3; ++a)
-            drift[a][std::size_t(f)] = values[k][a] * (1 - part) + values[next][a] * part;
-    }
-}
-
 Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_segment, bool last_try,
                        const std::function<void()>& stopped) {
     Coarse to;
@@ -264,6 +252,17 @@ Coarse coarse_drift_of(const Table& table, const Blinks& blinks, std::size_t in_
 }
 
 }  // namespace
+
+void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values, FrameDrift& drift, int frames) {
+    std::size_t k = 0;
+    for (int f = 0; f < frames; ++f) {
+        while (k + 1 < at.size() && at[k + 1] < f) ++k;
+        const std::size_t next = std::min(k + 1, at.size() - 1);
+        const double part = next == k ? 0 : std::clamp((f - at[k]) / (at[next] - at[k]), 0.0, 1.0);
+        for (std::size_t a = 0; a < 3; ++a)
+            drift[a][std::size_t(f)] = values[k][a] * (1 - part) + values[next][a] * part;
+    }
+}
 
 Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped) {
     Coarse to;

@@ -18,4 +18,7 @@ struct Coarse {
 /// `stopped` throws when the caller wants to stop.
 Coarse coarse_drift(const Table& table, const Blinks& blinks, const std::function<void()>& stopped);
 
+/// Straight lines between `values`, which are known at the frames `at`; constant before the first and after the last.
+void interpolate(const std::vector<double>& at, const std::vector<Vec3>& values, FrameDrift& drift, int frames);
+
 }  // namespace glint::drift

@@ -197,6 +197,124 @@ TEST(Drift, of_a_single_bead_is_refused) {
     expect_nothing_changes(locs);
 }
 
+/// Adds a bead that is seen in each frame with 2 nm, moved by `own_nm(frame)` along x beside the sample.
+void add_bead(Localizations& locs, unsigned seed, double x_px, double y_px, double (*own_nm)(int), int every = 1) {
+    constexpr double bead_nm = 2;
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    for (int f = 0; f < movie_frames; ++f) {
+        if (f % every) continue;
+        locs.frame.push_back(std::uint32_t(f));
+        locs.x_px.push_back(float(x_px + (true_x(f) + own_nm(f) + bead_nm * normal(random)) / pixel_nm));
+        locs.y_px.push_back(float(y_px + (true_y(f) + bead_nm * normal(random)) / pixel_nm));
+        locs.lpx_px.push_back(float(bead_nm / pixel_nm)), locs.lpy_px.push_back(float(bead_nm / pixel_nm));
+    }
+}
+double still(int) { return 0; }
+double loose(int f) { return 25 * std::sin(f / 300.0); }
+
+double frame_error(const AxisDrift& axis, double (*truth)(int)) {
+    double sum = 0, squares = 0;
+    for (int f = 0; f < movie_frames; ++f) {
+        const double error = axis.nm[std::size_t(f)] - truth(f);
+        sum += error, squares += error * error;
+    }
+    return std::sqrt(squares / movie_frames - sum / movie_frames * (sum / movie_frames));
+}
+
+TEST(Drift, of_beads_is_known_to_their_precision_in_each_frame) {
+    for (const int blinks : {0, 8000}) {
+        Localizations locs = blinking(3, blinks);
+        for (unsigned bead = 0; bead < 4; ++bead) add_bead(locs, bead, 20 + 40 * bead, 150 - 30 * bead, still);
+        const Drift drift = estimate_drift(locs);
+        ASSERT_FALSE(drift.refused) << drift.why;
+        ASSERT_EQ(drift.beads.size(), 4u) << blinks;
+        EXPECT_EQ(drift.used_beads(), 4) << blinks;
+        // Without what neighbours in time tell: 2 nm / sqrt(4); the jump's own frames are known no better.
+        EXPECT_LT(frame_error(drift.x, true_x), 1.0) << blinks;
+        EXPECT_LT(frame_error(drift.y, true_y), 1.0) << blinks;
+        double stated = 0;
+        for (const double error : drift.x.error_nm) stated += error * error / movie_frames;
+        // The variance of the jitter that is new in each frame, here 0, is known from six pairs of beads to 8 nm^2 / sqrt(24000) / 2.
+        EXPECT_GT(std::sqrt(stated), 0.75 * frame_error(drift.x, true_x)) << blinks;
+        EXPECT_LT(std::sqrt(stated), frame_error(drift.x, true_x) + 2 * std::sqrt(0.026)) << blinks;
+        for (const DriftBead& bead : drift.beads) EXPECT_LT(bead.own_nm[0], 0.5);
+    }
+}
+
+TEST(Drift, a_bead_that_moves_by_itself_is_left_out) {
+    const auto with = [](int loose_beads, int beads) {
+        Localizations locs = blinking(4, 10000);
+        for (int bead = 0; bead < beads; ++bead)
+            add_bead(locs, unsigned(bead), 20 + 40 * bead, 150 - 30 * bead, bead < loose_beads ? loose : still);
+        return estimate_drift(locs);
+    };
+    const double without = segment_error(with(0, 0).x, true_x);
+    for (const auto& [loose_beads, beads] : {std::pair{1, 1}, {1, 2}, {1, 4}}) {
+        const Drift drift = with(loose_beads, beads);
+        ASSERT_FALSE(drift.refused) << drift.why;
+        EXPECT_EQ(drift.beads.size(), std::size_t(beads));
+        EXPECT_EQ(drift.used_beads(), beads - loose_beads);
+        for (const DriftBead& bead : drift.beads) EXPECT_NEAR(bead.own_nm[0], bead.used ? 0 : 25 / std::sqrt(2), 3);
+        // A sine of 18 nm RMS that went in would show; the molecules alone are the measure.
+        EXPECT_LT(segment_error(drift.x, true_x), 1.25 * without) << loose_beads << " of " << beads;
+    }
+}
+
+TEST(Drift, of_two_beads_that_move_apart_is_refused) {
+    Localizations locs = blinking(1, 0);
+    add_bead(locs, 1, 20, 30, still), add_bead(locs, 2, 120, 100, loose);
+    expect_nothing_changes(locs);
+    const Drift drift = estimate_drift(locs);
+    EXPECT_EQ(drift.beads.size(), 2u);
+    EXPECT_EQ(drift.used_beads(), 0);
+}
+
+TEST(Drift, beads_are_none_or_given) {
+    Localizations locs = blinking(5, 8000);
+    add_bead(locs, 1, 20, 30, still), add_bead(locs, 2, 120, 100, still, 2);  // the second in half of the frames
+    DriftOptions options;
+    EXPECT_EQ(estimate_drift(locs, options).beads.size(), 1u);
+    options.beads = Beads::none;
+    EXPECT_TRUE(estimate_drift(locs, options).beads.empty());
+    options.beads = Beads::given;
+    options.bead_places_px = {{21, 30}, {120, 101}, {120, 101.5}};  // one is given twice
+    const Drift drift = estimate_drift(locs, options);
+    ASSERT_EQ(drift.beads.size(), 2u);
+    EXPECT_EQ(drift.used_beads(), 2);
+    EXPECT_NEAR(drift.beads[1].y_px, 100, 1);
+    options.bead_places_px = {{500, 500}};
+    EXPECT_THROW(estimate_drift(locs, options), InputError);
+}
+
+/// Molecules that never return, along parallel lines.
+TEST(Drift, along_parallel_lines_is_refused) {
+    for (const double degrees : {0.0, 30.0, 45.0, 90.0, 120.0})
+        for (const int count : {1, 12}) {
+            const double along_x = std::cos(degrees / 57.29578), along_y = std::sin(degrees / 57.29578);
+            std::mt19937 random(unsigned(degrees) + 1);
+            std::normal_distribution<double> normal;
+            std::uniform_real_distribution<double> uniform(-15000, 15000);
+            Localizations locs = blinking(1, 0);
+            std::vector<double> across;
+            for (int k = 0; k < count; ++k) across.push_back(uniform(random));
+            for (int blink = 0; blink < 10000; ++blink) {
+                const double along = uniform(random), off = across[std::size_t(blink % count)];
+                const int begin = blink * (movie_frames - 4) / 10000;
+                for (int f = begin; f < begin + 4; ++f) {
+                    locs.frame.push_back(std::uint32_t(f));
+                    const double x = 20000 + along * along_x - off * along_y + true_x(f);
+                    const double y = 20000 + along * along_y + off * along_x + true_y(f);
+                    locs.x_px.push_back(float((x + precision_nm * normal(random)) / pixel_nm));
+                    locs.y_px.push_back(float((y + precision_nm * normal(random)) / pixel_nm));
+                    locs.lpx_px.push_back(float(precision_nm / pixel_nm)), locs.lpy_px.push_back(locs.lpx_px.back());
+                }
+            }
+            SCOPED_TRACE(testing::Message() << count << " lines at " << degrees << " degrees");
+            expect_nothing_changes(locs);
+        }
+}
+
 TEST(Drift, taken_out_and_put_back_leaves_the_positions) {
     const Localizations locs = blinking(1, 3000);
     Localizations after = locs;

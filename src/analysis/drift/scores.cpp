@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "analysis/drift/blink_sums.hpp"
@@ -18,10 +17,13 @@ namespace {
 
 constexpr std::size_t kernels = drift_kernels, windows = drift_windows, kinds = kernels + windows;
 constexpr double background_share = 0.1;
-constexpr std::size_t classes = 4, at_once = 4096, most_in_cell = 60;
+constexpr std::size_t densities = 4, precisions = 4, classes = densities * precisions, at_once = 4096,
+                      most_in_cell = 60;
 constexpr double thin_cell_nm = 50, probe_nm = 2;
 
 using Scores = std::array<std::array<float, 3>, kinds>;
+/// Of each kind -d score / d position along x, y and z; the last: of the score along y where x changes.
+using Slopes = std::array<std::array<float, 4>, kinds>;
 
 /// Numbers of blinks by cells.
 struct ByCell {
@@ -132,7 +134,8 @@ double scores_at(const NearBlinks& near, const BlinkPlace& place, int axes, Scor
         const Vec3 score = score_of(sums.window[k], drift_window_nm[k], axes);
         to[kernels + k] = {float(score[0]), float(score[1]), float(score[2])};
     }
-    return sums.window[0][0];
+    // Of a wide window: a blink that lies off its molecule's place must not thereby be in another class, which has other weights.
+    return sums.window[1][0];
 }
 
 using Square = std::array<std::array<double, kinds>, kinds>;
@@ -177,6 +180,34 @@ struct Worth {
 };
 using Worths = std::array<std::array<Worth, classes>, 3>;
 
+/// Values in parts of as many each, by size.
+class Parted {
+  public:
+    Parted(std::vector<float> values, std::size_t parts) {
+        std::sort(values.begin(), values.end());
+        for (std::size_t part = 1; part < parts; ++part) limits_.push_back(values[part * values.size() / parts]);
+    }
+    std::size_t part_of(float value) const {
+        return std::size_t(std::upper_bound(limits_.begin(), limits_.end(), value) - limits_.begin());
+    }
+
+  private:
+    std::vector<float> limits_;
+};
+
+/// The kinds' mean slopes, each weighted by its own over the scores' squares.
+std::array<double, 3> matrix_of(const std::vector<Scores>& scores, const std::vector<Slopes>& slopes) {
+    std::array<double, 3> to{};
+    for (std::size_t i = 0; i < kinds; ++i) {
+        double xx = 0, xy = 0, yy = 0, squares = 0;
+        for (const Slopes& s : slopes) xx += double(s[i][0]), xy += double(s[i][3]), yy += double(s[i][1]);
+        for (const Scores& s : scores) squares += double(s[i][0]) * double(s[i][0]) + double(s[i][1]) * double(s[i][1]);
+        const double weight = squares > 0 ? std::max(0.0, xx + yy) / squares : 0;
+        to[0] += weight * xx, to[1] += weight * xy, to[2] += weight * yy;
+    }
+    return to;
+}
+
 }  // namespace
 
 Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_nm, int frames, std::size_t most) {
@@ -187,45 +218,51 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
     std::vector<Scores> scores(n);
     std::vector<float> near(n);
     const std::size_t probe_step = n / 20000 + 1;
-    std::vector<Scores> slopes(n / probe_step + 1);  // -d score[a] / d position[a]
+    std::vector<Slopes> slopes(n / probe_step + 1);
     std::vector<std::uint32_t> used(n);
     for (std::size_t k = 0; k < n; ++k) used[k] = std::uint32_t(k * step);
     const ByCell by_cell(map.cells, points, used);
+    const auto place_of = [&](std::size_t b) {
+        return BlinkPlace{{points.nm[0][b], points.nm[1][b], points.nm[2][b]},
+                          {points.variance[0][b], points.variance[1][b], points.variance[2][b]},
+                          blinks.frame[b],
+                          apart,
+                          float(finest_nm)};
+    };
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, map.cells.count()), [&](const auto& range) {
         Map::Near buffer;
         for (std::size_t cell = range.begin(); cell < range.end(); ++cell) {
             if (by_cell.begin[cell] == by_cell.begin[cell + 1]) continue;
             const NearBlinks around = map.around(cell, drift_reach_nm + probe_nm, buffer);
             for (std::uint32_t j = by_cell.begin[cell]; j < by_cell.begin[cell + 1]; ++j) {
-                const std::size_t b = by_cell.blinks[j], k = b / step;
-                BlinkPlace place{{points.nm[0][b], points.nm[1][b], points.nm[2][b]},
-                                 {points.variance[0][b], points.variance[1][b], points.variance[2][b]},
-                                 blinks.frame[b],
-                                 apart,
-                                 float(finest_nm)};
-                near[k] = float(scores_at(around, place, axes, scores[k]));
+                const std::size_t k = by_cell.blinks[j] / step;
+                near[k] = float(scores_at(around, place_of(by_cell.blinks[j]), axes, scores[k]));
                 if (k % probe_step) continue;
+                // All axes at once, in all combinations of directions, so that one axis' part in another's score averages out.
+                const std::size_t probe = k / probe_step;
+                BlinkPlace place = place_of(by_cell.blinks[j]);
+                Vec3 by{};
                 for (std::size_t a = 0; a < std::size_t(axes); ++a) {
-                    Scores shifted;
-                    place.nm[a] += float(probe_nm);
-                    scores_at(around, place, axes, shifted);
-                    place.nm[a] = points.nm[a][b];
-                    for (std::size_t i = 0; i < kinds; ++i)
-                        slopes[k / probe_step][i][a] = (scores[k][i][a] - shifted[i][a]) / float(probe_nm);
+                    by[a] = probe >> a & 1 ? probe_nm : -probe_nm;
+                    place.nm[a] += float(by[a]);
+                }
+                Scores shifted;
+                scores_at(around, place, axes, shifted);
+                for (std::size_t i = 0; i < kinds; ++i) {
+                    for (std::size_t a = 0; a < std::size_t(axes); ++a)
+                        slopes[probe][i][a] = (scores[k][i][a] - shifted[i][a]) / float(by[a]);
+                    slopes[probe][i][3] = (scores[k][i][1] - shifted[i][1]) / float(by[0]);
                 }
             }
         }
     });
-    // Classes by how many blinks are near.
-    std::vector<float> sorted(near);
-    std::sort(sorted.begin(), sorted.end());
-    // Few blinks make one class: weights of many would be chosen by chance.
-    const std::size_t used_classes = std::clamp<std::size_t>(n / 8000, 1, classes);
-    std::array<float, classes - 1> limit{};
-    for (std::size_t c = 0; c + 1 < classes; ++c)
-        limit[c] = n && c + 1 < used_classes ? sorted[(c + 1) * n / used_classes] : std::numeric_limits<float>::max();
+    std::vector<float> variance(n);
+    for (std::size_t k = 0; k < n; ++k) variance[k] = points.variance[0][k * step];
+    // Few blinks make few classes: weights of many would be chosen by chance.
+    const Parted by_density(near, std::clamp<std::size_t>(n / 8000, 1, densities));
+    const Parted by_precision(variance, std::clamp<std::size_t>(n / 1000, 1, precisions));
     const auto class_of = [&](std::size_t k) {
-        return std::size_t(std::upper_bound(limit.begin(), limit.end(), near[k]) - limit.begin());
+        return by_density.part_of(near[k]) * precisions + by_precision.part_of(variance[k]);
     };
     const std::size_t parts = (n + at_once - 1) / at_once;
     std::vector<Worths> of_part(parts);
@@ -249,6 +286,7 @@ Pulls pulls(const Blinks& blinks, const Points& points, int axes, double finest_
             worths[a][c].weigh();
         }
     Pulls to;
+    to.matrix_xy = matrix_of(scores, slopes);
     for (std::size_t a = 0; a < 3; ++a) to.offset_nm[a].assign(points.size(), 0), to.information[a] = to.offset_nm[a];
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, at_once), [&](const auto& range) {
         for (std::size_t k = range.begin(); k < range.end(); ++k)

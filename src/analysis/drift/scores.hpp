@@ -12,6 +12,8 @@ namespace glint::drift {
 /// information (1/nm^2) of that.
 struct Pulls {
     std::array<std::vector<float>, 3> offset_nm, information;
+    /// What all together tell of x and y, as a matrix: xx, xy, yy. Only the directions and the ratio of its axes have a meaning.
+    std::array<double, 3> matrix_xy{};
 };
 
 /// `finest_nm`: details smaller than this are blurred away, while the drift is not known better. Of at most `most` blinks, evenly

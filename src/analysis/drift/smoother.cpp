@@ -90,18 +90,6 @@ Matrix transposed(const Matrix& a) {
     return b;
 }
 
-std::vector<char> bins_of(const std::vector<char>& jumps, std::size_t bins, int width) {
-    std::vector<char> to(bins, 0);
-    for (std::size_t t = 0; t < jumps.size(); ++t)
-        if (jumps[t]) to[std::min(bins - 1, (t + std::size_t(width) / 2) / std::size_t(width))] = 1;
-    return to;
-}
-
-Motion motion_of(const std::array<double, 3>& log, double white_nm) {
-    return {std::exp(std::clamp(log[0], -18.0, 3.0)), std::exp(std::clamp(log[1], -5.0, 6.0)),
-            std::exp(std::clamp(log[2], 1.0, 8.0)), white_nm};
-}
-
 }  // namespace
 
 double log_likelihood(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps) {
@@ -156,61 +144,6 @@ Smooth smooth(const Seen& seen, const Motion& motion, double frames, const std::
         to.variance[t] = (1 - part) * (1 - part) * variance + (part > 0 ? part * noise : white);
     }
     return to;
-}
-
-Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion& start) {
-    const std::size_t n = seen.value.size();
-    const int width = int(std::max<std::size_t>(1, n / 1500));
-    const std::size_t bins = (n + std::size_t(width) - 1) / std::size_t(width);
-    Seen binned{std::vector<double>(bins, 0), std::vector<double>(bins, 0)};
-    for (std::size_t t = 0; t < n; ++t) {
-        binned.value[t / std::size_t(width)] += seen.value[t] * seen.information[t];
-        binned.information[t / std::size_t(width)] += seen.information[t];
-    }
-    for (std::size_t b = 0; b < bins; ++b)
-        if (binned.information[b] > 0) binned.value[b] /= binned.information[b];
-    const std::vector<char> jump_bins = bins_of(jumps, bins, width);
-    using Place = std::array<double, 3>;
-    const auto cost = [&](const Place& p) {
-        return -log_likelihood(binned, motion_of(p, start.white_nm), width, jump_bins);
-    };
-    // Nelder and Mead's simplex.
-    std::array<std::pair<double, Place>, 4> simplex;
-    const Place first{std::log(start.slope_step), std::log(start.jitter_nm), std::log(start.forget_frames)};
-    for (std::size_t k = 0; k < 4; ++k) {
-        Place p = first;
-        if (k) p[k - 1] += k == 1 ? 1.5 : 0.7;
-        simplex[k] = {cost(p), p};
-    }
-    for (int turn = 0; turn < 60; ++turn) {
-        std::sort(simplex.begin(), simplex.end());
-        if (simplex[3].first - simplex[0].first < 0.02) break;
-        const auto towards = [&](double by) {
-            Place p{};
-            for (std::size_t a = 0; a < 3; ++a) {
-                const double centre = (simplex[0].second[a] + simplex[1].second[a] + simplex[2].second[a]) / 3;
-                p[a] = centre + by * (simplex[3].second[a] - centre);
-            }
-            return std::pair{cost(p), p};
-        };
-        const auto mirrored = towards(-1);
-        if (mirrored.first < simplex[0].first) {
-            const auto farther = towards(-2);
-            simplex[3] = farther.first < mirrored.first ? farther : mirrored;
-        } else if (mirrored.first < simplex[2].first) {
-            simplex[3] = mirrored;
-        } else if (const auto nearer = towards(mirrored.first < simplex[3].first ? -0.5 : 0.5);
-                   nearer.first < std::min(mirrored.first, simplex[3].first)) {
-            simplex[3] = nearer;
-        } else {
-            for (std::size_t k = 1; k < 4; ++k) {
-                for (std::size_t a = 0; a < 3; ++a)
-                    simplex[k].second[a] = 0.5 * (simplex[k].second[a] + simplex[0].second[a]);
-                simplex[k].first = cost(simplex[k].second);
-            }
-        }
-    }
-    return motion_of(std::min_element(simplex.begin(), simplex.end())->second, start.white_nm);
 }
 
 }  // namespace glint::drift

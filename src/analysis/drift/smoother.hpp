@@ -29,7 +29,4 @@ struct Smooth {
 Smooth smooth(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 double log_likelihood(const Seen& seen, const Motion& motion, double frames, const std::vector<char>& jumps);
 
-/// The motion of the highest likelihood, from `start`, whose white jitter is kept.
-Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, const Motion& start);
-
 }  // namespace glint::drift

@@ -25,16 +25,21 @@ constexpr const char* drift_footer = R"(
 Examples:
   glint drift locs.hdf5 -o corrected.hdf5
   glint drift locs.hdf5 -o corrected.hdf5 --drift-file drift.txt
+  glint drift locs.hdf5 -o corrected.hdf5 --beads beads.txt
   glint drift other.hdf5 -o other_corrected.hdf5 --apply drift.txt
   glint drift corrected.hdf5 -o raw.hdf5 --apply drift.txt --undo
 
-The drift comes from molecules that blink again, without markers; segment lengths, search range and smoothness are chosen from
+The drift comes from molecules that blink again and from fiducial beads; segment lengths, search range and smoothness are chosen from
 the data. The error that is stated comes from molecules of two halves of the field, which have none in common. Where
 the table cannot support an estimate, the positions stay as they are, the drift file has zeros, and the reason is told. A drift file is Picasso's:
-x y [z] for each frame, x and y in camera pixels, z in nm.)";
+x y [z] for each frame, x and y in camera pixels, z in nm.
+
+Fiducial beads, seen in at least 80 % of the frames, are found and used beside the molecules (--beads auto); one that moves by itself, or
+that nothing confirms, is left out. FILE gives their places: x y a line, in camera pixels. Rows of beads stay in the table, where
+they would lead NeNA, FRC and links astray: `glint filter` takes them out by the places that the summary tells.)";
 
 struct DriftFlags {
-    std::string locs, out, drift_file, apply, pixel_size;
+    std::string locs, out, drift_file, apply, pixel_size, beads = "auto";
     bool undo = false, overwrite = false;
     ConsoleFlags console;
 };
@@ -70,11 +75,18 @@ void print_json_result(const DriftFlags& flags, const Localizations& locs, const
     nlohmann::ordered_json jumps = nlohmann::ordered_json::array();
     for (const DriftJump& jump : drift.jumps)
         jumps.push_back({{"frame", jump.frame}, {"by_nm", values_of(jump.by_nm, with_z)}});
+    nlohmann::ordered_json beads = nlohmann::ordered_json::array();
+    for (const DriftBead& bead : drift.beads)
+        beads.push_back({{"x_px", bead.x_px},
+                         {"y_px", bead.y_px},
+                         {"own_nm", values_of(bead.own_nm, with_z)},
+                         {"used", bead.used}});
     nlohmann::ordered_json json{{"output", flags.out},
                                 {"localizations", locs.size()},
                                 {"frames", drift.frames()},
                                 {"refused", drift.refused},
                                 {"why", drift.why}};
+    if (flags.apply.empty()) json["beads"] = beads;
     if (flags.apply.empty() && !drift.refused) {
         json["blinks"] = drift.blinks;
         json["error_100_nm"] = values_of(drift.error_100_nm, with_z);
@@ -94,6 +106,11 @@ double span_nm(const AxisDrift& axis) {
     return axis.nm.empty() ? 0 : *high - *low;
 }
 
+std::string bead_text(const DriftBead& bead, bool with_z) {
+    return fmt::format("x {:.1f}, y {:.1f} px: {}, motion of its own {}", bead.x_px, bead.y_px,
+                       bead.used ? "used" : "left out", triple(bead.own_nm, with_z));
+}
+
 void print_result(const DriftFlags& flags, const Localizations& locs, const Drift& drift) {
     const bool with_z = !drift.z.nm.empty();
     Summary summary;
@@ -103,8 +120,11 @@ void print_result(const DriftFlags& flags, const Localizations& locs, const Drif
     } else {
         summary.add("range of the drift", triple({span_nm(drift.x), span_nm(drift.y), span_nm(drift.z)}, with_z));
         if (flags.apply.empty()) {
-            summary.add("blinks", with_commas(drift.blinks))
-                .add("error, 100 frames", triple(drift.error_100_nm, with_z))
+            summary.add("blinks", with_commas(drift.blinks));
+            if (!drift.beads.empty())
+                summary.add("beads", fmt::format("{} used of {}", drift.used_beads(), drift.beads.size()));
+            for (const DriftBead& bead : drift.beads) summary.add("bead", bead_text(bead, with_z));
+            summary.add("error, 100 frames", triple(drift.error_100_nm, with_z))
                 .add("halves differ by", triple(drift.halves_differ_nm, with_z));
             for (const DriftJump& jump : drift.jumps)
                 summary.add("jump", fmt::format("frame {}: {}", jump.frame, triple(jump.by_nm, with_z)));
@@ -120,12 +140,19 @@ void check_flags(const DriftFlags& flags) {
     std::filesystem::path yaml = std::filesystem::path(flags.locs).replace_extension(".yaml");
     Paths inputs{flags.locs, yaml};
     if (!flags.apply.empty()) inputs.push_back(flags.apply);
+    if (flags.beads != "auto" && flags.beads != "none") inputs.push_back(flags.beads);
     check_localizations_output(flags.out, if_exists(flags.overwrite), inputs);
     if (flags.drift_file.empty()) return;
     check_outputs({flags.drift_file}, if_exists(flags.overwrite), inputs);
     Paths all = files_of_localizations(flags.out);
     all.emplace_back(flags.drift_file);
     check_outputs(all, IfExists::replace, {});  // each a file of its own
+}
+
+void parse_beads(const std::string& text, DriftOptions& options) {
+    if (text == "auto") return;
+    options.beads = text == "none" ? Beads::none : Beads::given;
+    if (options.beads == Beads::given) options.bead_places_px = read_bead_places(text);
 }
 
 int run(const DriftFlags& flags) {
@@ -135,6 +162,7 @@ int run(const DriftFlags& flags) {
     Drift drift;
     if (flags.apply.empty()) {
         DriftOptions options;
+        parse_beads(flags.beads, options);
         options.stop = &stop_on_signals();
         options.progress = console.progress(flags.locs, "steps");
         drift = estimate_drift(locs, options);
@@ -171,6 +199,12 @@ Command add_drift(CLI::App& program) {
     CLI::Option* apply = app->add_option("--apply", flags->apply, "Take out the drift of this file, estimate none");
     offer_files(apply, {".txt"});
     apply->excludes(file);
+    CLI::Option* beads =
+        app->add_option("--beads", flags->beads,
+                        "Fiducial beads: auto (found where there are some), none, or a file of their places (.txt)")
+            ->capture_default_str();
+    offer_files(beads, {".txt"});
+    apply->excludes(beads);
     app->add_flag("--undo", flags->undo, "Put the drift of --apply back");
     add_pixel_size_flag(*app, flags->pixel_size);
     add_overwrite_flag(*app, flags->overwrite);

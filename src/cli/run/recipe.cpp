@@ -103,6 +103,8 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
          "[\"p_value >= 1e-3\", \"lpx_nm < 30\", \"sx within 10% of mode\"]; []: all are kept"},
 
         {"drift", "on", &r.drift.on, "Estimate the drift of the sample from the localizations and correct it"},
+        {"drift", "beads", &r.drift.beads,
+         "Use fiducial beads where there are some: what is seen in 80 % of the frames"},
 
         {"link", "on", &r.link.on, "Join the localizations of a blink in consecutive frames to one row"},
         {"link", "radius_sigma", &r.link.radius_sigma,

@@ -26,7 +26,7 @@ struct Recipe {
         double tolerance = 0.01;  // FitOptions has them as float
     };
     struct Drift {
-        bool on = true;
+        bool on = true, beads = true;
     };
     struct Link {
         bool on = true;

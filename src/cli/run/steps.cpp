@@ -170,7 +170,8 @@ Json drift_results(const Drift& drift) {
             {"drift_error_nm", number(std::sqrt(0.5 * (error[0] * error[0] + error[1] * error[1])))},
             {"drift_error_z_nm", drift.z.nm.empty() ? Json(nullptr) : number(error[2])},
             {"jumps", drift.jumps.size()},
-            {"blinks", drift.blinks}};
+            {"blinks", drift.blinks},
+            {"beads", drift.used_beads()}};
 }
 
 /// The table without drift; the same one where it is not to be estimated, or cannot be.
@@ -185,6 +186,7 @@ StepTable drift_step(const StepContext& context, const StepTable& from) {
     const std::string key = do_step(context, "drift", section_text(context.recipe, "drift") + from.key, files, [&] {
         Localizations table = read_step_table(context, from);
         DriftOptions options;
+        options.beads = context.recipe.drift.beads ? Beads::find : Beads::none;
         options.stop = &context.stop;
         options.progress = context.console.progress(context.name + ": drift", "steps");
         const Drift drift = estimate_drift(table, options);

@@ -1,4 +1,4 @@
-// Picasso's drift files: a line of x y [z] for each frame.
+// Picasso's drift files: a line of x y [z] for each frame; and places of beads, a line of x y for each.
 // SPDX-License-Identifier: MIT
 #include "glint/drift_io.hpp"
 
@@ -66,6 +66,24 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
     }
     if (drift.frames() == 0) throw InputError(fmt::format("{}: no line of a drift", path.string()));
     return drift;
+}
+
+std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path& path) {
+    const InputFile readable(path);  // says what is wrong with a name
+    CsvLines lines(path);
+    std::vector<std::array<double, 2>> places;
+    for (std::string_view line; lines.next(line);) {
+        if (line.find_first_not_of(" \t") == line.npos || line.front() == '#') continue;
+        const std::vector<double> numbers = numbers_of(line);
+        if (numbers.size() != 2)
+            throw InputError(
+                fmt::format("{}: line {} is not the two numbers x y of a bead, in camera pixels, separated by a space; "
+                            "found \"{}\"",
+                            path.string(), lines.number(), line.substr(0, 60)));
+        places.push_back({numbers[0], numbers[1]});
+    }
+    if (places.empty()) throw InputError(fmt::format("{}: no line with a bead's place", path.string()));
+    return places;
 }
 
 void write_drift(const std::filesystem::path& path, const Drift& drift, double pixel_size_nm, IfExists if_exists) {

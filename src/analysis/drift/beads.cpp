@@ -1,0 +1,155 @@
+// Fiducial beads: seen in nearly every frame at one place, so that each frame shows the drift directly.
+// SPDX-License-Identifier: MIT
+#include "analysis/drift/beads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/error.hpp"
+
+namespace glint::drift {
+namespace {
+
+constexpr double found_in = 0.8, given_in = 0.2;  ///< parts of the frames
+constexpr double around_bead_nm = 250;
+
+/// The rows of frame f are begin[f] to begin[f + 1].
+std::vector<std::uint32_t> frame_begins(const Table& t) {
+    std::vector<std::uint32_t> begin(std::size_t(t.frames) + 1, 0);
+    for (const int f : t.frame) ++begin[std::size_t(f) + 1];
+    for (std::size_t f = 0; f < std::size_t(t.frames); ++f) begin[f + 1] += begin[f];
+    return begin;
+}
+
+double distance(const Table& t, std::uint32_t row, const std::array<double, 2>& to) {
+    return std::hypot(t.nm[0][row] - to[0], t.nm[1][row] - to[1]);
+}
+
+/// Follows what one row shows through the frames, forwards and backwards.
+class Trail {
+  public:
+    Trail(const Table& t, const std::vector<std::uint32_t>& begin, std::uint32_t seed, double seen_in)
+        : table_(t), begin_(begin), most_missed_(1 - seen_in) {
+        follow(seed, -1);
+        std::reverse(bead.begin(), bead.end());
+        bead.push_back(seed);
+        follow(seed, 1);
+    }
+    Bead bead;
+    /// Mean square of the distances from where it was before, of an axis, over what the precisions say, and 3 nm of vibration.
+    double spread() const { return bead.size() > 1 ? squares_ / double(bead.size() - 1) : 1; }
+    /// Rows that were farther away than noise.
+    int hops() const { return hops_; }
+
+  private:
+    void follow(std::uint32_t seed, int direction) {
+        constexpr double vibration_nm = 3, gate = 5.5, drift_nm = 10, farthest_nm = 500, newest_share = 0.2;
+        constexpr int missed_at_once = 20;
+        std::array<double, 2> place{table_.nm[0][seed], table_.nm[1][seed]};
+        int missed = 0, all_missed = 0, followed = 0;
+        for (int f = table_.frame[seed] + direction; f >= 0 && f < table_.frames; f += direction) {
+            std::uint32_t nearest = 0;
+            double least = farthest_nm;
+            for (std::uint32_t row = begin_[std::size_t(f)]; row < begin_[std::size_t(f) + 1]; ++row)
+                if (const double d = distance(table_, row, place); d < least) least = d, nearest = row;
+            ++followed;
+            const double noise = least < farthest_nm ? std::hypot(noise_of(nearest), vibration_nm) : 0;
+            if (!(least < gate * noise + drift_nm * missed)) {
+                ++missed;
+                if (++all_missed > missed_at_once + most_missed_ * followed) return;
+                continue;
+            }
+            const bool hop = least > gate * noise;
+            hops_ += hop;
+            if (!hop) squares_ += 0.5 * least * least / ((1 + newest_share / 2) * noise * noise);
+            const double part = hop ? 1 : newest_share;
+            for (std::size_t a : {0u, 1u}) place[a] += part * (table_.nm[a][nearest] - place[a]);
+            bead.push_back(nearest);
+            missed = 0;
+        }
+    }
+    double noise_of(std::uint32_t row) const {
+        return std::sqrt(0.5) * std::hypot(table_.precision_nm[0][row], table_.precision_nm[1][row]);
+    }
+    const Table& table_;
+    const std::vector<std::uint32_t>& begin_;
+    double most_missed_, squares_ = 0;
+    int hops_ = 0;
+};
+
+}  // namespace
+
+std::vector<Bead> find_beads(const Table& t) {
+    constexpr int looks = 5;
+    constexpr double most_hops = 0.01, most_spread = 2.5;  // of frames; molecules that take turns spread more
+    const std::vector<std::uint32_t> begin = frame_begins(t);
+    std::vector<char> taken(t.size(), 0);
+    std::vector<Bead> beads;
+    for (int look = 1; look <= looks; ++look) {
+        const auto f = std::size_t(std::int64_t(t.frames) * look / (looks + 1));
+        if (f >= std::size_t(t.frames)) continue;
+        for (std::uint32_t row = begin[f]; row < begin[f + 1]; ++row) {
+            if (taken[row]) continue;
+            Trail trail(t, begin, row, found_in);
+            if (double(trail.bead.size()) < found_in * t.frames || trail.hops() > 2 + most_hops * t.frames ||
+                trail.spread() > most_spread)
+                continue;
+            for (const std::uint32_t of : trail.bead) taken[of] = 1;
+            beads.push_back(std::move(trail.bead));
+        }
+    }
+    return beads;
+}
+
+std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>> places_nm) {
+    constexpr double reach_nm = 1000;
+    const std::vector<std::uint32_t> begin = frame_begins(t);
+    std::vector<char> taken(t.size(), 0);
+    std::vector<Bead> beads;
+    for (const auto& place : places_nm) {
+        Bead best;
+        const auto tell = [&](const std::string& what) {
+            throw InputError(fmt::format(
+                "drift: a bead is given at x {:.0f}, y {:.0f} nm, and {}. Give the places of beads as they are in the "
+                "table, in camera pixels",
+                place[0], place[1], what));
+        };
+        // A nearest row may be a molecule's: of the nearest in several parts of the movie the longest trail is the bead's.
+        constexpr std::size_t parts = 8;
+        for (std::size_t part = 0; part < parts; ++part) {
+            std::uint32_t nearest = 0;
+            double least = reach_nm;
+            for (std::size_t row = part * t.size() / parts; row < (part + 1) * t.size() / parts; ++row)
+                if (const double d = distance(t, std::uint32_t(row), place); d < least)
+                    least = d, nearest = std::uint32_t(row);
+            if (least == reach_nm) continue;
+            Trail trail(t, begin, nearest, given_in);
+            if (trail.bead.size() > best.size()) best = std::move(trail.bead);
+        }
+        if (best.empty()) tell("no row is within 1 um of it");
+        if (double(best.size()) < given_in * t.frames)
+            tell(fmt::format("what is nearest is seen in {} of {} frames; a bead is seen in {:.0f} % of them at least",
+                             best.size(), t.frames, 100 * given_in));
+        if (taken[best[best.size() / 2]]) continue;  // given twice
+        for (const std::uint32_t row : best) taken[row] = 1;
+        beads.push_back(std::move(best));
+    }
+    return beads;
+}
+
+Table without_beads(const Table& t, const std::vector<Bead>& beads) {
+    std::vector<char> keep(t.size(), 1);
+    const std::vector<std::uint32_t> begin = frame_begins(t);
+    for (const Bead& bead : beads)
+        for (const std::uint32_t row : bead) {
+            const std::array<double, 2> place{t.nm[0][row], t.nm[1][row]};
+            const auto f = std::size_t(t.frame[row]);
+            for (std::uint32_t other = begin[f]; other < begin[f + 1]; ++other)
+                if (distance(t, other, place) < around_bead_nm) keep[other] = 0;
+        }
+    return rows_of(t, keep);
+}
+
+}  // namespace glint::drift

@@ -1,0 +1,32 @@
+// What molecules show of the drift a frame, by two halves of the field, which have none in common.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "analysis/drift/blinks.hpp"
+#include "analysis/drift/scores.hpp"
+#include "analysis/drift/smoother.hpp"
+
+namespace glint::drift {
+
+/// Squares of 2 um, alternately.
+bool second_half(float x_nm, float y_nm);
+
+/// The drift of one axis as seen a frame: by both halves together and by each.
+struct SeenByHalves {
+    Seen all, half[2];
+};
+
+/// `drift`: of this axis, taken out of `points`; what is seen is the drift as a whole, not what is left.
+SeenByHalves seen_by_halves(const Table& table, const Blinks& blinks, const Points& points, const Pulls& pulls,
+                            const std::vector<double>& drift, std::size_t axis);
+
+/// Mean square difference of the halves' means of `width` frames over what their information says; 1 where that is right, or too
+/// little is seen to tell.
+double excess_of_halves(const SeenByHalves& seen, int width);
+
+void scale_information(SeenByHalves& seen, double by);
+
+/// Adds to `to` what else is seen of the same drift.
+void add_seen(Seen& to, const Seen& more);
+
+}  // namespace glint::drift

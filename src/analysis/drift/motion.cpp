@@ -1,0 +1,104 @@
+// The motion that makes what is seen likeliest.
+// SPDX-License-Identifier: MIT
+#include "analysis/drift/motion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace glint::drift {
+namespace {
+
+std::vector<char> bins_of(const std::vector<char>& jumps, std::size_t bins, int width) {
+    std::vector<char> to(bins, 0);
+    for (std::size_t t = 0; t < jumps.size(); ++t)
+        if (jumps[t]) to[std::min(bins - 1, (t + std::size_t(width) / 2) / std::size_t(width))] = 1;
+    return to;
+}
+
+Motion motion_of(const std::array<double, 3>& log, double white_nm) {
+    return {std::exp(std::clamp(log[0], -18.0, 3.0)), std::exp(std::clamp(log[1], -5.0, 6.0)),
+            std::exp(std::clamp(log[2], 1.0, 8.0)), white_nm};
+}
+
+using Place = std::array<double, 3>;  ///< logarithms of step, jitter and time
+
+/// The mean of some frames, and where jumps are, for a quick likelihood.
+struct Binned {
+    Seen seen;
+    std::vector<char> jumps;
+    double frames, white_nm;
+    Binned(const Seen& of, const std::vector<char>& at, double white) : white_nm(white) {
+        const std::size_t n = of.value.size();
+        const int width = int(std::max<std::size_t>(1, n / 1500));
+        const std::size_t bins = (n + std::size_t(width) - 1) / std::size_t(width);
+        seen = {std::vector<double>(bins, 0), std::vector<double>(bins, 0)};
+        for (std::size_t t = 0; t < n; ++t) {
+            seen.value[t / std::size_t(width)] += of.value[t] * of.information[t];
+            seen.information[t / std::size_t(width)] += of.information[t];
+        }
+        for (std::size_t b = 0; b < bins; ++b)
+            if (seen.information[b] > 0) seen.value[b] /= seen.information[b];
+        jumps = bins_of(at, bins, width);
+        frames = width;
+    }
+    double cost(const Place& p) const { return -log_likelihood(seen, motion_of(p, white_nm), frames, jumps); }
+};
+
+Place place_of(const Motion& m) { return {std::log(m.slope_step), std::log(m.jitter_nm), std::log(m.forget_frames)}; }
+
+/// Nelder and Mead's simplex: the lowest cost and its place.
+template <class Cost>
+std::pair<double, Place> lowest(const Motion& start, Cost cost) {
+    std::array<std::pair<double, Place>, 4> simplex;
+    const Place first = place_of(start);
+    for (std::size_t k = 0; k < 4; ++k) {
+        Place p = first;
+        if (k) p[k - 1] += k == 1 ? 1.5 : 0.7;
+        simplex[k] = {cost(p), p};
+    }
+    for (int turn = 0; turn < 60; ++turn) {
+        std::sort(simplex.begin(), simplex.end());
+        if (simplex[3].first - simplex[0].first < 0.02) break;
+        const auto towards = [&](double by) {
+            Place p{};
+            for (std::size_t a = 0; a < 3; ++a) {
+                const double centre = (simplex[0].second[a] + simplex[1].second[a] + simplex[2].second[a]) / 3;
+                p[a] = centre + by * (simplex[3].second[a] - centre);
+            }
+            return std::pair{cost(p), p};
+        };
+        const auto mirrored = towards(-1);
+        if (mirrored.first < simplex[0].first) {
+            const auto farther = towards(-2);
+            simplex[3] = farther.first < mirrored.first ? farther : mirrored;
+        } else if (mirrored.first < simplex[2].first) {
+            simplex[3] = mirrored;
+        } else if (const auto nearer = towards(mirrored.first < simplex[3].first ? -0.5 : 0.5);
+                   nearer.first < std::min(mirrored.first, simplex[3].first)) {
+            simplex[3] = nearer;
+        } else {
+            for (std::size_t k = 1; k < 4; ++k) {
+                for (std::size_t a = 0; a < 3; ++a)
+                    simplex[k].second[a] = 0.5 * (simplex[k].second[a] + simplex[0].second[a]);
+                simplex[k].first = cost(simplex[k].second);
+            }
+        }
+    }
+    return *std::min_element(simplex.begin(), simplex.end());
+}
+
+}  // namespace
+
+Motion fit_motion(const Seen& seen, const std::vector<char>& jumps, std::span<const Motion> starts) {
+    const double white_nm = starts[0].white_nm;
+    const Binned binned(seen, jumps, white_nm);
+    std::pair<double, Place> best{std::numeric_limits<double>::infinity(), {}};
+    for (const Motion& start : starts)
+        best = std::min(best, lowest(start, [&](const Place& p) { return binned.cost(p); }));
+    return motion_of(best.second, white_nm);
+}
+
+}  // namespace glint::drift
