@@ -23,6 +23,6 @@ struct JointLaunch {
     unsigned groups;
 };
 
-constexpr unsigned joint_team_threads = 32;
+constexpr unsigned joint_team_threads = 128, joint_shared_bytes = 1024;
 
 }  // namespace glint

@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t teams_of_multiprocessor = 12;  // more only wait for the caches
+constexpr std::size_t teams_of_multiprocessor = 4;  // as many as it has registers for
 
 /// Of the floats of a group that are uploaded.
 std::size_t floats_of(const JointTask& task) { return joint_planes * task.pixels->data.size(); }
@@ -122,7 +122,7 @@ void JointOnGpu::find_at_once(std::span<const JointTask> tasks, std::size_t byte
                   results = results_.write_on(stream_);
     void* arguments[] = {&launch, &places, &planes, &own, &results};
     before_.record(stream_);
-    gpu::launch(stream_, kernel_, unsigned(teams), joint_team_threads, 0, arguments);
+    gpu::launch(stream_, kernel_, unsigned(teams), joint_team_threads, joint_shared_bytes, arguments);
     after_.record(stream_);
     gpu::download(stream_, results_here_.span().first(n), results_);
     // Groups take milliseconds, in which the driver's wait would keep a core busy.

@@ -23,7 +23,7 @@ class JointGroup {
 
     GLINT_INLINE JointGroup(const JointImage& image, const Psf& psf, const JointNumbers& numbers,
                             JointSpace<Psf>& space)
-        : image_(image), psf_(psf), numbers_(numbers), space_(space) {
+        : image_(image), psf_(psf), numbers_(numbers), space_(space), spare_{space.states[1], space.states[2]} {
         // What lies between the rows, before the first and after the last counts as unused.
         constexpr int margin = JointSpace<Psf>::margin;
         clear(space.residual - margin, pixels() + 2 * margin), clear(space.weight - margin, pixels() + 2 * margin);
@@ -101,7 +101,7 @@ class JointGroup {
         sum_fixed(state);
         float gained = evaluate(state, 0, before);
         float damping = first_damping;
-        JointState next = space_.states[2];
+        JointState next = spare(2);
         int bank = 0;
         converged_ = false;
         bool factored = false;  // the matrix of an earlier step
@@ -113,12 +113,12 @@ class JointGroup {
                 differentiate(state, bank);
             bool rose = false;
             for (int attempt = 0; attempt < most_attempts && !rose; ++attempt) {
-                if (!factored && !decompose(fisher(), space_.scale, damping, factor(), space_.inverse_pivot)) {
+                if (!factored && !decompose_fisher(damping)) {
                     damping *= 5;
                     continue;
                 }
-                find_step();
-                if (damping < little_damping && gained + 4 * promised_gain() < needed) break;
+                const float promised = find_step();
+                if (damping < little_damping && gained + 4 * promised < needed) break;
                 take_step(state, next);
                 const float gain = evaluate(next, 1 - bank, state.mu);
                 if (!(gain >= -lost_in_rounding)) {
@@ -140,7 +140,7 @@ class JointGroup {
                 break;
             }
         }
-        space_.states[2] = next;
+        spare(2) = next;
         return gained;
     }
 
@@ -153,8 +153,8 @@ class JointGroup {
         sum_fixed(state);
         evaluate(state, 0, nullptr);
         differentiate(state, 0);
-        out.singular = !decompose(fisher(), space_.scale, 0, factor(), space_.inverse_pivot);
-        if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
+        out.singular = !decompose_fisher(0);
+        if (!out.singular) inverse_diagonal<Team>(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
         const auto crlb = [&](int k) { return out.singular ? 0.0f : root_of(space_.diagonal[k]) * space_.scale[k]; };
         out.count = state.count, out.bg = state.bg, out.bg_crlb = crlb(0);
         for (int k = 0; k < 2; ++k) out.tilt[k] = state.tilt[k];
@@ -198,6 +198,8 @@ class JointGroup {
     }
 
     GLINT_INLINE JointSpace<Psf>& space() { return space_; }
+    /// States beside the group's own: the first for tries, the second for a fit's next step.
+    GLINT_INLINE JointState& spare(int k) { return spare_[k - 1]; }
     GLINT_INLINE const JointImage& image() const { return image_; }
     GLINT_INLINE const JointNumbers& numbers() const { return numbers_; }
     GLINT_INLINE const Psf& psf() const { return psf_; }
@@ -242,29 +244,34 @@ class JointGroup {
     /// What does not move, but the background, to space().fixed.
     GLINT_INLINE void sum_fixed(const JointState& state) {
         for_pixels([&](int p) { store(space_.fixed + p, load(image_.known + p)); });
+        if (moving_ == state.count) return;
+        constexpr int bank = 1;  // the first that a fit writes is 0
+        const auto for_fixed = [&](const auto& act) {
+            for (int e = 0, next = 0; e < state.count; ++e)
+                if (next < moving_ && space_.which[next] == e)
+                    ++next;
+                else
+                    act(e);
+        };
         Team::sync();
-        int next = 0;
-        for (int e = 0; e < state.count; ++e) {
-            if (next < moving_ && space_.which[next] == e) {
-                ++next;
-                continue;
-            }
-            place(state.of(e), 0, 0).add_to(space_.fixed, state.of(e)[2], image_);
-        }
+        int k = 0;
+        for_fixed([&](int e) {
+            if (k++ % Team::warps == Team::warp()) place(state.of(e), bank, e);
+        });
+        Team::sync();
+        for_fixed([&](int e) { space_.images[bank][e].add_to(space_.fixed, state.of(e)[2], image_); });
     }
 
-    /// The image of the m-th molecule that moves.
-    GLINT_INLINE const Image& place(const float* theta, int bank, int m) {
-        Team::sync();
-        Image& image = space_.images[bank][m];
-        image.place(psf_, theta, image_.width, image_.height, profiles(bank, m));
-        Team::sync();
-        return image;
+    /// The k-th image of a bank is that of the molecule at theta. By one warp.
+    GLINT_INLINE void place(const float* theta, int bank, int k) {
+        space_.images[bank][k].place(psf_, theta, image_.width, image_.height, profiles(bank, k));
     }
 
     /// The state's model, with the profiles of what moves in `bank`. Returns the log-likelihood over that of the model
     /// `before`; 0 for null.
     GLINT_INLINE float evaluate(JointState& state, int bank, const float* before) {
+        for (int m = Team::warp(); m < moving_; m += Team::warps) place(state.of(space_.which[m]), bank, m);
+        Team::sync();
         float* mu = state.mu;
         const float *fixed = space_.fixed, *per_photon = image_.per_photon, *data = image_.data, bg = state.bg;
         if (tilted()) {
@@ -275,10 +282,7 @@ class JointGroup {
         } else {
             for_pixels([=](int p) { store(mu + p, load(fixed + p) + bg * load(per_photon + p)); });
         }
-        for (int m = 0; m < moving_; ++m) {
-            const float* theta = state.of(space_.which[m]);
-            place(theta, bank, m).add_to(state.mu, theta[2], image_);
-        }
+        for (int m = 0; m < moving_; ++m) space_.images[bank][m].add_to(mu, state.of(space_.which[m])[2], image_);
         Lane gain = Lane{};
         for_pixels([=, &gain](int p) {
             const Lane m = max(load(mu + p), splat(model_floor));
@@ -287,7 +291,6 @@ class JointGroup {
             const Lane was = load(before + p), more = m - was;
             gain += load(data + p) * log1p(more * reciprocal(was)) - more;
         });
-        Team::sync();
         return Team::sum(gain);
     }
 
@@ -300,11 +303,14 @@ class JointGroup {
         space_.gradient[0] = Team::sum(residual), to.row(0)[0] = Team::sum(weight);
         if (tilted()) add_tilt();
         const Image* images = space_.images[bank];
-        for (int m = 0; m < moving_; ++m) {
-            add_own(images[m], m);
-            if (tilted()) add_tilt(images[m], m);
+        for (int m = 0, k = 0; m < moving_; ++m) {
+            if (k++ % Team::warps == Team::warp()) {
+                add_own(images[m], m);
+                if (tilted()) add_tilt(images[m], m);
+            }
             for (int o = 0; o < m; ++o)
-                if (interact(state, images, m, o)) add_pair(images[m], m, images[o], o);
+                if (k++ % Team::warps == Team::warp() && interact(state, images, m, o))
+                    add_pair(images[m], m, images[o], o);
         }
         Team::sync();
         for (int m = 0; m < moving_; ++m) hold_bounded(state.of(space_.which[m]), m);
@@ -332,17 +338,16 @@ class JointGroup {
             space_.gradient[1] = Team::sum(along), space_.gradient[2] = Team::sum(down);
         }
         const Image* images = space_.images[bank];
-        for (int m = 0; m < moving_; ++m) {
+        for (int m = Team::warp(); m < moving_; m += Team::warps) {
             using Gradient = GradientSums<Psf>;
             const Box box = images[m].box();
             if (box.empty()) continue;
             Lane sums[Gradient::count];
             for (Lane& sum : sums) sum = Lane{};
-            for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+            for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
                 Gradient::add(images[m], x, space_.residual, image_.pitch, sums);
-            float total[Gradient::count];
-            Team::sums<Gradient::count>(sums, total);
-            for (int k = 0; k < each; ++k) space_.gradient[index(m, k)] = total[k];
+            float* to = space_.gradient + index(m, 0);
+            Warp::for_sums<Gradient::count>(sums, [=](int k, float sum) { to[k] = sum; });
         }
         Team::sync();
     }
@@ -393,16 +398,19 @@ class JointGroup {
         if (box.empty()) return;
         Lane sums[Own::count];
         for (Lane& sum : sums) sum = Lane{};
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+        for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
             Own::add(image, x, space_.residual, space_.weight, image_.pitch, sums);
-        float total[Own::count];
-        Team::sums<Own::count>(sums, total);
         const SquareMatrix to = fisher();
-        for (int k = 0; k < each; ++k) {
-            const int column = index(m, k);
-            space_.gradient[column] = total[Own::gradient(k)], to.row(0)[column] = total[Own::by_background(k)];
-            for (int q = 0; q <= k; ++q) to.row(index(m, q))[column] = total[Own::product(k, q)];
-        }
+        const int first = index(m, 0);
+        float* gradient = space_.gradient + first;
+        Warp::for_sums<Own::count>(sums, [=](int k, float sum) {
+            if (k < each)
+                gradient[k] = sum;
+            else if (k < 2 * each)
+                to.row(0)[first + k - each] = sum;
+            else
+                to.row(first + Own::row(k))[first + Own::column(k)] = sum;
+        });
     }
 
     /// The tilt's elements: its own, and those with the background.
@@ -414,7 +422,7 @@ class JointGroup {
             sums[4] += wx * x, sums[5] += wx * y, sums[6] += wy * y;
         });
         float total[7];
-        Team::sums<7>(sums, total);
+        for (int k = 0; k < 7; ++k) total[k] = Team::sum(sums[k]);
         const SquareMatrix to = fisher();
         space_.gradient[1] = total[0], space_.gradient[2] = total[1];
         to.row(0)[1] = total[2], to.row(0)[2] = total[3];
@@ -428,12 +436,11 @@ class JointGroup {
         if (box.empty()) return;
         Lane sums[Tilt::count];
         for (Lane& sum : sums) sum = Lane{};
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+        for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
             Tilt::add(image, x, space_.weight, image_, sums);
-        float total[Tilt::count];
-        Team::sums<Tilt::count>(sums, total);
         const SquareMatrix to = fisher();
-        for (int k = 0; k < each; ++k) to.row(1)[index(m, k)] = total[k], to.row(2)[index(m, k)] = total[each + k];
+        const int first = index(m, 0);
+        Warp::for_sums<Tilt::count>(sums, [=](int k, float sum) { to.row(1 + k / each)[first + k % each] = sum; });
     }
 
     GLINT_INLINE void add_pair(const Image& a, int m, const Image& b, int o) {
@@ -442,29 +449,42 @@ class JointGroup {
         if (box.empty()) return;
         Lane sums[Pair::count];
         for (Lane& sum : sums) sum = Lane{};
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step)
+        for (int x = box.x0 + Warp::column(); x < box.x1; x += Warp::column_step)
             Pair::add(a, b, box, x, space_.weight, image_.pitch, sums);
-        float total[Pair::count];
-        Team::sums<Pair::count>(sums, total);
         const SquareMatrix to = fisher();
-        for (int k = 0; k < each; ++k)
-            for (int q = 0; q < each; ++q) to.row(index(o, q))[index(m, k)] = total[Pair::product(k, q)];
+        const int row = index(o, 0), column = index(m, 0);
+        Warp::for_sums<Pair::count>(sums, [=](int k, float sum) { to.row(row + k % each)[column + k / each] = sum; });
     }
 
-    /// The damped step (eq. 10.2), to space().solution.
-    GLINT_INLINE void find_step() {
-        solve(factor(), space_.inverse_pivot, space_.scale, space_.gradient, space_.solution);
+    /// What `act` returns, a template by who computes a system of the moving parameters: one warp where it has a member for
+    /// each of them, since it waits for no other.
+    template <class Act>
+    GLINT_INLINE float by_few(const Act& act) const {
+        if (Team::warps == 1 || fisher().order > Warp::size) return act(Team{});
+        float result = 0;
+        if (Team::warp() == 0) result = act(Warp{});
+        return Team::of_first_warp(result);
+    }
+    GLINT_INLINE bool decompose_fisher(float damping) const {
+        return by_few([&](auto who) -> float {
+                   return decompose<decltype(who)>(fisher(), space_.scale, damping, factor(), space_.inverse_pivot);
+               }) != 0;
     }
 
-    /// Of the step, where log L is quadratic: half of gradient times step.
-    GLINT_INLINE float promised_gain() const {
-        Lane sum = Lane{};
-        const int order = fisher().order;
-        for (int k = Team::begin(); k < order; k += Team::step) {
-            const Mask used = Team::offsets() + float(k) < float(order);
-            sum += select(used, load(space_.gradient + k) * load(space_.solution + k), Lane{});
-        }
-        return 0.5f * Team::sum(sum);
+    /// The damped step (eq. 10.2), to space().solution. Returns what it promises to gain: where log L is quadratic, half of
+    /// gradient times step.
+    GLINT_INLINE float find_step() const {
+        return by_few([&](auto who) -> float {
+            using Who = decltype(who);
+            solve<Who>(factor(), space_.inverse_pivot, space_.scale, space_.gradient, space_.solution);
+            Lane sum = Lane{};
+            const int order = fisher().order;
+            for (int k = Who::begin(); k < order; k += Who::step) {
+                const Mask used = Who::offsets() + float(k) < float(order);
+                sum += select(used, load(space_.gradient + k) * load(space_.solution + k), Lane{});
+            }
+            return 0.5f * Who::sum(sum);
+        });
     }
 
     /// The shape, which may come from a fit with other bounds.
@@ -542,6 +562,7 @@ class JointGroup {
     const Psf& psf_;
     const JointNumbers& numbers_;
     JointSpace<Psf>& space_;
+    JointState spare_[2];
     float least_bg_;      // with which every pixel's model stays positive, whatever the molecules do
     int background_ = 1;  // parameters: 3 for a plane
     int moving_ = 0;

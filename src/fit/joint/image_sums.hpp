@@ -1,4 +1,4 @@
-// Sums over the pixels of one molecule's image, or of the pixels that two share: the gradient and the elements of the Fisher
+// Sums, by one warp, over the pixels of one molecule's image, or of the pixels that two share: the gradient and the elements of the Fisher
 // matrix (docs/theory.md, eq. 3.1 and 3.2).
 //
 // Where the model is a product of two profiles, its derivatives are sums of products of one along x and one along y. So what
@@ -20,6 +20,14 @@ struct OwnSums {
     static GLINT_INLINE constexpr int gradient(int k) { return k; }
     static GLINT_INLINE constexpr int by_background(int k) { return each + k; }
     static GLINT_INLINE constexpr int product(int k, int q) { return 2 * each + packed(k, q); }
+    /// Of the sum number `at` of product(): q, and k.
+    static GLINT_INLINE constexpr int row(int at) { return at - product(column(at), 0); }
+    static GLINT_INLINE constexpr int column(int at) {
+        int k = 0;
+        GLINT_UNROLL
+        for (int next = 1; next < each; ++next) k += at >= product(next, 0);
+        return k;
+    }
 
     /// Adds the columns from x on. `residual` and `weight`: of each pixel, in rows that are `pitch` apart.
     static GLINT_INLINE void add(const EmitterImage<Psf>& image, int x, const float* residual, const float* weight,
@@ -33,7 +41,7 @@ struct OwnSums {
                 r[i] = w[i] = Lane{};
                 for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
             }
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down[profiles];
                 image.down(y, down);
                 const Lane at_r = load(residual + (y * pitch + x)), at_w = load(weight + (y * pitch + x));
@@ -64,7 +72,7 @@ struct OwnSums {
                 for (int k = q; k < each; ++k) sums[product(k, q)] += s[k];
             }
         } else {
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x)), w = load(weight + (y * pitch + x));
                 Lane s[each];
                 image.slopes_at(columns, y, box.x1, s);
@@ -94,7 +102,7 @@ struct GradientSums {
             constexpr int profiles = EmitterImage<Psf>::profiles;
             Lane r[profiles];
             for (Lane& one : r) one = Lane{};
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down[profiles];
                 image.down(y, down);
                 const Lane at_r = load(residual + (y * pitch + x));
@@ -104,7 +112,7 @@ struct GradientSums {
             image.slopes(columns, r, s);
             for (int k = 0; k < count; ++k) sums[k] += s[k];
         } else {
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane r = load(residual + (y * pitch + x));
                 image.slopes_at(columns, y, box.x1, s);
                 for (int k = 0; k < count; ++k) sums[k] += r * s[k];
@@ -124,7 +132,7 @@ struct TiltSums {
         const Box box = image.box();
         const auto columns = image.columns(x, box.x1);
         const Lane along = columns.at - 0.5f * float(of.width - 1);
-        for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+        for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
             const Lane w = load(weight + (y * of.pitch + x)), wx = w * along,
                        wy = w * (float(y) - 0.5f * float(of.height - 1));
             Lane s[each];
@@ -149,7 +157,7 @@ struct PairSums {
             Lane ww[profiles][profiles];
             for (int i = 0; i < profiles; ++i)
                 for (int j = 0; j < profiles; ++j) ww[i][j] = Lane{};
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 float down_a[profiles], down_b[profiles];
                 a.down(y, down_a), b.down(y, down_b);
                 const Lane w = load(weight + (y * pitch + x));
@@ -171,7 +179,7 @@ struct PairSums {
                 for (int k = 0; k < each; ++k) sums[product(k, q)] += s[k];
             }
         } else {
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = box.y0 + Warp::row(); y < box.y1; y += Warp::row_step) {
                 const Lane w = load(weight + (y * pitch + x));
                 Lane s[each], t[each];
                 a.slopes_at(of_a, y, box.x1, s), b.slopes_at(of_b, y, box.x1, t);

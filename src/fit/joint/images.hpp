@@ -36,7 +36,7 @@ class EmitterImage {
     }
 
     /// Of the molecule at theta, which stays borrowed, in an image of that size. `space`: space() floats, and 16 more that
-    /// may be read.
+    /// may be read. By one warp.
     GLINT_INLINE void place(const Psf& psf, const float* theta, int width, int height, float* space) {
         psf_ = &psf, theta_ = theta;
         Lane t[P];
@@ -89,21 +89,20 @@ class EmitterImage {
             return any_value(c, y, end, slopes);
         }
     }
-    /// Adds the light of so many photons to a plane of the image.
+    /// Adds the light of so many photons to a plane of the image. Each member of a team writes to its own pixels alone.
     GLINT_INLINE void add_to(float* plane, float photons, const JointImage& image) const {
         const Box box = box_;  // stores might be to it, else
         if (box.empty()) return;
         const int pitch = image.pitch;
         const float* per_photon = image.per_photon;
         const EmitterImage self = *this;
-        for (int x = box.x0 + Team::column(); x < box.x1; x += Team::column_step) {
+        for (int x = Team::column_from(box.x0); x < box.x1; x += Team::column_step) {
             const auto at = columns(x, box.x1);
-            for (int y = box.y0 + Team::row(); y < box.y1; y += Team::row_step) {
+            for (int y = Team::row_from(box.y0); y < box.y1; y += Team::row_step) {
                 const int p = y * pitch + x;
                 store(plane + p, load(plane + p) + photons * load(per_photon + p) * self.value(at, y, box.x1));
             }
         }
-        Team::sync();
     }
     /// The profiles along y in row y of the image: E, dE/dy, dE/dsigma.
     GLINT_INLINE void down(int y, float* out) const {
@@ -142,8 +141,8 @@ class EmitterImage {
   private:
     /// Writes the profiles of `count` pixels from `first` on, one after the other.
     static GLINT_INLINE void profile(Lane center, Lane sigma, int first, int count, float* to) {
-        for (int i = Team::begin(); i < count; i += Team::step) {
-            const Lane at = Team::offsets() + float(first + i);
+        for (int i = Warp::begin(); i < count; i += Warp::step) {
+            const Lane at = Warp::offsets() + float(first + i);
             Lane value, by_center, by_sigma;
             AxisProfile<(shapes > 0)>(center, sigma, at).next_at(at, value, by_center, by_sigma);
             store(to + i, value), store(to + count + i, by_center);

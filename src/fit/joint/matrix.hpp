@@ -22,99 +22,105 @@ GLINT_INLINE void clear(float* values, int n) {
 }
 
 /// The first element of a row that counts: what is before it in the same step of a team may be overwritten.
-GLINT_INLINE int from_column(int c) { return rounded_down(c) + Team::begin(); }
+template <class Who>
+GLINT_INLINE int from_column(int c) {
+    return rounded_down(c) + Who::begin();
+}
 
 /// The columns from k on, one for each of a team in `lanes` steps, of row `c` less what the rows above take from them.
-template <int lanes>
+template <class Who, int lanes>
 GLINT_INLINE void eliminate(const SquareMatrix& a, const float* scale, const SquareMatrix& to, int c, int k) {
     const float* factors = to.row(c);
     Lane sum[lanes], other[lanes];
     for (int i = 0; i < lanes; ++i) {
-        const int at = k + i * Team::step;
+        const int at = k + i * Who::step;
         sum[i] = load(a.row(c) + at) * (scale[c] * load(scale + at)), other[i] = Lane{};
     }
     int j = 0;
     for (; j + 1 < c; j += 2) {  // two sums: one would wait for itself
         const float *row = to.row(j) + k, *next = row + to.pitch;
         for (int i = 0; i < lanes; ++i) {
-            sum[i] -= factors[j] * load(row + i * Team::step);
-            other[i] -= factors[j + 1] * load(next + i * Team::step);
+            sum[i] -= factors[j] * load(row + i * Who::step);
+            other[i] -= factors[j + 1] * load(next + i * Who::step);
         }
     }
     if (j < c)
-        for (int i = 0; i < lanes; ++i) sum[i] -= factors[j] * load(to.row(j) + k + i * Team::step);
+        for (int i = 0; i < lanes; ++i) sum[i] -= factors[j] * load(to.row(j) + k + i * Who::step);
     for (int i = 0; i < lanes; ++i) {
-        const int at = k + i * Team::step;
-        const Mask left = Team::offsets() + float(at) < splat(float(c));
+        const int at = k + i * Who::step;
+        const Mask left = Who::offsets() + float(at) < splat(float(c));
         store(to.row(c) + at, select(left, load(to.row(c) + at), sum[i] + other[i]));
     }
 }
 
 /// A = L D L^T, where `a` is the upper triangle of A, scaled by `scale[r] scale[c]`, with 1 + damping on the diagonal: to the
 /// right of the diagonal D L^T, to the left L, and the inverse of D. False where an element of D is below 1e-6.
+template <class Who>
 GLINT_INLINE bool decompose(const SquareMatrix& a, const float* scale, float damping, const SquareMatrix& to,
                             float* inverse) {
     for (int c = 0; c < to.order; ++c) {
         float* row = to.row(c);
-        for (int j = Team::rank(); j < c; j += Team::size) row[j] = to.row(j)[c] * inverse[j];
-        Team::sync();
-        int k = from_column(c);
-        for (; k + Team::step < to.pitch; k += 2 * Team::step) eliminate<2>(a, scale, to, c, k);
-        if (k < to.pitch) eliminate<1>(a, scale, to, c, k);
-        Team::sync();
+        for (int j = Who::rank(); j < c; j += Who::size) row[j] = to.row(j)[c] * inverse[j];
+        Who::sync();
+        int k = from_column<Who>(c);
+        for (; k + Who::step < to.pitch; k += 2 * Who::step) eliminate<Who, 2>(a, scale, to, c, k);
+        if (k < to.pitch) eliminate<Who, 1>(a, scale, to, c, k);
+        Who::sync();
         const float pivot = row[c] + damping;
         if (!(pivot > 1e-6f)) return false;
         inverse[c] = 1 / pivot;
     }
-    Team::sync();
+    Who::sync();
     return true;
 }
 
 /// x, scaled back, with A x = b, of a matrix that was decomposed with that scale.
+template <class Who>
 GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const float* scale, const float* b, float* x) {
     const int n = of.order;
-    for (int k = Team::begin(); k < of.pitch; k += Team::step) store(x + k, load(b + k) * load(scale + k));
-    Team::sync();
+    for (int k = Who::begin(); k < of.pitch; k += Who::step) store(x + k, load(b + k) * load(scale + k));
+    Who::sync();
     for (int c = 0; c < n; ++c) {
         const float done = x[c] * inverse[c];
-        Team::sync();
-        for (int k = from_column(c); k < of.pitch; k += Team::step) {
-            const Lane column = Team::offsets() + float(k), left = load(x + k) - load(of.row(c) + k) * done;
+        Who::sync();
+        for (int k = from_column<Who>(c); k < of.pitch; k += Who::step) {
+            const Lane column = Who::offsets() + float(k), left = load(x + k) - load(of.row(c) + k) * done;
             store(x + k,
                   select(column > splat(float(c)), left, select(column < splat(float(c)), load(x + k), splat(done))));
         }
-        Team::sync();
+        Who::sync();
     }
     for (int c = n - 1; c > 0; --c) {
         const float done = x[c];
-        for (int k = Team::begin(); k < rounded_up(c); k += Team::step) {
-            const Mask left = Team::offsets() + float(k) < splat(float(c));
+        for (int k = Who::begin(); k < rounded_up(c); k += Who::step) {
+            const Mask left = Who::offsets() + float(k) < splat(float(c));
             store(x + k, select(left, load(x + k) - load(of.row(c) + k) * done, load(x + k)));
         }
-        Team::sync();
+        Who::sync();
     }
-    for (int k = Team::begin(); k < of.pitch; k += Team::step) store(x + k, load(x + k) * load(scale + k));
-    Team::sync();
+    for (int k = Who::begin(); k < of.pitch; k += Who::step) store(x + k, load(x + k) * load(scale + k));
+    Who::sync();
 }
 
 /// The diagonal of the inverse of a matrix that was decomposed, to `diagonal`; `m`: room for the inverse of L, whose rows are
 /// what an element of the diagonal sums the squares of.
+template <class Who>
 GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
                                    float* diagonal) {
     const int n = of.order;
-    clear(diagonal, of.pitch);
+    for (int k = Who::begin(); k < of.pitch; k += Who::step) store(diagonal + k, Lane{});
     for (int r = 0; r < n; ++r)
-        for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step)
-            store(m.row(r) + k, select(Team::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
-    Team::sync();
+        for (int k = Who::begin(); k < rounded_up(r + 1); k += Who::step)
+            store(m.row(r) + k, select(Who::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
+    Who::sync();
     for (int r = 0; r < n; ++r) {
-        for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step) {
+        for (int k = Who::begin(); k < rounded_up(r + 1); k += Who::step) {
             const Lane done = load(m.row(r) + k);
             store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
             for (int below = r + 1; below < n; ++below)
                 store(m.row(below) + k, load(m.row(below) + k) - of.row(below)[r] * done);
         }
-        Team::sync();
+        Who::sync();
     }
 }
 

@@ -143,7 +143,7 @@ class JointSearch {
     }
 
     /// A model's plane that is free while the score is computed.
-    GLINT_INLINE float* state_plane(int k) const { return group_.space().states[k].mu; }
+    GLINT_INLINE float* state_plane(int k) const { return group_.spare(k).mu; }
 
     /// Sums along x of residual h and weight h^2. Beyond the width the next row begins after pixels that are not used.
     GLINT_INLINE void sum_along(int reach, float* to_residual, float* to_information) const {
@@ -210,7 +210,7 @@ class JointSearch {
         int x, y;
         for (int tries = 0; tries < most_tries && next_candidate(x, y); ++tries) {
             const int p = y * group_.image().pitch + x;
-            JointState next = space.states[1];
+            JointState next = group_.spare(1);
             JointGroup<Psf>::copy(state, next);
             float added[most_parameters] = {};
             start(int(space.start_shape[p]), added);
@@ -230,9 +230,9 @@ class JointSearch {
             Team::sync();
             const float gain = group_.fit(next, state.mu, roughly,
                                           least_of(most_of_a_try, group_.numbers().max_iterations), limit / 2);
-            space.states[1] = next;
+            group_.spare(1) = next;
             if (!(2 * gain > limit)) continue;
-            JointGroup<Psf>::swap(state, space.states[1]);
+            JointGroup<Psf>::swap(state, group_.spare(1));
             return true;
         }
         return false;
@@ -254,32 +254,30 @@ class JointSearch {
     GLINT_JOINT_CALL bool tilt(JointState& state) {
         const float limit = group_.numbers().least_tilt_gain;
         if (!(group_.gain_of_tilt(state) > hopeful * limit)) return false;
-        JointSpace<Psf>& space = group_.space();
-        JointState next = space.states[1];
+        JointState next = group_.spare(1);
         JointGroup<Psf>::copy(state, next);
         group_.move_all(next);
         group_.tilt();
         const float gain = group_.fit(next, state.mu, 0, group_.numbers().max_iterations, limit / 2);
-        space.states[1] = next;
+        group_.spare(1) = next;
         if (!(2 * gain > limit)) {
             group_.level();
             return false;
         }
-        JointGroup<Psf>::swap(state, space.states[1]);
+        JointGroup<Psf>::swap(state, group_.spare(1));
         return true;
     }
 
     /// Removes a molecule that is missed less than its threshold; false where there is none. Only who is close to another,
     /// or dim, is in doubt: to try each would cost as much as to find it.
     GLINT_JOINT_CALL bool remove_one(JointState& state, JointResult& found) {
-        JointSpace<Psf>& space = group_.space();
         for (int e = 0; e < state.count; ++e) {
             const float* one = state.of(e);
             const int nearest = nearest_to(state, one, e);
             const bool close = nearest >= 0 && distance(state.of(nearest), one) < 1.5f * group_.widest(one);
             const bool dim = one[2] < doubtful * found.crlb[e][2];
             if (!close && !dim) continue;
-            JointState next = space.states[1];
+            JointState next = group_.spare(1);
             next.count = state.count - 1;
             JointGroup<Psf>::copy_background(state, next);
             for (int k = Team::rank(); k < next.count * most_parameters; k += Team::size)
@@ -291,9 +289,9 @@ class JointSearch {
             move_around(next, next.count, one);
             const float limit = threshold(state, one, e);
             const float loss = -group_.fit(next, state.mu, roughly, group_.numbers().max_iterations, -limit / 2);
-            space.states[1] = next;
+            group_.spare(1) = next;
             if (2 * loss > limit) continue;
-            JointGroup<Psf>::swap(state, space.states[1]);
+            JointGroup<Psf>::swap(state, group_.spare(1));
             forget(found, e, state.count);
             return true;
         }

@@ -1,11 +1,13 @@
-// Who computes a joint fit: one CPU thread by SIMD, over the columns of a row; the 32 threads of a warp, over two rows of
-// 16 columns; a single thread of the simulated GPU.
+// Who computes a joint fit: one CPU thread by SIMD, over the columns of a row; a block of a GPU, over some rows of 16
+// columns; a single thread of the simulated GPU. What concerns all pixels a team does together. Images of single molecules
+// are shared out among its warps, which do not wait for each other meanwhile; on a CPU, the team is the only warp.
 //
-// Every member of a team runs the same code with the same scalars. They differ in the pixels that they visit, whose sums
-// sum() gives to all. What one writes, others read after sync() only.
+// Every member of a team runs the same code with the same scalars. They differ in the pixels and images that they visit,
+// whose sums sum() gives to all. What one writes, others read after sync() only.
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "fit/cuda/joint_launch.hpp"
 #include "fit/joint/joint_abi.hpp"
 #include "psf/lane.hpp"
 
@@ -27,7 +29,7 @@ GLINT_INLINE float first_of(Lane a) {
 #define GLINT_JOINT_CALL GLINT_NOINLINE
 #endif
 
-struct Team {
+struct Warp {
     static constexpr int columns_at_once = joint_columns;
 #if defined(__CUDACC__)
     static constexpr int row_step = 2, column_step = 16, size = 32;
@@ -74,9 +76,9 @@ struct Team {
     /// Of what each member has.
     static GLINT_INLINE float sum_of_members(float a) { return size == 1 ? a : sum(splat(a)); }
     static GLINT_INLINE float greatest_of_members(float a) { return size == 1 ? a : greatest(splat(a)); }
-    /// The sums of `n` Lanes, to `to`.
-    template <int n>
-    static GLINT_INLINE void sums(const Lane* a, float* to) {
+    /// Calls act(k, the sum of a[k] over all members) for each k, in one member or in all.
+    template <int n, class Act>
+    static GLINT_INLINE void for_sums(const Lane* a, const Act& act) {
 #if defined(GLINT_ISA_avx512)
         // Sixteen at once: each stage adds the halves of two Lanes, so that the last has a sum in every element.
         for (int first = 0; first < n; first += 16) {
@@ -98,10 +100,11 @@ struct Team {
             // The stages leave each pair of bits of the number exchanged.
             GLINT_UNROLL
             for (int k = 0; k < 16; ++k)
-                if (first + k < n) to[first + k] = all[(k & 5) << 1 | (k >> 1 & 5)];
+                if (first + k < n) act(first + k, all[(k & 5) << 1 | (k >> 1 & 5)]);
         }
 #elif defined(__CUDACC__)
         // Sixteen at once: each stage adds the halves of two numbers, so that the last has a sum in every other member.
+        GLINT_UNROLL
         for (int first = 0; first < n; first += 16) {
             float v[16];
             GLINT_UNROLL
@@ -116,13 +119,11 @@ struct Team {
                 }
             }
             v[0] += __shfl_xor_sync(~0u, v[0], 1);
-            GLINT_UNROLL
-            for (int k = 0; k < 16; ++k)
-                if (first + k < n) to[first + k] = __shfl_sync(~0u, v[0], 2 * k);
+            if (rank() % 2 == 0 && first + rank() / 2 < n) act(first + rank() / 2, v[0]);
         }
 #else
         GLINT_UNROLL
-        for (int k = 0; k < n; ++k) to[k] = sum(a[k]);
+        for (int k = 0; k < n; ++k) act(k, sum(a[k]));
 #endif
     }
     /// Elements begin(), begin() + step, ... of a row of n floats, n a multiple of 16: a Lane at each.
@@ -139,6 +140,58 @@ struct Team {
 #endif
     }
 };
+
+/// All who share a group.
+#if defined(__CUDACC__)
+struct Team {
+    static constexpr int columns_at_once = joint_columns, warps = joint_team_threads / 32, size = joint_team_threads;
+    static constexpr int row_step = size / 16, column_step = 16, step = size;
+    static GLINT_INLINE int warp() { return rank() / 32; }
+    static GLINT_INLINE int rank() { return int(threadIdx.x); }
+    static GLINT_INLINE int begin() { return rank(); }
+    static GLINT_INLINE int row() { return rank() / 16; }
+    static GLINT_INLINE int column() { return rank() % 16; }
+    static GLINT_INLINE int row_from(int y) { return y + ((row() - y) & (row_step - 1)); }
+    static GLINT_INLINE int column_from(int x) { return x + ((column() - x) & (column_step - 1)); }
+    static GLINT_INLINE void sync() { __syncthreads(); }
+    static GLINT_INLINE float offsets() { return 0; }
+    static GLINT_INLINE float sum(float a) {
+        return of_warps(Warp::sum(a), [](float x, float y) { return x + y; });
+    }
+    static GLINT_INLINE float greatest(float a) {
+        return of_warps(Warp::greatest(a), [](float x, float y) { return fmaxf(x, y); });
+    }
+    static GLINT_INLINE float sum_of_members(float a) { return sum(a); }
+    static GLINT_INLINE float greatest_of_members(float a) { return greatest(a); }
+    /// What the first warp has.
+    static GLINT_INLINE float of_first_warp(float a) {
+        return of_warps(a, [](float x, float) { return x; });
+    }
+
+  private:
+    template <class Join>
+    static GLINT_INLINE float of_warps(float a, const Join& join) {
+        __shared__ float parts[warps];
+        sync();  // the last ones are read
+        if (rank() % 32 == 0) parts[warp()] = a;
+        sync();
+        a = parts[0];
+        GLINT_UNROLL
+        for (int k = 1; k < warps; ++k) a = join(a, parts[k]);
+        return a;
+    }
+};
+static_assert(Team::row_step * Team::column_step == Team::size && (Team::row_step & (Team::row_step - 1)) == 0);
+#else
+struct Team : Warp {
+    static constexpr int warps = 1;
+    static GLINT_INLINE int warp() { return 0; }
+    /// The first row and column from there on that this member visits.
+    static GLINT_INLINE int row_from(int y) { return y; }
+    static GLINT_INLINE int column_from(int x) { return x; }
+    static GLINT_INLINE float of_first_warp(float a) { return a; }
+};
+#endif
 
 GLINT_INLINE int rounded_up(int n) {
     return (n + Team::columns_at_once - 1) / Team::columns_at_once * Team::columns_at_once;
