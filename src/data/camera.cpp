@@ -83,7 +83,6 @@ std::vector<MaskedPixel> masked_of(const Camera& camera, int width, int height) 
 
 /// The median of good pixels, so that one bad pixel does not change the noise of all.
 float median_of_good(std::vector<float> variance, const std::vector<MaskedPixel>& masked) {
-    if (masked.size() == variance.size()) return masked_variance_e2;
     for (auto pixel = masked.rbegin(); pixel != masked.rend(); ++pixel)
         variance[pixel->at] = variance.back(), variance.pop_back();
     return float(median(std::move(variance)));
@@ -184,6 +183,11 @@ CameraView::CameraView(const Camera& camera, int width, int height)
                   ? cut(camera, width, height, [&](std::size_t k) { return camera.relative_qe.map[k]; })
                   : std::vector<float>(),
               masked_of(camera, width, height)};
+    if (maps.masked.size() == std::size_t(width) * std::size_t(height))
+        throw OptionError(fmt::format(
+            "all {}x{} pixels are masked as bad in the camera's maps, and nothing is left to find: calibrate the "
+            "camera again, or give the movie's corner on the sensor with --sensor-roi X,Y",
+            width, height));
     variance_scalar_ = median_of_good(maps.variance, maps.masked);
     for (const MaskedPixel& pixel : maps.masked) maps.variance[pixel.at] = masked_variance_e2;
     if (!camera.readnoise_e.is_map() && !camera.relative_qe.is_map() && maps.masked.empty()) maps.variance.clear();

@@ -114,8 +114,15 @@ TEST(Camera, masked_pixels_take_the_mean_of_good_ones_around_and_a_large_varianc
     view.window_to_photoelectrons(cut, 1, 0, 2, 3, window);
     EXPECT_EQ(window[2], 5);
     camera.roi_x = 1, camera.roi_y = 1;
-    EXPECT_EQ(converted<float>(camera, 1, 1, {7}, PixelType::float32), (std::vector<float>{0}));  // none good around
     EXPECT_EQ(converted<float>(camera, 2, 2, {7, 1, 2, 3}, PixelType::float32), (std::vector<float>{2, 1, 2, 3}));
+}
+
+TEST(Camera, a_movie_of_masked_pixels_alone_is_refused) {
+    Camera camera;
+    camera.sensor_width = 2, camera.sensor_height = 1, camera.masked = {1, 2};
+    EXPECT_HAS(message_of(camera, 2, 1), "all 2x1 pixels are masked as bad");
+    camera.masked[0] = 0;
+    EXPECT_EQ(CameraView(camera, 2, 1).masked_pixels(), 1u);
 }
 
 TEST(Camera, relative_qe_divides_signal_and_noise) {
