@@ -52,12 +52,15 @@ class GpuProgram : public ::testing::Test {
 
     /// A program on the simulated server, with variables before it.
     Ended run_with(const std::string& variables, const std::string& command) {
-        const std::string server = server_.string();
-        return run(folder_, "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
-                                " SIMGPU_REAL_DRIVER=" + real_driver_ +
-                                " GLINT_LEASE_DIR=$PWD/leases SIMGPU_STATE=$PWD/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" +
-                                server + "/libsimgpu_all_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " +
-                                variables + "; exec " + command);
+        return run(folder_, variables_with(variables) + command);
+    }
+    /// What comes before the command, in whatever folder.
+    std::string variables_with(const std::string& more) const {
+        const std::string server = server_.string(), here = folder_.path().string();
+        return "export LD_LIBRARY_PATH=" + server + "${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" +
+               " SIMGPU_REAL_DRIVER=" + real_driver_ + " GLINT_LEASE_DIR=" + here + "/leases SIMGPU_STATE=" + here +
+               "/state SIMGPU_LEAKS=1 SIMGPU_KERNELS=" + server +
+               "/libsimgpu_all_kernels.so SIMGPU_TIME_SCALE=0.02 SIMGPU_DEVICES=1x8GiB " + more + "; exec ";
     }
     Ended fit_with(const std::string& variables, const std::string& flags) {
         std::filesystem::remove(folder_ / "o.csv");

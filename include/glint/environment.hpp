@@ -27,6 +27,9 @@ bool gpu_early_reclaim();
 /// is fair (docs/sharing-policies.md). Infinity (`never`): it keeps the GPU.
 double gpu_quantum_s();
 
+/// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether `glint fit` has a warm worker fit, which it starts where there is none.
+bool gpu_worker();
+
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
 std::uint64_t offload_threshold_bytes();
 

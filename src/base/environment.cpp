@@ -90,6 +90,7 @@ constexpr Variable variables[] = {
      }},
     {"GLINT_GPU_EARLY_RECLAIM", [] { return words(gpu_early_reclaim()); }},
     {"GLINT_GPU_QUANTUM", [] { return written("GLINT_GPU_QUANTUM", "30", [] { gpu_quantum_s(); }); }},
+    {"GLINT_GPU_WORKER", [] { return std::string(gpu_worker() ? "auto" : "off"); }},
     {"GLINT_LEASE_DIR", [] { return lease_directory(); }},
     {"GLINT_LEASES_PER_USER", [] { return number_or(leases_per_user(), "any number"); }},
     {"GLINT_MPI_LIBRARY", [] { return mpi_library().empty() ? "the one that is found" : mpi_library(); }},
@@ -113,6 +114,14 @@ double gpu_quantum_s() {
     if (word_of(name) == "never") return std::numeric_limits<double>::infinity();
     const int asked = number_of(name, 86400, "seconds from 1 to 86400, or never");
     return asked ? asked : default_quantum_s;
+}
+
+bool gpu_worker() {
+    constexpr const char* name = "GLINT_GPU_WORKER";
+    const std::string word = word_of(name);
+    if (word.empty() || word == "off") return false;
+    if (word == "auto") return true;
+    refuse(name, value_of(name), "auto or off");
 }
 
 std::uint64_t offload_threshold_bytes() {

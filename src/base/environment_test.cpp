@@ -89,6 +89,19 @@ TEST(Environment, a_quantum_is_in_seconds) {
                               {"GLINT_GPU_QUANTUM=0: expected seconds from 1 to 86400, or never"});
 }
 
+TEST(Environment, a_worker_is_used_when_told) {
+    for (const char* value : {"auto", "AUTO"}) {
+        const Set variable("GLINT_GPU_WORKER", value);
+        EXPECT_TRUE(gpu_worker()) << value;
+    }
+    for (const char* value : {"off", "", static_cast<const char*>(nullptr)}) {
+        const Set variable("GLINT_GPU_WORKER", value);
+        EXPECT_FALSE(gpu_worker());
+    }
+    const Set variable("GLINT_GPU_WORKER", "on");
+    expect_error<OptionError>([] { gpu_worker(); }, {"GLINT_GPU_WORKER=on: expected auto or off"});
+}
+
 TEST(Environment, a_backend_has_few_names) {
     const struct {
         const char* value;

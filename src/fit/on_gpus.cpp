@@ -23,15 +23,16 @@ struct FitDevice final : offload::Device {
     GpuFitter fitter;
 };
 
-/// Adds what one GPU did to `info`; the caller holds its mutex.
-void add_part(FitInfo& info, FitInfo part, const offload::Device& device, double seconds) {
-    if (part.fits > 0) part.gpus = {{device.name, device.uuid, part.fits, seconds, 0}};
+}  // namespace
+
+GpuFitter& fitter_of(offload::Device& device) { return static_cast<FitDevice&>(device).fitter; }
+
+void add_part(FitInfo& info, FitInfo part, const std::string& name, const std::string& uuid, double seconds) {
+    if (part.fits > 0) part.gpus = {{name, uuid, part.fits, seconds, 0}};
     info.backend = part.backend, info.device = part.device;
     info.batches += part.batches, info.batch_size = std::max(info.batch_size, part.batch_size);
     add_gpu_part(info, part);
 }
-
-}  // namespace
 
 offload::DeviceRequest device_request(const FitOptions& options) {
     offload::DeviceRequest request;
@@ -72,10 +73,10 @@ offload::DeviceRun run_on_gpus(offload::DevicePool& pool, offload::DeviceRequest
         const Clock::time_point work_began = Clock::now();
         const auto note = [&] {
             const std::lock_guard lock(mutex);
-            add_part(info, std::move(part), device, seconds_since(work_began));
+            add_part(info, std::move(part), device.name, device.uuid, seconds_since(work_began));
         };
         try {
-            fit(static_cast<FitDevice&>(device).fitter, part, useful, [&] { return device.should_give_way(); });
+            fit(fitter_of(device), part, useful, [&] { return device.should_give_way(); });
         } catch (...) {
             note();
             throw;

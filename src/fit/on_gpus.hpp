@@ -14,6 +14,10 @@ namespace glint {
 
 /// The request that `options` describe. The caller adds the number of devices and the work.
 offload::DeviceRequest device_request(const FitOptions& options);
+/// Of a device that such a request has opened.
+GpuFitter& fitter_of(offload::Device& device);
+/// Adds to `info` what one GPU did in so many seconds.
+void add_part(FitInfo& info, FitInfo part, const std::string& name, const std::string& uuid, double seconds);
 /// The number of GPUs that the pool may hold, from FitOptions::gpus.
 int most_gpus(offload::DevicePool& pool, int wanted);
 /// How much time GPUs that need `gpus_s` save over the CPU: the longest wait for them that is worthwhile.

@@ -51,6 +51,8 @@ class Advisor {
     void forgo(const Decision& decision, double seconds, double calls = 1);
     /// A GPU was opened, and creating its context took `seconds`. Measures the link if that was never done.
     void opened(const std::string& uuid, double seconds, const gpu::Context& context);
+    /// Another process has the GPU open, and works for this one.
+    void opened_elsewhere(const std::string& uuid, const std::string& driver) { machine_ = machine_with(uuid, driver); }
     /// The GPU was closed: the next decision needs a fresh forecast.
     void closed() { forecast_cache_.invalidate(); }
     /// No GPU became available within the wait that pays off: the credit starts again from 0.

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <pwd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "cli/console.hpp"
 #include "gpu/process.hpp"
@@ -15,6 +17,7 @@ namespace glint::cli {
 namespace {
 
 using Lines = std::vector<std::string>;
+using Workers = std::vector<worker::RunningWorker>;
 
 std::string user_name(std::uint32_t uid) {
     const passwd* entry = ::getpwuid(uid);
@@ -50,6 +53,28 @@ void add_holder(const gpu::LeaseHolder& holder, Lines& lines) {
                                 amount(holder.reserved_bytes), taken, since(holder.since_s), state_of(holder)));
 }
 
+/// The worker that this holder is, if one.
+const worker::RunningWorker* worker_of(const gpu::LeaseHolder& holder, const Workers& workers) {
+    if (holder.elsewhere) return nullptr;
+    const auto found = std::find_if(workers.begin(), workers.end(), [&](const auto& w) { return w.pid == holder.pid; });
+    return found == workers.end() ? nullptr : &*found;
+}
+
+std::span<const worker::ClientFacts> listed(const worker::Facts& facts) {
+    return {facts.clients.data(), std::min<std::size_t>(facts.count, facts.clients.size())};
+}
+
+void add_worker(const worker::RunningWorker& running, Lines& lines) {
+    const worker::Facts& facts = running.facts;
+    lines.push_back(fmt::format("    warm worker: {} fits, idle for {:.1f} s, {} client{}", facts.fits, facts.idle_s,
+                                facts.count, facts.count == 1 ? "" : "s"));
+    for (const worker::ClientFacts& client : listed(facts)) {
+        const auto info = gpu::process_info(client.pid);
+        lines.push_back(fmt::format("      pid {:<8} {} fits{}", client.pid, client.fits,
+                                    info ? fmt::format(" ({})", printable(info->name)) : ""));
+    }
+}
+
 void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
     for (const gpu::DeviceProcess& process : gpu.foreign_processes) {
         const auto info = gpu::process_info(process.pid);
@@ -62,14 +87,17 @@ void add_strangers(const gpu::LeaseGpu& gpu, Lines& lines) {
         lines.push_back(fmt::format("  {} more strangers", more));
 }
 
-void add_gpu(const gpu::LeaseGpu& gpu, Lines& lines) {
+void add_gpu(const gpu::LeaseGpu& gpu, const Workers& workers, Lines& lines) {
     lines.push_back(gpu.uuid + "  " + gpu.name);
     lines.push_back(
         fmt::format("  {} available of {}: {} free, {} of that promised{}{}", amount(gpu.available_bytes),
                     amount(gpu.total_bytes), amount(gpu.free_bytes), amount(gpu.free_bytes - gpu.available_bytes),
                     gpu.utilization_percent < 0 ? "" : fmt::format(", {} % busy", gpu.utilization_percent),
                     gpu.processes ? fmt::format(", {} process{}", gpu.processes, gpu.processes > 1 ? "es" : "") : ""));
-    for (const gpu::LeaseHolder& holder : gpu.holders) add_holder(holder, lines);
+    for (const gpu::LeaseHolder& holder : gpu.holders) {
+        add_holder(holder, lines);
+        if (const auto* running = worker_of(holder, workers)) add_worker(*running, lines);
+    }
     add_strangers(gpu, lines);
 }
 
@@ -84,7 +112,18 @@ void add_waiter(std::size_t place, const gpu::LeaseWaiter& waiter, std::size_t g
                     waiter.awake ? "" : ", asleep (stopped?): it is passed over", where));
 }
 
-nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
+/// Null where there is none.
+nlohmann::ordered_json as_json(const worker::RunningWorker* running) {
+    if (!running) return nullptr;
+    nlohmann::ordered_json clients = nlohmann::ordered_json::array();
+    for (const worker::ClientFacts& c : listed(running->facts)) clients.push_back({{"pid", c.pid}, {"fits", c.fits}});
+    return {{"fits", running->facts.fits},
+            {"idle_s", running->facts.idle_s},
+            {"client_count", running->facts.count},
+            {"clients", clients}};
+}
+
+nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu, const Workers& workers) {
     nlohmann::ordered_json holders = nlohmann::ordered_json::array(), strangers = nlohmann::ordered_json::array();
     for (const gpu::LeaseHolder& h : gpu.holders)
         holders.push_back({{"user", user_name(h.uid)},
@@ -97,7 +136,8 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
                            {"stopped", h.stopped},
                            {"elsewhere", h.elsewhere},
                            {"ended", h.ended},
-                           {"kept_by", h.kept_by}});
+                           {"kept_by", h.kept_by},
+                           {"worker", as_json(worker_of(h, workers))}});
     for (const gpu::DeviceProcess& p : gpu.foreign_processes) {
         const auto info = gpu::process_info(p.pid);
         strangers.push_back({{"pid", p.pid},
@@ -119,9 +159,12 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu) {
 
 }  // namespace
 
-nlohmann::ordered_json lease_json(const gpu::LeaseSnapshot& seen) {
+LeasesAndWorkers see_leases() { return {gpu::snapshot_leases(), worker::running_workers()}; }
+
+nlohmann::ordered_json lease_json(const LeasesAndWorkers& all) {
+    const gpu::LeaseSnapshot& seen = all.leases;
     nlohmann::ordered_json gpus = nlohmann::ordered_json::array(), waiters = nlohmann::ordered_json::array();
-    for (const gpu::LeaseGpu& gpu : seen.gpus) gpus.push_back(as_json(gpu));
+    for (const gpu::LeaseGpu& gpu : seen.gpus) gpus.push_back(as_json(gpu, all.workers));
     for (const gpu::LeaseWaiter& w : seen.waiters)
         waiters.push_back({{"user", user_name(w.uid)},
                            {"uid", w.uid},
@@ -139,14 +182,15 @@ nlohmann::ordered_json lease_json(const gpu::LeaseSnapshot& seen) {
             {"waiters", waiters}};
 }
 
-std::vector<std::string> lease_table(const gpu::LeaseSnapshot& seen) {
+std::vector<std::string> lease_table(const LeasesAndWorkers& all) {
+    const gpu::LeaseSnapshot& seen = all.leases;
     Lines lines;
     if (!seen.why_no_directory.empty())
         lines.push_back(seen.why_no_directory + "; leases cannot be seen");
     else
         lines.push_back("leases in " + seen.directory);
     if (!seen.why_no_gpu.empty()) lines.push_back("no GPU can be used by this process: " + seen.why_no_gpu);
-    for (const gpu::LeaseGpu& gpu : seen.gpus) add_gpu(gpu, lines);
+    for (const gpu::LeaseGpu& gpu : seen.gpus) add_gpu(gpu, all.workers, lines);
     if (!seen.waiters.empty()) lines.push_back("waiting");
     for (std::size_t k = 0; k < seen.waiters.size(); ++k) add_waiter(k + 1, seen.waiters[k], seen.gpus.size(), lines);
     return lines;

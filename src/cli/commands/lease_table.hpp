@@ -6,11 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "fit/worker/client.hpp"
 #include "glint/gpu/lease.hpp"
 
 namespace glint::cli {
 
-std::vector<std::string> lease_table(const gpu::LeaseSnapshot& seen);
-nlohmann::ordered_json lease_json(const gpu::LeaseSnapshot& seen);
+/// Leases, and what warm workers of this user are among their holders.
+struct LeasesAndWorkers {
+    gpu::LeaseSnapshot leases;
+    std::vector<worker::RunningWorker> workers;
+};
+LeasesAndWorkers see_leases();
+
+std::vector<std::string> lease_table(const LeasesAndWorkers& seen);
+nlohmann::ordered_json lease_json(const LeasesAndWorkers& seen);
 
 }  // namespace glint::cli

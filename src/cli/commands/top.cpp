@@ -24,7 +24,7 @@ Examples:
 
 On a terminal the table is refreshed every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
 Nothing is allocated on any GPU. "available" is what will be free when all leases have allocated what they reserved. A stranger is
-a process that uses the GPU without a lease. Process numbers are those in the process's own container.)";
+a process that uses the GPU without a lease. A warm worker (glint fit --gpu-worker auto) has its clients below it. Process numbers are those in the process's own container.)";
 
 struct TopFlags {
     bool once = false;
@@ -63,13 +63,12 @@ class Screen {
 };
 
 int run(const TopFlags& flags) {
-    if (flags.console.json) return print_json(lease_json(gpu::snapshot_leases())), exit_ok;
+    if (flags.console.json) return print_json(lease_json(see_leases())), exit_ok;
     if (flags.once || ::isatty(STDOUT_FILENO) != 1) {
-        for (const std::string& line : lease_table(gpu::snapshot_leases())) put("{}\n", line);
+        for (const std::string& line : lease_table(see_leases())) put("{}\n", line);
         return exit_ok;
     }
-    for (Screen screen;; std::this_thread::sleep_for(std::chrono::seconds(1)))
-        screen.draw(lease_table(gpu::snapshot_leases()));
+    for (Screen screen;; std::this_thread::sleep_for(std::chrono::seconds(1))) screen.draw(lease_table(see_leases()));
 }
 
 }  // namespace

@@ -60,6 +60,11 @@ void add_stack_flags(CLI::App& app, BackendFlags& flags) {
     app.add_flag("--restart-batches", flags.restart_batches,
                  "After a failure on the GPU, repeat all ROIs, not only those without a result")
         ->group("Fit");
+    app.add_option("--gpu-worker", flags.gpu_worker,
+                   "auto: have a process in the background fit, which keeps a GPU open for the next command for some "
+                   "seconds (default: GLINT_GPU_WORKER, or off)")
+        ->check(CLI::IsMember({"auto", "off"}))
+        ->group("Fit");
 }
 
 Backend backend_of(const BackendFlags& flags) {
@@ -76,6 +81,8 @@ void use_backend(const BackendFlags& flags, FitOptions& options, Console& consol
     options.restart_batches = flags.restart_batches;
     options.on_wait = console.waiter();
     options.always_gpu = flags.always_gpu;
+    if (flags.gpu_worker == "auto" || (flags.gpu_worker.empty() && environment::gpu_worker()))
+        options.gpu_worker = "/proc/self/exe";
     if (flags.explain) options.on_decision = [&console](const std::string& words) { console.say(words); };
     if (flags.gpu_log) options.log = [&console](const std::string& what) { console.say("gpu: " + what); };
 }

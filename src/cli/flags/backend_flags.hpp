@@ -19,6 +19,7 @@ struct BackendFlags {
     std::string auto_timeout = "300s", gpu_timeout = "inf";
     std::int64_t batch_size = 0;
     bool restart_batches = false, gpu_log = false;
+    std::string gpu_worker;  ///< empty: what GLINT_GPU_WORKER says
 };
 
 /// --backend, --gpus, and the other flags of GPUs.

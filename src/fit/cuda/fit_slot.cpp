@@ -7,54 +7,14 @@
 // SPDX-License-Identifier: MIT
 #include "fit/cuda/fit_slot.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "base/arena.hpp"
 #include "gpu/foreign.hpp"
 #include "gpu/pinned.hpp"
 
 namespace glint {
 namespace {
-
-/// The offset of a part that is appended at `end`. Multiples of 256 bytes, for the kernel's 16-byte loads and for whole
-/// memory transactions.
-std::size_t place(std::size_t& end, std::size_t bytes) {
-    const std::size_t at = end;
-    end += (bytes + 255) / 256 * 256;
-    return at;
-}
-
-/// Copies with all cores: a single one is slower than the link (7 GB/s against 54 on PCIe 5). `staged` mirrors the
-/// device buffer from `begin` on.
-void copy_parts(const std::vector<Part>& parts, std::byte* staged, std::size_t begin, bool to_staged) {
-    constexpr std::size_t piece = 256 << 10;  // bytes; many more pieces than cores, for load balance
-    struct Piece {
-        std::byte *host, *staged;
-        std::size_t bytes;
-    };
-    // Parts are cut up, not dealt out: the pixels are one part with most of the bytes.
-    std::vector<Piece> pieces;
-    for (const Part& part : parts)
-        for (std::size_t at = 0; at < part.bytes; at += piece)
-            pieces.push_back({part.data + at, staged + (part.at - begin) + at, std::min(piece, part.bytes - at)});
-    const auto copy = [&](std::size_t k) {
-        const Piece& p = pieces[k];
-        to_staged ? std::memcpy(p.staged, p.host, p.bytes) : std::memcpy(p.host, p.staged, p.bytes);
-    };
-    constexpr std::size_t not_worth_waking = 4;  // pieces; waking the threads costs more
-    if (pieces.size() < not_worth_waking || tbb_threads() == 1) {
-        for (std::size_t k = 0; k < pieces.size(); ++k) copy(k);
-    } else {
-        // Isolated: while this thread waits for the pieces, it must not take up a task of whoever called, which may
-        // hold locks or run for long.
-        tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t(0), pieces.size(), copy); });
-    }
-}
 
 /// Grows page-locked memory to at least `bytes`. The old one is freed first, so that both never exist at once.
 void make_room(gpu::Pinned<std::byte>& memory, const gpu::Context& context, std::size_t bytes) {
@@ -62,25 +22,6 @@ void make_room(gpu::Pinned<std::byte>& memory, const gpu::Context& context, std:
 }
 
 }  // namespace
-
-// The order of the parts is that of up_parts() and down_parts() in gpu_fitter.cpp, which must be by increasing offset:
-// stage() and send() rely on it. Parts of one kind (two corners, variance and q, start values) follow each other
-// without gap, as the kernel finds the second by the first.
-BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n) {
-    const std::size_t count = std::size_t(n), pixels = count * rois.size * rois.size;
-    BatchLayout l;
-    l.has_corners = rois.camera && !rois.camera->uniform();
-    l.has_variance = !rois.variance.empty(), l.has_additive = !rois.additive.empty(), l.has_qe = !rois.qe.empty();
-    l.pixels = place(l.up, count * rois.roi_bytes());
-    if (l.has_corners) l.corners = place(l.up, 2 * count * sizeof(std::int32_t));
-    if (l.has_variance) l.variance = place(l.up, (l.has_qe ? 2 : 1) * pixels * sizeof(float));
-    if (l.has_additive) l.additive = place(l.up, pixels * sizeof(float));
-    if (starts.known) l.start = place(l.up, starts.known * count * sizeof(float));
-    l.bytes = (2 * parameters + 2) * count * sizeof(float);  // contiguous with the columns: one download
-    // Iterations and status, one byte each.
-    l.down = l.bytes + 2 * count;
-    return l;
-}
 
 // Streams and events are cheap; memory is allocated by the first batch.
 FitSlot::FitSlot(const gpu::Context& context)
@@ -98,14 +39,14 @@ void FitSlot::reserve(const BatchLayout& layout) {
 /// Enqueues the kernel. read_on() and write_on() order it after other streams' uses, here the upload of the maps.
 void FitSlot::launch(const FitVariant& kernel, const FitLaunch& launch, const BatchLayout& layout,
                      const gpu::Buffer<GpuCameraPixel>& maps) {
+    const BatchKind& kind = layout.kind;
     // 0 for what is absent: the kernel tests the pointers, not the layout.
     const std::uint64_t up = up_.read_on(stream_), down = down_.write_on(stream_);
     const auto address = [&](bool there, std::size_t at) { return there ? up + at : std::uint64_t(0); };
     launch_fit(stream_, kernel, launch,
-               {up + layout.pixels, layout.has_corners ? maps.read_on(stream_) : 0,
-                address(layout.has_corners, layout.corners), address(layout.has_variance, layout.variance),
-                address(layout.has_additive, layout.additive), address(launch.known_starts > 0, layout.start),
-                down + layout.columns, down + layout.bytes});
+               {up + layout.pixels, kind.corners ? maps.read_on(stream_) : 0, address(kind.corners, layout.corners),
+                address(kind.variance, layout.variance), address(kind.additive, layout.additive),
+                address(launch.known_starts > 0, layout.start), down + layout.columns, down + layout.bytes});
 }
 
 /// Copies the parts to staged_up_, at their distances in the device buffer. The slot's last transfer from there is
@@ -122,7 +63,7 @@ void FitSlot::stage(const std::vector<Part>& parts) {
         else
             gpu::download_foreign(part.gpu, reinterpret_cast<std::uint64_t>(part.data),
                                   staged_up_.data() + (part.at - begin), part.bytes);
-    copy_parts(of_host, staged_up_.data(), begin, true);
+    copy_parts(of_host, staged_up_.data(), begin, CopyTo::batch);
 }
 
 /// Enqueues all uploads. Each transfer has a cost to start, so adjacent staged parts are joined, over padding and over a
@@ -184,7 +125,7 @@ void FitSlot::run(const FitVariant& kernel, FitLaunch launch_numbers, const Batc
 void FitSlot::finish() {
     stream_.synchronize();
     // staged_down_ is an image of the whole buffer, so the offsets are the same. exchange(): nothing is written twice.
-    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), 0, false);
+    copy_parts(std::exchange(scatter_, {}), staged_down_.data(), 0, CopyTo::parts);
 }
 
 // Direct downloads may still be writing to the caller's memory: wait, whatever the state.

@@ -6,26 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "fit/cuda/batch.hpp"
 #include "fit/cuda/fit_kernels.hpp"
-#include "fit/fit_setup.hpp"
 #include "glint/gpu/buffer.hpp"
 
 namespace glint {
-
-/// Byte offsets of the parts of a batch of n ROIs in its two device buffers, for uploads and for results.
-struct BatchLayout {
-    std::size_t pixels = 0, corners = 0, variance = 0, additive = 0, start = 0, up = 0;  ///< `up`: total
-    std::size_t columns = 0, bytes = 0, down = 0;
-    bool has_corners = false, has_variance = false, has_additive = false, has_qe = false;  ///< qe follows variance
-};
-BatchLayout layout_of(const RoiView& rois, const Starts& starts, int parameters, std::int64_t n);
-
-/// A range of host (or foreign device) memory, and its place in the device buffer.
-struct Part {
-    std::byte* data;
-    std::size_t bytes, at;  ///< `at`: offset in the device buffer
-    int gpu = -1;           ///< GPU that holds `data`; -1: the host
-};
 
 /// Device times of one batch, from events.
 struct BatchTimes {

@@ -66,7 +66,7 @@ struct GpuFitter::State {
         Starts starts;
         FitLaunch launch;
         FitVariant kernel;
-        int parameters;
+        BatchKind kind;
         std::int64_t wanted_batch;
         bool maps_used;
     };
@@ -85,7 +85,8 @@ struct GpuFitter::State {
               const FitsView& out) {
         check(rois, psf, pixel_size_um, fit_options);
         const bool maps_used = rois.camera && !rois.camera->uniform();
-        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, parameter_count(psf.model), 0, maps_used};
+        Plan p{rois, out, starts_of(rois, fit_options), {}, {}, {}, 0, maps_used};
+        p.kind = kind_of(rois, p.starts, psf.model);
         const PixelPlanes planes{.noise = maps_used || !rois.variance.empty(),
                                  .additive = !rois.additive.empty(),
                                  .qe = !rois.qe.empty() || (rois.camera && !rois.camera->qe_map().empty())};
@@ -120,7 +121,7 @@ struct GpuFitter::State {
     std::int64_t batch_for(const Plan& p) const {
         const std::int64_t n = std::max<std::int64_t>(1, std::int64_t(p.rois.count));
         if (wanted_batch_size > 0) return std::min(wanted_batch_size, n);
-        const BatchLayout each = layout_of(p.rois, p.starts, p.parameters, least_batch);
+        const BatchLayout each = layout_of(p.kind, least_batch);
         const std::size_t bytes = each.up + each.down;
         const std::size_t bytes_up = std::max<std::size_t>(1, each.up / least_batch);
         const bool large = std::size_t(n) > large_stack_bytes / bytes_up;
@@ -147,47 +148,6 @@ struct GpuFitter::State {
         gpu::upload(stream, buffer, pixels);
         stream.synchronize();
         return buffer;
-    }
-
-    /// The parts of rows [first, first + n) in the caller's memory, in the order of the layout.
-    static std::vector<Part> up_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
-        const std::size_t count = std::size_t(n), from = std::size_t(first);
-        const std::size_t pixels = std::size_t(p.rois.size) * p.rois.size;
-        std::vector<Part> parts;
-        const auto add = [&](const void* data, std::size_t element, std::size_t each, std::size_t at) {
-            // Part has one pointer for both directions; uploads only read by it.
-            std::byte* begin = const_cast<std::byte*>(static_cast<const std::byte*>(data)) + from * each * element;
-            parts.push_back({begin, count * each * element, at});
-        };
-        add(p.rois.pixels, bytes_of(p.rois.type), pixels, l.pixels);
-        parts.back().gpu = p.rois.gpu;
-        if (l.has_corners) {
-            add(p.rois.x_corner.data(), 4, 1, l.corners);
-            add(p.rois.y_corner.data(), 4, 1, l.corners + count * 4);
-        }
-        if (l.has_variance) add(p.rois.variance.data(), 4, pixels, l.variance);
-        if (l.has_qe) add(p.rois.qe.data(), 4, pixels, l.variance + count * pixels * 4);
-        if (l.has_additive) add(p.rois.additive.data(), 4, pixels, l.additive);
-        for (int k = 0; k < p.starts.known; ++k) add(p.starts.of[k], 4, 1, l.start + k * count * 4);
-        return parts;
-    }
-
-    /// Where the results go, in the order in which the kernel writes them: theta, CRLB, LLR, p value; then the bytes.
-    static std::vector<Part> down_parts(const Plan& p, const BatchLayout& l, std::int64_t first, std::int64_t n) {
-        const std::size_t count = std::size_t(n);
-        std::vector<Part> parts;
-        std::size_t column = l.columns;
-        const auto add = [&](float* data) {
-            parts.push_back({reinterpret_cast<std::byte*>(data + first), count * 4, column});
-            column += count * 4;
-        };
-        for (int k = 0; k < p.parameters; ++k) add(p.out.theta[k]);
-        for (int k = 0; k < p.parameters; ++k) add(p.out.crlb[k]);
-        add(p.out.log_likelihood_ratio);
-        add(p.out.p_value);
-        parts.push_back({reinterpret_cast<std::byte*>(p.out.iterations + first), count, l.bytes});
-        parts.push_back({reinterpret_cast<std::byte*>(p.out.status + first), count, l.bytes + count});
-        return parts;
     }
 
     /// Publishes the lease's memory in use; if others wait and the batches need no more memory, returns the rest to
@@ -279,7 +239,7 @@ struct GpuFitter::State {
                     continue;
                 }
                 FitSlot& slot = slots[turn++ % slot_count];
-                const BatchLayout layout = layout_of(p.rois, p.starts, p.parameters, rows.count());
+                const BatchLayout layout = layout_of(p.kind, rows.count());
                 // May throw OutOfMemory with other batches in flight: the handler below waits for them, and their rows
                 // go back too.
                 slot.reserve(layout);
@@ -288,8 +248,8 @@ struct GpuFitter::State {
                 p.launch.count = unsigned(rows.count());
                 // Before run(), which may have enqueued a part of the batch when it throws.
                 in_flight.push_back({rows, &slot});
-                const std::vector<Part> up = up_parts(p, layout, rows.first, rows.count());
-                slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p, layout, rows.first, rows.count()));
+                const std::vector<Part> up = up_parts(p.rois, p.starts, layout, rows.first);
+                slot.run(p.kernel, p.launch, layout, maps, up, down_parts(p.out, layout, rows.first));
                 for (const Part& part : up)
                     if (part.gpu != context.ordinal()) info.bytes_up += std::int64_t(part.bytes);
                 info.bytes_down += std::int64_t(layout.down);
@@ -380,12 +340,11 @@ double GpuFitter::kernel_seconds(const RoiView& rois, const Psf& psf, double pix
     State::Plan p = state_->plan(rois, psf, pixel_size_um, options, out);
     check_corners(rois, 0, std::int64_t(rois.count));
     const std::int64_t n = std::int64_t(rois.count);
-    const BatchLayout layout = layout_of(rois, p.starts, p.parameters, n);
+    const BatchLayout layout = layout_of(p.kind, n);
     FitSlot slot(state_->context);
     slot.reserve(layout);
     p.launch.count = unsigned(n);
-    slot.run(p.kernel, p.launch, layout, state_->maps, State::up_parts(p, layout, 0, n),
-             State::down_parts(p, layout, 0, n));
+    slot.run(p.kernel, p.launch, layout, state_->maps, up_parts(rois, p.starts, layout, 0), down_parts(out, layout, 0));
     slot.finish();
     // All ROIs as one batch. The best time is that without disturbances by others.
     double best = 1e30;

@@ -1,0 +1,36 @@
+// `glint gpu-worker`: the process that `glint fit --gpu-worker auto` starts; nobody types it.
+// SPDX-License-Identifier: MIT
+#include "cli/commands/gpu_worker.hpp"
+
+#include <memory>
+
+#include "fit/worker/server.hpp"
+#include "fit/worker/start.hpp"
+#include "glint/error.hpp"
+
+namespace glint::cli {
+namespace {
+
+int serve(const worker::ServerOptions& options) {
+    std::optional<worker::Inherited> inherited = worker::inherited();
+    if (!inherited)
+        throw OptionError(
+            "glint gpu-worker is started by glint fit --gpu-worker auto, which gives it a socket: start that");
+    worker::detach();
+    worker::serve(options, std::move(inherited->listener), std::move(inherited->lock));
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_gpu_worker(CLI::App& program) {
+    const auto options = std::make_shared<worker::ServerOptions>();
+    CLI::App* app =
+        program.add_subcommand(worker::worker_command, "Keeps a GPU open for others; started by glint itself");
+    app->add_option("name", options->name)->required();
+    app->add_option("--gpu-memory", options->settings.gpu_memory_bytes)->required();
+    app->add_option("--batch-size", options->settings.batch_size);
+    return {app, [options] { return serve(*options); }};
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,111 @@
+// Messages between a warm worker and its clients: structs as they lie in memory, since both are of one build.
+//
+// A client begins with Hello; the worker answers with Greeting. Then it answers each FitJob with FitReply, in order, or a
+// wish for facts with Facts. A message of another size, or for which anything is out of range, ends the connection.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "fit/cuda/batch.hpp"
+#include "glint/psf.hpp"
+
+namespace glint::worker {
+
+constexpr std::uint64_t magic_number = 0x316b72776c676c67;  // "glglwrk1" and a check on the byte order
+
+/// Text of bounded length, cut where it is longer. What another process has sent need not end with a zero.
+template <std::size_t most>
+struct Text {
+    std::array<char, most> bytes{};
+    void operator=(std::string_view text) {
+        bytes = {};
+        text.copy(bytes.data(), most);
+    }
+    std::string str() const {
+        const std::string_view all(bytes.data(), most);
+        return std::string(all.substr(0, all.find('\0')));
+    }
+};
+
+enum class Wish : std::uint32_t { fits, facts };
+
+struct Hello {
+    std::uint64_t magic = magic_number;
+    Text<64> build;  ///< build_identity()
+    Wish wish = Wish::fits;
+};
+
+struct Greeting {
+    std::uint64_t magic = magic_number;
+    Text<64> build;
+    std::uint32_t pid = 0;
+    Text<64> uuid;    ///< of the GPU; empty: the worker has none
+    Text<512> why;    ///< it has none
+    Text<128> name;   ///< of the GPU
+    Text<64> driver;  ///< its version
+};
+
+constexpr std::size_t most_psf_numbers = 16;
+
+/// The columns of RoiView that a job has, as bits: what another process sends as a bool may be none.
+enum Columns : std::uint32_t { has_variance = 1, has_qe = 2, has_additive = 4 };
+
+/// Rows to fit, in shared memory: what layout_of() describes begins at `at`, the results at results_at(). A message with a
+/// descriptor brings other memory than that of the jobs before.
+struct FitJob {
+    std::int64_t rows = 0;
+    std::uint64_t at = 0;
+    int size = 0;  ///< of ROIs, px
+    PixelType type = PixelType::float32;
+    std::uint32_t columns = 0;
+    int known_starts = 0;
+    PsfModel model = PsfModel::GaussianXYNB;
+    double sigma_um = 0;
+    AstigmaticCurve curve;
+    std::uint32_t number_count = 0;
+    std::array<double, most_psf_numbers> numbers{};
+    double pixel_size_um = 0;
+    float variance_scalar = 0, qe_scalar = 1, excess_noise = 1;  // as in RoiView
+    int max_iterations = 0;                                      // this and the rest as in FitOptions
+    float tolerance = 0, position_margin_px = 0, min_sigma_px = 0, max_sigma_px = 0;
+};
+
+/// Where the results of a job with this layout begin, and where they end, both from FitJob::at.
+inline std::uint64_t results_at(const BatchLayout& layout) { return layout.up; }
+inline std::uint64_t end_of(const BatchLayout& layout) { return layout.up + layout.down; }
+
+enum class Outcome : std::uint32_t {
+    fitted,
+    refused,  ///< an option is wrong
+    failed    ///< the GPU: the worker ends
+};
+
+struct FitReply {
+    Outcome outcome = Outcome::failed;
+    Text<1024> what;                                                         ///< went wrong
+    std::int64_t batches = 0, batch_size = 0, bytes_up = 0, bytes_down = 0;  // this and the rest as in FitInfo
+    double transfer_s = 0, kernel_s = 0;
+};
+
+struct ClientFacts {
+    std::uint32_t pid = 0;
+    std::int64_t fits = 0;  ///< of this client so far
+};
+
+struct Facts {
+    static constexpr std::size_t most = 64;
+    double idle_s = 0;        ///< since the last job ended
+    std::int64_t fits = 0;    ///< of all clients so far
+    std::uint32_t count = 0;  ///< of clients; the first `most` are listed
+    std::array<ClientFacts, most> clients{};
+};
+
+template <class Message>
+constexpr bool is_message = std::is_trivially_copyable_v<Message>;
+
+}  // namespace glint::worker

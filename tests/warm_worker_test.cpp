@@ -1,0 +1,224 @@
+// `glint fit --gpu-worker auto` on a simulated server: one worker for all commands, whatever happens to it.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "gpu/process.hpp"
+#include "tests/gpu_program.hpp"
+
+namespace glint::test {
+namespace {
+
+constexpr int rois = 3000;
+
+class WarmWorker : public GpuProgram {
+  protected:
+    void SetUp() override {
+        GpuProgram::SetUp();
+        if (IsSkipped()) return;
+        if (!real_driver_.empty()) GTEST_SKIP() << "the driver here is a real one";
+        write_rois(folder_, rois);
+        const Ended alone = fit("alone.csv", "off");
+        ASSERT_EQ(alone.exit_code, 0) << alone.err;
+        alone_ = read_bytes(folder_ / "alone.csv");
+        ASSERT_FALSE(alone_.empty());
+    }
+    void TearDown() override {
+        for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
+    }
+
+    static std::string command(const std::string& out, const std::string& worker,
+                               const std::string& flags = "--gpu-timeout 60s") {
+        return "glint fit rois.npy -o " + out +
+               " --sigma 130nm --pixel-size 100nm --offset 0 --gain 1 --json --overwrite --backend gpu "
+               "--batch-size 64 --gpu-worker " +
+               worker + " " + flags;
+    }
+    Ended fit(const std::string& out, const std::string& worker = "auto", const std::string& variables = "") {
+        return run_with(variables, command(out, worker));
+    }
+    void expect_same(const Ended& ended, const std::string& out) {
+        EXPECT_EQ(ended.exit_code, 0) << ended.err;
+        EXPECT_TRUE(read_bytes(folder_ / out) == alone_) << out << " differs: " << ended.out << ended.err;
+    }
+    /// Of this test's server: by their environment.
+    std::vector<unsigned> workers() const {
+        std::vector<unsigned> found;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+            const std::string pid = entry.path().filename().string();
+            if (pid.find_first_not_of("0123456789") != pid.npos) continue;
+            if (gpu::content_of(entry.path() / "comm") == "glint-worker\n" &&
+                gpu::content_of(entry.path() / "environ").find("GLINT_LEASE_DIR=" + folder_.path().string()) !=
+                    std::string::npos)
+                found.push_back(unsigned(std::stoul(pid)));
+        }
+        return found;
+    }
+    nlohmann::json holders() {
+        const Ended top = run_with("", "glint top --json");
+        EXPECT_EQ(top.exit_code, 0) << top.err;
+        return nlohmann::json::parse(top.out)["gpus"].at(0)["holders"];
+    }
+    template <class Condition>
+    static bool comes_true(const Condition& condition, int seconds = 60) {
+        for (int k = 0; k < 20 * seconds; ++k) {
+            if (condition()) return true;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+        return false;
+    }
+
+    std::string alone_;  // what comes out without a worker
+};
+
+}  // namespace
+
+TEST_F(WarmWorker, fits_for_one_command_after_another_and_ends) {
+    const Ended first = fit("1.csv");
+    expect_same(first, "1.csv");
+    const std::vector<unsigned> started = workers();
+    ASSERT_EQ(started.size(), 1u);
+    expect_same(fit("2.csv"), "2.csv");
+    EXPECT_EQ(workers(), started);
+    const auto info = nlohmann::json::parse(first.out);
+    EXPECT_EQ(info["backend"], "gpu");
+    EXPECT_EQ(info["gpus"].at(0)["fits"], rois);
+    EXPECT_EQ(info["retries"], 0);
+    const auto seen = holders();
+    ASSERT_EQ(seen.size(), 1u);
+    EXPECT_EQ(seen[0]["pid"], started[0]);
+    EXPECT_EQ(seen[0]["worker"]["fits"], 2 * rois);
+    EXPECT_EQ(seen[0]["worker"]["client_count"], 0);
+    EXPECT_NE(run_with("", "glint top --once").out.find("warm worker: 6000 fits"), std::string::npos);
+    EXPECT_TRUE(comes_true([&] { return workers().empty(); })) << "it does not end";
+    EXPECT_TRUE(holders().empty());
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ / "leases" / ("worker." + std::to_string(::geteuid()))));
+}
+
+TEST_F(WarmWorker, keeps_nothing_of_the_command_that_started_it) {
+    const Ended end = run_with("", "sh -c '" + command("o.csv", "auto", "9>&1") + " | cat'");
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    ASSERT_EQ(workers().size(), 1u) << "the pipe was closed only when the worker ended";
+    const std::filesystem::path process = "/proc/" + std::to_string(workers()[0]);
+    EXPECT_EQ(std::filesystem::read_symlink(process / "cwd"), "/");
+    for (const int stream : {0, 1, 2})
+        EXPECT_EQ(std::filesystem::read_symlink(process / "fd" / std::to_string(stream)), "/dev/null");
+    EXPECT_EQ(unsigned(::getpgid(pid_t(workers()[0]))), unsigned(::getsid(pid_t(workers()[0]))));
+    EXPECT_NE(::getsid(pid_t(workers()[0])), ::getsid(0));
+}
+
+// On a GPU that holds one context, so that nobody could have one beside the worker's.
+TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
+    const int clients = thorough() ? 100 : 20;
+    std::filesystem::remove(folder_ / "state");
+    std::vector<std::unique_ptr<TemporaryFolder>> folders;
+    std::vector<std::unique_ptr<Program>> programs;
+    const std::string variables = variables_with("SIMGPU_CONTEXTS=1");
+    for (int k = 0; k < clients; ++k) {
+        folders.push_back(std::make_unique<TemporaryFolder>());
+        std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
+        programs.push_back(std::make_unique<Program>(*folders.back(), variables + command("o.csv", "auto")));
+    }
+    for (int k = 0; k < clients; ++k) {
+        const Ended ended = programs[std::size_t(k)]->ended();
+        EXPECT_EQ(ended.exit_code, 0) << ended.err;
+        EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k;
+        EXPECT_EQ(nlohmann::json::parse(ended.out)["retries"], 0) << ended.out;
+    }
+    EXPECT_EQ(workers().size(), 1u);
+}
+
+TEST_F(WarmWorker, may_be_killed_at_any_time) {
+    const int clients = thorough() ? 24 : 6;
+    std::mt19937 random(1 + unsigned(turn() % 1000));
+    std::vector<std::unique_ptr<TemporaryFolder>> folders;
+    std::vector<std::unique_ptr<Program>> programs;
+    for (int k = 0; k < clients; ++k) {
+        folders.push_back(std::make_unique<TemporaryFolder>());
+        std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
+        programs.push_back(std::make_unique<Program>(*folders.back(), variables_with("") + command("o.csv", "auto")));
+    }
+    int kills = 0;
+    const auto some_run = [&] {
+        bool any = false;
+        for (const auto& program : programs) any = program->running() || any;
+        return any;
+    };
+    while (some_run()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 200));
+        for (const unsigned pid : workers()) kills += ::kill(pid_t(pid), SIGKILL) == 0;
+    }
+    EXPECT_GT(kills, 0);
+    int retries = 0;
+    for (int k = 0; k < clients; ++k) {
+        const Ended ended = programs[std::size_t(k)]->ended();
+        ASSERT_EQ(ended.exit_code, 0) << ended.err;
+        EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k << ended.out;
+        retries += int(nlohmann::json::parse(ended.out)["retries"]);
+    }
+    EXPECT_GT(retries, 0);
+}
+
+// Of whatever the GPU does in the worker, the client sees that it ended, and takes another one or opens a GPU itself.
+TEST_F(WarmWorker, may_lose_its_gpu) {
+    for (const std::string fault : {"cuLaunchKernel:20~:700", "cuMemcpyHtoDAsync:30:719",
+                                    "cuDevicePrimaryCtxRetain:1:2", "*:150!kill", "*:400!kill"}) {
+        SCOPED_TRACE(fault);
+        for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
+        // The worker has the fault from the one that starts it; a client of its own has none.
+        Program starter(folder_, variables_with("SIMGPU_FAULT='" + fault + "'") + command("faulty.csv", "auto"));
+        ASSERT_TRUE(comes_true([&] { return !workers().empty() || !starter.running(); }));
+        TemporaryFolder other;
+        std::filesystem::create_symlink(folder_ / "rois.npy", other / "rois.npy");
+        const Ended ended = run(other, variables_with("") + command("o.csv", "auto"));
+        EXPECT_EQ(ended.exit_code, 0) << ended.err;
+        EXPECT_TRUE(read_bytes(other / "o.csv") == alone_) << ended.out;
+        starter.ended();
+    }
+}
+
+TEST_F(WarmWorker, that_is_stopped_keeps_nobody_waiting) {
+    expect_same(fit("1.csv"), "1.csv");
+    ASSERT_EQ(workers().size(), 1u);
+    const unsigned pid = workers()[0];
+    ASSERT_EQ(::kill(pid_t(pid), SIGSTOP), 0);
+    const auto began = std::chrono::steady_clock::now();
+    const Ended ended = fit("2.csv");
+    expect_same(ended, "2.csv");
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25)) << "of the 30 s for a greeting";
+    EXPECT_NE(ended.out.find("it does not answer"), std::string::npos) << ended.out;
+    ::kill(pid_t(pid), SIGCONT);
+}
+
+TEST_F(WarmWorker, is_not_needed) {
+    // A file where its folder would be; a full GPU; under a lease, whose memory the worker would outlive.
+    std::filesystem::create_directories(folder_ / "leases");
+    std::filesystem::remove_all(folder_ / "leases" / ("worker." + std::to_string(::geteuid())));
+    folder_.write("leases/worker." + std::to_string(::geteuid()), "");
+    const Ended ended = fit("1.csv");
+    expect_same(ended, "1.csv");
+    EXPECT_NE(ended.out.find("no worker: "), std::string::npos) << ended.out;
+    std::filesystem::remove(folder_ / "leases" / ("worker." + std::to_string(::geteuid())));
+    expect_same(run_with("", "glint lease --memory 4GiB -- " + command("2.csv", "auto")), "2.csv");
+    EXPECT_TRUE(workers().empty());
+    std::filesystem::remove(folder_ / "state");
+    const std::string full = "SIMGPU_STRANGERS=0:7900MiB:50";
+    const Ended with = run_with(full, command("3.csv", "auto", "--gpu-timeout 0.2s")),
+                without = run_with(full, command("3.csv", "off", "--gpu-timeout 0.2s"));
+    EXPECT_EQ(without.exit_code, 5);
+    EXPECT_EQ(with.exit_code, 5);
+}
+
+TEST_F(WarmWorker, is_started_by_glint_alone) {
+    const Ended ended = run(folder_, "glint gpu-worker name --gpu-memory 1");
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_NE(ended.err.find("--gpu-worker auto"), std::string::npos) << ended.err;
+    EXPECT_EQ(run(folder_, "glint --help").out.find("gpu-worker"), std::string::npos);
+}
+
+}  // namespace glint::test
