@@ -447,6 +447,21 @@ TEST_F(CommandLine, an_inspected_gain_has_its_unit) {
     expect_fails("inspect m.tif --camera-name Zyla", 2, "--camera-name is for --camera config.yaml");
 }
 
+TEST_F(CommandLine, a_camera_preset_says_that_its_values_are_typical) {
+    make_movie("m.tif");
+    const Ended end = glint("localize m.tif -o l.hdf5 --sigma 130nm --pixel-size 100nm --camera-preset andor-zyla");
+    ASSERT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_NE(end.err.find("gain 0.495 e-/ADU (starting value of preset andor-zyla)"), std::string::npos) << end.err;
+    EXPECT_NE(end.out.find("typical of Andor Zyla"), std::string::npos) << end.out;
+    EXPECT_NE(end.out.find("glint calibrate camera or glint inspect give better values"), std::string::npos);
+    EXPECT_NE(read_bytes(folder_ / "l.yaml").find("Camera's values: typical of Andor Zyla"), std::string::npos);
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset zyla", 2, "andor-zyla-12bit");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset andor-ixon --pixel-size 100nm", 2,
+                 "--em-gain 300");
+    expect_fails("localize m.tif -o o.hdf5 --sigma 130nm --camera-preset andor-zyla --camera c.toml", 2,
+                 "give one of them");
+}
+
 TEST_F(CommandLine, a_camera_file_that_holds_arrays_is_named) {
     make_movie("m.tif");
     ASSERT_EQ(glint("localize m.tif -o l.hdf5 -q" + given).exit_code, 0);

@@ -14,12 +14,15 @@ struct MeasuredMap {
     std::vector<float> value, error;
 };
 
-/// One movie of constant light.
+/// One movie of constant light, or a part of one whose light rises or falls (a ramp).
 struct LightLevel {
-    std::string name;
+    std::string name;  ///< of a ramp with the frames: "ramp.tif, frames 0:500"
     std::int64_t frames = 0;
     double mean_adu = 0, variance_adu2 = 0;  ///< medians over pixels; the mean above the offset
-    double light_spread = 0;                 ///< relative standard deviation of the light from frame to frame
+    double light_spread = 0;                 ///< relative standard deviation of the light over the frames
+    double drift = 0;  ///< slow changes that were not alike in all pixels, of the variance; 0: none
+    bool of_ramp = false;
+    std::vector<float> sample_mean_adu, sample_variance_adu2;  ///< of the pixels CameraCalibration::sample
 };
 
 /// Why a pixel is of no use; the numbers are those of the written file.
@@ -30,7 +33,7 @@ enum class PixelFault : std::uint8_t {
     noisy  ///< a read noise far above the other pixels', as of one that blinks
 };
 
-/// `gain`, `chi2` and `levels` are empty where no light was measured.
+/// `gain_e_per_adu`, `chi2`, `levels` and `sample` are empty where no light was measured.
 struct CameraCalibration {
     int width = 0, height = 0;  ///< px
     std::int64_t dark_frames = 0;
@@ -39,12 +42,14 @@ struct CameraCalibration {
     std::vector<float> chi2;         ///< reduced chi-squared of each pixel's line, 0: unknown; empty with one level
     std::vector<PixelFault> faults;  ///< of each pixel
     std::vector<LightLevel> levels;
-    double sensor_gain = 0;        ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
-    double sensor_gain_error = 0;  ///< its standard error; 0 where it was given
-    double pixel_gain_error = 0;   ///< median relative standard error of one pixel's gain
-    double gain_spread = 0;        ///< relative standard deviation of the true gains over the sensor
-    double mean_chi2 = 0;          ///< mean of `chi2` over good pixels
-    std::int64_t own_gains = 0;    ///< pixels with a gain of their own
+    std::vector<std::int64_t> sample;  ///< pixels (y * width + x) for a picture of the line: at most 1,000 good ones,
+                                       ///< evenly over the sensor, then as many bad ones
+    double sensor_gain = 0;            ///< e-/ADU: weighted mean over pixels, or the one that was given; 0: unknown
+    double sensor_gain_error = 0;      ///< its standard error; 0 where it was given
+    double pixel_gain_error = 0;       ///< median relative standard error of one pixel's gain
+    double gain_spread = 0;            ///< relative standard deviation of the true gains over the sensor
+    double mean_chi2 = 0;              ///< mean of `chi2` over good pixels
+    std::int64_t own_gains = 0;        ///< pixels with a gain of their own
     std::int64_t saturated =
         0;  ///< pairs of a pixel and a level that were left out, as a count was the largest possible
     double expected_false_alarms = 0;  ///< normal pixels on the sensor that are expected in `faults`, at most

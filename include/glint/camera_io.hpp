@@ -18,6 +18,7 @@ namespace glint {
 struct CameraFile {
     Camera camera;  ///< with its maps loaded, if the file has or names any
     bool has_offset = false, has_gain = false;
+    bool has_em_register = false;  ///< it says that there is an EM gain, and not which
     std::optional<double> pixel_size_nm;
     std::vector<std::filesystem::path> files;  ///< the files that were read: itself and its maps
 };
@@ -33,10 +34,11 @@ struct CameraChoice {
     std::string gain_unit = {};              ///< of a gain that the file tells without its unit: "e-/ADU" or "ADU/e-"
     std::string name = {};                   ///< of the camera, in Picasso's config.yaml
     std::vector<std::string> settings = {};  ///< on which its sensitivity depends there, in any order
+    std::optional<double> exposure_ms = {};  ///< of a frame, on which ACCeNT's maps depend
 };
 
-/// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, Picasso's config.yaml
-/// (docs/formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
+/// Reads a camera by the file's content and ending: camera.toml, maps in HDF5 or MATLAB's .mat, the folder that ACCeNT leaves,
+/// Picasso's config.yaml (docs/formats.md). Throws InputError with line and column for bad TOML, unknown keys (naming similar ones) and values out
 /// of range; for maps that cannot be, and a gain of which nobody tells which way up it is. OptionError for a choice that is
 /// missing, wrong, or of no use for this file.
 CameraFile read_camera(const std::filesystem::path& path, const GivenGain& given = {}, const CameraChoice& choice = {});

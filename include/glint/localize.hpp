@@ -39,9 +39,10 @@ struct LocalizeOptions {
     int threads = 0;                                    ///< 0: GLINT_THREADS, or all that may be used
     std::size_t memory_bytes = std::size_t(256) << 20;  ///< for frame blocks in flight
     bool keep_failed = false;                           ///< keep all fits, whatever their status; see `localize`
-    bool resume = false;     ///< continue the journal of a stopped run with the same input and options
-    bool overwrite = false;  ///< replace an existing output, start over on an existing journal
-    std::string estimated;   ///< which of the camera's and PSF's values were estimated, for the file's metadata
+    bool resume = false;          ///< continue the journal of a stopped run with the same input and options
+    bool overwrite = false;       ///< replace an existing output, start over on an existing journal
+    std::string estimated;        ///< which of the camera's and PSF's values were estimated, for the file's metadata
+    std::string starting_values;  ///< that the camera's values are a preset's (starting_values_text()), for the same
     Progress progress;
     Warn warn;
     const StopFlag* stop = nullptr;

@@ -146,11 +146,12 @@ def save_calibration(path: StrPath, psf: AstigmaticXYZNB | Calibration, *, overw
 
 
 def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit: str | None = None, name: str | None = None,
-                settings: Sequence[str] = ()) -> Camera:
-    """Reads camera.toml and the maps that it names, maps in HDF5 or MATLAB's .mat, or Picasso's config.yaml.
+                settings: Sequence[str] = (), em_gain: float | None = None, exposure_ms: float | None = None) -> Camera:
+    """Reads camera.toml and the maps that it names, maps in HDF5 or MATLAB's .mat, ACCeNT's folder, or Picasso's config.yaml.
 
     gain_unit: "e-/ADU" or "ADU/e-", of a gain map whose file does not tell. name: the camera in a config.yaml with several;
-    settings: those on which its sensitivity depends. Raises OptionError if the file lacks the offset, the gain, or the pixel
+    settings: those on which its sensitivity depends; em_gain: of a camera there that has one (1: it was off). exposure_ms: of a frame, on
+    which ACCeNT's maps depend. Raises OptionError if the file lacks the offset, the gain, or the pixel
     size (unless that is given here), or a choice is missing; InputError for maps that cannot be.
     """
     path = path_of("path", path)
@@ -161,15 +162,21 @@ def load_camera(path: StrPath, *, pixel_size_um: float | None = None, gain_unit:
         raise OptionError(f"settings={shown(settings)} is no list of texts, as in settings=[\"540 MHz\"]")
     if pixel_size_um is not None:
         pixel_size_um = number("pixel_size_um", pixel_size_um, 0.1)
-    said = _core.read_camera(path, gain_unit or "", name or "", list(settings))
+    exposure_ms = None if exposure_ms is None else number("exposure_ms", exposure_ms, 30, 0)
+    said = _core.read_camera(path, gain_unit or "", name or "", list(settings), exposure_ms)
     if pixel_size_um is None and said["pixel_size_nm"] is not None:
         pixel_size_um = said["pixel_size_nm"] / 1000
-    missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"])]
+    if em_gain is not None and not said["has_em_register"]:
+        raise OptionError(f"em_gain={shown(em_gain)} is for a camera of a config.yaml with an EM gain that is not told there: leave it out")
+    em_known = em_gain if said["has_em_register"] else said["em_gain"]
+    missing = [name for name, value in [("pixel_size", pixel_size_um), ("offset", said["offset"]), ("gain", said["gain"]), ("em_gain", em_known)]
                if value is None]
     if missing:
         raise OptionError(f"{path} does not say {', '.join(missing)}: what is true of the camera has to stand there")
     values = {"pixel_size_um": pixel_size_um, "offset": said["offset"], "gain": said["gain"]}
     values["qe"] = said["qe"]
+    if said["has_em_register"] and number("em_gain", em_gain, 300) != 1:
+        return EMCCDCamera(**values, em_gain=em_gain)
     if said["kind"] == "IdealCamera":
         return IdealCamera(**values)
     values |= {"readnoise": said["readnoise"], "sensor_roi": said["sensor_roi"], "masked": said["masked"]}

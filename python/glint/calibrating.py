@@ -19,13 +19,17 @@ from .movies import MovieLike, open_movie
 
 @dataclasses.dataclass(frozen=True)
 class LightLevel:
-    """A movie of constant light."""
+    """A movie of constant light, or a part of a ramp."""
 
-    name: str
+    name: str  #: of a ramp with the frames: "ramp.tif, frames 0:500"
     frames: int
     mean_adu: float  #: above the offset, median over pixels
     variance_adu2: float  #: median over pixels
-    light_spread: float  #: relative standard deviation of the light from frame to frame
+    light_spread: float  #: relative standard deviation of the light over the frames
+    drift: float  #: slow changes that were not alike in all pixels, of the variance; 0: none
+    of_ramp: bool
+    sample_mean_adu: np.ndarray = dataclasses.field(repr=False, compare=False)  #: of the pixels `CameraCalibration.sample`
+    sample_variance_adu2: np.ndarray = dataclasses.field(repr=False, compare=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,6 +45,7 @@ class CameraCalibration:
     gain_chi2: np.ndarray | None  #: reduced chi-squared of each pixel's line, 0: unknown; None with less than two levels
     faults: np.ndarray  #: uint8: 0 good, 1 hot, 2 dead, 3 noisy
     levels: list[LightLevel]
+    sample: np.ndarray  #: pixels (y * width + x) of the photon transfer curve: up to 1,000 good ones, then as many bad ones
     sensor_gain: Estimate | None  #: photoelectrons per ADU: measured, or as it was given (with the error 0)
     pixel_gain_error: float  #: median relative standard error of one pixel's gain
     gain_spread: float  #: relative standard deviation of the true gains over the sensor
@@ -49,7 +54,7 @@ class CameraCalibration:
     saturated: int  #: pairs of a pixel and a level that were left out
     expected_false_alarms: float  #: good pixels that are expected in `faults`, at most
     dark_frames: int
-    pixel_size_um: float | None  #: as given
+    pixel_size_um: float | None  #: as given, or as the dark movie's metadata say
     _measured: Any = dataclasses.field(repr=False)
     _inputs: list[str] = dataclasses.field(repr=False)
 
@@ -62,7 +67,7 @@ class CameraCalibration:
     def camera(self) -> SCMOSCamera:
         """The camera, for `localize()` and others. OptionError without a gain or a pixel size."""
         if self.sensor_gain is None:
-            raise OptionError("calibrate_camera(): the gain is not known: give movies of light=, or gain=, photoelectrons per ADU")
+            raise OptionError("calibrate_camera(): the gain is not known: give movies of light= or ramp=, or gain=, photoelectrons per ADU")
         if self.pixel_size_um is None:
             raise OptionError("calibrate_camera(): the size of a pixel is not known: give pixel_size_um=0.1, what is true of yours")
         gain = np.float32(self.sensor_gain.value) if self.gain is None else self.gain
@@ -84,14 +89,15 @@ class CameraCalibration:
                 f"{np.count_nonzero(self.faults)} bad pixels>")
 
 
-def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None = None, *, pixel_size_um: float | None = None,
-                     gain: float | None = None, progress: Progress | None = None) -> CameraCalibration:
+def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None = None, *, ramp: MovieLike | list[MovieLike] | None = None,
+                     pixel_size_um: float | None = None, gain: float | None = None, progress: Progress | None = None) -> CameraCalibration:
     """Measures offset, read noise and gain of every pixel, and finds bad ones, as `glint calibrate camera` does.
 
     dark: a movie without light, as `open_movie()` takes it (of a list of files, all are one movie). light: movies of constant light, in a list or
         tuple, each a level of its own; or one. Variance over mean gives the gain (docs/theory.md, section 12). Each has at least 2 frames,
         better 1,000, of the same part of the sensor.
-    pixel_size_um: edge of a camera pixel in the sample, which `camera` needs. gain: photoelectrons per ADU, where there is no light.
+    ramp: movies whose light rises or falls slowly, in place of levels or beside them; at least 20 frames, better 5,000.
+    pixel_size_um: edge of a camera pixel in the sample, which `camera` needs (default: as the dark movie's metadata say). gain: photoelectrons per ADU, where there is no light.
     progress: called as progress(frames, all).
 
     Of doubtful results there are warnings. Raises InputError for movies that cannot be used: of different sizes, saturated, or light that
@@ -107,14 +113,16 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
     if pixel_size_um is not None:
         _check_pixel_size("calibrate_camera", pixel_size_um)
     dark = open_movie(dark)
-    levels = [open_movie(level) for level in _levels(light)]
-    if gain is not None and levels:
-        raise OptionError("gain= is what light= measures: give one of them")
+    levels, ramps = ([open_movie(movie) for movie in _listed(movies)] for movies in (light, ramp))
+    if gain is not None and levels + ramps:
+        raise OptionError("gain= is what light= and ramp= measure: give one of them")
+    if pixel_size_um is None:
+        pixel_size_um = dark.pixel_size_um
     known = number("gain", gain, 0.5, 1e-6, 1e6, none=0.0)
-    cores = [movie._movie for movie in (dark, *levels)]
+    cores = [movie._movie for movie in (dark, *levels, *ramps)]
     if len({id(core) for core in cores}) < len(cores):
-        raise OptionError("a movie is given twice: each movie of light= is a level of its own, and none is the dark one")
-    core = _core.calibrate_camera(cores[0], cores[1:], known, callback("progress", progress))
+        raise OptionError("a movie is given twice: each movie of light= and ramp= is light of its own, and none is the dark one")
+    core = _core.calibrate_camera(cores[0], cores[1:1 + len(levels)], cores[1 + len(levels):], known, callback("progress", progress))
     for text in _core.camera_calibration_warnings(core):
         warn(text)
     found = _core.camera_calibration_maps(core)
@@ -124,7 +132,7 @@ def calibrate_camera(dark: MovieLike, light: MovieLike | list[MovieLike] | None 
     return CameraCalibration(**found, pixel_size_um=None if pixel_size_um is None else float(pixel_size_um), _measured=core, _inputs=inputs)
 
 
-def _levels(light):
-    if light is None:
+def _listed(movies):
+    if movies is None:
         return []
-    return list(light) if isinstance(light, (list, tuple)) else [light]
+    return list(movies) if isinstance(movies, (list, tuple)) else [movies]

@@ -60,6 +60,8 @@ def _text(value):
 
 
 class _Camera:
+    _starting_values = ""  # of a preset: for the table's metadata
+
     def _auto(self):
         """The values that a movie shall tell."""
         return [name for name in ("offset", "gain") if isinstance(value := getattr(self, name), str) and value == "auto"]

@@ -106,7 +106,7 @@ def localize(movie: MovieLike, psf: Psf | None = None, camera: Camera | None = N
     psf, camera, estimated, text = with_estimates(psf, camera, movie)
     core = core_camera(camera)
     options = _core.LocalizeOptions()
-    options.estimated = text
+    options.estimated, options.starting_values = text, camera._starting_values
     options.psf, options.pixel_size_nm = core_psf(psf, camera.pixel_size_um), 1000 * camera.pixel_size_um
     usual = _core.default_roi_size(options.psf, options.pixel_size_nm)
     options.roi_size = whole("roi_size", roi_size, 7, -INT32, none=usual)

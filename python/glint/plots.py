@@ -1,6 +1,7 @@
-"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns the axes.
+"""Plots for notebooks, by matplotlib: `from glint import plots`. Each draws into `axes`, or a new figure, and returns the axes;
+`camera()` has several in a figure of its own.
 
-`glint run` draws the same by gnuplot.
+`glint run` and `glint calibrate camera --plot` draw the same by gnuplot.
 """
 # SPDX-License-Identifier: MIT
 from __future__ import annotations
@@ -15,21 +16,27 @@ from .localizations import StrPath, localizations_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+    from .calibrating import CameraCalibration
     from .fits import Fits
     from .localizations import Localizations
     from .resolving import Frc, Nena
 
-__all__ = ["counts", "drift", "frc", "nena", "photons", "precision"]
+__all__ = ["camera", "counts", "drift", "frc", "nena", "photons", "precision"]
+
+
+def _figure(**options: Any) -> Any:
+    try:
+        import matplotlib.pyplot as pyplot
+    except ImportError as error:
+        raise ImportError("glint.plots needs matplotlib: pip install matplotlib") from error
+    return pyplot.figure(layout="constrained", **options)
 
 
 def _axes(axes: Any, title: str, x: str, y: str) -> Any:
     if axes is None:
-        try:
-            import matplotlib.pyplot as pyplot
-        except ImportError as error:
-            raise ImportError("glint.plots needs matplotlib: pip install matplotlib") from error
-        axes = pyplot.figure(layout="constrained").add_subplot()
+        axes = _figure().add_subplot()
     axes.set(title=title, xlabel=x, ylabel=y)
     return axes
 
@@ -122,3 +129,48 @@ def drift(found: Drift | StrPath, axes: Axes | None = None) -> Axes:
             axes.fill_between(frame, nm - error_nm, nm + error_nm, alpha=0.3, color=line.get_color())
     axes.legend()
     return axes
+
+
+def _map(axes: Any, title: str, values: np.ndarray, masked: np.ndarray) -> None:
+    good = values[~masked] if not masked.all() else values
+    low, high = np.percentile(good, [1, 99])
+    axes.set_title(title)
+    axes.figure.colorbar(axes.imshow(values, vmin=low, vmax=high), ax=axes)
+
+
+def _transfer(axes: Any, found: CameraCalibration) -> None:
+    bad = found.masked.ravel()[found.sample]
+    for level in found.levels:
+        axes.plot(level.sample_mean_adu[~bad], level.sample_variance_adu2[~bad], ",", color="gray")
+        axes.plot(level.sample_mean_adu[bad], level.sample_variance_adu2[bad], "+", markersize=3, color="tab:red")
+    gain, error = found.sensor_gain or (np.nan, np.nan)
+    means = [level.mean_adu for level in found.levels]
+    light = np.geomspace(max(min(means), 1e-3) / 2, 2 * max(means), 100)
+    axes.plot(light, np.median(found.readvar) + light / gain, label="fitted line")
+    axes.plot(means, [level.variance_adu2 for level in found.levels], "k.", label="medians of levels")
+    axes.set(xscale="log", yscale="log", xlabel="Mean above the offset (ADU)", ylabel="Variance (ADU$^2$)", xlim=(light[0], light[-1]),
+             title=f"Photon transfer: gain ({gain:.5f} ± {error:.5f}) e$^-$/ADU")
+    axes.legend()
+
+
+def camera(found: CameraCalibration) -> Figure:
+    """Offset, read noise, gain, bad pixels and photon transfer curve of `glint.calibrate_camera()`. Bad pixels are red in the curve."""
+    light = bool(found.levels)
+    figure = _figure(figsize=(12, 8 if light else 4))
+    grid = figure.add_gridspec(2 if light else 1, 3)
+    gain = found.gain if found.gain is not None else found.sensor_gain.value if found.sensor_gain else None
+    noise = np.sqrt(found.readvar) * (1 if gain is None else gain)
+    maps = [("Offset (ADU)", found.offset), (f"Read noise ({'ADU' if gain is None else 'e$^-$'} rms)", noise)]
+    if found.gain is not None:
+        maps.append(("Gain (e$^-$/ADU)", found.gain))
+    for column, (title, values) in enumerate(maps):
+        _map(figure.add_subplot(grid[0, column]), title, values, found.masked)
+    axes = figure.add_subplot(grid[1, 0] if light else grid[0, 2])
+    axes.set(title="Bad pixels", aspect="equal", xlim=(0, found.offset.shape[1]), ylim=(found.offset.shape[0], 0))
+    for fault, name, color in ((1, "hot", "tab:red"), (2, "dead", "tab:blue"), (3, "noisy", "tab:orange")):
+        y, x = np.nonzero(found.faults == fault)
+        axes.plot(x + 0.5, y + 0.5, ".", markersize=3, color=color, label=f"{name} ({len(x)})")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
+    if light:
+        _transfer(figure.add_subplot(grid[1, 1:]), found)
+    return figure

@@ -11,6 +11,7 @@
 #include "columns.hpp"
 #include "glint/calibrate.hpp"
 #include "glint/camera_io.hpp"
+#include "glint/camera_presets.hpp"
 #include "glint/render.hpp"
 #include "glint/score.hpp"
 #include "io/files/check_outputs.hpp"
@@ -65,21 +66,40 @@ nb::object field_of(const SensorField& field, const Camera& camera) {
     return map_of(field.map, camera.sensor_width, camera.sensor_height);
 }
 
+const char* class_of(CameraKind kind) {
+    return kind == CameraKind::Ideal ? "IdealCamera" : kind == CameraKind::SCMOS ? "SCMOSCamera" : "EMCCDCamera";
+}
+
+nb::list presets() {
+    nb::list all;
+    for (const CameraPreset& one : camera_presets()) {
+        nb::dict preset;
+        preset["name"] = one.name, preset["model"] = one.model, preset["kind"] = class_of(one.kind);
+        preset["offset"] = double(one.offset_adu), preset["gain"] = double(one.gain_e_per_adu);
+        preset["readnoise"] = double(one.readnoise_e);
+        preset["qe"] = one.qe > 0 ? nb::cast(one.qe) : nb::none();
+        preset["pixel_pitch_um"] = one.pixel_pitch_um > 0 ? nb::cast(one.pixel_pitch_um) : nb::none();
+        preset["source"] = one.source, preset["note"] = starting_values_text(one);
+        all.append(preset);
+    }
+    return all;
+}
+
 nb::dict read_camera_file(const std::filesystem::path& path, const std::string& gain_unit, const std::string& name,
-                          const std::vector<std::string>& settings) {
+                          const std::vector<std::string>& settings, std::optional<double> exposure_ms) {
     Running running;
-    const CameraFile file = running.run([&] { return read_camera(path, {}, {gain_unit, name, settings}); });
+    const CameraFile file = running.run([&] {
+        return read_camera(path, {}, {gain_unit, name, settings, exposure_ms});
+    });
     const Camera& camera = file.camera;
     nb::dict dict;
-    dict["kind"] = camera.kind == CameraKind::Ideal   ? "IdealCamera"
-                   : camera.kind == CameraKind::SCMOS ? "SCMOSCamera"
-                                                      : "EMCCDCamera";
+    dict["kind"] = class_of(camera.kind);
     dict["pixel_size_nm"] = file.pixel_size_nm;
     dict["offset"] = file.has_offset ? field_of(camera.offset_adu, camera) : nb::none();
     dict["gain"] = file.has_gain ? field_of(camera.gain_e_per_adu, camera) : nb::none();
     dict["readnoise"] = field_of(camera.readnoise_e, camera);
     dict["qe"] = field_of(camera.relative_qe, camera);
-    dict["em_gain"] = camera.em_gain;
+    dict["em_gain"] = camera.em_gain, dict["has_em_register"] = file.has_em_register;
     dict["masked"] = map_of(camera.masked, camera.sensor_width, camera.sensor_height);
     dict["sensor_roi"] = nb::make_tuple(camera.roi_x, camera.roi_y);
     return dict;
@@ -98,7 +118,8 @@ void bind_analysis(nb::module_& m) {
         .def_rw("sigma_um", &CalibrateOptions::sigma_um)
         .def_rw("roi_size", &CalibrateOptions::roi_size);
     m.def("calibrate_astigmatism", &calibrate, "stack"_a, "camera"_a, "options"_a);
-    m.def("read_camera", &read_camera_file, "path"_a, "gain_unit"_a, "name"_a, "settings"_a);
+    m.def("read_camera", &read_camera_file, "path"_a, "gain_unit"_a, "name"_a, "settings"_a, "exposure_ms"_a.none());
+    m.def("camera_presets", &presets);
     m.def("read_astigmatic_curve", &read_astigmatic_curve, "path"_a);
     m.def(
         "write_astigmatic_curve",

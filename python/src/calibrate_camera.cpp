@@ -23,13 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMovie*>& light, double gain_e_per_adu,
-                                   nb::handle progress) {
+CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMovie*>& light,
+                                   const std::vector<SharedMovie*>& ramps, double gain_e_per_adu, nb::handle progress) {
     Running running;
     CalibrateCameraOptions options;
     options.gain_e_per_adu = gain_e_per_adu;
     options.progress = running.progress(progress), options.stop = running.stop();
     std::vector<SharedMovie*> all = light;
+    all.insert(all.end(), ramps.begin(), ramps.end());
     all.push_back(&dark);
     std::sort(all.begin(), all.end());  // every thread locks in one order
     return running.run([&] {
@@ -37,6 +38,7 @@ CameraCalibration calibrate_movies(SharedMovie& dark, const std::vector<SharedMo
         for (SharedMovie* movie : all) locks.emplace_back(movie->mutex);
         std::vector<Movie*> levels;
         for (SharedMovie* movie : light) levels.push_back(movie->movie.get());
+        for (SharedMovie* movie : ramps) options.ramps.push_back(movie->movie.get());
         return calibrate_camera(*dark.movie, levels, options);
     });
 }
@@ -56,10 +58,17 @@ nb::dict calibration_dict(const CameraCalibration& c) {
         nb::dict one;
         one["name"] = nb::str(in_python(level.name).c_str()), one["frames"] = level.frames;
         one["mean_adu"] = level.mean_adu, one["variance_adu2"] = level.variance_adu2;
-        one["light_spread"] = level.light_spread;
+        one["light_spread"] = level.light_spread, one["drift"] = level.drift, one["of_ramp"] = level.of_ramp;
+        Columns samples(nb::none());
+        samples.add_copy("sample_mean_adu", level.sample_mean_adu);
+        samples.add_copy("sample_variance_adu2", level.sample_variance_adu2);
+        one.update(samples.take());
         levels.append(one);
     }
     dict["levels"] = levels;
+    Columns sample(nb::none());
+    sample.add_copy("sample", c.sample);
+    dict.update(sample.take());
     dict["sensor_gain"] = nb::make_tuple(c.sensor_gain, c.sensor_gain_error);
     dict["pixel_gain_error"] = c.pixel_gain_error, dict["gain_spread"] = c.gain_spread;
     dict["mean_chi2"] = c.mean_chi2, dict["own_gains"] = c.own_gains, dict["saturated"] = c.saturated;
@@ -77,7 +86,7 @@ std::vector<std::string> calibration_words(const CameraCalibration& c) {
 
 void bind_calibrate_camera(nb::module_& m) {
     nb::class_<CameraCalibration>(m, "CameraCalibration");
-    m.def("calibrate_camera", &calibrate_movies, "dark"_a, "light"_a, "gain"_a, "progress"_a.none());
+    m.def("calibrate_camera", &calibrate_movies, "dark"_a, "light"_a, "ramps"_a, "gain"_a, "progress"_a.none());
     m.def("camera_calibration_maps", &calibration_dict, "calibration"_a);
     m.def("camera_calibration_warnings", &calibration_words, "calibration"_a);
     m.def(

@@ -170,7 +170,8 @@ void bind_localize(nb::module_& m) {
         .def_rw("keep_failed", &LocalizeOptions::keep_failed)
         .def_rw("resume", &LocalizeOptions::resume)
         .def_rw("overwrite", &LocalizeOptions::overwrite)
-        .def_rw("estimated", &LocalizeOptions::estimated);
+        .def_rw("estimated", &LocalizeOptions::estimated)
+        .def_rw("starting_values", &LocalizeOptions::starting_values);
     nb::class_<Callbacks>(m, "Callbacks", nb::type_slots(collected))
         .def(
             "__init__",

@@ -118,6 +118,36 @@ def test_movies_may_be_files_arrays_and_open(calibration, movies, folder):
         glint.calibrate_camera(folder / "dark.tif").save(folder / "link.toml", overwrite=True)
 
 
+def test_a_ramp_gives_the_gain(movies, calibration):
+    light = np.linspace(0, 500, 1000)[:, None, None]
+    electrons = rng.poisson(np.broadcast_to(light, (1000, *SHAPE)))
+    ramp = np.rint(OFFSET + electrons / GAIN + NOISE * rng.standard_normal(electrons.shape)).astype(np.uint16)
+    found = glint.calibrate_camera(movies[0], ramp=ramp)
+    value, error = found.sensor_gain
+    assert abs(value - 0.5) < 4 * error and error < 0.005
+    assert all(level.of_ramp and level.frames == 100 for level in found.levels) and len(found.levels) == 10
+    assert "frames 100:200" in found.levels[1].name
+    both = glint.calibrate_camera(*movies, ramp=[ramp])
+    assert len(both.levels) == 12 and both.sensor_gain.error < error
+    with pytest.raises(glint.InputError, match="give constant light as light="):
+        glint.calibrate_camera(movies[0], ramp=movies[1][0])
+    with pytest.warns(UserWarning, match=r"give the movie as a ramp \(ramp=\)"):
+        glint.calibrate_camera(movies[0], ramp)
+
+
+def test_the_pixel_size_is_the_dark_movies(movies, tmp_path):
+    glint.save_movie(tmp_path / "dark.tif", movies[0], pixel_size_um=0.13)
+    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5).camera.pixel_size_um == pytest.approx(0.13)
+    assert glint.calibrate_camera(tmp_path / "dark.tif", gain=0.5, pixel_size_um=0.1).pixel_size_um == 0.1
+
+
+def test_the_sample_is_of_the_maps(calibration, movies):
+    bad = calibration.masked.ravel()[calibration.sample]
+    assert np.count_nonzero(~bad) == 1000 and set(calibration.sample[bad]) == set(np.flatnonzero(calibration.masked))
+    means = (movies[1][0].mean(axis=0) - movies[0].mean(axis=0)).ravel()[calibration.sample]
+    np.testing.assert_allclose(calibration.levels[0].sample_mean_adu, means, rtol=1e-4, atol=1e-3)
+
+
 def test_progress_is_told_and_may_stop(movies):
     told = []
     glint.calibrate_camera(*movies, progress=lambda done, all: told.append((done, all)))
@@ -136,7 +166,7 @@ def test_without_light_the_gain_is_given_or_missing(movies):
     assert given.sensor_gain == (0.5, 0) and given.gain is None and given.levels == []
     assert given.camera.gain == 0.5
     np.testing.assert_allclose(given.camera.readnoise, np.sqrt(given.readvar) / 2, rtol=1e-6)
-    for arguments, words in ((dict(pixel_size_um=0.1), "light=, or gain="), (dict(gain=0.5), "pixel_size_um=0.1")):
+    for arguments, words in ((dict(pixel_size_um=0.1), "ramp=, or gain="), (dict(gain=0.5), "pixel_size_um=0.1")):
         with pytest.raises(glint.OptionError, match=words):
             glint.calibrate_camera(dark, **arguments).camera
     assert "no gain" in repr(glint.calibrate_camera(dark)) and "0.5 e-/ADU" in repr(given)
@@ -173,3 +203,30 @@ def test_a_masked_pixel_makes_no_spots(psf):
     masked[10, 12] = True
     assert len(glint.detect(frames, psf, glint.SCMOSCamera(0.1, 100, 1.0))) >= 5
     assert len(glint.detect(frames, psf, glint.SCMOSCamera(0.1, 100, 1.0, masked=masked))) == 0
+
+
+def test_presets_say_that_they_are(psf, tmp_path):
+    presets = glint.camera_presets()
+    assert len(presets) >= 7 and all(preset.source and "not measured" in preset.note for preset in presets)
+    for preset in presets:
+        with pytest.warns(UserWarning, match="not measured"):
+            camera = glint.camera_preset(preset.name, pixel_size_um=0.1, em_gain=100 if preset.kind == "EMCCDCamera" else None)
+        assert type(camera).__name__ == preset.kind
+        assert (camera.offset, camera.gain, camera.readnoise) == (preset.offset, preset.gain, preset.readnoise)
+    with pytest.warns(UserWarning):
+        camera = glint.camera_preset("andor-zyla", pixel_size_um=0.1)
+    frames = np.full((3, 32, 32), 110, np.uint16)
+    frames[:, 15:18, 15:18] += 400
+    glint.localize(frames, psf, camera, tmp_path / "locs.hdf5", backend="cpu")
+    assert "Camera's values: typical of Andor Zyla" in (tmp_path / "locs.yaml").read_text()
+    for call, words in ((lambda: glint.camera_preset("zyla", pixel_size_um=0.1), "there are andor-zyla, "),
+                        (lambda: glint.camera_preset("andor-ixon", pixel_size_um=0.1), "give em_gain="),
+                        (lambda: glint.camera_preset("andor-zyla", pixel_size_um=0.1, em_gain=3), "leave em_gain out")):
+        with pytest.raises(glint.OptionError, match=words):
+            call()
+
+
+def test_a_movie_of_masked_pixels_alone_is_refused(psf):
+    camera = glint.SCMOSCamera(0.1, 100, 0.5, masked=np.ones((32, 32), bool))
+    with pytest.raises(glint.OptionError, match="all 32x32 pixels are masked"):
+        glint.localize(np.full((3, 32, 32), 110, np.uint16), psf, camera)

@@ -123,3 +123,12 @@ def test_the_page_for_cpp_shows_the_example_that_is_compiled():
     (shown,) = re.findall(r"```cpp\n(.*?)```", page, re.S)
     for part in shown.partition("\n\n")[::2]:
         assert part.strip() in program
+
+
+def test_the_page_of_formats_lists_all_presets():
+    rows = []
+    for one in glint.camera_presets():
+        numbers = ["" if value is None else f"{value:.4g}" for value in (one.offset, one.gain, one.readnoise, one.qe, one.pixel_pitch_um)]
+        rows.append("|" + "".join(f" {cell} |" if cell else " |" for cell in (f"`{one.name}`", one.model, *numbers, one.source)))
+    section = (ROOT / "docs/formats.md").read_text().partition("### Presets of cameras")[2].partition("\n### ")[0]
+    assert rows == [line for line in section.splitlines() if line.startswith("| `")]

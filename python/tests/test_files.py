@@ -327,6 +327,23 @@ def test_ome_sets_are_read_as_tifffile_reads_them(tmp_path):
         glint.localize(str(paths[2]), glint.GaussianXYNB(sigma_um=0.13), glint.IdealCamera(0.1, 0, 1))
 
 
+def test_an_em_gain_that_a_config_does_not_tell_is_asked_for(tmp_path):
+    (tmp_path / "config.yaml").write_text("Cameras: {iXon: {Baseline: 200, Pixelsize: 160, Sensitivity: 5.3, Gain Property Name: Gain}}\n")
+    with pytest.raises(glint.OptionError, match="does not say em_gain"):
+        glint.load_camera(tmp_path / "config.yaml")
+    assert glint.load_camera(tmp_path / "config.yaml", em_gain=300).em_gain == 300
+    assert isinstance(glint.load_camera(tmp_path / "config.yaml", em_gain=1), glint.IdealCamera)
+
+
+def test_accents_folder(tmp_path):
+    for name, value in (("Baseline", 100), ("DC_per_sec", 20), ("RN_sq", 4), ("TN_sq_per_sec", 50), ("Gain", 2)):
+        glint.save_movie(tmp_path / f"{name}.tiff", np.full((1, 6, 8), value, np.float32))
+    with pytest.raises(glint.InputError, match="depend on the exposure"):
+        glint.load_camera(tmp_path, pixel_size_um=0.1)
+    camera = glint.load_camera(tmp_path, pixel_size_um=0.1, exposure_ms=100)
+    assert np.all(camera.offset == 102) and np.all(camera.gain == 0.5) and np.allclose(camera.readnoise, 1.5)
+
+
 def test_cameras_that_others_made(tmp_path):
     scipy_io = pytest.importorskip("scipy.io")
     maps = {"offset": np.arange(12.0).reshape(3, 4) + 100, "gain": np.full((3, 4), 2.0), "variance": np.full((3, 4), 16.0)}
@@ -339,6 +356,11 @@ def test_cameras_that_others_made(tmp_path):
     (tmp_path / "config.yaml").write_text("Cameras:\n  A: {Baseline: 100, Pixelsize: 130, Sensitivity: {fast: 0.5, slow: 0.25}}\n"
                                           "  B: {Baseline: 99, Pixelsize: 100, Sensitivity: 2}\n")
     assert glint.load(tmp_path / "config.yaml", name="A", settings=["slow"]).gain == 0.25
+    for options, words in (({}, 'give name with one of "A", "B"'), ({"name": "A"}, "give settings with one of"), ({"name": "C"}, 'name="C": .* no such camera'),
+                           ({"name": "B", "settings": ["slow"]}, 'settings "slow"'), ({"name": "A", "settings": ["slow"], "gain_unit": "e-/ADU"}, 'gain_unit="e-/ADU"'),
+                           ({"name": "A", "settings": ["slow"], "em_gain": 3}, "leave it out")):
+        with pytest.raises(glint.OptionError, match=words):
+            glint.load_camera(tmp_path / "config.yaml", **options)
     for options in ({}, {"name": "A"}, {"name": "C"}, {"name": "B", "settings": ["slow"]}, {"name": 3}, {"settings": "slow"}):
         with pytest.raises(glint.OptionError):
             glint.load_camera(tmp_path / "config.yaml", **options)

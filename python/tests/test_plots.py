@@ -51,6 +51,22 @@ def test_results(locs, tmp_path):
     assert [line.get_label() for line in drawn.lines] == ["x", "y"] and list(drawn.lines[1].get_ydata()) == [2, 3]
 
 
+@pytest.mark.parametrize("levels, panels", [((), 3), ((50, 200), 5)])
+def test_a_cameras_calibration(levels, panels):
+    rng = np.random.default_rng(3)
+    dark, *light = [(100 + 2 * rng.poisson(level, (100, 24, 32)) + rng.normal(0, 2, (100, 24, 32))).round().astype(np.uint16) for level in (0, *levels)]
+    dark[:, 3, 4] += 200
+    found = glint.calibrate_camera(dark, light, gain=None if levels else 0.5)
+    figure = plots.camera(found)
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert len(titles) == panels and titles[1] == "Read noise (e$^-$ rms)"
+    faults = figure.axes[[axes.get_title() for axes in figure.axes].index("Bad pixels")]
+    assert [tuple(line.get_xydata()[0]) for line in faults.lines if len(line.get_xydata())] == [(4.5, 3.5)]
+    if levels:
+        curve = next(axes for axes in figure.axes if "Photon transfer" in axes.get_title())
+        assert any(list(line.get_xdata()) == [level.mean_adu for level in found.levels] for line in curve.lines)
+
+
 def test_what_is_missing_is_told(locs, tmp_path):
     with pytest.raises(glint.OptionError, match="pixel_size_nm"):
         plots.precision(glint.Localizations({"frame": [0], "x_px": [1], "y_px": [1], "lpx_px": [1], "lpy_px": [1]}))

@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "analysis/frame_statistics.hpp"
+#include "analysis/light_levels.hpp"
 #include "analysis/pixel_faults.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
@@ -20,87 +19,45 @@ constexpr float least_variance_adu2 = 1e-6f;  // of a pixel that never changes, 
 constexpr double significant = 5;             // standard errors
 constexpr double most_gain_error = 0.1;       // relative, of a pixel that keeps its own
 
-/// Variance over the mean above the offset, of each pixel; its light's own fluctuations taken out (eq. 12.2).
-struct Level {
-    std::vector<float> mean, variance;
-    std::vector<std::uint8_t> saturated;
-    double frames = 0;
+/// A level with the estimate of the variance that all levels share.
+struct MeasuredLevel {
+    const Level& level;
+    const LevelNoise& noise;
 };
 
-double median_of_map(const std::vector<float>& map) { return median(std::vector<double>(map.begin(), map.end())); }
+/// Variance against mean: the dark frames and the levels, by one estimate of the variance.
+struct TransferCurve {
+    LevelNoise dark;
+    LightLevel dark_told;
+    std::vector<MeasuredLevel> levels;
+};
 
-void check(const MovieInfo& info, const MovieInfo& dark) {
-    if (info.frames < 2)
-        throw InputError(
-            fmt::format("{}: {} frame has no variance: give at least 2 frames, better 1,000", info.name, info.frames));
-    if (info.width != dark.width || info.height != dark.height)
-        throw InputError(
-            fmt::format("{} is {}x{} pixels and {} {}x{}: dark and light must be the same part of one sensor",
-                        info.name, info.width, info.height, dark.name, dark.width, dark.height));
-}
-
-void refuse_saturation(const MovieInfo& info, const FrameStatistics& light, const char* way_out) {
-    if (info.type == PixelType::float32) return;
-    const float most = info.type == PixelType::uint8 ? 255.0f : 65535.0f;
-    const auto near = std::count_if(light.mean.begin(), light.mean.end(), [&](float m) { return m > 0.98f * most; });
-    if (2 * std::size_t(near) > light.mean.size())
-        throw InputError(fmt::format("{}: {} of {} pixels are saturated (near {} ADU): {}", info.name, near,
-                                     light.mean.size(), most, way_out));
-}
-
-/// The statistics of a movie without NaN and infinite counts, of which no order and no median exist.
-FrameStatistics measured(Movie& movie, const std::function<void(std::int64_t)>& finished) {
-    FrameStatistics result = frame_statistics(movie, finished);
-    const auto bad =
-        std::count_if(result.variance.begin(), result.variance.end(), [](float v) { return !std::isfinite(v); });
-    if (bad > 0)
-        throw InputError(fmt::format("{}: {} of {} pixels have counts that are no finite numbers: give the raw movie",
-                                     movie.info().name, bad, result.variance.size()));
-    return result;
-}
-
-/// Variance of the frames' means beyond what the pixels' noise explains, ADU^2.
-double light_variance(const FrameStatistics& light) {
-    double mean = 0, squares = 0, noise = 0;
-    for (double m : light.frame_mean) mean += m / double(light.frames);
-    for (double m : light.frame_mean) squares += (m - mean) * (m - mean) / double(light.frames - 1);
-    for (float v : light.variance) noise += v;
-    return squares - noise / std::pow(double(light.variance.size()), 2);
-}
-
-Level level_of(const MovieInfo& info, FrameStatistics light, const FrameStatistics& dark, LightLevel& summary) {
-    refuse_saturation(info, light, "give a movie with less light");
-    const double fluctuation = light_variance(light);
-    double sum = 0;
-    for (std::size_t k = 0; k < light.mean.size(); ++k) sum += light.mean[k] -= dark.mean[k];
-    const double mean = sum / double(light.mean.size());
-    if (!(mean > 0))
-        throw InputError(
-            fmt::format("{} is not brighter than the dark movie: its mean is {:.2f} ADU above the offset; "
-                        "were dark and light exchanged?",
-                        info.name, mean));
-    for (std::size_t k = 0; k < light.mean.size(); ++k)
-        light.variance[k] -= float(fluctuation * std::pow(light.mean[k] / mean, 2));
-    summary = {info.name, light.frames, median_of_map(light.mean), median_of_map(light.variance),
-               std::sqrt(std::max(0.0, fluctuation)) / mean};
-    return {std::move(light.mean), std::move(light.variance), std::move(light.saturated), double(light.frames)};
+/// By differences of neighbouring frames, if one level needs them; else by all frames, whose error is less.
+TransferCurve transfer_curve(const FrameStatistics& dark, const std::vector<Level>& levels) {
+    const bool by_steps = std::any_of(levels.begin(), levels.end(), [](const Level& level) { return level.by_steps; });
+    TransferCurve curve{by_steps ? noise_of_steps(dark) : noise_of_all(dark), {}, {}};
+    curve.dark_told.frames = dark.frames;
+    for (const Level& level : levels) curve.levels.push_back({level, by_steps ? level.of_steps : level.of_all});
+    return curve;
 }
 
 /// Weighted least squares of variance against mean (eq. 12.3); the weights are those of the line with `slope`, since
 /// measured variances as weights would prefer those that are too small. Levels that saturate the pixel are left out;
 /// without any other, the slope is NaN.
-PixelLine line_of(std::size_t k, const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
-    const double read = std::max(dark.variance[k], least_variance_adu2);
+PixelLine line_of(std::size_t k, const TransferCurve& curve, double slope) {
+    const double read = std::max(curve.dark.variance[k], least_variance_adu2);
     double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
-    const auto add = [&](double x, double y, double frames) {
-        const double variance = read + slope * std::max(x, 0.0);
-        const double w = 1 / (2 * variance * variance / (frames - 1) + read * slope * slope / frames);
+    const auto add = [&](double x, double y, const LevelNoise& noise, const LightLevel& told) {
+        const double light = std::max(x, 0.0), variance = read + slope * light;
+        const double squares = variance * variance + 2 * variance * std::pow(noise.light_spread * light, 2) +
+                               std::pow(slope * told.light_spread * light, 2);
+        const double w = 1 / (2 * squares / noise.freedom + read * slope * slope / double(told.frames));
         s += w, sx += w * x, sy += w * y, sxx += w * x * x, sxy += w * x * y, syy += w * y * y;
     };
-    add(0, dark.variance[k], double(dark.frames));
+    add(0, curve.dark.variance[k], curve.dark, curve.dark_told);
     int used = 0;
-    for (const Level& level : levels)
-        if (!level.saturated[k]) add(level.mean[k], level.variance[k], level.frames), ++used;
+    for (const auto& [level, noise] : curve.levels)
+        if (!level.saturated[k]) add(level.mean[k], noise.variance[k], noise, level.told), ++used;
     if (used == 0) return {NAN, INFINITY, 0};
     const double determinant = s * sxx - sx * sx, found = (s * sxy - sx * sy) / determinant;
     const double start = (sy - found * sx) / s;
@@ -108,9 +65,9 @@ PixelLine line_of(std::size_t k, const FrameStatistics& dark, const std::vector<
     return {found, std::sqrt(s / determinant), used > 1 ? misfit / (used - 1) : 0};
 }
 
-std::vector<PixelLine> lines_of(const FrameStatistics& dark, const std::vector<Level>& levels, double slope) {
-    std::vector<PixelLine> lines(dark.mean.size());
-    for (std::size_t k = 0; k < lines.size(); ++k) lines[k] = line_of(k, dark, levels, slope);
+std::vector<PixelLine> lines_of(const TransferCurve& curve, double slope) {
+    std::vector<PixelLine> lines(curve.dark.variance.size());
+    for (std::size_t k = 0; k < lines.size(); ++k) lines[k] = line_of(k, curve, slope);
     return lines;
 }
 
@@ -165,21 +122,44 @@ void take_gains(const std::vector<PixelLine>& lines, const Slopes& all, CameraCa
     out.pixel_gain_error = median(std::move(errors));
 }
 
+/// Pixels for a picture: as many of a kind, evenly over the sensor.
+void take_sample(const TransferCurve& curve, CameraCalibration& out) {
+    constexpr std::size_t most_of_a_kind = 1000;
+    for (const bool good : {true, false}) {
+        std::vector<std::int64_t> all;
+        for (std::size_t k = 0; k < out.faults.size(); ++k)
+            if ((out.faults[k] == PixelFault::none) == good) all.push_back(std::int64_t(k));
+        const std::size_t taken = std::min(all.size(), most_of_a_kind);
+        for (std::size_t i = 0; i < taken; ++i) out.sample.push_back(all[(i * all.size() + all.size() / 2) / taken]);
+    }
+    for (std::size_t j = 0; j < curve.levels.size(); ++j)
+        for (const std::int64_t k : out.sample) {
+            out.levels[j].sample_mean_adu.push_back(curve.levels[j].level.mean[std::size_t(k)]);
+            out.levels[j].sample_variance_adu2.push_back(curve.levels[j].noise.variance[std::size_t(k)]);
+        }
+}
+
 void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels, CameraCalibration& out) {
+    const TransferCurve curve = transfer_curve(dark, levels);
+    for (const auto& [level, noise] : curve.levels) {
+        out.levels.push_back(level.told);
+        out.levels.back().variance_adu2 = median(noise.variance);
+    }
     const auto brightest = std::max_element(out.levels.begin(), out.levels.end(),
                                             [](const auto& a, const auto& b) { return a.mean_adu < b.mean_adu; });
-    double slope = (brightest->variance_adu2 - median_of_map(dark.variance)) / brightest->mean_adu;
-    if (slope > 0) slope = median_slope(lines_of(dark, levels, slope));
+    double slope = (brightest->variance_adu2 - median(curve.dark.variance)) / brightest->mean_adu;
+    if (slope > 0) slope = median_slope(lines_of(curve, slope));
     if (!(slope > 0))
         throw InputError(fmt::format(
             "{}: the variance does not rise with the mean ({:.3g} ADU^2 at {:.3g} ADU above the offset, {:.3g} "
             "ADU^2 in the dark): frames must be raw, neither averaged nor saturated",
-            brightest->name, brightest->variance_adu2, brightest->mean_adu, median_of_map(dark.variance)));
-    const std::vector<PixelLine> lines = lines_of(dark, levels, slope);
+            brightest->name, brightest->variance_adu2, brightest->mean_adu, median(curve.dark.variance)));
+    const std::vector<PixelLine> lines = lines_of(curve, slope);
     const Level& most = levels[std::size_t(brightest - out.levels.begin())];
-    const LightResponse response{lines, slope, most.mean, most.frames};
+    const LightResponse response{lines, slope, most.mean, double(most.told.frames)};
     find_faults(dark, &response, out);
     take_gains(lines, combine(lines, out.faults, slope), out);
+    take_sample(curve, out);
 }
 
 }  // namespace
@@ -187,15 +167,15 @@ void measure_gain(const FrameStatistics& dark, const std::vector<Level>& levels,
 CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>& light,
                                    const CalibrateCameraOptions& options) {
     const MovieInfo& info = dark_movie.info();
-    check(info, info);
+    check_calibration_movie(info, info);
     std::int64_t done = 0, total = info.frames;
-    for (const Movie* movie : light) check(movie->info(), info), total += movie->info().frames;
+    for (const auto* movies : {&light, &options.ramps})
+        for (const Movie* movie : *movies) check_calibration_movie(movie->info(), info), total += movie->info().frames;
     const auto finished = [&](std::int64_t frames) {
         if (options.stop && options.stop->load()) throw Cancelled("the calibration was stopped");
         if (options.progress) options.progress(done += frames, total, -1);
     };
-    const FrameStatistics dark = measured(dark_movie, finished);
-    refuse_saturation(info, dark, "give a movie without light");
+    const FrameStatistics dark = dark_statistics(dark_movie, finished);
     CameraCalibration out;
     out.width = info.width, out.height = info.height, out.dark_frames = info.frames;
     out.sensor_gain = options.gain_e_per_adu;
@@ -205,11 +185,10 @@ CameraCalibration calibrate_camera(Movie& dark_movie, const std::vector<Movie*>&
         out.readvar_adu2.error.push_back(v * std::sqrt(2.0f / float(dark.frames - 1)));
     }
     std::vector<Level> levels;
-    for (Movie* movie : light) {
-        out.levels.emplace_back();
-        levels.push_back(level_of(movie->info(), measured(*movie, finished), dark, out.levels.back()));
-        out.saturated += std::count(levels.back().saturated.begin(), levels.back().saturated.end(), 1);
-    }
+    for (Movie* movie : light) levels.push_back(constant_level(*movie, dark, finished));
+    for (Movie* movie : options.ramps)
+        for (Level& level : ramp_levels(*movie, dark, finished)) levels.push_back(std::move(level));
+    for (const Level& level : levels) out.saturated += std::count(level.saturated.begin(), level.saturated.end(), 1);
     if (levels.empty())
         find_faults(dark, nullptr, out);
     else
@@ -226,12 +205,25 @@ std::vector<std::string> calibration_warnings(const CameraCalibration& c) {
             "{} of {} pixels have the same count in all {} dark frames, so that no read noise was measured, and it "
             "stands as 0: {}",
             still, variance.size(), c.dark_frames,
-            median_of_map(c.offset_adu.value) == 0
+            median(c.offset_adu.value) == 0
                 ? "that count is 0, as where the offset lies below 0 and counts are cut off there: set a higher offset "
                   "(baseline, black level) in the camera's software"
                 : "are they copies of one frame, or not raw? If they are raw, the camera's noise is far less than a "
                   "count, and only "
                   "more frames show it"));
+    constexpr double most_drift = 0.01, most_spread = 0.25;
+    for (const LightLevel& level : c.levels) {
+        if (level.drift > most_drift)
+            warnings.push_back(
+                fmt::format("{}: its light changed slowly, and not alike in all pixels, as that of a lamp that warms "
+                            "up, which adds {:.2g} % to the variance. The gain is without it, from differences of "
+                            "neighbouring frames; steadier light makes it more precise",
+                            level.name, 100 * level.drift));
+        if (!level.of_ramp && level.light_spread > most_spread)
+            warnings.push_back(fmt::format(
+                "{}: its light varies by {:.2g} %: if it rises or falls on purpose, give the movie as a ramp (--ramp)",
+                level.name, 100 * level.light_spread));
+    }
     constexpr double most_chi2 = 1.5;
     if (!c.chi2.empty() && c.mean_chi2 > most_chi2)
         warnings.push_back(

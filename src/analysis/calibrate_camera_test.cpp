@@ -35,21 +35,41 @@ Sensor sensor(int count = pixels) {
     return s;
 }
 
-std::unique_ptr<Movie> movie(const Sensor& s, int frames, double light_e, std::uint64_t seed, double flicker = 0,
-                             int side = edge) {
+/// `light(f, k, random)`: photoelectrons expected in frame f and pixel k.
+template <class Light>
+std::unique_ptr<Movie> movie_of(const Sensor& s, int frames, std::uint64_t seed, int side, const Light& light) {
     FrameBlock block{0, frames, side, side, PixelType::uint16, {}};
     block.bytes.resize(std::size_t(frames) * block.frame_bytes());
     auto* out = reinterpret_cast<std::uint16_t*>(block.bytes.data());
     for (int f = 0; f < frames; ++f) {
         Random random(seed, Stream::frame_noise, std::uint64_t(f));
-        const double light = light_e * (1 + flicker * random.normal());
+        const double flicker = random.normal();
         for (std::size_t k = 0; k < s.gain.size(); ++k) {
-            const double adu = (light > 0 ? random.poisson(light) : 0) / s.gain[k] + s.offset[k] +
+            const double e = light(f, k, flicker);
+            const double adu = (e > 0 ? random.poisson(e) : 0) / s.gain[k] + s.offset[k] +
                                std::sqrt(s.read_variance[k]) * random.normal();
             *out++ = std::uint16_t(std::clamp(std::lround(adu), 0L, 65535L));
         }
     }
-    return memory_movie(std::move(block));
+    return memory_movie(std::move(block), "light");
+}
+
+std::unique_ptr<Movie> movie(const Sensor& s, int frames, double light_e, std::uint64_t seed, double flicker = 0,
+                             int side = edge) {
+    return movie_of(s, frames, seed, side,
+                    [&](int, std::size_t, double normal) { return light_e * (1 + flicker * normal); });
+}
+
+/// Light from `first_e` to `last_e`.
+std::unique_ptr<Movie> ramp(const Sensor& s, int frames, double first_e, double last_e, std::uint64_t seed) {
+    return movie_of(s, frames, seed, edge,
+                    [&](int f, std::size_t, double) { return first_e + (last_e - first_e) * f / (frames - 1); });
+}
+
+CameraCalibration calibrate_ramp(Movie& dark, Movie& light) {
+    CalibrateCameraOptions options;
+    options.ramps = {&light};
+    return calibrate_camera(dark, {}, options);
 }
 
 CameraCalibration calibrate(const Sensor& s, double flicker = 0) {
@@ -152,15 +172,116 @@ TEST(CalibrateCamera, light_that_varies_from_frame_to_frame_does_not_change_the_
     EXPECT_NEAR(c.sensor_gain, 0.5, 4 * c.sensor_gain_error);
 }
 
+TEST(CalibrateCamera, gains_from_ramps_miss_the_truth_by_their_stated_errors) {
+    const Sensor s = sensor();
+    const auto dark = movie(s, 1000, 0, 1);
+    for (const bool rises : {true, false}) {
+        const auto light = ramp(s, 4000, rises ? 0 : 1000, rises ? 1000 : 0, rises ? 2 : 3);
+        const CameraCalibration c = calibrate_ramp(*dark, *light);
+        expect_pulls(c.gain_e_per_adu, s.gain, 0, rises ? "rises" : "falls");
+        EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
+        EXPECT_NEAR(c.mean_chi2, 1, 4 * std::sqrt(2.0 / 9 / pixels) + 0.02);
+        ASSERT_EQ(c.levels.size(), 10u);
+        EXPECT_TRUE(c.levels[0].of_ramp);
+        EXPECT_EQ(c.levels[1].name, "light, frames 400:800");
+        EXPECT_EQ(c.count(PixelFault::none), pixels);
+    }
+}
+
+/// Over 100 seeds the sensor's gain misses by as much as it says: chi^2 of 100 has the standard deviation sqrt(200).
+TEST(CalibrateCamera, the_error_of_a_ramps_gain_is_right) {
+    Sensor s = sensor();
+    s.gain.assign(pixels, 0.5);
+    constexpr int seeds = 100;
+    double squares = 0;
+    for (int seed = 0; seed < seeds; ++seed) {
+        const auto dark = movie(s, 100, 0, std::uint64_t(1000 + seed)),
+                   light = ramp(s, 200, 20, 400, std::uint64_t(2000 + seed));
+        const CameraCalibration c = calibrate_ramp(*dark, *light);
+        squares += std::pow((c.sensor_gain - 0.5) / c.sensor_gain_error, 2);
+    }
+    EXPECT_NEAR(squares, seeds, 4 * std::sqrt(2.0 * seeds));
+}
+
+TEST(CalibrateCamera, what_is_no_ramp_is_refused) {
+    const Sensor s = sensor();
+    const auto dark = movie(s, 50, 0, 1), constant = movie(s, 100, 200, 2), brief = ramp(s, 19, 0, 100, 3);
+    expect_error<InputError>([&] { calibrate_ramp(*dark, *constant); }, {"rises or falls by half", "--light"});
+    expect_error<InputError>([&] { calibrate_ramp(*dark, *brief); }, {"has 19 frames", "at least 20"});
+    Sensor dark_sensor = s;
+    for (double& offset : dark_sensor.offset) offset -= 5;
+    expect_error<InputError>([&] { calibrate_ramp(*dark, *movie(dark_sensor, 100, 0, 4)); },
+                             {"not brighter than the dark"});
+}
+
+/// A ramp that ends in saturation is used up to there.
+TEST(CalibrateCamera, the_saturated_end_of_a_ramp_is_left_out) {
+    const Sensor s = sensor();
+    const auto dark = movie(s, 500, 0, 1),
+               light = ramp(s, 2000, 100, 50000, 2);  // 65,535 ADU are 33,000 photoelectrons
+    const CameraCalibration c = calibrate_ramp(*dark, *light);
+    EXPECT_LT(c.levels.size(), 8u);
+    EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
+}
+
+/// A lamp that warms up, and whose light moves over the sensor: by the variance over all frames the gain would be a third too low.
+TEST(CalibrateCamera, light_that_drifts_differently_in_each_pixel_does_not_change_the_gain) {
+    const Sensor s = sensor();
+    constexpr int frames = 1000;
+    const auto dark = movie(s, frames, 0, 1);
+    const auto light = movie_of(s, frames, 2, edge, [](int f, std::size_t k, double) {
+        return 400 * (1 + 0.1 * f / frames * (double(k % edge) / edge - 0.3) * 4);
+    });
+    const CameraCalibration c = calibrate_camera(*dark, {light.get()});
+    EXPECT_GT(c.levels[0].drift, 0.02);
+    EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
+    expect_pulls(c.gain_e_per_adu, s.gain, 0, "drift");
+    const std::vector<std::string> warnings = calibration_warnings(c);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("changed slowly, and not alike in all pixels"), std::string::npos);
+    const auto steady = movie(s, frames, 400, 3);
+    EXPECT_EQ(calibrate_camera(*dark, {steady.get()}).levels[0].drift, 0);
+}
+
+TEST(CalibrateCamera, light_that_flickers_is_in_the_stated_errors) {
+    const Sensor s = sensor();
+    expect_pulls(calibrate(s, 0.05).gain_e_per_adu, s.gain, 0, "flicker");
+}
+
+TEST(CalibrateCamera, a_ramp_given_as_constant_light_is_warned_of) {
+    const Sensor s = sensor();
+    const auto dark = movie(s, 500, 0, 1), light = ramp(s, 1000, 0, 400, 2);
+    const CameraCalibration c = calibrate_camera(*dark, {light.get()});
+    EXPECT_NEAR(c.sensor_gain, 0.5 / (1 + 0.05 * 0.05), 4 * c.sensor_gain_error);
+    const std::vector<std::string> warnings = calibration_warnings(c);
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("give the movie as a ramp (--ramp)"), std::string::npos) << warnings[0];
+}
+
+TEST(CalibrateCamera, the_sample_for_a_picture_has_good_pixels_first_and_all_bad_ones) {
+    Sensor s = sensor();
+    s.offset[10] += 200, s.read_variance[30] = 4000;
+    const CameraCalibration c = calibrate(s);
+    ASSERT_EQ(c.sample.size(), 1002u);
+    EXPECT_EQ(c.sample[1000], 10);
+    EXPECT_EQ(c.sample[1001], 30);
+    for (const LightLevel& level : c.levels) {
+        ASSERT_EQ(level.sample_mean_adu.size(), 1002u);
+        EXPECT_GT(level.sample_variance_adu2[1001], 3000);
+    }
+    EXPECT_TRUE(std::is_sorted(c.sample.begin(), c.sample.begin() + 1000));
+}
+
 TEST(CalibrateCamera, sums_of_the_largest_counts_are_exact) {
     FrameBlock block{0, 3, 2, 1, PixelType::uint16, {}};
     const std::uint16_t counts[] = {65535, 65534, 65534, 65534, 65535, 65534};
     block.bytes.resize(sizeof counts);
     std::memcpy(block.bytes.data(), counts, sizeof counts);
     const auto movie = memory_movie(std::move(block));
-    const FrameStatistics statistics = frame_statistics(*movie, [](std::int64_t) {});
+    const FrameStatistics statistics = frame_statistics(*movie, 0, 3, [](std::int64_t) {});
     EXPECT_FLOAT_EQ(statistics.variance[0], 1.0f / 3);
     EXPECT_EQ(statistics.variance[1], 0);
+    EXPECT_EQ(statistics.step_variance, (std::vector<float>{0.5f, 0}));  // (1 + 1) / (2 * 2): 65535, 65534, 65535
     EXPECT_EQ(statistics.mean[1], 65534);
 }
 

@@ -23,20 +23,29 @@ class PixelSums {
   public:
     using Sum = std::conditional_t<std::is_same_v<Count, float>, double, std::uint64_t>;
     using Wide = std::conditional_t<std::is_same_v<Count, float>, double, unsigned __int128>;
+    using Step = std::conditional_t<std::is_same_v<Count, float>, double, std::uint32_t>;  // 65,535^2 fits
 
-    explicit PixelSums(std::size_t pixels) : sum_(pixels), squares_(pixels), origin_(pixels), most_(pixels) {}
+    explicit PixelSums(std::size_t pixels)
+        : sum_(pixels), squares_(pixels), steps_(pixels), origin_(pixels), most_(pixels), last_(pixels) {}
 
-    void add(const FrameBlock& block, std::size_t first, std::size_t end) {
+    void add(const FrameBlock& block, bool is_first_block, std::size_t first, std::size_t end) {
         for (int i = 0; i < block.count; ++i) {
             const Count* counts = reinterpret_cast<const Count*>(block.frame(i));
-            if (std::is_same_v<Count, float> && block.first_frame == 0 && i == 0)
-                std::copy(counts + first, counts + end, origin_.begin() + std::ptrdiff_t(first));
+            if (is_first_block && i == 0) {
+                std::copy(counts + first, counts + end, last_.begin() + std::ptrdiff_t(first));
+                if (std::is_same_v<Count, float>)
+                    std::copy(counts + first, counts + end, origin_.begin() + std::ptrdiff_t(first));
+            }
+            const Count* before = i == 0 ? last_.data() : reinterpret_cast<const Count*>(block.frame(i - 1));
             for (std::size_t k = first; k < end; ++k) {
                 const Sum x = Sum(counts[k]) - Sum(origin_[k]);
-                sum_[k] += x, squares_[k] += x * x;
+                const Step step = Step(std::max(counts[k], before[k])) - Step(std::min(counts[k], before[k]));
+                sum_[k] += x, squares_[k] += x * x, steps_[k] += step * step;
                 most_[k] = std::max(most_[k], counts[k]);
             }
         }
+        const Count* counts = reinterpret_cast<const Count*>(block.frame(block.count - 1));
+        std::copy(counts + first, counts + end, last_.begin() + std::ptrdiff_t(first));
     }
     float mean(std::size_t k, std::int64_t n) const { return float(double(origin_[k]) + double(sum_[k]) / double(n)); }
     float variance(std::size_t k, std::int64_t n) const {
@@ -44,14 +53,16 @@ class PixelSums {
         return float(double(numerator) / (double(n) * double(n - 1)));
     }
 
+    float step_variance(std::size_t k, std::int64_t n) const { return float(double(steps_[k]) / (2 * double(n - 1))); }
+
     bool saturated(std::size_t k) const {
         return !std::is_same_v<Count, float> && most_[k] == std::numeric_limits<Count>::max();
     }
 
   private:
-    std::vector<Sum> sum_, squares_;
+    std::vector<Sum> sum_, squares_, steps_;
     std::vector<Count> origin_;  ///< 0 for whole counts
-    std::vector<Count> most_;
+    std::vector<Count> most_, last_;
 };
 
 template <class Count>
@@ -63,41 +74,48 @@ double mean_of(const std::byte* frame, std::size_t pixels) {
 }
 
 template <class Count>
-FrameStatistics statistics_of(Movie& movie, const std::function<void(std::int64_t)>& finished) {
+FrameStatistics statistics_of(Movie& movie, std::int64_t begin, std::int64_t count,
+                              const std::function<void(std::int64_t)>& finished) {
     const MovieInfo& info = movie.info();
     const std::size_t pixels = std::size_t(info.width) * info.height, frame_bytes = pixels * sizeof(Count);
-    FrameStatistics result{info.frames, std::vector<float>(pixels), std::vector<float>(pixels),
-                           std::vector<double>(std::size_t(info.frames)), std::vector<std::uint8_t>(pixels)};
+    FrameStatistics result{count,
+                           std::vector<float>(pixels),
+                           std::vector<float>(pixels),
+                           std::vector<float>(pixels),
+                           std::vector<double>(std::size_t(count)),
+                           std::vector<std::uint8_t>(pixels)};
     PixelSums<Count> sums(pixels);
     FrameBlock block{0, 0, info.width, info.height, info.type, {}};
     const auto step = std::int64_t(std::clamp<std::size_t>(block_bytes / frame_bytes, 1, 4096));
-    for (std::int64_t first = 0; first < info.frames; first += step) {
-        block.first_frame = first, block.count = int(std::min(step, info.frames - first));
+    for (std::int64_t done = 0; done < count; done += step) {
+        block.first_frame = begin + done, block.count = int(std::min(step, count - done));
         block.bytes.resize(std::size_t(block.count) * frame_bytes);
         tbb::parallel_for(0, block.count, [&](int i) {
             std::byte* frame = block.bytes.data() + std::size_t(i) * frame_bytes;
-            movie.read_to(first + i, 1, frame);
-            result.frame_mean[std::size_t(first + i)] = mean_of<Count>(frame, pixels);
+            movie.read_to(block.first_frame + i, 1, frame);
+            result.frame_mean[std::size_t(done + i)] = mean_of<Count>(frame, pixels);
         });
         tbb::parallel_for(tbb::blocked_range<std::size_t>(0, pixels, pixels_per_task),
-                          [&](const auto& range) { sums.add(block, range.begin(), range.end()); });
+                          [&](const auto& range) { sums.add(block, done == 0, range.begin(), range.end()); });
         finished(block.count);
     }
-    for (std::size_t k = 0; k < pixels; ++k)
-        result.mean[k] = sums.mean(k, info.frames), result.variance[k] = sums.variance(k, info.frames),
-        result.saturated[k] = sums.saturated(k);
+    for (std::size_t k = 0; k < pixels; ++k) {
+        result.mean[k] = sums.mean(k, count), result.variance[k] = sums.variance(k, count);
+        result.step_variance[k] = sums.step_variance(k, count), result.saturated[k] = sums.saturated(k);
+    }
     return result;
 }
 
 }  // namespace
 
-FrameStatistics frame_statistics(Movie& movie, const std::function<void(std::int64_t)>& finished) {
+FrameStatistics frame_statistics(Movie& movie, std::int64_t first, std::int64_t count,
+                                 const std::function<void(std::int64_t)>& finished) {
     FrameStatistics result;
     in_own_arena([&] {
         switch (movie.info().type) {
-            case PixelType::uint8: result = statistics_of<std::uint8_t>(movie, finished); break;
-            case PixelType::uint16: result = statistics_of<std::uint16_t>(movie, finished); break;
-            case PixelType::float32: result = statistics_of<float>(movie, finished); break;
+            case PixelType::uint8: result = statistics_of<std::uint8_t>(movie, first, count, finished); break;
+            case PixelType::uint16: result = statistics_of<std::uint16_t>(movie, first, count, finished); break;
+            case PixelType::float32: result = statistics_of<float>(movie, first, count, finished); break;
         }
     });
     return result;

@@ -1,4 +1,4 @@
-// Mean and variance of every pixel over the frames of a movie, in one pass and bounded memory.
+// Mean and variances of every pixel over frames of a movie, in one pass and bounded memory.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -13,12 +13,14 @@ namespace glint {
 struct FrameStatistics {
     std::int64_t frames = 0;
     std::vector<float> mean, variance;    ///< ADU and ADU^2, per pixel; the unbiased variance
+    std::vector<float> step_variance;     ///< half the mean square of differences of neighbouring frames, ADU^2
     std::vector<double> frame_mean;       ///< over the pixels of each frame
     std::vector<std::uint8_t> saturated;  ///< per pixel, 1: a frame has the largest count of its type
 };
 
-/// Sums of whole counts are exact (64 bits hold 4e9 frames of 65,535); those of floats are of differences from the first
-/// frame. `finished(n)` is called after n more frames and may throw to stop.
-FrameStatistics frame_statistics(Movie& movie, const std::function<void(std::int64_t)>& finished);
+/// Of `count` frames from `first` on, two and more. Sums of whole counts are exact (64 bits hold 4e9 frames of 65,535); those of
+/// floats are of differences from the first of them. `finished(n)` is called after n more frames and may throw to stop.
+FrameStatistics frame_statistics(Movie& movie, std::int64_t first, std::int64_t count,
+                                 const std::function<void(std::int64_t)>& finished);
 
 }  // namespace glint

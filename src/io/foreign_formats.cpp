@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "glint/error.hpp"
+#include "io/mat_arrays.hpp"
 #include "io/movie_readers.hpp"
 
 namespace glint {
@@ -39,6 +40,7 @@ constexpr ForeignFormat foreign_formats[] = {
 }  // namespace
 
 void refuse_foreign(const InputFile& file) {
+    refuse_mat4(file);
     for (const ForeignFormat& format : foreign_formats)
         if (begins_with(file, format.magic))
             throw InputError(

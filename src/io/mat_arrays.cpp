@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 #include <new>
 
@@ -123,6 +124,24 @@ std::string listed(const std::vector<MatArray>& arrays) {
     return out.empty() ? "none" : fmt::format("{}", fmt::join(out, ", "));
 }
 
+/// A matrix's header, which has no mark: five numbers that are in narrow ranges, and a name.
+bool begins_like_mat4(const InputFile& file) {
+    constexpr std::size_t header_numbers = 20, longest_name = 64;
+    const std::string header = bytes_at(file, 0, header_numbers + longest_name);
+    if (header.size() <= header_numbers) return false;
+    for (const bool big_endian : {false, true}) {
+        const auto number = [&](std::size_t at) { return number_at<std::uint32_t>(header, at, big_endian); };
+        const std::uint32_t type = number(0), name_bytes = number(16);  // thousands, hundreds, tens, ones of the type
+        const bool known =
+            type / 1000 == std::uint32_t(big_endian) && type / 100 % 10 == 0 && type / 10 % 10 <= 5 && type % 10 <= 2;
+        if (known && number(12) <= 1 && name_bytes >= 2 && name_bytes <= longest_name &&
+            header.size() >= header_numbers + name_bytes && header[header_numbers + name_bytes - 1] == '\0' &&
+            std::isalpha(static_cast<unsigned char>(header[header_numbers])))
+            return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string MatArray::described() const {
@@ -152,6 +171,14 @@ MatVersion mat_version(const InputFile& file) {
     const auto version = number_at<std::uint16_t>(header, 124, order == "MI");
     if (version == 0x0200 && header.starts_with("MATLAB 7.3")) return MatVersion::hdf5;
     return version == 0x0100 ? MatVersion::elements : MatVersion::none;
+}
+
+void refuse_mat4(const InputFile& file) {
+    if (begins_like_mat4(file))
+        throw InputError(
+            fmt::format("{}: is a MATLAB file of version 4, which glint does not read: load it in MATLAB and save it "
+                        "with \"-v7\"",
+                        file.name()));
 }
 
 MatFile read_mat(const InputFile& file) {

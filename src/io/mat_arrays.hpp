@@ -40,6 +40,8 @@ struct MatFile {
 /// elements: 5 to 7. hdf5: 7.3, an HDF5 file behind MATLAB's header.
 enum class MatVersion { none, elements, hdf5 };
 MatVersion mat_version(const InputFile& file);
+/// Throws InputError for a file of version 4, which is not read.
+void refuse_mat4(const InputFile& file);
 /// Looks at the variables' headers alone. One that breaks off is the last. Throws InputError where there are too many.
 MatFile read_mat(const InputFile& file);
 

@@ -141,6 +141,8 @@ Job make_job(const MovieInfo& movie, const Camera& camera, const LocalizeOptions
     job.like.frames = movie.frames;
     job.made_with = provenance_of(options.psf) + provenance_of(camera);
     if (!options.estimated.empty()) job.made_with += fmt::format("Estimated from the movie: {}\n", options.estimated);
+    if (!options.starting_values.empty())
+        job.made_with += fmt::format("Camera's values: {}\n", options.starting_values);
     job.like.history = {history_of(movie, job)};
     return job;
 }

@@ -1,8 +1,10 @@
-"""NumPy, tifffile and h5py judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels."""
+"""NumPy, tifffile, h5py and ImageIO judge `glint calibrate camera`: the maps of a simulated sensor with bad pixels, and their picture."""
 import json
+import shutil
 import subprocess
 
 import h5py
+import imageio.v3 as imageio
 import numpy as np
 import pytest
 import tifffile
@@ -26,6 +28,8 @@ class Sensor:
         self.noise[self.faults == NOISY] *= 20
 
     def movie(self, rng, light_e):
+        """light_e: a number, or one for each frame."""
+        light_e = np.broadcast_to(np.asarray(light_e, float), FRAMES)[:, None, None]
         electrons = rng.poisson(light_e, (FRAMES, EDGE, EDGE))
         counts = self.offset + self.adu_per_e * electrons + self.noise * rng.standard_normal(electrons.shape)
         return np.clip(np.rint(counts), 0, 65535).astype(np.uint16)
@@ -87,3 +91,79 @@ def test_dark_frames_without_noise_are_warned_of(program, tmp_path):
     done = subprocess.run([program, "calibrate", "camera", "--dark", tmp_path / "full.tif", "-o", tmp_path / "full.toml"],
                           capture_output=True, text=True)
     assert done.returncode == 3 and "64 of 64 pixels are saturated" in done.stderr and not (tmp_path / "full.toml").exists()
+
+
+@pytest.fixture(scope="module")
+def movies(tmp_path_factory):
+    """A folder with dark.tif, light.tif and ramp.tif of a sensor with bad pixels."""
+    folder, rng = tmp_path_factory.mktemp("movies"), np.random.default_rng(4)
+    sensor = Sensor(rng)
+    for name, light in (("dark", 0), ("light", 300), ("ramp", np.linspace(0, 800, FRAMES))):
+        tifffile.imwrite(folder / f"{name}.tif", sensor.movie(rng, light), imagej=name == "dark", resolution=(10, 10),
+                         metadata={"unit": "um", "axes": "TYX"} if name == "dark" else None)
+    return folder, sensor
+
+
+def test_the_gain_of_a_ramp_is_that_of_numpys_differences(movies, glint):
+    folder, sensor = movies
+    said = json.loads(glint("calibrate", "camera", "--dark", folder / "dark.tif", "--ramp", folder / "ramp.tif", "-o", folder / "ramp.toml",
+                            "--json"))
+    dark, ramp = (tifffile.imread(folder / f"{name}.tif").astype(float) for name in ("dark", "ramp"))
+    good = sensor.faults == 0
+    steps = np.diff(ramp, axis=0) ** 2 / 2 - np.mean(np.diff(dark, axis=0) ** 2, axis=0) / 2  # of pairs of frames, without the read noise
+    light = (ramp[1:] + ramp[:-1]) / 2 - dark.mean(axis=0)
+    slopes = ((light * steps).sum(axis=0) / (light**2).sum(axis=0))[good]  # least squares without weights
+    error = slopes.std() / np.sqrt(good.sum()) / slopes.mean() ** 2
+    assert abs(said["gain_e_per_adu"] - 1 / slopes.mean()) < 4 * np.hypot(error, said["gain_error"])
+    assert all(level["of_ramp"] and level["frames"] == 50 for level in said["levels"]) and len(said["levels"]) == 8
+    with h5py.File(folder / "ramp_maps.hdf5") as file:
+        assert np.mean(file["faults"][()][sensor.faults > 0] > 0) >= 0.99
+        assert np.count_nonzero(file["faults"][()][good]) <= 2
+
+
+def test_the_pixel_size_is_the_dark_movies(movies, glint):
+    folder, _ = movies
+    said = json.loads(glint("calibrate", "camera", "--dark", folder / "dark.tif", "--gain", 0.5, "-o", folder / "size.toml", "--json"))
+    assert said["pixel_size_nm"] == pytest.approx(100) and 'pixel_size = "100nm"' in (folder / "size.toml").read_text()
+    said = json.loads(glint("calibrate", "camera", "--dark", folder / "light.tif", "--gain", 0.5, "-o", folder / "none.toml", "--json"))
+    assert said["pixel_size_nm"] is None and "pixel_size" not in (folder / "none.toml").read_text()
+
+
+@pytest.mark.parametrize("light", [("--light", "light.tif"), ("--ramp", "ramp.tif"), ()])
+def test_the_picture(movies, glint, light, tmp_path):
+    if shutil.which("gnuplot") is None:
+        pytest.skip("no gnuplot here")
+    folder, _ = movies
+    for name in ("camera.png", "it's $(a) camera.svg"):
+        said = json.loads(glint("calibrate", "camera", "--dark", "dark.tif", *light, "-o", tmp_path / "camera.toml", "--plot", tmp_path / name,
+                                "--overwrite", "--json", cwd=folder))
+        assert said["plot"] == str(tmp_path / name)
+    picture = imageio.imread(tmp_path / "camera.png")
+    assert picture.shape[:2] == ((1200, 1800) if light else (630, 1800)) and picture.std() > 20
+    text = (tmp_path / "it's $(a) camera.svg").read_text()
+    assert "Offset (ADU)" in text and "Read noise" in text and "hot (20)" in text and ("Photon transfer" in text) == bool(light)
+    assert text.count("<image") == (3 if light else 2)  # maps
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["camera.png", "camera.toml", "camera_maps.hdf5", "it's $(a) camera.svg"]
+
+
+def test_without_gnuplot_the_picture_is_refused_first(movies, program, tmp_path):
+    folder, _ = movies
+    words = [program, "calibrate", "camera", "--dark", folder / "dark.tif", "-o", tmp_path / "camera.toml", "--plot"]
+    for environment, name, message in (({"PATH": str(tmp_path)}, "camera.png", "gnuplot-nox"), (None, "camera.jpg", ".png, .svg or .pdf")):
+        done = subprocess.run([*words, tmp_path / name], capture_output=True, text=True, env=environment)
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("script, message", [("echo no such terminal; exit 1", "no such terminal"), ("exit 0", "is the disk full?")])
+def test_a_broken_gnuplot_costs_the_picture_alone(movies, program, tmp_path, script, message):
+    folder, _ = movies
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/gnuplot").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "bin/gnuplot").chmod(0o755)
+    done = subprocess.run([program, "calibrate", "camera", "--dark", folder / "dark.tif", "-o", tmp_path / "camera.toml", "--plot",
+                           tmp_path / "camera.png", "--json"], capture_output=True, text=True, env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    assert done.returncode == 0 and message in done.stderr, done.stderr
+    said = json.loads(done.stdout)
+    assert said["plot"] is None and message in said["warnings"][-1]
+    assert (tmp_path / "camera_maps.hdf5").exists() and not (tmp_path / "camera.png").exists()

@@ -1,5 +1,6 @@
 """NumPy, tifffile, SciPy, h5py and Picasso write maps of a camera; `glint localize` must find the same with each as with glint's own."""
 import importlib.resources
+import json
 import subprocess
 
 import h5py
@@ -109,6 +110,52 @@ def test_mat_73(glint, folder, sensor, expected):
     np.testing.assert_array_equal(localized(glint, folder, folder / "maps73.mat"), expected)
 
 
+def write_accent(folder, sensor, exposure_s):
+    """ACCeNT's folder (github.com/ries-lab/Accent, CalibrationProcessor): its lines give `sensor` at this exposure."""
+    folder.mkdir()
+    per_s = {"offset": np.full((HEIGHT, WIDTH), 8, np.float32), "variance": np.full((HEIGHT, WIDTH), 16, np.float32)}
+    for at_0, name_per_s, quantity in (("Baseline", "DC_per_sec", "offset"), ("RN_sq", "TN_sq_per_sec", "variance")):
+        tifffile.imwrite(folder / f"{name_per_s}.tiff", per_s[quantity])
+        tifffile.imwrite(folder / f"{at_0}.tiff", sensor[quantity] - np.float32(exposure_s) * per_s[quantity])
+    tifffile.imwrite(folder / "Gain.tiff", sensor["adu_per_e"])
+
+
+def test_accents_folder(glint, program, folder, sensor, tmp_path):
+    exact = {name: np.round(values * 16) / np.float32(16) for name, values in sensor.items()}  # so that sums in float32 are
+    write_accent(tmp_path / "accent", exact, 0.25)
+    metadata = {"Exposure-ms": 250}
+    tifffile.imwrite(folder / "exposed.tif", tifffile.imread(folder / "movie.tif"), extratags=[(51123, "s", 0, json.dumps(metadata), True)])
+    for quantity in exact:
+        tifffile.imwrite(tmp_path / f"{quantity}.tif", exact[quantity])
+    (tmp_path / "each.toml").write_text('offset = "offset.tif"\nreadvar = "variance.tif"\ngain = "adu_per_e.tif"\ngain_unit = "ADU/e-"\n')
+    found = localized(glint, folder, tmp_path / "accent", movie="exposed.tif")
+    assert len(found) >= 70
+    np.testing.assert_array_equal(found, localized(glint, folder, tmp_path / "each.toml"))
+    assert "depend on the exposure" in refused(program, folder, tmp_path / "accent")
+    gain = exact["adu_per_e"].copy()
+    gain[3, 4], gain[5, 6] = -1, 0  # lines through noisy points
+    tifffile.imwrite(tmp_path / "accent/Gain.tiff", gain)
+    said = json.loads(glint("localize", folder / "exposed.tif", "-o", folder / "out.hdf5", "--overwrite", "--camera", tmp_path / "accent", *FLAGS,
+                            "--json"))
+    assert said["masked_pixels"] == 2
+    assert "is not a file, and no folder of ACCeNT's" in refused(program, folder, tmp_path)
+
+
+def test_mat_of_version_4_is_named(program, folder, sensor):
+    scipy.io.savemat(folder / "old.mat", {"offset": sensor["offset"]}, format="4")
+    assert "is a MATLAB file of version 4" in refused(program, folder, folder / "old.mat")
+    done = subprocess.run([program, "inspect", folder / "old.mat"], capture_output=True, text=True)
+    assert done.returncode == 3 and "is a MATLAB file of version 4" in done.stderr
+
+
+def test_a_camera_of_bad_pixels_alone_is_refused(program, folder, sensor):
+    with h5py.File(folder / "bad.hdf5", "w") as file:
+        file["offset"], file["gain"], file["readvar"] = sensor["offset"], sensor["adu_per_e"], sensor["variance"]
+        file["faults"] = np.ones((HEIGHT, WIDTH), np.uint8)
+        file["gain"].attrs["unit"] = "ADU/e-"
+    assert f"all {WIDTH}x{HEIGHT} pixels are masked" in refused(program, folder, folder / "bad.hdf5")
+
+
 def test_picassos_calibration(glint, folder, sensor, expected):
     io = pytest.importorskip("picasso.io")
     io.save_camera_calibration(str(folder / "picasso.hdf5"),
@@ -135,6 +182,9 @@ def test_every_camera_of_picassos_template(glint, program, folder):
     for name, camera in cameras.items():
         for settings, sensitivity in leaves(camera["Sensitivity"]):
             chosen = [word for setting in settings for word in ("--camera-setting", setting)]
+            if "Gain Property Name" in camera:  # an EM gain, that Micro-Manager's metadata have for Picasso
+                assert "--em-gain 300" in refused(program, folder, folder / "config.yaml", "--camera-name", name, *chosen)
+                chosen += ["--em-gain", 1]
             found = localized(glint, folder, folder / "config.yaml", "--camera-name", name, *chosen)
             same = with_numbers(glint, folder, camera["Baseline"], sensitivity)
             np.testing.assert_array_equal(found, same)
@@ -164,3 +214,13 @@ def refused(program, folder, camera, *flags, movie="movie.tif"):
                           capture_output=True, text=True)
     assert done.returncode != 0 and not (folder / "none.hdf5").exists()
     return done.stderr
+
+
+def test_fitted_tables_of_a_preset_say_that_its_values_are_typical(glint, tmp_path):
+    rois = np.full((2, 7, 7), 110, np.float32)
+    rois[:, 2:5, 2:5] += 400
+    np.save(tmp_path / "rois.npy", rois)
+    said = glint("fit", tmp_path / "rois.npy", "-o", tmp_path / "locs.hdf5", "--sigma", "130nm", "--pixel-size", "100nm", "--camera-preset",
+                 "andor-zyla", "--keep-failed")
+    for text in (said, (tmp_path / "locs.yaml").read_text()):
+        assert "typical of Andor Zyla, 16-bit (low noise & high well capacity), not measured" in text

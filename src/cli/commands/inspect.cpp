@@ -46,8 +46,8 @@ CameraFacts facts_of(const CameraFlags& flags, MovieInfo movie) {
 
 /// Whether there is what camera_facts() makes numbers of, or refuses.
 bool is_more_than_numbers(const CameraFlags& flags) {
-    return !flags.camera_file.empty() || !flags.sensor_roi.empty() || !flags.gain_unit.empty() ||
-           !flags.camera_name.empty() || !flags.camera_settings.empty();
+    return !flags.camera_file.empty() || !flags.preset.empty() || !flags.sensor_roi.empty() ||
+           !flags.gain_unit.empty() || !flags.camera_name.empty() || !flags.camera_settings.empty();
 }
 
 int run(const InspectFlags& flags) {

@@ -47,7 +47,7 @@ NextCommand next_command(const InspectFlags& flags, const MovieInfo& movie, cons
     next.value("--sigma", given || found.result.spots.sigma_px, given ? flags.sigma : sigma_value(found), "SIGMA",
                "the PSF's standard deviation, about 0.21 wavelength / NA, as 130nm");
     const CameraFlags& camera = flags.camera;
-    const bool from_file = !camera.camera_file.empty();
+    const bool from_file = !camera.camera_file.empty() || !camera.preset.empty();
     if (from_file) next.line += as_given(camera);
     if (!from_file || found.pixel_size_nm == 0)
         next.value("--pixel-size", found.pixel_size_nm > 0, fmt::format("{:g}nm", found.pixel_size_nm), "PIXEL_SIZE",

@@ -317,7 +317,7 @@ OpenedTask open_task(const LocalizeTask& task, const LocalizeFlags& given, Conso
     for (const fs::path& out : {task.out, partial_path(task.out)})
         check_localizations_output(out, IfExists::replace, inputs);
     LocalizeOptions& options = opened.options;
-    options.pixel_size_nm = opened.facts.pixel_size_nm;
+    options.pixel_size_nm = opened.facts.pixel_size_nm, options.starting_values = opened.facts.starting_values;
     options.psf = psf_of(flags.psf, options.pixel_size_nm);
     if (options.roi_size == 0) options.roi_size = default_roi_size(options.psf, options.pixel_size_nm);
     if (info.frames != unknown_frames) options.frames = parse_frame_range(flags.frames, info.frames);

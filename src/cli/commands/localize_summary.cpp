@@ -77,6 +77,7 @@ std::string mistake_of(Movie& movie, const Camera& camera, const Estimate& noise
 
 void add_counts(Summary& summary, const LocalizeResult& result, const LocalizeOptions& options) {
     const char* fate = options.keep_failed ? "kept" : "left out";
+    if (!options.starting_values.empty()) summary.add("camera", options.starting_values);
     if (result.masked_pixels > 0)
         summary.add("masked pixels",
                     fmt::format("{} (hot, dead or noisy by the camera's maps)", with_commas(result.masked_pixels)));

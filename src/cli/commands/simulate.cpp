@@ -79,8 +79,8 @@ Structure structure_of(const std::string& name) {
 
 /// Fills in the values that have defaults for a simulated camera only; those of a real one must be given.
 void take_defaults(SimulateFlags& flags) {
-    if (flags.camera.camera_file.empty()) {
-        if (flags.camera.pixel_size.empty()) flags.camera.pixel_size = "100nm";
+    if (flags.camera.camera_file.empty() && flags.camera.pixel_size.empty()) flags.camera.pixel_size = "100nm";
+    if (flags.camera.camera_file.empty() && flags.camera.preset.empty()) {
         if (!flags.camera.offset) flags.camera.offset = 100;
         if (!flags.camera.gain) flags.camera.gain = 1;
     }

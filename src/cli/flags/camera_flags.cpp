@@ -11,6 +11,7 @@
 #include "cli/flags/table_flags.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
+#include "glint/camera_presets.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/units.hpp"
@@ -80,17 +81,22 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
     report.found("gain " + text_of(camera.gain_e_per_adu, " e-/ADU"), who);
 }
 
-void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, Camera& camera, Report& report) {
+void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
+                 Report& report) {
     std::string who = flags.camera_file;
-    const bool in_file = camera.kind == CameraKind::EMCCD || camera.em_gain != 1;
+    const bool in_file = !file.has_em_register && (camera.kind == CameraKind::EMCCD || camera.em_gain != 1);
     if (flags.em_gain)
         camera.em_gain = *flags.em_gain, who = from_command;
     else if (!in_file && movie.em_gain)
         camera.em_gain = *movie.em_gain, who = from_metadata;
+    else if (!in_file && file.has_em_register)
+        return report.missing.add("EM gain", "--em-gain 300", "as the camera's software says it; 1 where it was off");
     else if (!in_file)
         return;
-    if (camera.em_gain != 1) camera.kind = CameraKind::EMCCD;
-    if (flags.em_gain && camera.em_gain == 1 && camera.kind == CameraKind::EMCCD) camera.kind = CameraKind::Ideal;
+    if (camera.em_gain != 1)
+        camera.kind = CameraKind::EMCCD;
+    else if (who != flags.camera_file && camera.kind == CameraKind::EMCCD)
+        camera.kind = CameraKind::Ideal;
     report.found(fmt::format("EM gain {:g}", camera.em_gain), who);
 }
 
@@ -103,8 +109,24 @@ void set_readnoise(const CameraFlags& flags, Camera& camera, Report& report) {
                  flags.readnoise ? from_command : flags.camera_file);
 }
 
+/// What --camera or --camera-preset says; nothing without them.
+CameraFile described_camera(const CameraFlags& flags, const MovieInfo& movie) {
+    if (!flags.camera_file.empty())
+        return read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu},
+                           {flags.gain_unit, flags.camera_name, flags.camera_settings, movie.exposure_ms});
+    CameraFile file;
+    if (flags.preset.empty()) return file;
+    const CameraPreset& preset = camera_preset(flags.preset);
+    file.camera = camera_of(preset);
+    file.has_offset = file.has_gain = true;
+    file.has_em_register = preset.kind == CameraKind::EMCCD;
+    return file;
+}
+
 /// With the gain in e-/ADU, whatever its unit on the command line. Throws OptionError for words of no use.
 CameraFlags in_e_per_adu(CameraFlags flags) {
+    if (!flags.camera_file.empty() && !flags.preset.empty())
+        throw OptionError("--camera-preset and --camera both describe the camera: give one of them");
     if (flags.camera_file.empty() && (!flags.camera_name.empty() || !flags.camera_settings.empty()))
         throw OptionError(fmt::format("{} is for --camera config.yaml, Picasso's",
                                       flags.camera_name.empty() ? "--camera-setting" : "--camera-name"));
@@ -153,6 +175,11 @@ void add_file(CLI::App& app, CameraFlags& flags, const std::string& group) {
                "camera.toml with these values or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml")
             ->group(group),
         camera_endings);
+    CLI::Option* preset = app.add_option("--camera-preset", flags.preset,
+                                         "Typical values of a common camera, to begin with: see docs/formats.md");
+    std::vector<std::string> names;
+    for (const CameraPreset& one : camera_presets()) names.push_back(one.name);
+    offer_words(preset->group(group), names);
     offer_words(app.add_option("--gain-unit", flags.gain_unit,
                                "Which way up are --gain and a map that does not tell: e-/ADU or ADU/e-")
                     ->group(group),
@@ -205,6 +232,7 @@ std::string as_given(const CameraFlags& flags) {
     };
     add_text("--pixel-size", flags.pixel_size);
     add_text("--camera", flags.camera_file);
+    add_text("--camera-preset", flags.preset);
     add_number("--offset", flags.offset);
     add_number("--gain", flags.gain);
     add_number("--readnoise", flags.readnoise);
@@ -221,12 +249,13 @@ std::string as_given(const CameraFlags& flags) {
 
 CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed) {
-    const CameraFlags flags = in_e_per_adu(given);
-    const CameraFile file = flags.camera_file.empty()
-                                ? CameraFile{}
-                                : read_camera(flags.camera_file, {flags.gain, movie.gain_e_per_adu},
-                                              {flags.gain_unit, flags.camera_name, flags.camera_settings});
+    CameraFlags flags = in_e_per_adu(given);
+    const CameraFile file = described_camera(flags, movie);
     CameraFacts facts;
+    if (!flags.preset.empty()) {
+        flags.camera_file = "starting value of preset " + flags.preset;
+        facts.starting_values = starting_values_text(camera_preset(flags.preset));
+    }
     facts.camera = file.camera, facts.files = file.files;
     facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;
     facts.has_gain = flags.gain || file.has_gain || movie.gain_e_per_adu;
@@ -234,7 +263,7 @@ CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, Missi
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);
     set_gain(flags, movie, file, facts.camera, report);
-    set_em_gain(flags, movie, facts.camera, report);
+    set_em_gain(flags, movie, file, facts.camera, report);
     set_readnoise(flags, facts.camera, report);
     if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
         report.found("relative QE " + text_of(qe, ""), flags.camera_file);
@@ -257,6 +286,7 @@ nlohmann::ordered_json camera_json(const CameraFacts& facts) {
                                 {"readnoise_e", value_of(camera.readnoise_e)},
                                 {"relative_qe", value_of(camera.relative_qe)},
                                 {"sources", facts.sources}};
+    if (!facts.starting_values.empty()) json["starting_values"] = facts.starting_values;
     for (const std::filesystem::path& file : facts.files) json["files"].push_back(file.string());
     return json;
 }

@@ -25,8 +25,8 @@ struct CameraFlags {
     std::string pixel_size;                                  ///< with unit; empty: not given
     std::optional<double> offset, gain, readnoise, em_gain;  ///< of the first two NaN: auto
     std::string offset_source, gain_source;                  ///< where not the command line: "estimated"
-    std::string camera_file;
-    std::string sensor_roi;   ///< "X,Y"
+    std::string camera_file, preset;                         ///< one of them at most
+    std::string sensor_roi;                                  ///< "X,Y"
     std::string gain_unit;    ///< of `gain` from the command line, and of a map that does not tell its own
     std::string camera_name;  ///< in Picasso's config.yaml
     std::vector<std::string> camera_settings;  ///< of that camera
@@ -45,10 +45,11 @@ struct CameraFacts {
     double pixel_size_nm = 0;                  ///< 0 when it was not needed and not given
     std::vector<std::filesystem::path> files;  ///< read for it: --camera and its maps
     bool has_offset = false, has_gain = false;
-    std::string sources;  ///< a line of text: every value and its source
+    std::string sources;          ///< a line of text: every value and its source
+    std::string starting_values;  ///< with a preset: that its values are typical, and how better ones are had
 };
 
-/// The command line overrides --camera FILE, which overrides the movie's metadata. Nothing is guessed: when offset, gain or
+/// The command line overrides --camera FILE or a preset, which override the movie's metadata. Nothing is guessed: when offset, gain or
 /// (unless `pixel_size_needed` is false) the pixel size is not given, it is added to `missing`, and what is returned is of no
 /// use.
 CameraFacts camera_facts(const CameraFlags& flags, const MovieInfo& movie, MissingOptions& missing,

@@ -87,6 +87,7 @@ constexpr std::pair<std::string_view, std::string_view> keys_and_flags[] = {
     {"--camera-name", "[camera] name"},
     {"--camera-setting", "[camera] settings"},
     {"--camera", "[camera] file"},
+    {"--camera-preset", "[camera] preset"},
     {"--sensor-roi", "[camera] sensor_roi"},
     {"--pixel-size", "[camera] pixel_size"},
     {"--psf", "[psf] model"},

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "cli/run/gnuplot.hpp"
+#include "cli/gnuplot.hpp"
 #include "cli/run/step.hpp"
 #include "glint/error.hpp"
 
@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = Record::Json;
-
-constexpr double longest_s = 60;  // of a plot of 500 points
 
 struct Figure {
     std::string name;
@@ -94,15 +92,9 @@ std::string script_of(const Figure& figure) {
     const std::string text = fmt::format(
         "# Draws {0} in this folder: gnuplot {1}.gp, or gnuplot -e \"format='svg'\" {1}.gp (png, svg, pdf). Edit it as "
         "you like: glint\n"
-        "# run keeps scripts that were edited, and draws with them.\n"
-        "if (!exists('format')) format = 'png'\n"
-        "if (!exists('out')) out = '{1}.' . format\n"
-        "set encoding utf8\n"
-        "if (format eq 'svg') {{ set terminal svg size 800,500 background 'white' }}\n"
-        "if (format eq 'pdf') {{ set terminal pdfcairo size 16cm,10cm }}\n"
-        "if (format eq 'png') {{ set terminal pngcairo size 1200,750 fontscale 1.4 }}\n"
-        "set output out\nset datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{2}",
-        figure.data, figure.name, figure.plot);
+        "# run keeps scripts that were edited, and draws with them.\n{2}"
+        "set datafile separator comma\nset datafile missing 'nan'\nset grid lc rgb '#dddddd'\n{3}",
+        figure.data, figure.name, script_of_plot(figure.name, 800, 500), figure.plot);
     return fmt::format("# glint run {}\n{}", hash_text(text), text);
 }
 
@@ -129,13 +121,6 @@ bool has_data(const fs::path& file) {
         if (end != number && std::isfinite(value)) ++rows;
     }
     return rows == 2;
-}
-
-/// gnuplot does not say where its output did not fit onto the disk.
-bool is_whole(const fs::path& picture, const std::string& format) {
-    const std::string text = content_of(picture);
-    const char* mark = format == "png" ? "IEND" : format == "svg" ? "</svg>" : "%%EOF";
-    return !text.empty() && text.find(mark, text.size() - std::min<std::size_t>(text.size(), 64)) != text.npos;
 }
 
 class Drawing {
@@ -169,23 +154,13 @@ class Drawing {
   private:
     void draw(const std::string& name, const std::string& format) {
         const fs::path folder = context_.record.path("figures");
-        const std::string part = fmt::format(".{}.part.{}", name, format), done = fmt::format("{}.{}", name, format);
-        std::error_code none, not_renamed;
-        fs::remove(folder / part, none);
-        failed_ = run_quietly({gnuplot_, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), name + ".gp"},
-                              folder, longest_s, context_.stop);
-        if (failed_.empty() && !is_whole(folder / part, format))
-            failed_ = "its picture is not complete: is the disk full?";
-        if (failed_.empty()) {
-            fs::rename(folder / part, folder / done, not_renamed);
-            if (not_renamed) failed_ = not_renamed.message();
-        }
+        const std::string picture = fmt::format("{}.{}", name, format);
+        failed_ = draw_plot(gnuplot_, folder, name + ".gp", picture, format, context_.stop);
         if (failed_.empty()) return;
-        fs::remove(folder / part, none);
         context_.warn(
             fmt::format("{}: gnuplot did not draw {}: {}. The tables are not touched by that; the same command tries "
                         "again, and [figures] formats = [] leaves plots out",
-                        context_.name, (folder / done).string(), failed_));
+                        context_.name, (folder / picture).string(), failed_));
     }
 
     const StepContext& context_;

@@ -59,6 +59,8 @@ std::vector<RecipeKey> keys_of(Recipe& r) {
         {"camera", "file", &r.camera.camera_file,
          "camera.toml with the values below or maps of the sensor; maps in .hdf5 or .mat; Picasso's config.yaml",
          "\"camera.toml\""},
+        {"camera", "preset", &r.camera.preset, "In place of a file: typical values of a common camera, to begin with",
+         "\"andor-zyla\""},
         {"camera", "gain_unit", &r.camera.gain_unit,
          "Which way up are gain below and a map that does not tell: e-/ADU or ADU/e-", "\"e-/ADU\""},
         {"camera", "name", &r.camera.camera_name, "Of Picasso's config.yaml as file: this camera",

@@ -5,6 +5,7 @@
 #include "glint/camera_io.hpp"
 #include "glint/error.hpp"
 #include "glint/units.hpp"
+#include "io/camera/accent_folder.hpp"
 #include "io/camera/maps.hpp"
 #include "io/camera/picasso_config.hpp"
 #include "io/camera/toml_section.hpp"
@@ -166,11 +167,14 @@ class CameraReader {
     CameraFile out_;
 };
 
-CameraFile read_maps_alone(const fs::path& path, const GivenGain& given, std::optional<GainUnit> gain_unit) {
+/// A file of maps, or ACCeNT's folder.
+CameraFile read_maps_alone(const fs::path& path, const GivenGain& given, std::optional<GainUnit> gain_unit,
+                           std::optional<double> exposure_ms) {
     CameraFile out;
-    out.files = {path};
     take_given(given, out);
-    const auto source = open_map_source(path);
+    const bool is_folder = is_accent_folder(path);
+    if (!is_folder) out.files = {path};
+    const auto source = is_folder ? open_accent_folder(path, exposure_ms, out.files) : open_map_source(path);
     const MapsInFile maps = load_camera_maps(*source, out.camera, {gain_unit, {}}, known_gain(given, false));
     out.has_offset = maps.offset;
     out.has_gain |= maps.gain;
@@ -181,9 +185,14 @@ enum class Kind { toml, maps, picasso };
 Kind kind_of(const fs::path& path) {
     const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
     std::error_code none;
+    if (is_accent_folder(path)) return Kind::maps;
+    if (fs::is_directory(path, none))
+        throw InputError(fmt::format(
+            "{}: is not a file, and no folder of ACCeNT's, which has Baseline.tiff and RN_sq.tiff", path.string()));
     if (!fs::is_regular_file(path, none) || fs::file_size(path, none) == 0) return is_yaml ? Kind::picasso : Kind::toml;
     const InputFile file(path);
     if (begins_with(file, "\x89HDF\r\n\x1a\n") || mat_version(file) != MatVersion::none) return Kind::maps;
+    refuse_mat4(file);
     if (begins_with(file, "\x93NUMPY") || begins_like_tiff(file))
         throw InputError(
             fmt::format("{}: is one map, and does not say of what: name it in a camera.toml, as in offset = \"{}\"",
@@ -210,7 +219,7 @@ CameraFile read_camera(const fs::path& path, const GivenGain& given, const Camer
         throw OptionError(fmt::format("{} is for Picasso's config.yaml, and {} is none",
                                       choice.name.empty() ? "--camera-setting" : "--camera-name", path.string()));
     const hdf5::Quiet quiet;
-    if (kind == Kind::maps) return read_maps_alone(path, given, gain_unit);
+    if (kind == Kind::maps) return read_maps_alone(path, given, gain_unit, choice.exposure_ms);
     const toml::table table = parse_toml(path);
     return CameraReader(path, table, given, gain_unit).read();
 }

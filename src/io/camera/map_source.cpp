@@ -225,25 +225,13 @@ class MapFiles : public MapSource {
 
     std::optional<StoredMap> find(const std::string& quantity) override {
         for (const auto& [name, path] : files_)
-            if (name == quantity) return read(path, quantity);
+            if (name == quantity) return map_in_file(path, quantity);
         return {};
     }
     std::string where() const override { return files_.front().second.string(); }
     std::string wanted() const override { return "offset, gain, readnoise, readvar, qe"; }
 
   private:
-    static StoredMap read(const fs::path& path, const std::string& quantity) {
-        const InputFile file(path);
-        const bool is_npy = begins_with(file, "\x93NUMPY");
-        if (!is_npy && !begins_like_tiff(file))
-            throw InputError(fmt::format(
-                "{}: is no map: it begins neither like .npy nor TIFF; maps of HDF5 and .mat are for maps = \"...\"",
-                path.string()));
-        StoredMap map = is_npy ? npy_map(file) : tiff_map(path);
-        map.name = fmt::format("{} ({})", quantity, path.filename().string());
-        return map;
-    }
-
     std::vector<std::pair<std::string, fs::path>> files_;
 };
 
@@ -253,6 +241,18 @@ std::unique_ptr<MapSource> open_map_source(const fs::path& path) {
     const bool is_mat = mat_version(InputFile(path)) != MatVersion::none;
     if (is_mat) return std::make_unique<MatMaps>(path);
     return std::make_unique<Hdf5Maps>(path);
+}
+
+StoredMap map_in_file(const fs::path& path, const std::string& quantity) {
+    const InputFile file(path);
+    const bool is_npy = begins_with(file, "\x93NUMPY");
+    if (!is_npy && !begins_like_tiff(file))
+        throw InputError(fmt::format(
+            "{}: is no map: it begins neither like .npy nor TIFF; maps of HDF5 and .mat are for maps = \"...\"",
+            path.string()));
+    StoredMap map = is_npy ? npy_map(file) : tiff_map(path);
+    map.name = fmt::format("{} ({})", quantity, path.filename().string());
+    return map;
 }
 
 std::unique_ptr<MapSource> map_files(std::vector<std::pair<std::string, fs::path>> files) {

@@ -38,7 +38,10 @@ class MapSource {
 /// One file with all maps, HDF5 or .mat by its content. Throws InputError.
 std::unique_ptr<MapSource> open_map_source(const std::filesystem::path& path);
 
-/// A file for each of these quantities, .npy or TIFF by its content.
+/// The one map of a .npy or TIFF, by its content. Throws InputError.
+StoredMap map_in_file(const std::filesystem::path& path, const std::string& quantity);
+
+/// A file for each of these quantities.
 std::unique_ptr<MapSource> map_files(std::vector<std::pair<std::string, std::filesystem::path>> files);
 
 }  // namespace glint

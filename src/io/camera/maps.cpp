@@ -96,8 +96,8 @@ GainUnit unit_of(const Map& gain, const StatedGainUnit& stated, const MapsFile& 
         for (const auto& unit : {stated.unit, file.source().usual_gain_unit(), stated.otherwise})
             if (unit) return *unit;
         file.refuse(
-            fmt::format("{} does not say which way up it is (its median is {:.3g}): tell gain_unit, \"e-/ADU\" or "
-                        "\"ADU/e-\", in camera.toml or Python, or --gain-unit on the command line",
+            fmt::format("{} does not say which way up it is (its median is {:.3g}): tell \"e-/ADU\" or \"ADU/e-\" by "
+                        "gain_unit in a camera.toml, or by --gain-unit",
                         gain.dataset, median(gain.values)));
     }
     const auto told = parse_gain_unit(gain.unit);

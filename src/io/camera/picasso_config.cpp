@@ -44,6 +44,8 @@ class PicassoCamera {
             out.camera.offset_adu.scalar = float(*adu), out.has_offset = true;
         if (const auto em_gain = number("Gain", 1, 1e5)) out.camera.em_gain = *em_gain;
         if (out.camera.em_gain != 1) out.camera.kind = CameraKind::EMCCD;
+        // Else this names where Micro-Manager's metadata have it.
+        out.has_em_register = !is_there("Gain") && is_there("Gain Property Name");
         if (const YAML::Node level = chosen(settings); level) {
             out.camera.gain_e_per_adu.scalar = float(value_of(level, "Sensitivity", 1e-6, 1e6));
             out.has_gain = true;
@@ -68,10 +70,13 @@ class PicassoCamera {
             refuse(fmt::format("{} must be a number from {} to {}", key, low, high));
         return value;
     }
-    std::optional<double> number(const char* key, double low, double high) const {
+    bool is_there(const char* key) const {
         const YAML::Node node = camera_[key];
-        if (!node || node.IsNull()) return {};
-        return value_of(node, key, low, high);
+        return node && !node.IsNull();
+    }
+    std::optional<double> number(const char* key, double low, double high) const {
+        if (!is_there(key)) return {};
+        return value_of(camera_[key], key, low, high);
     }
 
     /// What a level of the sensitivity depends on.

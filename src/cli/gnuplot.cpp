@@ -1,6 +1,6 @@
-// Starts a program and waits for its end, for a stop or for too long.
+// Starts gnuplot, and waits for its end, for a stop or for too long.
 // SPDX-License-Identifier: MIT
-#include "cli/run/gnuplot.hpp"
+#include "cli/gnuplot.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "glint/error.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int not_started = 127;
+constexpr double longest_s = 60;  // of a plot of some thousand points
 
 /// In the child, between fork and exec: calls that are safe there alone.
 [[noreturn]] void become(char* const* words, const char* folder, int out) {
@@ -99,6 +102,14 @@ struct Pipe {
     }
 };
 
+/// gnuplot does not say where its output did not fit onto the disk.
+bool is_whole(const std::filesystem::path& picture, const std::string& format) {
+    std::ifstream in(picture, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const char* mark = format == "png" ? "IEND" : format == "svg" ? "</svg>" : "%%EOF";
+    return !text.empty() && text.find(mark, text.size() - std::min<std::size_t>(text.size(), 64)) != text.npos;
+}
+
 }  // namespace
 
 std::string find_gnuplot() {
@@ -141,6 +152,35 @@ std::string run_quietly(const std::vector<std::string>& words, const std::filesy
         if (stop.load()) throw Cancelled("stopped while figures were drawn");
         if (Clock::now() > end) return fmt::format("it did not end within {:g} s, and was killed", timeout_s);
     }
+}
+
+std::string script_of_plot(const std::string& name, int width_px, int height_px) {
+    constexpr double px_per_cm = 50;
+    return fmt::format(
+        "if (!exists('format')) format = 'png'\n"
+        "if (!exists('out')) out = '{0}.' . format\n"
+        "set encoding utf8\n"
+        "if (format eq 'svg') {{ set terminal svg size {1},{2} background 'white' }}\n"
+        "if (format eq 'pdf') {{ set terminal pdfcairo size {3:g}cm,{4:g}cm }}\n"
+        "if (format eq 'png') {{ set terminal pngcairo size {5},{6} fontscale 1.4 }}\n"
+        "set output out\n",
+        name, width_px, height_px, width_px / px_per_cm, height_px / px_per_cm, width_px * 3 / 2, height_px * 3 / 2);
+}
+
+std::string draw_plot(const std::string& gnuplot, const std::filesystem::path& folder, const std::string& script,
+                      const std::string& picture, const std::string& format, const StopFlag& stop) {
+    const std::string part = fmt::format(".{}.part", picture);
+    std::error_code none, not_renamed;
+    std::filesystem::remove(folder / part, none);
+    std::string failed = run_quietly({gnuplot, "-d", "-e", fmt::format("format='{}'; out='{}'", format, part), script},
+                                     folder, longest_s, stop);
+    if (failed.empty() && !is_whole(folder / part, format)) failed = "its picture is not complete: is the disk full?";
+    if (failed.empty()) {
+        std::filesystem::rename(folder / part, folder / picture, not_renamed);
+        if (not_renamed) failed = not_renamed.message();
+    }
+    if (!failed.empty()) std::filesystem::remove(folder / part, none);
+    return failed;
 }
 
 }  // namespace glint::cli

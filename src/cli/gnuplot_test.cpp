@@ -1,6 +1,6 @@
 // Programs that fail, are killed, hang, or do not stop talking.
 // SPDX-License-Identifier: MIT
-#include "cli/run/gnuplot.hpp"
+#include "cli/gnuplot.hpp"
 
 #include <gtest/gtest.h>
 
