@@ -146,7 +146,8 @@ std::string explain_empty_value(const CLI::App& command) {
         if (const std::string message = explain_empty_value(*nested); !message.empty()) return message;
     for (const CLI::Option* option : command.get_options()) {
         const std::vector<std::string> values = option->results();
-        if (!option->get_positional() && std::find(values.begin(), values.end(), "") != values.end())
+        const bool needs_value = !option->get_positional() && option->get_items_expected_min() > 0;
+        if (needs_value && std::find(values.begin(), values.end(), "") != values.end())
             return fmt::format("{} has an empty value: give one, or leave the flag out", option->get_name());
     }
     return "";
