@@ -33,7 +33,7 @@ LOCALIZE = {
     "psf_misfit": ("psf_misfit", "--psf-misfit"), "threads": ("threads", "--threads"),
     "memory_bytes": ("memory", None), "keep_failed": ("keep_failed", "--keep-failed"), "resume": ("resume", "--resume"),
     "overwrite": ("overwrite", "--overwrite"), "progress": ("progress", "--quiet"), "warn": (None, None), "stop": (None, None),
-    "estimated": (None, "--gain"),
+    "estimated": (None, "--gain"), "starting_values": (None, "--camera-preset"),
 }
 # localize() bounds positions and widths by itself, cuts batches as it reads, finds the starts, and has groups of its own.
 FIT_ALONE = {"position_margin_px", "min_sigma_px", "max_sigma_px", "start", "emitters", "psf_misfit"}
