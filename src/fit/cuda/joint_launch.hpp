@@ -23,6 +23,7 @@ struct JointLaunch {
     unsigned groups;
 };
 
-constexpr unsigned joint_team_threads = 128, joint_shared_bytes = 1024;
+constexpr unsigned joint_team_threads = 128;
+constexpr unsigned joint_shared_bytes = 1024;  // dynamic shared memory: JointKernel::Shared at most
 
 }  // namespace glint

@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t teams_of_multiprocessor = 4;  // as many as it has registers for
+constexpr std::size_t teams_of_multiprocessor = 4;  // registers suffice for that many, or for 3 of larger models
 
 /// Of the floats of a group that are uploaded.
 std::size_t floats_of(const JointTask& task) { return joint_planes * task.pixels->data.size(); }

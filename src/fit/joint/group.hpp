@@ -154,7 +154,7 @@ class JointGroup {
         evaluate(state, 0, nullptr);
         differentiate(state, 0);
         out.singular = !decompose_fisher(0);
-        if (!out.singular) inverse_diagonal<Team>(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
+        if (!out.singular) inverse_diagonal(factor(), space_.inverse_pivot, fisher(), space_.diagonal);
         const auto crlb = [&](int k) { return out.singular ? 0.0f : root_of(space_.diagonal[k]) * space_.scale[k]; };
         out.count = state.count, out.bg = state.bg, out.bg_crlb = crlb(0);
         for (int k = 0; k < 2; ++k) out.tilt[k] = state.tilt[k];

@@ -2,7 +2,7 @@
 // and the diagonal of the inverse.
 //
 // Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU a column for each
-// thread. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ by the units of the parameters.
+// thread. `Who` computes: a Team, or one Warp of it. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ by the units of the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -104,23 +104,22 @@ GLINT_INLINE void solve(const SquareMatrix& of, const float* inverse, const floa
 
 /// The diagonal of the inverse of a matrix that was decomposed, to `diagonal`; `m`: room for the inverse of L, whose rows are
 /// what an element of the diagonal sums the squares of.
-template <class Who>
 GLINT_INLINE void inverse_diagonal(const SquareMatrix& of, const float* inverse, const SquareMatrix& m,
                                    float* diagonal) {
     const int n = of.order;
-    for (int k = Who::begin(); k < of.pitch; k += Who::step) store(diagonal + k, Lane{});
+    clear(diagonal, of.pitch);
     for (int r = 0; r < n; ++r)
-        for (int k = Who::begin(); k < rounded_up(r + 1); k += Who::step)
-            store(m.row(r) + k, select(Who::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
-    Who::sync();
+        for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step)
+            store(m.row(r) + k, select(Team::offsets() + float(k) == splat(float(r)), splat(1.0f), Lane{}));
+    Team::sync();
     for (int r = 0; r < n; ++r) {
-        for (int k = Who::begin(); k < rounded_up(r + 1); k += Who::step) {
+        for (int k = Team::begin(); k < rounded_up(r + 1); k += Team::step) {
             const Lane done = load(m.row(r) + k);
             store(diagonal + k, load(diagonal + k) + done * done * inverse[r]);
             for (int below = r + 1; below < n; ++below)
                 store(m.row(below) + k, load(m.row(below) + k) - of.row(below)[r] * done);
         }
-        Who::sync();
+        Team::sync();
     }
 }
 

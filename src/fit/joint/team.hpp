@@ -151,6 +151,7 @@ struct Team {
     static GLINT_INLINE int begin() { return rank(); }
     static GLINT_INLINE int row() { return rank() / 16; }
     static GLINT_INLINE int column() { return rank() % 16; }
+    /// The first row and column from there on that this member visits: always the same pixels, whatever the box.
     static GLINT_INLINE int row_from(int y) { return y + ((row() - y) & (row_step - 1)); }
     static GLINT_INLINE int column_from(int x) { return x + ((column() - x) & (column_step - 1)); }
     static GLINT_INLINE void sync() { __syncthreads(); }
@@ -186,7 +187,6 @@ static_assert(Team::row_step * Team::column_step == Team::size && (Team::row_ste
 struct Team : Warp {
     static constexpr int warps = 1;
     static GLINT_INLINE int warp() { return 0; }
-    /// The first row and column from there on that this member visits.
     static GLINT_INLINE int row_from(int y) { return y; }
     static GLINT_INLINE int column_from(int x) { return x; }
     static GLINT_INLINE float of_first_warp(float a) { return a; }
