@@ -2,7 +2,8 @@
 // and the diagonal of the inverse.
 //
 // Each row is computed from all above it and written once: no sums across a SIMD register, and on a GPU a column for each
-// thread. `Who` computes: a Team, or one Warp of it. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ by the units of the parameters.
+// thread. `Who` computes: a Team, or one Warp of it. Scaled to a diagonal of 1, since the elements of a Fisher matrix differ
+// by the units of the parameters.
 // SPDX-License-Identifier: MIT
 #pragma once
 
