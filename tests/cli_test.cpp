@@ -206,7 +206,7 @@ TEST_F(CommandLine, variables_say_what_flags_leave_open) {
     EXPECT_NE(wrong.err.find("GLINT_BACKEND=abacus: expected auto, cpu or gpu"), std::string::npos) << wrong.err;
     for (const char* one :
          {"GLINT_THREADS=some", "GLINT_GPU_MEMORY_LIMIT=1XB", "GLINT_GPU_EARLY_RECLAIM=2", "GLINT_LEASE_DIR=relative",
-          "GLINT_LEASES_PER_USER=-1", "GLINT_GPU_QUANTUM=0", "GLINT_GPU_WORKER=maybe"}) {
+          "GLINT_LEASES_PER_USER=-1", "GLINT_GPU_QUANTUM=0", "GLINT_GPU_WORKER=maybe", "GLINT_GPU_WORKER_IDLE=5s"}) {
         const Ended refused = localize(one);
         EXPECT_EQ(refused.exit_code, 2) << one;
         EXPECT_NE(refused.err.find(one), std::string::npos) << refused.err;

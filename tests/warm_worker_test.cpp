@@ -23,7 +23,9 @@ class WarmWorker : public GpuProgram {
         if (IsSkipped()) return;
         if (!real_driver_.empty()) GTEST_SKIP() << "the driver here is a real one";
         write_rois(folder_, rois);
+        const auto began = std::chrono::steady_clock::now();
         const Ended alone = fit("alone.csv", "off");
+        alone_took_ = std::chrono::steady_clock::now() - began;
         ASSERT_EQ(alone.exit_code, 0) << alone.err;
         alone_ = read_bytes(folder_ / "alone.csv");
         ASSERT_FALSE(alone_.empty());
@@ -39,8 +41,12 @@ class WarmWorker : public GpuProgram {
                "--batch-size 64 --gpu-worker " +
                worker + " " + flags;
     }
+    /// A worker waits for longer than a slow machine takes for a test.
+    std::string patient(const std::string& variables = "") const {
+        return variables_with("GLINT_GPU_WORKER_IDLE=600 " + variables);
+    }
     Ended fit(const std::string& out, const std::string& worker = "auto", const std::string& variables = "") {
-        return run_with(variables, command(out, worker));
+        return run(folder_, patient(variables) + command(out, worker));
     }
     void expect_same(const Ended& ended, const std::string& out) {
         EXPECT_EQ(ended.exit_code, 0) << ended.err;
@@ -74,11 +80,12 @@ class WarmWorker : public GpuProgram {
     }
 
     std::string alone_;  // what comes out without a worker
+    std::chrono::duration<double> alone_took_{};
 };
 
 }  // namespace
 
-TEST_F(WarmWorker, fits_for_one_command_after_another_and_ends) {
+TEST_F(WarmWorker, fits_for_one_command_after_another) {
     const Ended first = fit("1.csv");
     expect_same(first, "1.csv");
     const std::vector<unsigned> started = workers();
@@ -95,13 +102,17 @@ TEST_F(WarmWorker, fits_for_one_command_after_another_and_ends) {
     EXPECT_EQ(seen[0]["worker"]["fits"], 2 * rois);
     EXPECT_EQ(seen[0]["worker"]["client_count"], 0);
     EXPECT_NE(run_with("", "glint top --once").out.find("warm worker: 6000 fits"), std::string::npos);
+}
+
+TEST_F(WarmWorker, ends_when_nobody_comes) {
+    expect_same(fit("1.csv", "auto", "GLINT_GPU_WORKER_IDLE=1"), "1.csv");
     EXPECT_TRUE(comes_true([&] { return workers().empty(); })) << "it does not end";
     EXPECT_TRUE(holders().empty());
     EXPECT_TRUE(std::filesystem::is_empty(folder_ / "leases" / ("worker." + std::to_string(::geteuid()))));
 }
 
 TEST_F(WarmWorker, keeps_nothing_of_the_command_that_started_it) {
-    const Ended end = run_with("", "sh -c '" + command("o.csv", "auto", "9>&1") + " | cat'");
+    const Ended end = run(folder_, patient() + "sh -c '" + command("o.csv", "auto", "9>&1") + " | cat'");
     EXPECT_EQ(end.exit_code, 0) << end.err;
     ASSERT_EQ(workers().size(), 1u) << "the pipe was closed only when the worker ended";
     const std::filesystem::path process = "/proc/" + std::to_string(workers()[0]);
@@ -118,7 +129,7 @@ TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
     std::filesystem::remove(folder_ / "state");
     std::vector<std::unique_ptr<TemporaryFolder>> folders;
     std::vector<std::unique_ptr<Program>> programs;
-    const std::string variables = variables_with("SIMGPU_CONTEXTS=1");
+    const std::string variables = patient("SIMGPU_CONTEXTS=1");
     for (int k = 0; k < clients; ++k) {
         folders.push_back(std::make_unique<TemporaryFolder>());
         std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
@@ -133,33 +144,34 @@ TEST_F(WarmWorker, serves_many_at_once_by_one_context) {
     EXPECT_EQ(workers().size(), 1u);
 }
 
+// Some at once, again and again until a worker was killed during a fit.
 TEST_F(WarmWorker, may_be_killed_at_any_time) {
     const int clients = thorough() ? 24 : 6;
     std::mt19937 random(1 + unsigned(turn() % 1000));
-    std::vector<std::unique_ptr<TemporaryFolder>> folders;
-    std::vector<std::unique_ptr<Program>> programs;
-    for (int k = 0; k < clients; ++k) {
-        folders.push_back(std::make_unique<TemporaryFolder>());
-        std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
-        programs.push_back(std::make_unique<Program>(*folders.back(), variables_with("") + command("o.csv", "auto")));
-    }
-    int kills = 0;
-    const auto some_run = [&] {
-        bool any = false;
-        for (const auto& program : programs) any = program->running() || any;
-        return any;
-    };
-    while (some_run()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 200));
-        for (const unsigned pid : workers()) kills += ::kill(pid_t(pid), SIGKILL) == 0;
-    }
-    EXPECT_GT(kills, 0);
     int retries = 0;
-    for (int k = 0; k < clients; ++k) {
-        const Ended ended = programs[std::size_t(k)]->ended();
-        ASSERT_EQ(ended.exit_code, 0) << ended.err;
-        EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k << ended.out;
-        retries += int(nlohmann::json::parse(ended.out)["retries"]);
+    for (int round = 0; round < 20 && retries == 0; ++round) {
+        std::vector<std::unique_ptr<TemporaryFolder>> folders;
+        std::vector<std::unique_ptr<Program>> programs;
+        for (int k = 0; k < clients; ++k) {
+            folders.push_back(std::make_unique<TemporaryFolder>());
+            std::filesystem::create_symlink(folder_ / "rois.npy", *folders.back() / "rois.npy");
+            programs.push_back(std::make_unique<Program>(*folders.back(), patient("") + command("o.csv", "auto")));
+        }
+        const auto some_run = [&] {
+            bool any = false;
+            for (const auto& program : programs) any = program->running() || any;
+            return any;
+        };
+        while (some_run()) {
+            std::this_thread::sleep_for(alone_took_ * std::uniform_real_distribution(0.05, 1.0)(random));
+            for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
+        }
+        for (int k = 0; k < clients; ++k) {
+            const Ended ended = programs[std::size_t(k)]->ended();
+            ASSERT_EQ(ended.exit_code, 0) << ended.err;
+            EXPECT_TRUE(read_bytes(*folders[std::size_t(k)] / "o.csv") == alone_) << k << ended.out;
+            retries += int(nlohmann::json::parse(ended.out)["retries"]);
+        }
     }
     EXPECT_GT(retries, 0);
 }
@@ -171,11 +183,11 @@ TEST_F(WarmWorker, may_lose_its_gpu) {
         SCOPED_TRACE(fault);
         for (const unsigned pid : workers()) ::kill(pid_t(pid), SIGKILL);
         // The worker has the fault from the one that starts it; a client of its own has none.
-        Program starter(folder_, variables_with("SIMGPU_FAULT='" + fault + "'") + command("faulty.csv", "auto"));
+        Program starter(folder_, patient("SIMGPU_FAULT='" + fault + "'") + command("faulty.csv", "auto"));
         ASSERT_TRUE(comes_true([&] { return !workers().empty() || !starter.running(); }));
         TemporaryFolder other;
         std::filesystem::create_symlink(folder_ / "rois.npy", other / "rois.npy");
-        const Ended ended = run(other, variables_with("") + command("o.csv", "auto"));
+        const Ended ended = run(other, patient("") + command("o.csv", "auto"));
         EXPECT_EQ(ended.exit_code, 0) << ended.err;
         EXPECT_TRUE(read_bytes(other / "o.csv") == alone_) << ended.out;
         starter.ended();

@@ -29,6 +29,8 @@ double gpu_quantum_s();
 
 /// GLINT_GPU_WORKER (`auto`, `off`), by default off: whether `glint fit` has a warm worker fit, which it starts where there is none.
 bool gpu_worker();
+/// GLINT_GPU_WORKER_IDLE, by default 5: seconds without work after which a warm worker ends.
+int gpu_worker_idle_s();
 
 /// GLINT_OFFLOAD_THRESHOLD, by default 10 MB: operations on less stay on the CPU, where nothing was measured.
 std::uint64_t offload_threshold_bytes();

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t default_threshold_bytes = 10'000'000;
 constexpr double default_quantum_s = 30;
+constexpr int default_worker_idle_s = 5;
 constexpr const char* default_lease_directory = "/dev/shm/glint-lease";
 
 std::string value_of(const char* name) {
@@ -91,6 +92,7 @@ constexpr Variable variables[] = {
     {"GLINT_GPU_EARLY_RECLAIM", [] { return words(gpu_early_reclaim()); }},
     {"GLINT_GPU_QUANTUM", [] { return written("GLINT_GPU_QUANTUM", "30", [] { gpu_quantum_s(); }); }},
     {"GLINT_GPU_WORKER", [] { return std::string(gpu_worker() ? "auto" : "off"); }},
+    {"GLINT_GPU_WORKER_IDLE", [] { return std::to_string(gpu_worker_idle_s()); }},
     {"GLINT_LEASE_DIR", [] { return lease_directory(); }},
     {"GLINT_LEASES_PER_USER", [] { return number_or(leases_per_user(), "any number"); }},
     {"GLINT_MPI_LIBRARY", [] { return mpi_library().empty() ? "the one that is found" : mpi_library(); }},
@@ -122,6 +124,11 @@ bool gpu_worker() {
     if (word.empty() || word == "off") return false;
     if (word == "auto") return true;
     refuse(name, value_of(name), "auto or off");
+}
+
+int gpu_worker_idle_s() {
+    const int asked = number_of("GLINT_GPU_WORKER_IDLE", 86400, "seconds from 1 to 86400");
+    return asked ? asked : default_worker_idle_s;
 }
 
 std::uint64_t offload_threshold_bytes() {

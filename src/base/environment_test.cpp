@@ -89,6 +89,18 @@ TEST(Environment, a_quantum_is_in_seconds) {
                               {"GLINT_GPU_QUANTUM=0: expected seconds from 1 to 86400, or never"});
 }
 
+TEST(Environment, a_worker_waits_for_seconds) {
+    for (const auto& [value, seconds] : {std::pair("", 5), {"1", 1}, {"86400", 86400}}) {
+        const Set variable("GLINT_GPU_WORKER_IDLE", value);
+        EXPECT_EQ(gpu_worker_idle_s(), seconds) << value;
+    }
+    for (const char* value : {"0", "-1", "5s", "86401"}) {
+        const Set variable("GLINT_GPU_WORKER_IDLE", value);
+        expect_error<OptionError>([] { gpu_worker_idle_s(); },
+                                  {"GLINT_GPU_WORKER_IDLE=", "expected seconds from 1 to 86400"});
+    }
+}
+
 TEST(Environment, a_worker_is_used_when_told) {
     for (const char* value : {"auto", "AUTO"}) {
         const Set variable("GLINT_GPU_WORKER", value);

@@ -30,6 +30,7 @@ Command add_gpu_worker(CLI::App& program) {
     app->add_option("name", options->name)->required();
     app->add_option("--gpu-memory", options->settings.gpu_memory_bytes)->required();
     app->add_option("--batch-size", options->settings.batch_size);
+    app->add_option("--idle", options->idle_s);
     return {app, [options] { return serve(*options); }};
 }
 

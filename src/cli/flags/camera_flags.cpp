@@ -28,6 +28,7 @@ std::string source_of(const std::string& other) { return other.empty() ? from_co
 /// Collects "gain 0.6 e-/ADU (command line)", and what is missing.
 struct Report {
     MissingOptions& missing;
+    std::string description;  ///< what describes the camera: the file of --camera, or the preset
     std::string sources;
 
     void found(const std::string& what, const std::string& who) {
@@ -58,7 +59,7 @@ void set_corner(const std::string& text, Camera& camera) {
 
 void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
                 Report& report) {
-    std::string who = flags.camera_file;
+    std::string who = report.description;
     if (flags.offset)
         camera.offset_adu = {float(*flags.offset), {}}, who = source_of(flags.offset_source);
     else if (!file.has_offset && movie.offset_adu)
@@ -70,7 +71,7 @@ void set_offset(const CameraFlags& flags, const MovieInfo& movie, const CameraFi
 
 void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
               Report& report) {
-    std::string who = flags.camera_file;
+    std::string who = report.description;
     if (flags.gain)
         camera.gain_e_per_adu = {float(*flags.gain), {}}, who = source_of(flags.gain_source);
     else if (!file.has_gain && movie.gain_e_per_adu)
@@ -83,7 +84,7 @@ void set_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile
 
 void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, Camera& camera,
                  Report& report) {
-    std::string who = flags.camera_file;
+    std::string who = report.description;
     const bool in_file = !file.has_em_register && (camera.kind == CameraKind::EMCCD || camera.em_gain != 1);
     if (flags.em_gain)
         camera.em_gain = *flags.em_gain, who = from_command;
@@ -95,7 +96,7 @@ void set_em_gain(const CameraFlags& flags, const MovieInfo& movie, const CameraF
         return;
     if (camera.em_gain != 1)
         camera.kind = CameraKind::EMCCD;
-    else if (who != flags.camera_file && camera.kind == CameraKind::EMCCD)
+    else if (who != report.description && camera.kind == CameraKind::EMCCD)
         camera.kind = CameraKind::Ideal;
     report.found(fmt::format("EM gain {:g}", camera.em_gain), who);
 }
@@ -106,7 +107,7 @@ void set_readnoise(const CameraFlags& flags, Camera& camera, Report& report) {
     if (!given) return;
     if (camera.kind == CameraKind::Ideal) camera.kind = CameraKind::SCMOS;
     report.found("read noise " + text_of(camera.readnoise_e, " e-"),
-                 flags.readnoise ? from_command : flags.camera_file);
+                 flags.readnoise ? from_command : report.description);
 }
 
 /// What --camera or --camera-preset says; nothing without them.
@@ -143,7 +144,7 @@ CameraFlags in_e_per_adu(CameraFlags flags) {
 double find_pixel_size(const CameraFlags& flags, const MovieInfo& movie, const CameraFile& file, bool needed,
                        Report& report) {
     double nm = 0;
-    std::string who = flags.camera_file;
+    std::string who = report.description;
     if (!flags.pixel_size.empty())
         nm = pixel_size_nm(flags.pixel_size), who = from_command;
     else if (file.pixel_size_nm)
@@ -249,24 +250,21 @@ std::string as_given(const CameraFlags& flags) {
 
 CameraFacts camera_facts(const CameraFlags& given, const MovieInfo& movie, MissingOptions& missing,
                          bool pixel_size_needed) {
-    CameraFlags flags = in_e_per_adu(given);
+    const CameraFlags flags = in_e_per_adu(given);
     const CameraFile file = described_camera(flags, movie);
     CameraFacts facts;
-    if (!flags.preset.empty()) {
-        flags.camera_file = "starting value of preset " + flags.preset;
-        facts.starting_values = starting_values_text(camera_preset(flags.preset));
-    }
+    if (!flags.preset.empty()) facts.starting_values = starting_values_text(camera_preset(flags.preset));
     facts.camera = file.camera, facts.files = file.files;
     facts.has_offset = flags.offset || file.has_offset || movie.offset_adu;
     facts.has_gain = flags.gain || file.has_gain || movie.gain_e_per_adu;
-    Report report{missing, {}};
+    Report report{missing, flags.preset.empty() ? flags.camera_file : "starting value of preset " + flags.preset, {}};
     facts.pixel_size_nm = find_pixel_size(flags, movie, file, pixel_size_needed, report);
     set_offset(flags, movie, file, facts.camera, report);
     set_gain(flags, movie, file, facts.camera, report);
     set_em_gain(flags, movie, file, facts.camera, report);
     set_readnoise(flags, facts.camera, report);
     if (const SensorField& qe = facts.camera.relative_qe; qe.is_map() || qe.scalar != 1)
-        report.found("relative QE " + text_of(qe, ""), flags.camera_file);
+        report.found("relative QE " + text_of(qe, ""), report.description);
     if (!flags.sensor_roi.empty()) set_corner(flags.sensor_roi, facts.camera);
     facts.sources = report.sources;
     return facts;

@@ -15,6 +15,8 @@
 #include <csignal>
 #include <vector>
 
+#include "glint/environment.hpp"
+
 extern char** environ;
 
 namespace glint::worker {
@@ -50,7 +52,9 @@ bool start(const std::string& program, const std::string& name, const WorkerSett
                                    "--gpu-memory",
                                    std::to_string(settings.gpu_memory_bytes),
                                    "--batch-size",
-                                   std::to_string(settings.batch_size)};
+                                   std::to_string(settings.batch_size),
+                                   "--idle",
+                                   std::to_string(environment::gpu_worker_idle_s())};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
