@@ -1,0 +1,124 @@
+// What molecules and beads show once the drift is taken out, a smooth motion through it, and its jumps.
+// SPDX-License-Identifier: MIT
+#include "analysis/drift/improve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "analysis/drift/cells.hpp"
+#include "analysis/drift/halves.hpp"
+#include "analysis/drift/motion.hpp"
+#include "analysis/drift/scores.hpp"
+
+namespace glint::drift {
+namespace {
+
+constexpr double most_of_one_place = 0.5;
+constexpr int most_jumps = 20;
+constexpr Motion fast_motion{1e-4, 3, 20};  ///< of a jitter that a likelihood which begins with a slow one may not find
+
+/// Cuts the information of places (squares of 1 um) that have far more than most of it comes from: a bead that moves by
+/// itself must not lead. Returns the greatest share of one place in the squares of all pulls.
+double limit_places(const Points& points, std::vector<float>& information, const std::vector<float>& offset_nm) {
+    constexpr double edge_nm = 1000, most_over_typical = 4;
+    const Cells cells(points.nm[0], points.nm[1], edge_nm);
+    std::vector<double> place(cells.count(), 0), pull(cells.count(), 0);
+    for (std::size_t b = 0; b < points.size(); ++b) {
+        const std::size_t cell = cells.of(points.nm[0][b], points.nm[1][b]);
+        const double slope = double(information[b]) * double(offset_nm[b]);
+        place[cell] += double(information[b]);
+        pull[cell] += slope * slope;
+    }
+    const double total = std::accumulate(place.begin(), place.end(), 0.0);
+    const double pulls = std::accumulate(pull.begin(), pull.end(), 0.0);
+    if (!(total > 0 && pulls > 0)) return 0;
+    std::vector<double> sorted(place);
+    std::sort(sorted.begin(), sorted.end());
+    std::size_t k = 0;
+    for (double below = sorted[0]; below < total / 2 && k + 1 < sorted.size(); below += sorted[k]) ++k;
+    const double most = most_over_typical * sorted[k];
+    for (std::size_t b = 0; b < points.size(); ++b)
+        if (const double here = place[cells.of(points.nm[0][b], points.nm[1][b])]; here > most)
+            information[b] *= float(most / here);
+    return *std::max_element(pull.begin(), pull.end()) / pulls;
+}
+
+/// Adds jumps while each makes the motion likelier by more than chance would, the motion fitted anew.
+void find_jumps(Estimate& e, int axes, double blinks) {
+    const double chance = 2 * std::log(std::min(blinks, double(e.jumps.size()))) + 7 + 2 * (axes - 1);
+    while (std::count(e.jumps.begin(), e.jumps.end(), 1) < most_jumps) {
+        std::size_t at = 0;
+        double most = 0;
+        for (std::size_t t = 1; t < e.jumps.size(); ++t) {
+            double sum = 0;
+            for (int a = 0; a < axes; ++a) sum += e.smooth[std::size_t(a)].jump_test[t];
+            if (!e.jumps[t] && sum > most) most = sum, at = t;
+        }
+        if (most < chance / 2) return;
+        Estimate with = e;
+        with.jumps[at] = 1;
+        double gain = 0;
+        for (std::size_t a = 0; a < std::size_t(axes); ++a) {
+            with.motion[a] = fit_motion(e.seen[a].all, with.jumps, std::span(&e.motion[a], 1));
+            with.smooth[a] = smooth(e.seen[a].all, with.motion[a], 1, with.jumps);
+            gain += 2 * (with.smooth[a].log_likelihood - e.smooth[a].log_likelihood);
+        }
+        // The freedom of the jump costs likelihood: log(variance free / known) an axis.
+        if (gain < chance - 6.0 * axes) return;
+        e = std::move(with);
+    }
+}
+
+/// What molecules show, of each axis, once `drift` is taken out, with details below `finest_nm` blurred away. Returns why that is nothing to rely on; empty: it is.
+std::string see_molecules(const Molecules& m, const FrameDrift& drift, double finest_nm, std::size_t most_blinks,
+                          std::array<SeenByHalves, 3>& to) {
+    const auto axes = std::size_t(m.table.axes);
+    const Points points = points_of(m.table, m.blinks, drift);
+    Pulls pull = pulls(m.blinks, points, m.table.axes, finest_nm, m.table.frames, most_blinks);
+    for (std::size_t a = 0; a < axes; ++a) {
+        const double share = limit_places(points, pull.information[a], pull.offset_nm[a]);
+        if (!(share > 0)) return "no molecule is seen again after the first, rough estimate";
+        if (share > most_of_one_place)
+            return fmt::format(
+                "{:.0f} % of what tells of a drift comes from one place in the field, which may move by itself: other "
+                "molecules must confirm it",
+                100 * share);
+        to[a] = seen_by_halves(m.table, m.blinks, points, pull, drift[a], a);
+        const double excess = excess_of_halves(to[a], std::max(1, m.table.frames / 400));
+        scale_information(to[a], 1 / std::max(excess, 0.25));
+    }
+    return {};
+}
+
+SeenByHalves nothing_seen(int frames) {
+    const Seen nothing{std::vector<double>(std::size_t(frames), 0), std::vector<double>(std::size_t(frames), 0)};
+    return {nothing, {nothing, nothing}};
+}
+
+}  // namespace
+
+std::string improve(Sample& s, Estimate& e, const Turn& turn, bool molecules_tell) {
+    const auto axes = std::size_t(s.axes());
+    e.jumps.assign(std::size_t(s.frames()), 0);  // each turn places them better than the one before
+    std::string why = "the beads do not move together, and no molecules confirm one";
+    if (molecules_tell) why = see_molecules(s.molecules, s.drift, turn.finest_nm, turn.most_blinks, e.seen);
+    if (!why.empty()) e.seen.fill(nothing_seen(s.frames()));
+    judge(s.tracks, {e.seen[0].all, e.seen[1].all, e.seen[2].all}, s.axes());
+    for (std::size_t a = 0; a < axes; ++a) add_beads(e.seen[a], s.tracks, s.drift[a], a);
+    if (!why.empty() && used_beads(s.tracks) == 0) return why;
+    for (std::size_t a = 0; a < axes; ++a) {
+        e.motion[a].white_nm = s.white_nm[a];
+        const std::array<Motion, 2> starts{e.motion[a], fast_motion};
+        e.motion[a] = fit_motion(e.seen[a].all, e.jumps, std::span(starts).first(turn.last ? 2 : 1));
+        e.smooth[a] = smooth(e.seen[a].all, e.motion[a], 1, e.jumps);
+    }
+    find_jumps(e, s.axes(), double(s.molecules.blinks.size()) + double(s.frames()) * used_beads(s.tracks));
+    for (std::size_t a = 0; a < axes; ++a) s.drift[a] = e.smooth[a].value;
+    return {};
+}
+
+}  // namespace glint::drift

@@ -1,0 +1,144 @@
+// The errors come from the smoother, and two halves of the field, which have no molecule in common, check them.
+// SPDX-License-Identifier: MIT
+#include "analysis/drift/stated.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/drift/halves.hpp"
+#include "analysis/drift/smoother.hpp"
+
+namespace glint::drift {
+namespace {
+
+constexpr int segment = 100;  ///< frames, of the stated errors
+
+std::vector<double> segment_means(const std::vector<double>& of) {
+    std::vector<double> means(std::max<std::size_t>(1, of.size() / segment), 0);
+    for (std::size_t k = 0; k < means.size(); ++k) {
+        const std::size_t end = std::min(of.size(), (k + 1) * segment);
+        for (std::size_t f = k * segment; f < end; ++f) means[k] += of[f];
+        means[k] /= double(end - k * segment);
+    }
+    return means;
+}
+
+double rms(const std::vector<double>& of) {
+    double sum = 0;
+    for (const double v : of) sum += v * v;
+    return of.empty() ? 0 : std::sqrt(sum / double(of.size()));
+}
+
+void remove_mean(std::vector<double>& of) {
+    const double mean = std::accumulate(of.begin(), of.end(), 0.0) / double(std::max<std::size_t>(1, of.size()));
+    for (double& v : of) v -= mean;
+}
+
+/// The error of a segment's mean: of the smoother for means of `segment` frames.
+double segment_error(const Seen& seen, const Motion& motion, const std::vector<char>& jumps) {
+    Seen means;
+    std::vector<char> at;
+    for (std::size_t begin = 0; begin + segment <= seen.value.size(); begin += segment) {
+        double value = 0, information = 0;
+        char jump = 0;
+        for (std::size_t f = begin; f < begin + segment; ++f) {
+            value += seen.value[f] * seen.information[f], information += seen.information[f];
+            jump = char(jump | jumps[f]);
+        }
+        means.value.push_back(information > 0 ? value / information : 0);
+        means.information.push_back(information);
+        at.push_back(jump);
+    }
+    if (means.value.empty()) return 0;
+    const Smooth s = smooth(means, motion, segment, at);
+    double sum = 0;
+    for (const double v : s.variance) sum += v;
+    return std::sqrt(sum / double(s.variance.size()));
+}
+
+AxisDrift& axis(Drift& drift, std::size_t a) { return a == 0 ? drift.x : a == 1 ? drift.y : drift.z; }
+
+std::vector<DriftBead> beads_told(const std::vector<BeadTrack>& tracks, double pixel_size_nm) {
+    std::vector<DriftBead> beads;
+    for (const BeadTrack& track : tracks)
+        beads.push_back(
+            {track.place_nm[0] / pixel_size_nm, track.place_nm[1] / pixel_size_nm, track.own_nm, track.used});
+    return beads;
+}
+
+/// From axes that are turned by `angle` to x and y.
+void turn_back(Drift& drift, double angle) {
+    if (angle == 0) return;
+    const double c = std::cos(angle), s = std::sin(angle);
+    const auto vector = [&](double& x, double& y) {
+        const double along = x, across = y;
+        x = c * along - s * across, y = s * along + c * across;
+    };
+    const auto errors = [&](double& x, double& y) {
+        const double along = x, across = y;
+        x = std::hypot(c * along, s * across), y = std::hypot(s * along, c * across);
+    };
+    for (std::size_t f = 0; f < drift.x.nm.size(); ++f) {
+        vector(drift.x.nm[f], drift.y.nm[f]);
+        if (!drift.x.error_nm.empty()) errors(drift.x.error_nm[f], drift.y.error_nm[f]);
+    }
+    for (DriftJump& jump : drift.jumps) vector(jump.by_nm[0], jump.by_nm[1]);
+    for (DriftBead& bead : drift.beads) vector(bead.x_px, bead.y_px), errors(bead.own_nm[0], bead.own_nm[1]);
+    errors(drift.error_100_nm[0], drift.error_100_nm[1]);
+    errors(drift.halves_differ_nm[0], drift.halves_differ_nm[1]);
+}
+
+}  // namespace
+
+std::string state(const Estimate& e, Sample& s, Drift& to) {
+    constexpr double most_over_error = 5;
+    std::string why;
+    for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) {
+        remove_mean(s.drift[a]);
+        AxisDrift& mine = axis(to, a);
+        mine.nm = s.drift[a];
+        mine.error_nm.resize(mine.nm.size());
+        for (std::size_t f = 0; f < mine.nm.size(); ++f) mine.error_nm[f] = std::sqrt(e.smooth[a].variance[f]);
+        const auto& [all, half] = e.seen[a];
+        to.error_100_nm[a] = segment_error(all, e.motion[a], e.jumps);
+        double expected =
+            std::hypot(segment_error(half[0], e.motion[a], e.jumps), segment_error(half[1], e.motion[a], e.jumps));
+        std::vector<double> by = smooth(half[0], e.motion[a], 1, e.jumps).value;
+        const std::vector<double> other = smooth(half[1], e.motion[a], 1, e.jumps).value;
+        for (std::size_t f = 0; f < by.size(); ++f) by[f] -= other[f];
+        remove_mean(by);
+        to.halves_differ_nm[a] = rms(segment_means(by));
+        if (by.size() < 2 * segment) {  // too few of 100 frames to differ: those of a frame are an upper limit
+            to.error_100_nm[a] = rms(mine.error_nm), to.halves_differ_nm[a] = rms(by);
+            expected = 2 * to.error_100_nm[a];
+        }
+        if (to.halves_differ_nm[a] > most_over_error * expected)
+            why = fmt::format(
+                "the molecules of two halves of the field tell drifts that differ by {:.3g} nm, where {:.3g} nm "
+                "are expected: they do not move together, or lie along one line",
+                to.halves_differ_nm[a], expected);
+    }
+    for (std::size_t t = 1; t < e.jumps.size(); ++t)
+        if (e.jumps[t]) {
+            DriftJump& jump = to.jumps.emplace_back();
+            jump.frame = std::int64_t(t);
+            for (std::size_t a = 0; a < std::size_t(s.axes()); ++a) jump.by_nm[a] = s.drift[a][t] - s.drift[a][t - 1];
+        }
+    return why;
+}
+
+void refuse(Drift& to, const Sample& s, const std::string& why) {
+    to.refused = true, to.why = why;
+    for (std::size_t a = 0; a < std::size_t(s.axes()); ++a)
+        axis(to, a) = {std::vector<double>(std::size_t(s.frames()), 0), {}};
+}
+
+void finish(Drift& to, const Sample& s, double pixel_size_nm) {
+    to.beads = beads_told(s.tracks, pixel_size_nm);
+    turn_back(to, s.angle);
+}
+
+}  // namespace glint::drift

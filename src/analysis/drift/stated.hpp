@@ -1,0 +1,20 @@
+// What is stated of a drift: its values, errors, jumps and beads, and whether two halves of the field agree.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "analysis/drift/improve.hpp"
+
+namespace glint::drift {
+
+/// Along the sample's axes. Returns why it is not to be trusted; empty: it is.
+std::string state(const Estimate& e, Sample& s, Drift& to);
+
+/// Instead: no drift, and why.
+void refuse(Drift& to, const Sample& s, const std::string& why);
+
+/// The sample's beads, and all from its axes to x and y.
+void finish(Drift& to, const Sample& s, double pixel_size_nm);
+
+}  // namespace glint::drift
