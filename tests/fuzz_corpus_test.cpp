@@ -23,6 +23,7 @@ constexpr Target targets[] = {
     {"raw", fuzz::raw},
     {"dax", fuzz::dax},
     {"nd2", fuzz::nd2},
+    {"czi", fuzz::czi},
     {"ims", fuzz::ims},
     {"zarr", fuzz::zarr},
     {"spe", fuzz::spe},

@@ -21,7 +21,7 @@ from .psf import AstigmaticXYZNB
 
 def load(path: StrPath, **options: Any) -> Any:
     """Reads a file; its extension selects the kind: `.hdf5`, `.h5`, `.csv` localizations; `.tif`, `.tiff`, `.stk`, `.nd2`,
-    `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
+    `.czi`, `.ims`, `.dax`, `.spe`, `.fits`, `.fit`, `.mat`, `.raw`, `.zarr` and any folder a movie; `.npy` ROIs; `.png` a picture; `.toml` a
     camera or a calibration, `.yaml` a camera of Picasso's; `.txt` a drift. `options` are those of the specific function, e.g. `load_localizations()`;
     call that directly if the extension is ambiguous, as for ROIs in `.h5`.
     """
@@ -31,7 +31,7 @@ def load(path: StrPath, **options: Any) -> Any:
     match path.suffix.lower():
         case ".hdf5" | ".h5" | ".csv":
             return load_localizations(path, **options)
-        case ".tif" | ".tiff" | ".stk" | ".nd2" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
+        case ".tif" | ".tiff" | ".stk" | ".nd2" | ".czi" | ".ims" | ".dax" | ".spe" | ".fits" | ".fit" | ".mat" | ".raw" | ".zarr":
             return open_movie(path, **options)
         case ".npy":
             return load_rois(path, **options)
@@ -44,7 +44,7 @@ def load(path: StrPath, **options: Any) -> Any:
         case ".yaml" | ".yml":
             return load_camera(path, **options)
     raise OptionError(f"{path}: the name does not tell what it holds: .hdf5, .h5 and .csv are localizations; .tif, .stk, "
-                      ".nd2, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
+                      ".nd2, .czi, .ims, .dax, .spe, .fits, .mat, .raw, .zarr and folders movies; .npy ROIs, .png pictures, "
                       ".toml and .yaml cameras, .toml calibrations, .txt drifts")
 
 

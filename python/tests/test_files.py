@@ -207,7 +207,7 @@ def test_movies_are_written_as_tifffile_reads_them(simulated, tmp_path, dtype):
 
 
 def test_all_names_of_movies_are_known(simulated, tmp_path):
-    for ending in (".tif", ".tiff", ".stk", ".nd2", ".ims", ".dax", ".spe", ".fits", ".fit", ".mat", ".raw", ".zarr"):
+    for ending in (".tif", ".tiff", ".stk", ".nd2", ".czi", ".ims", ".dax", ".spe", ".fits", ".fit", ".mat", ".raw", ".zarr"):
         with pytest.raises(glint.InputError, match="none"):
             glint.load(tmp_path / f"none{ending}")
     for k, frame in enumerate(simulated.movie[:3]):

@@ -19,8 +19,6 @@ struct ForeignFormat {
 
 constexpr const char* by_fiji = "save it as TIFF in Fiji (File > Import > Bio-Formats)";
 constexpr ForeignFormat foreign_formats[] = {
-    {"ZISRAWFILE"sv, "a CZI file of Zeiss ZEN",
-     "export it as OME-TIFF in ZEN, or save it as TIFF in Fiji (Bio-Formats)"},
     {"\x70\0\0\0"sv, "a LIF file of Leica LAS X",
      "export it as TIFF in LAS X, or save it as TIFF in Fiji (Bio-Formats)"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv,

@@ -77,6 +77,10 @@ void refuse_foreign(const InputFile& file);
 bool is_hdf5_movie(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_ims(const std::filesystem::path& path, const MovieChoice& choice);
 
+/// CZI of Zeiss ZEN.
+bool is_czi(const InputFile& file, const std::filesystem::path& path);
+std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieChoice& choice);
+
 /// Nikon ND2.
 bool is_nd2(const InputFile& file, const std::filesystem::path& path);
 std::unique_ptr<Movie> open_nd2(const std::filesystem::path& path, const MovieChoice& choice);

@@ -1,8 +1,9 @@
-// Walks through the tags of an XML text, which need not be well-formed: each byte is looked at once.
+// XML texts, which need not be well-formed: tag by tag, each byte looked at once.
 // SPDX-License-Identifier: MIT
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 namespace glint {
@@ -31,5 +32,11 @@ class XmlTags {
   private:
     std::string_view rest_, tag_, name_;
 };
+
+/// The value of attribute `key="value"` in a tag; empty where it has none.
+std::string_view xml_attribute(std::string_view tag, std::string_view key);
+
+/// With the five entities of XML as the characters that they stand for.
+std::string unescaped(std::string_view text);
 
 }  // namespace glint

@@ -85,6 +85,7 @@ inline void tiff(Bytes bytes) { read_movie(written(bytes, "movie.tif")); }
 
 inline void ims(Bytes bytes) { read_movie(written(bytes, "movie.ims")); }
 inline void nd2(Bytes bytes) { read_movie(written(bytes, "movie.nd2")); }
+inline void czi(Bytes bytes) { read_movie(written(bytes, "movie.czi")); }
 
 /// The description of an array, which is all of it or a part of a group's, and the bytes of its first chunk, parted by the first zero byte.
 inline void zarr(Bytes bytes) {

@@ -38,7 +38,7 @@ Examples:
   glint localize movie.tif -o locs.csv --calibration cal.toml --camera camera.toml
   glint localize movie.tif -o locs.hdf5 --sigma 130nm --camera camera.toml --follow
 
-Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Imaris .ims,
+Movies: TIFF (ImageJ, OME with its sets of files, BigTIFF, Micro-Manager, MetaMorph .stk), folders of TIFFs, NDTiff, Nikon .nd2, Zeiss .czi, Imaris .ims,
 OME-Zarr and Zarr, DAX, SPE, FITS, MATLAB .mat, Picasso .raw.
 Output by its name: .hdf5 Picasso, .csv ThunderSTORM, .smlm.h5 SMLMAnalysis. Ctrl-C keeps what is finished: NAME.partial.EXT is a valid file, and
 --resume continues to the same bytes as a run that was never stopped.

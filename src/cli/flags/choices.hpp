@@ -15,8 +15,8 @@ struct Choices {
     bool folders = false;              ///< folders alone
 };
 
-inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".stk", ".nd2", ".ims", ".dax",
-                                                    ".spe", ".fits", ".fit", ".mat", ".raw"};
+inline const std::vector<std::string> movie_endings{".tif", ".tiff", ".stk",  ".nd2", ".czi", ".ims",
+                                                    ".dax", ".spe",  ".fits", ".fit", ".mat", ".raw"};
 inline const std::vector<std::string> roi_endings{".npy", ".h5", ".hdf5", ".tif", ".tiff"};
 inline const std::vector<std::string> table_endings{".hdf5", ".h5", ".csv"};
 inline const std::vector<std::string> toml_endings{".toml"};

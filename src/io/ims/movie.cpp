@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "glint/error.hpp"
-#include "glint/units.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/hdf5/stored_array.hpp"
 #include "io/length_units.hpp"
 #include "io/movie_readers.hpp"
+#include "io/pixel_size.hpp"
 #include "io/planes.hpp"
 
 namespace glint {
@@ -73,20 +73,13 @@ Sizes read_sizes(const hdf5::Handle& channel, const hdf5::Handle& image, const s
     return {one("ImageSizeX", "X"), one("ImageSizeY", "Y"), one("ImageSizeZ", "Z")};
 }
 
-std::optional<double> pixel_size(const hdf5::Handle& image, const Sizes& sizes, MovieInfo& info) {
+void find_pixel_size(const hdf5::Handle& image, const Sizes& sizes, MovieInfo& info) {
     const auto edge = [&](const char* least, const char* most, std::uint64_t count) {
         const auto from = number(image, least), to = number(image, most);
         const auto nm = nm_of_unit(text(image, "Unit").empty() ? "um" : text(image, "Unit"));
         return from && to && nm ? (*to - *from) / double(count) * *nm : 0;
     };
-    const double x = edge("ExtMin0", "ExtMax0", sizes.width), y = edge("ExtMin1", "ExtMax1", sizes.height);
-    const auto is_plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
-    if (!is_plausible(x) || !is_plausible(y)) return std::nullopt;
-    if (std::abs(x - y) <= 0.001 * x) return x;
-    info.warnings.push_back(
-        fmt::format("{}: the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size",
-                    info.name, x, y));
-    return std::nullopt;
+    set_pixel_size(edge("ExtMin0", "ExtMax0", sizes.width), edge("ExtMin1", "ExtMax1", sizes.height), info);
 }
 
 /// The open file, and the chunks of each frame. HDF5 is asked only while it is opened: frames are read without it.
@@ -145,7 +138,7 @@ ImsMovie::ImsMovie(const std::filesystem::path& path, const MovieChoice& choice)
     info.width = int(sizes_.width), info.height = int(sizes_.height);
     info.frames = planes.frames;
     info.planes = planes.described;
-    info.pixel_size_nm = pixel_size(image, sizes_, info);
+    find_pixel_size(image, sizes_, info);
     find_frames(level, planes, channels);
     shape_.stored = array_->layout.type;
     info.type = movie_type(shape_.stored);

@@ -17,6 +17,7 @@
 #include "io/micromanager.hpp"
 #include "io/tiff/ome_planes.hpp"
 #include "io/tiff/stk.hpp"
+#include "io/xml_tags.hpp"
 
 namespace glint {
 namespace {

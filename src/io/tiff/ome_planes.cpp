@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "io/xml_tags.hpp"
+
 namespace glint {
 namespace {
 

@@ -12,8 +12,6 @@
 namespace glint {
 namespace {
 
-constexpr std::string_view blanks = " \t\r\n";
-
 /// A whole number of 1 or more, or `otherwise`.
 double count_in(std::string_view tag, std::string_view key, double otherwise) {
     const std::string_view text = xml_attribute(tag, key);
@@ -21,19 +19,6 @@ double count_in(std::string_view tag, std::string_view key, double otherwise) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc() && end == text.data() + text.size() && value == std::floor(value);
     return whole && value >= 1 && value < 1e15 ? value : otherwise;
-}
-
-std::string unescaped(std::string_view text) {
-    static const std::map<std::string_view, char> entities = {
-        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    std::string out;
-    while (!text.empty()) {
-        const auto entity = entities.find(text.substr(0, std::min<std::size_t>(text.find(';'), 5) + 1));
-        const bool known = text.front() == '&' && entity != entities.end();
-        out += known ? entity->second : text.front();
-        text.remove_prefix(known ? entity->first.size() : 1);
-    }
-    return out;
 }
 
 /// A whole number of 0 or more; `otherwise` where there is none.
@@ -215,21 +200,6 @@ bool OmeMovie::holds_one_channel(const std::string& file_name) const {
 
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid) {
     return Reader(file_name, std::move(uuid)).read(xml);
-}
-
-std::string_view xml_attribute(std::string_view tag, std::string_view key) {
-    for (auto at = tag.find_first_of(blanks); at != tag.npos; at = tag.find_first_of(blanks)) {
-        tag.remove_prefix(std::min(tag.find_first_not_of(blanks, at), tag.size()));
-        const auto equals = tag.find('=');
-        if (equals == tag.npos || equals + 1 >= tag.size()) return {};
-        const std::string_view name = tag.substr(0, equals);
-        const char quote = tag[equals + 1];
-        const auto end = quote == '"' || quote == '\'' ? tag.find(quote, equals + 2) : tag.npos;
-        if (end == tag.npos) return {};
-        if (name == key) return tag.substr(equals + 2, end - equals - 2);
-        tag.remove_prefix(end + 1);
-    }
-    return {};
 }
 
 }  // namespace glint

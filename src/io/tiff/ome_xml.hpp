@@ -52,7 +52,4 @@ struct OmeMovie {
 /// another one holds the text.
 OmeMovie parse_ome_xml(std::string_view xml, const std::string& file_name, std::string uuid = {});
 
-/// The value of attribute `key="value"` in a tag; empty where it has none.
-std::string_view xml_attribute(std::string_view tag, std::string_view key);
-
 }  // namespace glint

@@ -16,6 +16,7 @@
 #include "io/files/input_file.hpp"
 #include "io/inflate.hpp"
 #include "io/zarr/blosc.hpp"
+#include "io/zstd.hpp"
 
 namespace glint::zarr {
 namespace {

@@ -3,7 +3,6 @@
 #include "io/zarr/blosc.hpp"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 
 #include "io/bytes_reader.hpp"
 #include "io/inflate.hpp"
+#include "io/zstd.hpp"
 
 namespace glint::zarr {
 namespace {
@@ -129,13 +129,6 @@ void unpack_lz4(In packed, Out out) {
         for (std::size_t k = 0; k < count; ++k, ++done) out[done] = out[done - back];  // may overlap
     }
     if (done != out.size()) throw std::runtime_error(fmt::format("it unpacks to {} bytes, not {}", done, out.size()));
-}
-
-void unpack_zstd(In packed, Out out) {
-    const std::size_t bytes = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
-    if (ZSTD_isError(bytes))
-        throw std::runtime_error(fmt::format("its compressed data are damaged ({})", ZSTD_getErrorName(bytes)));
-    if (bytes != out.size()) throw std::runtime_error(fmt::format("it unpacks to {} bytes, not {}", bytes, out.size()));
 }
 
 void unpack_blosc(In packed, Out out) {

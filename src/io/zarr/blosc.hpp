@@ -14,7 +14,4 @@ void unpack_blosc(std::span<const std::byte> packed, std::span<std::byte> out);
 /// One LZ4 block; throws as above.
 void unpack_lz4(std::span<const std::byte> packed, std::span<std::byte> out);
 
-/// Zstandard frames; throws as above.
-void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out);
-
 }  // namespace glint::zarr

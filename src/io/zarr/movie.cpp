@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "glint/error.hpp"
-#include "glint/units.hpp"
 #include "io/decoded_movie.hpp"
 #include "io/files/input_file.hpp"
 #include "io/length_units.hpp"
 #include "io/movie_readers.hpp"
+#include "io/pixel_size.hpp"
 #include "io/planes.hpp"
 #include "io/zarr/array.hpp"
 
@@ -195,15 +195,7 @@ void ZarrMovie::describe(const fs::path& folder, const Image& image, const Plane
     info.frames = planes.frames;
     info.type = movie_type(array_.type);
     info.planes = planes.described;
-    const double x = image.pixel_x_nm.value_or(0), y = image.pixel_y_nm.value_or(0);
-    const auto is_plausible = [](double nm) { return nm >= smallest_pixel_nm && nm <= largest_pixel_nm; };
-    if (!is_plausible(x) || !is_plausible(y)) return;
-    if (std::abs(x - y) <= 0.001 * x)
-        info.pixel_size_nm = x;
-    else
-        info.warnings.push_back(
-            fmt::format("{}: the metadata say pixels of {:.4g} by {:.4g} nm, which are not square: give --pixel-size",
-                        info.name, x, y));
+    set_pixel_size(image.pixel_x_nm.value_or(0), image.pixel_y_nm.value_or(0), info);
 }
 
 /// A frame's place along all axes; 0 along y and x.

@@ -1,0 +1,184 @@
+// Movies of Zeiss ZEN.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "glint/error.hpp"
+#include "io/czi/facts.hpp"
+#include "io/czi/file.hpp"
+#include "io/czi/pixels.hpp"
+#include "io/decoded_movie.hpp"
+#include "io/movie_readers.hpp"
+#include "io/pixel_size.hpp"
+#include "io/planes.hpp"
+
+namespace glint {
+namespace {
+
+using czi::Picture;
+
+/// The places of pictures along one dimension, in ascending order.
+using Places = std::vector<std::int32_t>;
+
+Places places_of(const std::vector<Picture>& pictures, std::int32_t Picture::*dimension) {
+    std::set<std::int32_t> places;
+    for (const Picture& picture : pictures) places.insert(picture.*dimension);
+    return {places.begin(), places.end()};
+}
+
+/// An open file, and the picture of each of the movie's frames.
+class CziMovie {
+  public:
+    CziMovie(const std::filesystem::path& path, const MovieChoice& choice);
+    const MovieInfo& info() const { return frames_.info; }
+    void decode(std::int64_t frame, std::byte* out) const;
+
+  private:
+    void choose(const std::vector<Picture>& pictures, const std::vector<std::string>& channels,
+                const MovieChoice& choice);
+    void take_shape(const Picture& picture);
+    void leave_out_missing(std::int64_t expected);
+    bool is_whole(const Picture& picture) const;
+    std::uint64_t frame_bytes() const {
+        return std::uint64_t(frames_.info.width) * frames_.info.height * std::uint64_t(bytes_of(frames_.stored));
+    }
+
+    InputFile file_;
+    PlainFrames frames_;
+    std::vector<Picture> pictures_;
+};
+
+CziMovie::CziMovie(const std::filesystem::path& path, const MovieChoice& choice) : file_(path) {
+    const czi::File file = czi::read_file(file_);
+    const czi::Facts facts = czi::parse_facts(file.xml);
+    MovieInfo& info = frames_.info;
+    info.name = path.filename().string();
+    info.files = {path};
+    set_pixel_size(facts.width_nm, facts.height_nm, info);
+    info.exposure_ms = facts.exposure_ms;
+    info.camera = facts.camera;
+    choose(file.pictures, facts.channels, choice);
+    if (file.recovered)
+        info.warnings.push_back(fmt::format(
+            "{}: has no directory, as a file that was not finished; all pictures were looked for", info.name));
+}
+
+void CziMovie::choose(const std::vector<Picture>& pictures, const std::vector<std::string>& channels,
+                      const MovieChoice& choice) {
+    const Places scenes = places_of(pictures, &Picture::scene), times = places_of(pictures, &Picture::time),
+                 slices = places_of(pictures, &Picture::z), all_channels = places_of(pictures, &Picture::channel);
+    Axis channel{Dimension::channel, std::int64_t(all_channels.size()), {}};
+    for (const std::int32_t k : all_channels)
+        if (k >= 0 && std::size_t(k) < channels.size()) channel.names.push_back(channels[std::size_t(k)]);
+    if (channel.names.size() != all_channels.size()) channel.names.clear();
+    const std::vector<Axis> axes{{Dimension::position, std::int64_t(scenes.size()), {}},
+                                 {Dimension::time, std::int64_t(times.size()), {}},
+                                 {Dimension::z, std::int64_t(slices.size()), {}},
+                                 channel};
+    const Planes planes = chosen_planes(axes, choice, file_.name());
+    frames_.info.planes = planes.described;
+
+    using Place = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
+    std::map<Place, const Picture*> at;
+    std::set<Place> tiled;
+    for (const Picture& picture : pictures) {
+        const Place place{picture.scene, picture.time, picture.z, picture.channel};
+        if (!at.emplace(place, &picture).second) tiled.insert(place);
+    }
+    for (std::int64_t frame = 0; frame < planes.frames; ++frame) {
+        std::int64_t plane = planes.first + frame * planes.step;
+        const auto next = [&](const Places& places) {
+            const std::int32_t place = places[std::size_t(plane % std::int64_t(places.size()))];
+            plane /= std::int64_t(places.size());
+            return place;
+        };
+        const std::int32_t c = next(all_channels), z = next(slices), t = next(times), s = next(scenes);
+        const auto found = at.find({s, t, z, c});
+        if (found == at.end()) break;
+        if (tiled.contains(found->first))
+            throw InputError(
+                fmt::format("{}: frame {} is a mosaic of several tiles, and a movie's frame is one picture: "
+                            "save a tile as a CZI of its own in ZEN (Split Scenes, Create Image Subset)",
+                            file_.name(), frame));
+        if (frame == 0) take_shape(*found->second);
+        if (!is_whole(*found->second)) break;
+        pictures_.push_back(*found->second);
+    }
+    leave_out_missing(planes.frames);
+}
+
+void CziMovie::take_shape(const Picture& picture) {
+    constexpr int largest_edge_px = 65535;
+    if (picture.width < 1 || picture.height < 1 || picture.width > largest_edge_px || picture.height > largest_edge_px)
+        throw InputError(fmt::format("{}: frame 0 has {}x{} px, and frames of 1 to {} px are read: the file is damaged",
+                                     file_.name(), picture.width, picture.height, largest_edge_px));
+    frames_.stored = czi::stored_as(picture.pixel_type, file_.name());
+    (void)czi::compression_of(picture.compression, file_.name());
+    frames_.info.width = picture.width, frames_.info.height = picture.height;
+    frames_.info.type = movie_type(frames_.stored);
+}
+
+// What a frame claims is compared with the file before memory is taken for it.
+bool CziMovie::is_whole(const Picture& picture) const {
+    const MovieInfo& info = frames_.info;
+    if (picture.width != info.width || picture.height != info.height ||
+        czi::stored_as(picture.pixel_type, file_.name()) != frames_.stored)
+        throw InputError(
+            fmt::format("{}: frame {} has {}x{} px or another type of pixels, frame 0 {}x{}: frames of one "
+                        "movie are alike",
+                        file_.name(), pictures_.size(), picture.width, picture.height, info.width, info.height));
+    if (picture.file_part != 0)
+        throw InputError(
+            fmt::format("{}: frame {} lies in part {} of a file of several parts, which are not read: save it "
+                        "as one file in ZEN",
+                        file_.name(), pictures_.size(), picture.file_part));
+    const czi::Compression compression = czi::compression_of(picture.compression, file_.name());
+    return picture.at < file_.size() && czi::least_packed(frame_bytes(), compression) <= file_.size() - picture.at;
+}
+
+// Of an acquisition that was stopped, or a file that lost its end.
+void CziMovie::leave_out_missing(std::int64_t expected) {
+    MovieInfo& info = frames_.info;
+    info.frames = std::int64_t(pictures_.size());
+    if (info.frames == 0)
+        throw InputError(fmt::format("{}: frame 0 of {} is not in the file, or truncated{}; no frame is usable",
+                                     file_.name(), expected, info.planes.empty() ? "" : " (" + info.planes + ")"));
+    if (info.frames < expected)
+        info.warnings.push_back(fmt::format(
+            "{}: frame {} of {} is not in the file: the acquisition was stopped, or the file truncated; the first {} "
+            "frames are usable",
+            info.name, info.frames + 1, expected, info.frames));
+}
+
+void CziMovie::decode(std::int64_t frame, std::byte* out) const {
+    const Picture& picture = pictures_[std::size_t(frame)];
+    const czi::Data data = czi::data_of(file_, picture);
+    const std::uint64_t bytes = frame_bytes();
+    const auto compression = czi::Compression(picture.compression);
+    const bool is_packed = compression != czi::Compression::none;
+    if (is_packed && data.bytes > 2 * bytes + 4096)
+        throw std::runtime_error(fmt::format("its segment has {} bytes for {} of pixels", data.bytes, bytes));
+    std::vector<std::byte> read(std::size_t(is_packed ? data.bytes : std::min(data.bytes, bytes)));
+    if (file_.read_at(data.begin, read.data(), read.size()) != read.size())
+        throw std::runtime_error("the file became shorter after it was opened");
+    std::vector<std::byte> stored(std::size_t(bytes), std::byte(0));
+    czi::unpack(read, compression, stored);
+    to_movie_pixels(frames_, stored, out);
+}
+
+}  // namespace
+
+bool is_czi(const InputFile& file, const std::filesystem::path&) { return begins_with(file, "ZISRAWFILE"); }
+
+std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieChoice& choice) {
+    const auto movie = std::make_shared<const CziMovie>(path, choice);
+    return decoded_movie(path.string(), movie->info(),
+                         [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
+}
+
+}  // namespace glint
