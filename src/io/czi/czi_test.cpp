@@ -155,7 +155,7 @@ TEST(CziMovie, compressed_frames_that_are_damaged_are_told) {
     expect_error<InputError>([&] { read(6, "\x03\x02\x01" + packed); }, {"header of its compressed data"});
     expect_error<InputError>([&] { read(6, "\x07" + packed); }, {"header of its compressed data"});
     expect_error<InputError>([&] { read(5, "not Zstandard"); }, {"compressed data are damaged"});
-    expect_error<InputError>([&] { read(0, "few"); }, {"3 bytes of pixels, not 12"});
+    expect_error<InputError>([&] { read(0, "few"); }, {"3 bytes for 12 of pixels"});
 }
 
 TEST(CziFacts, come_from_their_own_places) {

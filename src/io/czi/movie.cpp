@@ -161,13 +161,12 @@ void CziMovie::decode(std::int64_t frame, std::byte* out) const {
     const std::uint64_t bytes = frame_bytes();
     const auto compression = czi::Compression(picture.compression);
     const bool is_packed = compression != czi::Compression::none;
-    if (is_packed && data.bytes > 2 * bytes + 4096)
+    if (is_packed ? data.bytes > 2 * bytes + 4096 : data.bytes < bytes)
         throw std::runtime_error(fmt::format("its segment has {} bytes for {} of pixels", data.bytes, bytes));
-    std::vector<std::byte> read(std::size_t(is_packed ? data.bytes : std::min(data.bytes, bytes)));
-    if (file_.read_at(data.begin, read.data(), read.size()) != read.size())
+    std::vector<std::byte> stored(std::size_t(is_packed ? data.bytes : bytes));
+    if (file_.read_at(data.begin, stored.data(), stored.size()) != stored.size())
         throw std::runtime_error("the file became shorter after it was opened");
-    std::vector<std::byte> stored(std::size_t(bytes), std::byte(0));
-    czi::unpack(read, compression, stored);
+    if (is_packed) stored = czi::unpacked(stored, compression, std::size_t(bytes));
     to_movie_pixels(frames_, stored, out);
 }
 

@@ -4,9 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
-#include <vector>
 
 #include "glint/error.hpp"
 #include "io/zstd.hpp"
@@ -19,10 +17,12 @@ constexpr const char* way_out =
 /// Zstandard stores a block of equal bytes, of 128 KiB at most, in four.
 constexpr std::uint64_t largest_compression = std::uint64_t(1) << 15;
 
-/// All low bytes, then all high ones, as pixels of two bytes.
-void join_bytes(std::span<const std::byte> planes, std::span<std::byte> out) {
+/// Pixels of two bytes, of which all low bytes are stored before all high ones.
+std::vector<std::byte> joined(const std::vector<std::byte>& planes) {
+    std::vector<std::byte> out(planes.size());
     const std::size_t pixels = out.size() / 2;
     for (std::size_t k = 0; k < pixels; ++k) out[2 * k] = planes[k], out[2 * k + 1] = planes[pixels + k];
+    return out;
 }
 
 /// The length of the header before the data, whose first byte says it; sets whether low and high bytes lie apart.
@@ -78,21 +78,13 @@ std::uint64_t least_packed(std::uint64_t bytes, Compression compression) {
     return compression == Compression::none ? bytes : bytes / largest_compression;
 }
 
-void unpack(std::span<const std::byte> packed, Compression compression, std::span<std::byte> out) {
-    if (compression == Compression::none) {
-        if (packed.size() < out.size())
-            throw std::runtime_error(
-                fmt::format("its segment has {} bytes of pixels, not {}", packed.size(), out.size()));
-        std::copy_n(packed.begin(), out.size(), out.begin());
-        return;
-    }
+std::vector<std::byte> unpacked(std::span<const std::byte> packed, Compression compression, std::size_t bytes) {
     bool apart = false;
     if (compression == Compression::zstd1) packed = packed.subspan(header_of(packed, apart));
-    if (!apart) return unpack_zstd(packed, out);
-    if (out.size() % 2 != 0) throw std::runtime_error("its pixels have one byte, and its compressed data two");
-    std::vector<std::byte> planes(out.size());
-    unpack_zstd(packed, planes);
-    join_bytes(planes, out);
+    if (apart && bytes % 2 != 0) throw std::runtime_error("its pixels have one byte, and its compressed data two");
+    std::vector<std::byte> out(bytes);
+    unpack_zstd(packed, out);
+    return apart ? joined(out) : out;
 }
 
 }  // namespace glint::czi

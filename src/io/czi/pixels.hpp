@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "io/plain_movie.hpp"
 
@@ -20,7 +21,7 @@ Compression compression_of(std::int32_t number, const std::string& file);
 /// The bytes that a picture of `bytes` may have at least, where it is compressed so.
 std::uint64_t least_packed(std::uint64_t bytes, Compression compression);
 
-/// Fills `out` from what is stored. Throws std::runtime_error with the bare reason: damaged, or of another length.
-void unpack(std::span<const std::byte> packed, Compression compression, std::span<std::byte> out);
+/// Of a compressed picture its pixels, of `bytes`. Throws std::runtime_error with the bare reason: damaged, or of another length.
+std::vector<std::byte> unpacked(std::span<const std::byte> packed, Compression compression, std::size_t bytes);
 
 }  // namespace glint::czi
