@@ -36,6 +36,9 @@ class CziMovie {
   public:
     CziMovie(const std::filesystem::path& path, const MovieChoice& choice);
     const MovieInfo& info() const { return frames_.info; }
+    bool is_compressed() const;
+    /// Of a movie that is not: where its frames are.
+    PlainFrames plain() const;
     void decode(std::int64_t frame, std::byte* out) const;
 
   private:
@@ -44,6 +47,7 @@ class CziMovie {
     void take_shape(const Picture& picture);
     void leave_out_missing(std::int64_t expected);
     bool is_whole(const Picture& picture) const;
+    czi::Data data_of(const Picture& picture, std::uint64_t least) const;
     std::uint64_t frame_bytes() const {
         return std::uint64_t(frames_.info.width) * frames_.info.height * std::uint64_t(bytes_of(frames_.stored));
     }
@@ -155,13 +159,38 @@ void CziMovie::leave_out_missing(std::int64_t expected) {
             info.name, info.frames + 1, expected, info.frames));
 }
 
+bool CziMovie::is_compressed() const {
+    return std::any_of(pictures_.begin(), pictures_.end(), [](const Picture& picture) {
+        return czi::Compression(picture.compression) != czi::Compression::none;
+    });
+}
+
+PlainFrames CziMovie::plain() const {
+    PlainFrames frames = frames_;
+    try {
+        for (const Picture& picture : pictures_) frames.offsets.push_back(data_of(picture, frame_bytes()).begin);
+    } catch (const std::runtime_error& error) {
+        throw InputError(
+            fmt::format("{}: frame {} cannot be read: {}", file_.name(), frames.offsets.size(), error.what()));
+    }
+    return frames;
+}
+
+/// Of the picture's pixels, which are at least so many bytes.
+czi::Data CziMovie::data_of(const Picture& picture, std::uint64_t least) const {
+    const czi::Data data = czi::data_of(file_, picture);
+    if (data.bytes < least)
+        throw std::runtime_error(fmt::format("its segment has {} bytes of pixels, not {}", data.bytes, least));
+    return data;
+}
+
 void CziMovie::decode(std::int64_t frame, std::byte* out) const {
     const Picture& picture = pictures_[std::size_t(frame)];
-    const czi::Data data = czi::data_of(file_, picture);
-    const std::uint64_t bytes = frame_bytes();
     const auto compression = czi::Compression(picture.compression);
-    const bool is_packed = compression != czi::Compression::none;
-    if (is_packed ? data.bytes > 2 * bytes + 4096 : data.bytes < bytes)
+    const std::uint64_t bytes = frame_bytes();
+    const bool is_packed = compression != czi::Compression::none;  // in one movie, some may be and others not
+    const czi::Data data = data_of(picture, is_packed ? 0 : bytes);
+    if (is_packed && data.bytes > 2 * bytes + 4096)
         throw std::runtime_error(fmt::format("its segment has {} bytes for {} of pixels", data.bytes, bytes));
     std::vector<std::byte> stored(std::size_t(is_packed ? data.bytes : bytes));
     if (file_.read_at(data.begin, stored.data(), stored.size()) != stored.size())
@@ -176,6 +205,7 @@ bool is_czi(const InputFile& file, const std::filesystem::path&) { return begins
 
 std::unique_ptr<Movie> open_czi(const std::filesystem::path& path, const MovieChoice& choice) {
     const auto movie = std::make_shared<const CziMovie>(path, choice);
+    if (!movie->is_compressed()) return plain_movie(path, movie->plain());
     return decoded_movie(path.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });
 }
