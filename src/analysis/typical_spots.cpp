@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numbers>
 #include <utility>
 
 #include "base/median.hpp"
@@ -22,8 +23,10 @@ constexpr std::size_t least_spots = 20, enough_spots = 80;
 constexpr double half_edge_sigmas = 3;  // of the fitted window
 /// How far another spot must be from the window's edge; the less where frames are crowded.
 constexpr double far_apart_sigmas = 2, near_apart_sigmas = 0.5;
-constexpr double model_error = 0.002;  // relative error of a width by overlaps that are not seen
-constexpr double error_reach = 3;      // standard errors of a fit
+constexpr double model_error = 0.001;    // relative error of a width that many bright spots leave
+constexpr double reach_of_overlaps = 2;  // widths: a molecule nearer than that may not be seen
+constexpr double overlap_factor = 10;    // of their share, to the widths' bias in units of that of dim spots
+constexpr double error_reach = 3;        // standard errors of a fit
 
 struct LoneFits {
     std::vector<double> sigma_px, sigma_error_px, photons;
@@ -100,8 +103,9 @@ Estimate median_of(const std::vector<double>& values) {
 
 /// Of those that have the width of single molecules: a peak as wide as the fits' errors at least, for where a quarter of a few
 /// widths are closest together is mostly chance. Dim spots are found where noise makes them sharp, from which comes a bias of the order of
-/// the squared error of a width over the width; it is taken out, and stands in the error.
-Estimate width_of(const LoneFits& fits) {
+/// the squared error of a width over the width; it is taken out, and half of it stands in the error. The dimmer the spots and the more molecules there
+/// are a pixel, the more overlaps are taken for single ones.
+Estimate width_of(const LoneFits& fits, double per_pixel) {
     const WidthPeak peak = peak_of(fits.sigma_px);
     const double error = median(fits.sigma_error_px), reach = std::max(peak.reach(), error_reach * error);
     std::vector<double> singles;
@@ -109,7 +113,8 @@ Estimate width_of(const LoneFits& fits) {
         if (std::abs(width - peak.middle()) <= reach) singles.push_back(width);
     Estimate to = median_of(singles);
     const double too_sharp = error * error / to.value;
-    to.error = std::hypot(to.error, model_error * to.value, too_sharp);
+    const double others = per_pixel * std::numbers::pi * std::pow(reach_of_overlaps * to.value, 2);
+    to.error = std::hypot(to.error, model_error * to.value, std::hypot(0.5, overlap_factor * others) * too_sharp);
     to.value += too_sharp;
     return to;
 }
@@ -150,7 +155,7 @@ MovieSpots spots_at(const SpotFrames& frames, const CameraView& camera, double s
         to.why_not =
             fmt::format("frames are crowded, and the {} spots that have no other near are of many widths", to.lone);
     else
-        to.sigma_px = width_of(fits), to.photons = median_of(fits.photons);
+        to.sigma_px = width_of(fits, to.per_pixel.value), to.photons = median_of(fits.photons);
     return to;
 }
 
