@@ -35,6 +35,8 @@ Command add_convert(CLI::App& program);
 Command add_calibrate(CLI::App& program);
 Command add_devices(CLI::App& program);
 Command add_lease(CLI::App& program);
+Command add_submit(CLI::App& program);
+Command add_jobs(CLI::App& program);
 Command add_top(CLI::App& program);
 Command add_doctor(CLI::App& program);
 Command add_completion(CLI::App& program);

@@ -132,10 +132,7 @@ int run_under(gpu::Lease& lease, const std::vector<std::string>& command, const 
 
 int run(const LeaseFlags& flags, const std::vector<std::string>& command) {
     require_executable(command);
-    if (const int code = why_not_executable(command[0])) {  // report it now, not after an hour in the queue
-        tell("glint: {}: {}\n", command[0], code == 127 ? "no such command" : "it may not be executed");
-        return code;
-    }
+    if (const int code = tell_not_executable(command[0])) return code;  // now, not after an hour in the queue
     const HeldSignals signals;
     Console console(flags.console);
     Queueing queue(flags, signals, console);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "cli/print.hpp"
 #include "glint/error.hpp"
 
 namespace glint::cli {
@@ -28,6 +29,19 @@ int why_not_executable_file(const std::string& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) return errno == EACCES ? not_executable : not_found;
     return S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0 ? 0 : not_executable;
+}
+
+int why_not_executable(const std::string& program) {
+    if (program.find('/') != program.npos) return why_not_executable_file(program);
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path ? path : "/bin:/usr/bin");
+    int best = not_found;
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const int result = why_not_executable_file((folder.empty() ? "." : folder) + '/' + program);
+        if (result != not_found) best = result;
+        if (result == 0) return 0;
+    }
+    return best;
 }
 
 std::vector<std::string> environment_with(const Variables& variables) {
@@ -95,32 +109,29 @@ int HeldSignals::to_end() const {
     return 0;
 }
 
-int why_not_executable(const std::string& program) {
-    if (program.find('/') != program.npos) return why_not_executable_file(program);
-    const char* path = std::getenv("PATH");
-    std::istringstream folders(path ? path : "/bin:/usr/bin");
-    int best = not_found;
-    for (std::string folder; std::getline(folders, folder, ':');) {
-        const int result = why_not_executable_file((folder.empty() ? "." : folder) + '/' + program);
-        if (result != not_found) best = result;
-        if (result == 0) return 0;
-    }
-    return best;
+int tell_not_executable(const std::string& program) {
+    const int code = why_not_executable(program);
+    if (code) tell("glint: {}: {}\n", program, code == not_found ? "no such command" : "it may not be executed");
+    return code;
 }
 
-pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals) {
+pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals,
+                    const std::function<void()>& before) {
     // Allocate before the fork: another thread may hold the allocator's lock at that moment.
     std::vector<std::string> words = command, environment = environment_with(variables);
     const std::vector<char*> argument_list = pointers(words), environment_list = pointers(environment);
     const pid_t child = ::fork();
     if (child < 0) throw Error(std::string("no process can be started: ") + std::strerror(errno));
     if (child == 0) {
+        if (before) before();
         ::pthread_sigmask(SIG_SETMASK, &signals.mask_before(), nullptr);
         ::execvpe(argument_list[0], argument_list.data(), environment_list.data());
         ::_exit(errno == ENOENT ? not_found : not_executable);
     }
     return child;
 }
+
+int exit_code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 int wait_for_command(pid_t command, const HeldSignals& signals, double period_s,
                      const std::function<void()>& now_and_then) {
@@ -129,8 +140,7 @@ int wait_for_command(pid_t command, const HeldSignals& signals, double period_s,
     auto due = Clock::now() + period;
     for (;;) {
         int status = 0;
-        if (::waitpid(command, &status, WNOHANG) == command)
-            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        if (::waitpid(command, &status, WNOHANG) == command) return exit_code_of(status);
         const double left_s = std::chrono::duration<double>(due - Clock::now()).count();
         if (left_s > 0) {
             if (const auto signal = signals.next(left_s)) hand_on(command, *signal);

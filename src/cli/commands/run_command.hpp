@@ -27,13 +27,18 @@ class HeldSignals {
     sigset_t held_, before_;
 };
 
-/// 0, or the exit code of shells: 126 for a program that may not be executed, 127 for one that is not found.
-int why_not_executable(const std::string& program);
+/// 0, or the exit code of shells: 126 for a program that may not be executed, 127 for one that is not found, which is told on
+/// stderr.
+int tell_not_executable(const std::string& program);
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Starts a program in this process group, with these variables in its environment too. Throws Error.
-pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals);
+/// Starts a program with these variables in its environment too; the new process first calls `before`. Throws Error.
+pid_t start_command(const std::vector<std::string>& command, const Variables& variables, const HeldSignals& signals,
+                    const std::function<void()>& before = {});
+
+/// Its exit code, or 128 + signal, of what waitpid() tells.
+int exit_code_of(int status);
 
 /// Forwards signals to it until it ends, and calls `now_and_then` every `period_s`. Its exit code, or 128 + signal.
 int wait_for_command(pid_t command, const HeldSignals& signals, double period_s,

@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <csignal>
 #include <vector>
 
+#include "base/close_from.hpp"
 #include "glint/environment.hpp"
 
 extern char** environ;
@@ -95,8 +95,7 @@ std::optional<Inherited> inherited() {
 
 void detach() {
     if (const pid_t pid = ::fork(); pid != 0) ::_exit(pid < 0);
-    if (::syscall(SYS_close_range, unsigned(first_other), ~0u, 0u) != 0)  // Linux 5.9
-        for (long number = ::sysconf(_SC_OPEN_MAX) - 1; number >= first_other; --number) ::close(int(number));
+    close_from(first_other);
     (void)::chdir("/");
     (void)::prctl(PR_SET_NAME, "glint-worker");
 }

@@ -1,0 +1,244 @@
+// `glint jobs`: what became of submitted commands; waits for them, cancels them, shows their logs.
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <limits>
+
+#include "cli/command.hpp"
+#include "cli/console.hpp"
+#include "cli/jobs/supervisor.hpp"
+#include "cli/print.hpp"
+#include "cli/printable.hpp"
+#include "glint/error.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* jobs_footer = R"(
+Examples:
+  glint jobs
+  glint jobs log 12
+  glint jobs wait 12 && glint render locs.hdf5 -o picture.png
+  glint jobs cancel 12 13
+  glint jobs --json | jq '.[] | select(.state == "failed")'
+
+Lists your jobs on this machine (glint submit), those that are queued or run and the last 20 others: queued, running, done (exit code
+0), failed, cancelled, or lost, if the process that looked after it was killed or the machine went down. Jobs are
+kept for 30 days after their end, at most 1,000. Nobody else can read them; `glint top` shows all users' leases.)";
+
+constexpr const char* wait_footer = R"(
+Examples:
+  glint jobs wait 12 && glint render locs.hdf5 -o picture.png
+  glint jobs wait
+
+Returns when these jobs have ended (without a number: all that are queued or run), and prints how. The exit code is
+that of the first command that failed: 128 + signal if it was killed, 143 if it was cancelled while queued, 137 if the job is lost.)";
+
+constexpr const char* cancel_footer = R"(
+Example:
+  glint jobs cancel 12 13
+
+A queued job goes. All processes of a running command's process group get SIGTERM, so that glint keeps what is finished, and
+SIGKILL 30 s later, or when it is cancelled again. Returns when they have ended. A job that has ended stays as it is.)";
+
+constexpr const char* log_footer = R"text(
+Examples:
+  glint jobs log 12
+  tail -f "$(glint jobs --json | jq -r '.[-1].log')"
+
+Prints what the command has written to stdout and stderr so far.)text";
+
+constexpr std::size_t ended_in_table = 20;
+constexpr int exit_cancelled = 128 + SIGTERM, exit_lost = 128 + SIGKILL;
+
+using Numbers = std::vector<std::int64_t>;
+
+struct Job {
+    std::int64_t number = 0;
+    JobState state{};
+    JobRecord record;
+};
+
+struct JobsFlags {
+    bool all = false, json = false;
+    Numbers to_wait_for, to_cancel;
+    std::int64_t to_show = 0;
+};
+
+bool is_unfinished(JobState state) { return state == JobState::queued || state == JobState::running; }
+
+std::vector<Job> jobs_in(const JobFolder& folder) {
+    std::vector<Job> jobs;
+    for (const std::int64_t number : folder.numbers()) {
+        const std::optional<JobFile> file = folder.find(number, O_RDONLY);
+        if (!file) continue;
+        Job job;
+        job.number = number, job.state = file->state(job.record);
+        jobs.push_back(job);
+    }
+    return jobs;
+}
+
+JobFile job_named(const JobFolder& folder, std::int64_t number, int flags) {
+    std::optional<JobFile> file = folder.find(number, flags);
+    if (!file) throw InputError(fmt::format("there is no job {}: glint jobs lists them", number));
+    return std::move(*file);
+}
+
+/// A word as a shell would take it, on one line.
+std::string shell_word(const std::string& word) {
+    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+    if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+    std::string quoted = "'";
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return printable(quoted + "'");
+}
+
+double seconds(std::int64_t from_ns, std::int64_t to_ns) {
+    return double(std::max<std::int64_t>(to_ns - from_ns, 0)) / 1e9;
+}
+
+/// Of a command that has started: how long it has run. Of a lost one nobody knows.
+std::optional<double> run_time_s(const Job& job) {
+    if (!job.record.started_ns || job.state == JobState::lost) return {};
+    return seconds(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : job_clock_ns());
+}
+
+std::string outcome(const Job& job) {
+    return name_of(job.state) + (job.state == JobState::failed ? fmt::format(" {}", job.record.exit_code) : "");
+}
+
+void print_table(const JobFolder& folder, const std::vector<Job>& jobs, bool all) {
+    if (jobs.empty()) return tell("glint: no jobs; glint submit -- CMD ... makes one\n");
+    std::size_t hidden = 0, ended = std::size_t(std::count_if(jobs.begin(), jobs.end(),
+                                                              [](const Job&job) { return !is_unfinished(job.state); }));
+    put("{:>6}  {:<11}  {:<15}  {:>8}  {}\n", "job", "state", "submitted", "took", "command");
+    for (const Job& job : jobs) {
+        if (!is_unfinished(job.state) && ended-- > ended_in_table && !all) {
+            ++hidden;
+            continue;
+        }
+        std::string command;
+        for (const std::string& word : folder.command_of(job.number).words) command += shell_word(word) + ' ';
+        if (!command.empty()) command.pop_back();
+        const auto took = run_time_s(job);
+        put("{:>6}  {:<11}  {:%d %b %H:%M:%S}  {:>8}  {}\n", job.number, outcome(job),
+            fmt::localtime(std::time_t(job.record.submitted_ns / 1'000'000'000)), took ? clock_text(*took) : "-",
+            command);
+    }
+    if (hidden) tell("glint: {} older ones: glint jobs --all\n", hidden);
+}
+
+void print_list_json(const JobFolder& folder, const std::vector<Job>& jobs) {
+    using Json = nlohmann::ordered_json;
+    Json all = Json::array();
+    for (const Job& job : jobs) {
+        const JobCommand command = folder.command_of(job.number);
+        const auto took = run_time_s(job);
+        const bool has_code = job.record.ended_ns != 0;
+        all.push_back({{"job", job.number},
+                       {"state", name_of(job.state)},
+                       {"exit_code", has_code ? Json(job.record.exit_code) : Json()},
+                       {"submitted_s", double(job.record.submitted_ns) / 1e9},
+                       {"took_s", took ? Json(*took) : Json()},
+                       {"command", command.words},
+                       {"supervisor_pid", job.record.supervisor},
+                       {"folder", command.folder.string()},
+                       {"log", folder.log_of(job.number).string()}});
+    }
+    print_json(all);
+}
+
+int list(const JobsFlags& flags) {
+    const JobFolder folder;
+    const std::vector<Job> jobs = jobs_in(folder);
+    flags.json ? print_list_json(folder, jobs) : print_table(folder, jobs, flags.all);
+    return exit_ok;
+}
+
+/// The job when it has ended, which is told.
+Job told_end(const JobFile& file, std::int64_t number) {
+    Job job;
+    job.number = number, job.state = file.state(job.record);
+    put("{}  {}\n", number, outcome(job));
+    return job;
+}
+
+int exit_code_of(const Job& job) {
+    if (job.state == JobState::lost) return exit_lost;
+    return job.record.ended_ns ? job.record.exit_code : exit_cancelled;
+}
+
+int wait_for(Numbers numbers) {
+    const JobFolder folder;
+    if (numbers.empty())
+        for (const Job& job : jobs_in(folder))
+            if (is_unfinished(job.state)) numbers.push_back(job.number);
+    std::vector<JobFile> files;  // all at first: a number that is wrong is told at once
+    for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDONLY));
+    int code = exit_ok;
+    for (std::size_t k = 0; k < files.size(); ++k) {
+        files[k].wait_for_end();
+        const int its = exit_code_of(told_end(files[k], numbers[k]));
+        if (code == exit_ok) code = its;
+    }
+    return code;
+}
+
+/// The last first, or it might start where an earlier one ends.
+int cancel_all(Numbers numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    const JobFolder folder;
+    std::vector<JobFile> files;
+    for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDWR));
+    for (auto file = files.rbegin(); file != files.rend(); ++file) cancel(*file);
+    for (std::size_t k = 0; k < files.size(); ++k) files[k].wait_for_end(), told_end(files[k], numbers[k]);
+    return exit_ok;
+}
+
+int show_log(std::int64_t number) {
+    const JobFolder folder;
+    job_named(folder, number, O_RDONLY);
+    const std::filesystem::path path = folder.log_of(number);
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char buffer[1 << 16];
+    ssize_t count = file ? 0 : -1;
+    while (file && (count = ::read(file.get(), buffer, sizeof buffer)) > 0) put_text({buffer, std::size_t(count)});
+    if (count < 0) throw InputError(fmt::format("{} cannot be read: {}", path.string(), std::strerror(errno)));
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_jobs(CLI::App& program) {
+    const auto flags = std::make_shared<JobsFlags>();
+    CLI::App* app = program.add_subcommand("jobs", "Your submitted jobs: list, log, wait, cancel");
+    app->require_subcommand(0, 1);
+    app->add_flag("--all", flags->all, "Also those that ended before the last 20");
+    app->add_flag("--json", flags->json, "Print all jobs as JSON on stdout (errors too)");
+    app->footer(jobs_footer);
+    const auto number_range = CLI::Range(std::int64_t(1), std::numeric_limits<std::int64_t>::max());
+    CLI::App* log_app = app->add_subcommand("log", "What a job's command has written");
+    log_app->add_option("job", flags->to_show, "Number of the job")->required()->check(number_range);
+    log_app->footer(log_footer);
+    CLI::App* wait_app = app->add_subcommand("wait", "Wait until jobs have ended");
+    wait_app->add_option("jobs", flags->to_wait_for, "Numbers of jobs (default: all that are queued or run)")
+        ->check(number_range);
+    wait_app->footer(wait_footer);
+    CLI::App* cancel_app = app->add_subcommand("cancel", "End jobs, or take them out of the queue");
+    cancel_app->add_option("jobs", flags->to_cancel, "Numbers of jobs")->required()->check(number_range);
+    cancel_app->footer(cancel_footer);
+    return {app, [=] {
+                if (log_app->parsed()) return show_log(flags->to_show);
+                if (wait_app->parsed()) return wait_for(flags->to_wait_for);
+                return cancel_app->parsed() ? cancel_all(flags->to_cancel) : list(*flags);
+            }};
+}
+
+}  // namespace glint::cli

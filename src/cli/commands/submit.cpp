@@ -1,0 +1,57 @@
+// `glint submit -- CMD`: queues a command, which runs in the background when its turn comes.
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "base/close_from.hpp"
+#include "cli/command.hpp"
+#include "cli/commands/run_command.hpp"
+#include "cli/jobs/supervisor.hpp"
+#include "cli/print.hpp"
+#include "glint/error.hpp"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* submit_footer = R"(
+Examples:
+  glint submit -- glint localize movie.tif -o locs.hdf5 --sigma 130nm
+  for f in *.tif; do glint submit -- glint localize "$f" -o "${f%.tif}.hdf5" --sigma 130nm; done; glint jobs wait
+  id=$(glint submit -- sh -c 'glint localize movie.tif -o locs.hdf5 --sigma 130nm && glint render locs.hdf5 -o p.png')
+  glint submit -- glint lease --memory 20GiB -- python train.py
+
+Prints the number of the job and returns at once. The command runs in the background, in this folder and with this environment,
+also after you have logged out; its output goes to the job's log. `glint jobs` shows what became of it, `glint jobs log`, `wait`
+and `cancel` do what they say. Your jobs start in their order, as many at once as the machine has GPUs (without a GPU one) or as
+--at-once says; a glint command in one leases its GPU as it always does, other programs do under `glint lease`.
+Exit codes: 0 queued; 126 or 127 the program may not be executed or does not exist; 4 the job could not be written.)";
+
+int run(const std::vector<std::string>& words, int at_once) {
+    if (words.empty())
+        throw OptionError(
+            "which command shall run? It follows the flags: glint submit -- glint localize movie.tif ...");
+    if (const int code = tell_not_executable(words[0])) return code;
+    std::error_code gone;
+    const std::filesystem::path folder = std::filesystem::current_path(gone);
+    if (gone) throw OptionError("the current folder, in which the job is to run, is gone: " + gone.message());
+    close_from(3);  // so that the job keeps no pipe open and no file busy
+    put("{}\n", submit(JobFolder(), {folder, words}, at_once));
+    return exit_ok;
+}
+
+}  // namespace
+
+Command add_submit(CLI::App& program) {
+    const auto at_once = std::make_shared<int>(0);
+    const auto command = std::make_shared<std::vector<std::string>>();
+    CLI::App* app =
+        program.add_subcommand("submit", "Queue a command, to run in the background: glint submit -- CMD ...");
+    app->add_option("--at-once", *at_once,
+                    "Start it when fewer of your earlier jobs run than this (default: the number of GPUs, or 1)")
+        ->check(CLI::Range(1, 1024));
+    app->footer(submit_footer);
+    return {app, [at_once, command] { return run(*command, *at_once); }, command};
+}
+
+}  // namespace glint::cli
