@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 
 #include <chrono>
 #include <fstream>
@@ -131,6 +132,40 @@ TEST_F(Jobs, have_a_session_of_their_own_and_nothing_of_the_shell) {
     EXPECT_EQ(gpu::process_info(unsigned(supervisor))->name, "glint-job");
     ::kill(-supervisor, SIGHUP);  // as the end of a terminal would, if it were theirs: asks to end
     EXPECT_EQ(wait(1), 128 + SIGTERM);
+}
+
+TEST_F(Jobs, go_on_when_the_terminal_is_closed) {
+    const std::string line = variables_ + fs::read_symlink("/proc/self/exe").replace_filename("glint").string() +
+                             " submit -- sh -c '" + until_go_ + "'; echo ready; cat";
+    int terminal = -1;
+    const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0) {
+        if (::chdir(folder_.path().c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+        ::_exit(127);
+    }
+    std::string shown;
+    char buffer[256];
+    for (ssize_t n; shown.find("ready") == shown.npos && (n = ::read(terminal, buffer, sizeof buffer)) > 0;)
+        shown.append(buffer, std::size_t(n));
+    ASSERT_NE(shown.find("1\r\nready"), std::string::npos) << shown;
+    ::close(terminal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(WTERMSIG(status), SIGHUP) << "the shell has noticed";
+    EXPECT_TRUE(becomes(1, "running"));
+    go_on();
+    EXPECT_EQ(wait(1), 0);
+}
+
+TEST_F(Jobs, have_logs_that_can_be_followed) {
+    submit("-- sh -c 'echo first; " + until_go_ + "; echo last'");
+    Program follower(folder_, variables_ + "exec glint jobs log --follow 1");
+    ASSERT_TRUE(wait_until([&] { return read_bytes(folder_ / ".out") == "first\n"; }));
+    EXPECT_TRUE(follower.running());
+    go_on();
+    const Ended end = follower.ended();
+    EXPECT_EQ(end.exit_code, 0) << end.err;
+    EXPECT_EQ(end.out, "first\nlast\n");
 }
 
 TEST_F(Jobs, run_in_order_and_one_at_once) {

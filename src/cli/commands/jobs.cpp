@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include "cli/command.hpp"
 #include "cli/console.hpp"
@@ -47,38 +49,36 @@ Example:
 A queued job goes. All processes of a running command's process group get SIGTERM, so that glint keeps what is finished, and
 SIGKILL 30 s later, or when it is cancelled again. Returns when they have ended. A job that has ended stays as it is.)";
 
-constexpr const char* log_footer = R"text(
+constexpr const char* log_footer = R"(
 Examples:
   glint jobs log 12
-  tail -f "$(glint jobs --json | jq -r '.[-1].log')"
+  glint jobs log --follow 12
 
-Prints what the command has written to stdout and stderr so far.)text";
+Prints what the command has written to stdout and stderr so far.)";
 
 constexpr std::size_t ended_in_table = 20;
 constexpr int exit_cancelled = 128 + SIGTERM, exit_lost = 128 + SIGKILL;
 
 using Numbers = std::vector<std::int64_t>;
 
-struct Job {
+struct ListedJob {
     std::int64_t number = 0;
     JobState state{};
     JobRecord record;
 };
 
 struct JobsFlags {
-    bool all = false, json = false;
+    bool all = false, json = false, follow = false;
     Numbers to_wait_for, to_cancel;
     std::int64_t to_show = 0;
 };
 
-bool is_unfinished(JobState state) { return state == JobState::queued || state == JobState::running; }
-
-std::vector<Job> jobs_in(const JobFolder& folder) {
-    std::vector<Job> jobs;
+std::vector<ListedJob> jobs_in(const JobFolder& folder) {
+    std::vector<ListedJob> jobs;
     for (const std::int64_t number : folder.numbers()) {
         const std::optional<JobFile> file = folder.find(number, O_RDONLY);
         if (!file) continue;
-        Job job;
+        ListedJob job;
         job.number = number, job.state = file->state(job.record);
         jobs.push_back(job);
     }
@@ -100,26 +100,26 @@ std::string shell_word(const std::string& word) {
     return printable(quoted + "'");
 }
 
-double seconds(std::int64_t from_ns, std::int64_t to_ns) {
+double seconds_between(std::int64_t from_ns, std::int64_t to_ns) {
     return double(std::max<std::int64_t>(to_ns - from_ns, 0)) / 1e9;
 }
 
 /// Of a command that has started: how long it has run. Of a lost one nobody knows.
-std::optional<double> run_time_s(const Job& job) {
+std::optional<double> run_time_s(const ListedJob& job) {
     if (!job.record.started_ns || job.state == JobState::lost) return {};
-    return seconds(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : job_clock_ns());
+    return seconds_between(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : job_clock_ns());
 }
 
-std::string outcome(const Job& job) {
+std::string outcome(const ListedJob& job) {
     return name_of(job.state) + (job.state == JobState::failed ? fmt::format(" {}", job.record.exit_code) : "");
 }
 
-void print_table(const JobFolder& folder, const std::vector<Job>& jobs, bool all) {
+void print_table(const JobFolder& folder, const std::vector<ListedJob>& jobs, bool all) {
     if (jobs.empty()) return tell("glint: no jobs; glint submit -- CMD ... makes one\n");
-    std::size_t hidden = 0, ended = std::size_t(std::count_if(jobs.begin(), jobs.end(),
-                                                              [](const Job&job) { return !is_unfinished(job.state); }));
+    std::size_t ended = 0, hidden = 0;
+    for (const ListedJob& job : jobs) ended += !is_unfinished(job.state);
     put("{:>6}  {:<11}  {:<15}  {:>8}  {}\n", "job", "state", "submitted", "took", "command");
-    for (const Job& job : jobs) {
+    for (const ListedJob& job : jobs) {
         if (!is_unfinished(job.state) && ended-- > ended_in_table && !all) {
             ++hidden;
             continue;
@@ -135,10 +135,10 @@ void print_table(const JobFolder& folder, const std::vector<Job>& jobs, bool all
     if (hidden) tell("glint: {} older ones: glint jobs --all\n", hidden);
 }
 
-void print_list_json(const JobFolder& folder, const std::vector<Job>& jobs) {
+void print_list_json(const JobFolder& folder, const std::vector<ListedJob>& jobs) {
     using Json = nlohmann::ordered_json;
     Json all = Json::array();
-    for (const Job& job : jobs) {
+    for (const ListedJob& job : jobs) {
         const JobCommand command = folder.command_of(job.number);
         const auto took = run_time_s(job);
         const bool has_code = job.record.ended_ns != 0;
@@ -155,22 +155,22 @@ void print_list_json(const JobFolder& folder, const std::vector<Job>& jobs) {
     print_json(all);
 }
 
-int list(const JobsFlags& flags) {
+int list_jobs(const JobsFlags& flags) {
     const JobFolder folder;
-    const std::vector<Job> jobs = jobs_in(folder);
+    const std::vector<ListedJob> jobs = jobs_in(folder);
     flags.json ? print_list_json(folder, jobs) : print_table(folder, jobs, flags.all);
     return exit_ok;
 }
 
 /// The job when it has ended, which is told.
-Job told_end(const JobFile& file, std::int64_t number) {
-    Job job;
+ListedJob told_end(const JobFile& file, std::int64_t number) {
+    ListedJob job;
     job.number = number, job.state = file.state(job.record);
     put("{}  {}\n", number, outcome(job));
     return job;
 }
 
-int exit_code_of(const Job& job) {
+int exit_code_for(const ListedJob& job) {
     if (job.state == JobState::lost) return exit_lost;
     return job.record.ended_ns ? job.record.exit_code : exit_cancelled;
 }
@@ -178,14 +178,14 @@ int exit_code_of(const Job& job) {
 int wait_for(Numbers numbers) {
     const JobFolder folder;
     if (numbers.empty())
-        for (const Job& job : jobs_in(folder))
+        for (const ListedJob& job : jobs_in(folder))
             if (is_unfinished(job.state)) numbers.push_back(job.number);
     std::vector<JobFile> files;  // all at first: a number that is wrong is told at once
     for (const std::int64_t number : numbers) files.push_back(job_named(folder, number, O_RDONLY));
     int code = exit_ok;
     for (std::size_t k = 0; k < files.size(); ++k) {
         files[k].wait_for_end();
-        const int its = exit_code_of(told_end(files[k], numbers[k]));
+        const int its = exit_code_for(told_end(files[k], numbers[k]));
         if (code == exit_ok) code = its;
     }
     return code;
@@ -202,16 +202,19 @@ int cancel_all(Numbers numbers) {
     return exit_ok;
 }
 
-int show_log(std::int64_t number) {
+int show_log(std::int64_t number, bool follow) {
     const JobFolder folder;
-    job_named(folder, number, O_RDONLY);
+    const JobFile job = job_named(folder, number, O_RDONLY);
     const std::filesystem::path path = folder.log_of(number);
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    char buffer[1 << 16];
-    ssize_t count = file ? 0 : -1;
-    while (file && (count = ::read(file.get(), buffer, sizeof buffer)) > 0) put_text({buffer, std::size_t(count)});
-    if (count < 0) throw InputError(fmt::format("{} cannot be read: {}", path.string(), std::strerror(errno)));
-    return exit_ok;
+    const Descriptor log(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    for (JobRecord record;; std::this_thread::sleep_for(std::chrono::milliseconds(200))) {
+        const bool last = !follow || !is_unfinished(job.state(record));  // asked first: what was written then is there
+        char buffer[1 << 16];
+        ssize_t count = -1;
+        while (log && (count = ::read(log.get(), buffer, sizeof buffer)) > 0) put_text({buffer, std::size_t(count)});
+        if (count < 0) throw InputError(fmt::format("{} cannot be read: {}", path.string(), std::strerror(errno)));
+        if (last) return exit_ok;
+    }
 }
 
 }  // namespace
@@ -226,6 +229,7 @@ Command add_jobs(CLI::App& program) {
     const auto number_range = CLI::Range(std::int64_t(1), std::numeric_limits<std::int64_t>::max());
     CLI::App* log_app = app->add_subcommand("log", "What a job's command has written");
     log_app->add_option("job", flags->to_show, "Number of the job")->required()->check(number_range);
+    log_app->add_flag("-f,--follow", flags->follow, "Go on until the job has ended");
     log_app->footer(log_footer);
     CLI::App* wait_app = app->add_subcommand("wait", "Wait until jobs have ended");
     wait_app->add_option("jobs", flags->to_wait_for, "Numbers of jobs (default: all that are queued or run)")
@@ -235,9 +239,9 @@ Command add_jobs(CLI::App& program) {
     cancel_app->add_option("jobs", flags->to_cancel, "Numbers of jobs")->required()->check(number_range);
     cancel_app->footer(cancel_footer);
     return {app, [=] {
-                if (log_app->parsed()) return show_log(flags->to_show);
+                if (log_app->parsed()) return show_log(flags->to_show, flags->follow);
                 if (wait_app->parsed()) return wait_for(flags->to_wait_for);
-                return cancel_app->parsed() ? cancel_all(flags->to_cancel) : list(*flags);
+                return cancel_app->parsed() ? cancel_all(flags->to_cancel) : list_jobs(*flags);
             }};
 }
 

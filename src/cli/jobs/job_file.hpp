@@ -25,6 +25,7 @@ enum class JobState {
     lost,       ///< its supervisor was killed: how the command ended is not known
 };
 const char* name_of(JobState state);
+inline bool is_unfinished(JobState state) { return state == JobState::queued || state == JobState::running; }
 
 /// In native byte order and of one size from the beginning, so that the end of a job can be recorded on a full disk. Times
 /// are nanoseconds of the system's clock; 0: not yet.

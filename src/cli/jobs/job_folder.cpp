@@ -62,8 +62,6 @@ bool is_left_behind(const fs::path& prepared) {
     return !gone && age > std::chrono::hours(1);
 }
 
-bool has_ended(JobState state) { return state != JobState::queued && state != JobState::running; }
-
 }  // namespace
 
 TemporaryJobFolder::~TemporaryJobFolder() {
@@ -147,7 +145,7 @@ void JobFolder::expire() const noexcept try {
     for (auto number = all.rbegin(); number != all.rend(); ++number) {
         const std::optional<JobFile> file = find(*number, O_RDONLY);
         JobRecord record;
-        if (file && !has_ended(file->state(record))) continue;
+        if (file && is_unfinished(file->state(record))) continue;
         const std::int64_t last_ns = record.ended_ns ? record.ended_ns : record.submitted_ns;
         if (file && ++ended <= most_jobs && last_ns > oldest_ns) continue;
         std::error_code ignored;  // another submit may be at it, too

@@ -103,7 +103,7 @@ int wait_for_group(pid_t leader, const HeldSignals& signals) {
     }
 }
 
-int run_to_the_end(const JobCommand& command, const HeldSignals& signals) {
+int run_to_the_end(const JobCommand& command, const HeldSignals& signals) try {
     if (::chdir(command.folder.c_str()) != 0) {
         tell("glint: the folder of the job, {}: {}\n", command.folder.string(), std::strerror(errno));
         return cannot_run;
@@ -118,11 +118,13 @@ int run_to_the_end(const JobCommand& command, const HeldSignals& signals) {
     });
     ::setpgid(leader, leader);  // whoever of the two is first
     return wait_for_group(leader, signals);
+} catch (const Error& error) {  // no process, say
+    tell("glint: {}\n", error.what());
+    return cannot_run;
 }
 
 void answer(Descriptor to, const std::string& words) {
-    // Without a reader, since the submit was killed, the job goes on.
-    (void)!::write(to.get(), words.data(), words.size());
+    if (::write(to.get(), words.data(), words.size()) < 0) return;  // the submit was killed: the job goes on
 }
 
 /// The supervisor's life.
@@ -197,8 +199,7 @@ std::int64_t submit(const JobFolder& jobs, const JobCommand& command, int at_onc
 
 void cancel(const JobFile& job) {
     JobRecord record;
-    const JobState before = job.state(record);
-    if (before != JobState::queued && before != JobState::running) return;
+    if (!is_unfinished(job.state(record))) return;
     if (record.pid_namespace != gpu::pid_namespace())
         throw InputError(fmt::format("the job of {} runs in another container: cancel it there", job.path().string()));
     job.write_cancelled();
