@@ -71,6 +71,45 @@ TEST_F(Top, tells_strangers_from_programs_under_a_lease) {
     EXPECT_NE(top("--once").find("1.0 GiB taken, a stranger: lease_worker\n"), std::string::npos) << top("--once");
 }
 
+TEST_F(Top, tells_who_had_gpus) {
+    EXPECT_NE(top("--history").find("no lease in the last 30 days"), std::string::npos);
+    gpus("2x8GiB");
+    auto two = start_program({"glint", "lease", "--memory", "1000MiB", "--gpus", "2", "--", "sleep", "0.5"});
+    EXPECT_EQ(two->finish(), 0) << two->output;
+    const auto lease_of_shell = [&](const char* script) {
+        return start_program({"glint", "lease", "--memory", "1000MiB", "--", "sh", "-c", script});
+    };
+    EXPECT_EQ(lease_of_shell("kill -9 $PPID $$")->finish(), 128 + SIGKILL);
+    auto lasts = lease_of_shell("echo holding; read x");
+    ASSERT_TRUE(lasts->says("holding")) << lasts->output;
+    const auto command = start_program({"glint", "top", "--history", "--json"});
+    EXPECT_EQ(command->finish(), 0) << command->output;
+    const json all = json::parse(command->output), leases = all["leases"];
+    ASSERT_EQ(leases.size(), 4u);
+    EXPECT_NE(leases[0]["gpu"], leases[1]["gpu"]);
+    for (const int k : {0, 1}) {
+        EXPECT_EQ(leases[k]["program"], "glint");
+        EXPECT_EQ(leases[k]["pid"], leases[0]["pid"]);
+        EXPECT_EQ(leases[k]["state"], "ended");
+        EXPECT_EQ(leases[k]["reserved_bytes"], 1600 * mib);
+        EXPECT_GE(leases[k]["lasted_s"], 0.5);
+    }
+    EXPECT_EQ(leases[2]["state"], "killed");
+    EXPECT_EQ(leases[2]["lasted_s"], nullptr);
+    EXPECT_EQ(leases[3]["pid"], lasts->pid());
+    EXPECT_EQ(leases[3]["state"], "lasts");
+    ASSERT_EQ(all["users"].size(), 1u);
+    EXPECT_EQ(all["users"][0]["leases"], 4);
+    EXPECT_GE(all["users"][0]["gpu_s"], 1.0);
+    const std::string table = top("--history");
+    EXPECT_NE(table.find("    killed  "), std::string::npos) << table;
+    EXPECT_NE(table.find(" of a GPU in 4 leases\n"), std::string::npos) << table;
+    lasts->finish();
+    const auto doctor = start_program({"glint", "doctor"});
+    doctor->finish();
+    EXPECT_EQ(doctor->output.find("not for leases"), std::string::npos) << doctor->output;
+}
+
 // What somebody calls his program must not reach the terminal as it is.
 TEST_F(Top, a_strangers_name_does_nothing_to_the_terminal) {
     std::filesystem::create_symlink(bin / "lease_worker", server / "e\033[2Jvil");

@@ -19,13 +19,6 @@ namespace {
 using Lines = std::vector<std::string>;
 using Workers = std::vector<worker::RunningWorker>;
 
-std::string user_name(std::uint32_t uid) {
-    const passwd* entry = ::getpwuid(uid);
-    return entry && entry->pw_name ? printable(entry->pw_name) : fmt::format("{}", uid);
-}
-
-std::string amount(std::uint64_t bytes) { return fmt::format("{:.1f} GiB", double(bytes) / (1024.0 * 1024 * 1024)); }
-
 std::string since(double seconds) {
     const auto now = std::chrono::system_clock::now();
     const auto then = now - std::chrono::duration_cast<std::chrono::seconds>(std::chrono::duration<double>(seconds));
@@ -158,6 +151,13 @@ nlohmann::ordered_json as_json(const gpu::LeaseGpu& gpu, const Workers& workers)
 }
 
 }  // namespace
+
+std::string user_name(std::uint32_t uid) {
+    const passwd* entry = ::getpwuid(uid);
+    return entry && entry->pw_name ? printable(entry->pw_name) : fmt::format("{}", uid);
+}
+
+std::string amount(std::uint64_t bytes) { return fmt::format("{:.1f} GiB", double(bytes) / (1024.0 * 1024 * 1024)); }
 
 LeasesAndWorkers see_leases() { return {gpu::snapshot_leases(), worker::running_workers()}; }
 

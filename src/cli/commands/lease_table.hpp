@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@ struct LeasesAndWorkers {
     std::vector<worker::RunningWorker> workers;
 };
 LeasesAndWorkers see_leases();
+
+/// The name of a user, or the number of one without.
+std::string user_name(std::uint32_t uid);
+/// As in "5.5 GiB".
+std::string amount(std::uint64_t bytes);
 
 std::vector<std::string> lease_table(const LeasesAndWorkers& seen);
 nlohmann::ordered_json lease_json(const LeasesAndWorkers& seen);

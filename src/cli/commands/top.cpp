@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/command.hpp"
+#include "cli/commands/lease_history.hpp"
 #include "cli/commands/lease_table.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
@@ -21,13 +22,16 @@ Examples:
   glint top
   glint top --once
   glint top --json | jq '.waiters'
+  glint top --history
 
 On a terminal the table is refreshed every second until Ctrl-C; otherwise, and with --once or --json, it is printed once.
 Nothing is allocated on any GPU. "available" is what will be free when all leases have allocated what they reserved. A stranger is
-a process that uses the GPU without a lease. A warm worker (glint fit --gpu-worker auto) has its clients below it. Process numbers are those in the process's own container.)";
+a process that uses the GPU without a lease. A warm worker (glint fit --gpu-worker auto) has its clients below it. Process numbers are those in the process's own container.
+--history tells which user's processes had which GPU for how long, from records that leases leave: the last thousand leases or so of
+each user, until the machine restarts.)";
 
 struct TopFlags {
-    bool once = false;
+    bool once = false, history = false;
     ConsoleFlags console;
 };
 
@@ -63,6 +67,7 @@ class Screen {
 };
 
 int run(const TopFlags& flags) {
+    if (flags.history) return print_history(flags.console.json), exit_ok;
     if (flags.console.json) return print_json(lease_json(see_leases())), exit_ok;
     if (flags.once || ::isatty(STDOUT_FILENO) != 1) {
         for (const std::string& line : lease_table(see_leases())) put("{}\n", line);
@@ -77,6 +82,7 @@ Command add_top(CLI::App& program) {
     const auto flags = std::make_shared<TopFlags>();
     CLI::App* app = program.add_subcommand("top", "Who holds, reserves and waits for GPUs on this machine");
     app->add_flag("--once", flags->once, "Print the table once, also on a terminal");
+    app->add_flag("--history", flags->history, "Print the leases of the last 30 days, and each user's time, instead");
     add_console_flags(*app, flags->console);
     app->footer(top_footer);
     return {app, [flags] { return run(*flags); }};

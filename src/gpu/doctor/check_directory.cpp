@@ -143,8 +143,10 @@ class Check {
             if (::lstat(entry->path().c_str(), &status) != 0) continue;
             const std::string name = entry->path().filename().string();
             const auto slot = lease::parse_slot_name(name.c_str());
-            const bool expected = slot ? slot->uid == status.st_uid : name.starts_with("create.") || name == "waiting";
-            if (!expected || !S_ISREG(status.st_mode)) ++files[status.st_uid];
+            const bool file = slot ? slot->uid == status.st_uid : name.starts_with("create.") || name == "waiting";
+            const std::string uid = std::to_string(status.st_uid);
+            const bool folder = name == "history." + uid || name == "worker." + uid;
+            if (!(S_ISDIR(status.st_mode) ? folder : file && S_ISREG(status.st_mode))) ++files[status.st_uid];
         }
         std::string words;
         for (const auto& [user, count] : files) words += text(words.empty() ? ": " : ", ", count, " of user ", user);

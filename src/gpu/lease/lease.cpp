@@ -6,6 +6,7 @@
 // to wait does so by poll_schedule.cpp, watch.cpp and clock.cpp. context_creation_lock.cpp lets contexts be created one at a time.
 // heartbeat.cpp keeps true what others see of a lease that is held, and leased_context.cpp what its contexts have allocated. Who waits
 // says so in one file (waiting_file.cpp), by which holders know it without reading all slots (waiters.cpp).
+// history.cpp keeps who had which lease, for display.
 // inherited_lease.cpp passes a lease on to a child process, and child_use.cpp finds out what that one takes (`glint lease`). No daemon
 // and no root; docs/decisions.md says why it holds when processes are killed or stopped.
 // SPDX-License-Identifier: MIT
@@ -17,6 +18,7 @@
 #include "glint/environment.hpp"
 #include "glint/gpu/device.hpp"
 #include "gpu/driver.hpp"
+#include "gpu/lease/history.hpp"
 #include "gpu/lease/inherited_lease.hpp"
 #include "gpu/lease/lease_state.hpp"
 #include "gpu/lease/measure.hpp"
@@ -139,6 +141,8 @@ Lease acquire(const LeaseRequest& request) {
     LeaseRequest within = request;
     within.bytes = smaller_limit(request.bytes, limit);
     Lease lease(lease::acquire_state(lease::machine_dependencies(), within));
+    if (const auto& slot = lease.state_->slot; slot && slot->record.state == lease::State::holding)
+        lease::note_begin(*lease.state_->directory, *slot, lease.devices());
     lease.start_heartbeat();
     lease.state_->prepare_context(within);
     return lease;

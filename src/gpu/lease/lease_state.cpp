@@ -7,6 +7,7 @@
 
 #include "gpu/lease/child_use.hpp"
 #include "gpu/lease/context_creation_lock.hpp"
+#include "gpu/lease/history.hpp"
 #include "gpu/lease/inherited_lease.hpp"
 #include "gpu/lease/lease_part.hpp"
 #include "gpu/lease/queue.hpp"
@@ -56,6 +57,7 @@ LeaseState::~LeaseState() {
     creation_lock.reset();    // while the slot still says whose it is
     if (::getpid() == owner)  // in a forked child, a mutex may have been held by a thread that it does not have
         for (const auto& context : open_contexts()) context->end_lease();
+    if (slot && ::getpid() == owner && slot->record.state == State::holding) note_end(*directory, *slot);
     if (slot) slot->release();
 }
 
