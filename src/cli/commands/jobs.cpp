@@ -12,6 +12,7 @@
 #include <limits>
 #include <thread>
 
+#include "base/system_clock.hpp"
 #include "cli/command.hpp"
 #include "cli/console.hpp"
 #include "cli/jobs/supervisor.hpp"
@@ -107,7 +108,7 @@ double seconds_between(std::int64_t from_ns, std::int64_t to_ns) {
 /// Of a command that has started: how long it has run. Of a lost one nobody knows.
 std::optional<double> run_time_s(const ListedJob& job) {
     if (!job.record.started_ns || job.state == JobState::lost) return {};
-    return seconds_between(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : job_clock_ns());
+    return seconds_between(job.record.started_ns, job.record.ended_ns ? job.record.ended_ns : system_clock_ns());
 }
 
 std::string outcome(const ListedJob& job) {

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <optional>
 
+#include "base/system_clock.hpp"
 #include "cli/commands/lease_table.hpp"
 #include "cli/console.hpp"
 #include "cli/print.hpp"
@@ -25,10 +25,9 @@ using gpu::lease::PastLease;
 
 /// Unknown for a process that was killed.
 std::optional<double> lasted_s(const PastLease& lease) {
-    using namespace std::chrono;
-    const auto now_ns = duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
     if (!lease.lasts && !lease.ended_ns) return {};
-    return double(std::max<std::int64_t>(lease.ended_ns.value_or(now_ns) - lease.began_ns, 0)) / 1e9;
+    const std::int64_t until_ns = lease.ended_ns.value_or(system_clock_ns());
+    return double(std::max<std::int64_t>(until_ns - lease.began_ns, 0)) / 1e9;
 }
 
 const char* history_state_of(const PastLease& lease) {

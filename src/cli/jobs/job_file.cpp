@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstring>
 
@@ -109,11 +108,6 @@ JobState JobFile::state(JobRecord& record) const {
         return record.exit_code == 0 ? JobState::done : record.cancelled ? JobState::cancelled : JobState::failed;
     if (lives) return record.started_ns ? JobState::running : JobState::queued;
     return record.cancelled && !record.started_ns ? JobState::cancelled : JobState::lost;
-}
-
-std::int64_t job_clock_ns() {
-    using namespace std::chrono;
-    return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace glint::cli

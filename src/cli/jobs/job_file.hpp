@@ -28,7 +28,7 @@ const char* name_of(JobState state);
 inline bool is_unfinished(JobState state) { return state == JobState::queued || state == JobState::running; }
 
 /// In native byte order and of one size from the beginning, so that the end of a job can be recorded on a full disk. Times
-/// are nanoseconds of the system's clock; 0: not yet.
+/// are those of system_clock_ns(); 0: not yet.
 struct JobRecord {
     static constexpr std::uint64_t magic_number = 0x31626f6a746e6c67;  // "glntjob1"
 
@@ -71,8 +71,5 @@ class JobFile {
     std::filesystem::path path_;
     Descriptor file_;
 };
-
-/// The system's clock.
-std::int64_t job_clock_ns();
 
 }  // namespace glint::cli

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/system_clock.hpp"
 #include "glint/error.hpp"
 #include "gpu/process.hpp"
 #include "io/files/atomic_file.hpp"
@@ -122,7 +123,7 @@ JobFolder::New JobFolder::prepare(const JobCommand& command) const {
     Descriptor log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!log) throw_output_error(log_path, errno);
     JobRecord record;
-    record.submitted_ns = job_clock_ns();
+    record.submitted_ns = system_clock_ns();
     JobFile state(folder.path / "state", record);
     return {std::move(folder), std::move(state), std::move(log)};
 }
@@ -141,7 +142,7 @@ void JobFolder::expire() const noexcept try {
     std::vector<std::int64_t> all = numbers();
     if (!all.empty()) all.pop_back();
     std::size_t ended = 0;
-    const std::int64_t oldest_ns = job_clock_ns() - std::int64_t(job_days) * 86400 * 1'000'000'000;
+    const std::int64_t oldest_ns = system_clock_ns() - std::int64_t(job_days) * 86400 * 1'000'000'000;
     for (auto number = all.rbegin(); number != all.rend(); ++number) {
         const std::optional<JobFile> file = find(*number, O_RDONLY);
         JobRecord record;

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/system_clock.hpp"
 #include "cli/commands/run_command.hpp"
 #include "cli/print.hpp"
 #include "glint/error.hpp"
@@ -145,11 +146,11 @@ void supervise(const JobFolder& jobs, const JobFolder::New& job, const JobComman
     std::vector<JobFile> running = wait_for_those_before(jobs, number);
     const HeldSignals signals;
     if (!wait_for_room(std::move(running), at_once, signals)) return;
-    record.started_ns = job_clock_ns();
+    record.started_ns = system_clock_ns();
     job.state.write(record);
     job.state.leave_queue();
     record.exit_code = run_to_the_end(command, signals);
-    record.ended_ns = job_clock_ns();
+    record.ended_ns = system_clock_ns();
     job.state.write(record);
     job.state.flush();
 }

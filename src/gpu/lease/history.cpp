@@ -11,47 +11,42 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "base/system_clock.hpp"
 #include "gpu/process.hpp"
 
 namespace glint::gpu::lease {
 namespace {
 
-constexpr std::string_view folder_prefix = "history.";
-constexpr const char *file_name = "leases", *old_file_name = "leases.old";
+constexpr std::string_view history_prefix = "history.";
+constexpr const char *history_file = "leases", *old_history_file = "leases.old";
 
-enum class Event : std::uint32_t { begin, end };
+enum class HistoryEvent : std::uint32_t { begin, end };
 
 /// In native byte order: the directory belongs to one machine.
-struct Entry {
+struct HistoryEntry {
     static constexpr std::uint64_t magic_number = 0x3174736968746c67;  // "glthist1"
 
     std::uint64_t magic = magic_number;
-    Event event = Event::begin;
+    HistoryEvent event = HistoryEvent::begin;
     std::uint32_t pid = 0;
     std::uint32_t slot = 0, occupancy = 0;  ///< which lease of this user it is
     std::int64_t time_ns = 0;               ///< of the system's clock
     std::uint64_t reserved_bytes = 0;
     char gpu[48] = {}, program[16] = {};  ///< ended by a zero
 };
-static_assert(std::is_trivially_copyable_v<Entry> && sizeof(Entry) == 104);
+static_assert(std::is_trivially_copyable_v<HistoryEntry> && sizeof(HistoryEntry) == 104);
 
-std::int64_t system_ns() {
-    using namespace std::chrono;
-    return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-std::string folder_of(std::uint32_t uid) { return std::string(folder_prefix) + std::to_string(uid); }
+std::string history_folder(std::uint32_t uid) { return std::string(history_prefix) + std::to_string(uid); }
 
 /// Nothing where it does not exist or is another user's.
-Descriptor open_folder(const StateDir& directory, std::uint32_t uid) {
-    Descriptor folder(::openat(directory.descriptor(), folder_of(uid).c_str(),
+Descriptor open_history(const StateDir& directory, std::uint32_t uid) {
+    Descriptor folder(::openat(directory.descriptor(), history_folder(uid).c_str(),
                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat status {};
     if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_uid != uid) return {};
@@ -62,26 +57,26 @@ Descriptor open_folder(const StateDir& directory, std::uint32_t uid) {
 void make_room(const Descriptor& folder, const Descriptor& file) {
     struct stat open {
     }, named{};
-    if (::fstat(file.get(), &open) != 0 || std::size_t(open.st_size) < history_entries * sizeof(Entry) ||
+    if (::fstat(file.get(), &open) != 0 || std::size_t(open.st_size) < history_entries * sizeof(HistoryEntry) ||
         ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
-        ::fstatat(folder.get(), file_name, &named, AT_SYMLINK_NOFOLLOW) != 0 || named.st_ino != open.st_ino)
+        ::fstatat(folder.get(), history_file, &named, AT_SYMLINK_NOFOLLOW) != 0 || named.st_ino != open.st_ino)
         return;
-    ::renameat(folder.get(), file_name, folder.get(), old_file_name);
+    ::renameat(folder.get(), history_file, folder.get(), old_history_file);
 }
 
 /// As one write, which the kernel appends as a whole.
-void append(const Descriptor& folder, std::uint32_t uid, std::span<const Entry> entries) {
-    const Descriptor file = open_owned(folder.get(), file_name, uid, O_WRONLY | O_APPEND | O_CREAT);
+void append_entries(const Descriptor& folder, std::uint32_t uid, std::span<const HistoryEntry> entries) {
+    const Descriptor file = open_owned(folder.get(), history_file, uid, O_WRONLY | O_APPEND | O_CREAT);
     if (!file || ::fchmod(file.get(), 0644) != 0) return;  // others read it, whatever the umask
     if (::write(file.get(), entries.data(), entries.size_bytes()) > 0) make_room(folder, file);
 }
 
-Entry entry_of(Event event, const Slot& slot) {
-    Entry entry;
+HistoryEntry entry_of(HistoryEvent event, const Slot& slot) {
+    HistoryEntry entry;
     entry.event = event;
     entry.pid = slot.record.pid;
     entry.slot = slot.name().number, entry.occupancy = slot.record.occupancy;
-    entry.time_ns = system_ns();
+    entry.time_ns = system_clock_ns();
     return entry;
 }
 
@@ -95,21 +90,21 @@ std::string text_in(const char (&from)[size]) {
     return std::string(from, ::strnlen(from, size));
 }
 
-std::vector<Entry> read_entries(const Descriptor& folder, std::uint32_t uid) {
-    std::vector<Entry> all;
-    for (const char* name : {old_file_name, file_name}) {
+std::vector<HistoryEntry> read_entries(const Descriptor& folder, std::uint32_t uid) {
+    std::vector<HistoryEntry> all;
+    for (const char* name : {old_history_file, history_file}) {
         const Descriptor file = open_owned(folder.get(), name, uid, O_RDONLY);
         if (!file) continue;
-        std::vector<Entry> some(history_entries + Record::max_shares);  // the last write may go beyond
-        const ssize_t count = ::pread(file.get(), some.data(), some.size() * sizeof(Entry), 0);
-        some.resize(count > 0 ? std::size_t(count) / sizeof(Entry) : 0);
+        std::vector<HistoryEntry> some(history_entries + Record::max_shares);  // the last write may go beyond
+        const ssize_t count = ::pread(file.get(), some.data(), some.size() * sizeof(HistoryEntry), 0);
+        some.resize(count > 0 ? std::size_t(count) / sizeof(HistoryEntry) : 0);
         std::copy_if(some.begin(), some.end(), std::back_inserter(all),
-                     [](const Entry& entry) { return entry.magic == Entry::magic_number; });
+                     [](const HistoryEntry& entry) { return entry.magic == HistoryEntry::magic_number; });
     }
     return all;
 }
 
-std::vector<std::uint32_t> users_of(const StateDir& directory) {
+std::vector<std::uint32_t> users_with_history(const StateDir& directory) {
     std::vector<std::uint32_t> users;
     constexpr int most_entries = 16384;
     DIR* listing = ::opendir(directory.path().c_str());
@@ -118,11 +113,11 @@ std::vector<std::uint32_t> users_of(const StateDir& directory) {
         const dirent* entry = ::readdir(listing);
         if (!entry) break;
         std::string_view name = entry->d_name;
-        if (!name.starts_with(folder_prefix)) continue;
-        name.remove_prefix(folder_prefix.size());
+        if (!name.starts_with(history_prefix)) continue;
+        name.remove_prefix(history_prefix.size());
         std::uint32_t uid = 0;
         const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), uid);
-        if (error == std::errc() && folder_of(uid) == entry->d_name) users.push_back(uid);
+        if (error == std::errc() && history_folder(uid) == entry->d_name) users.push_back(uid);
     }
     ::closedir(listing);
     return users;
@@ -131,14 +126,14 @@ std::vector<std::uint32_t> users_of(const StateDir& directory) {
 /// One user's.
 std::vector<PastLease> leases_of(const StateDir& directory, std::uint32_t uid) {
     std::vector<PastLease> leases;
-    const Descriptor folder = open_folder(directory, uid);
+    const Descriptor folder = open_history(directory, uid);
     if (!folder) return leases;
     using Name =
         std::pair<std::uint32_t, std::uint32_t>;    // slot and occupancy, which a new directory counts from 0 again
     std::map<Name, std::vector<std::size_t>> open;  // leases of one beginning without an end
-    for (const Entry& entry : read_entries(folder, uid)) {
+    for (const HistoryEntry& entry : read_entries(folder, uid)) {
         std::vector<std::size_t>& same = open[{entry.slot, entry.occupancy}];
-        if (entry.event == Event::begin) {
+        if (entry.event == HistoryEvent::begin) {
             if (!same.empty() && leases[same[0]].began_ns != entry.time_ns) same.clear();
             same.push_back(leases.size());
             leases.push_back({.uid = uid,
@@ -166,32 +161,33 @@ std::vector<PastLease> leases_of(const StateDir& directory, std::uint32_t uid) {
 
 void note_begin(const StateDir& directory, const Slot& slot, std::span<const LeasedDevice> devices) noexcept try {
     const std::uint32_t uid = slot.name().uid;
-    const std::string name = folder_of(uid);
+    const std::string name = history_folder(uid);
     if (::mkdirat(directory.descriptor(), name.c_str(), 0755) == 0)
         ::fchmodat(directory.descriptor(), name.c_str(), 0755, 0);  // mkdirat() applies the umask
-    const Descriptor folder = open_folder(directory, uid);
+    const Descriptor folder = open_history(directory, uid);
     if (!folder) return;
-    std::vector<Entry> entries(devices.size(), entry_of(Event::begin, slot));
+    std::vector<HistoryEntry> entries(devices.size(), entry_of(HistoryEvent::begin, slot));
     for (std::size_t k = 0; k < entries.size(); ++k) {
         entries[k].reserved_bytes = slot.record.shares[k].reserved_bytes;
         copy_text(devices[k].uuid, entries[k].gpu);
         if (const auto self = process_info(unsigned(::getpid()))) copy_text(self->name, entries[k].program);
     }
-    append(folder, uid, entries);
+    append_entries(folder, uid, entries);
 } catch (...) {
 }
 
 void note_end(const StateDir& directory, const Slot& slot) noexcept try {
-    const Entry entry = entry_of(Event::end, slot);
-    if (const Descriptor folder = open_folder(directory, slot.name().uid)) append(folder, slot.name().uid, {&entry, 1});
+    const HistoryEntry entry = entry_of(HistoryEvent::end, slot);
+    if (const Descriptor folder = open_history(directory, slot.name().uid))
+        append_entries(folder, slot.name().uid, {&entry, 1});
 } catch (...) {
 }
 
 std::vector<PastLease> past_leases(const StateDir& directory) {
     std::vector<PastLease> all;
     constexpr std::int64_t day_ns = std::int64_t(86400) * 1'000'000'000;
-    const std::int64_t now_ns = system_ns(), oldest_ns = now_ns - history_days * day_ns;
-    for (const std::uint32_t uid : users_of(directory))
+    const std::int64_t now_ns = system_clock_ns(), oldest_ns = now_ns - history_days * day_ns;
+    for (const std::uint32_t uid : users_with_history(directory))
         for (PastLease& lease : leases_of(directory, uid))
             if (lease.began_ns >= oldest_ns && lease.began_ns < now_ns + day_ns) all.push_back(std::move(lease));
     std::stable_sort(all.begin(), all.end(),

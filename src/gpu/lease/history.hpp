@@ -31,7 +31,7 @@ struct PastLease {
     std::string program;  ///< the name of the process, as ps shows it; foreign text
     std::string gpu;      ///< its UUID; foreign text
     std::uint64_t reserved_bytes = 0;
-    std::int64_t began_ns = 0;             ///< of the system's clock
+    std::int64_t began_ns = 0;             ///< system_clock_ns()
     std::optional<std::int64_t> ended_ns;  ///< nothing: it lasts, or its process was killed
     bool lasts = false;
 };
