@@ -13,14 +13,15 @@
 namespace glint {
 
 struct PieceOptions {
-    double pixel_size_nm = 0;                        ///< as read_localizations takes it
-    std::size_t piece_bytes = std::size_t(1) << 28;  ///< memory of a piece; a smaller table is read once, and kept
-    const StopFlag* stop = nullptr;                  ///< looked at before each piece
+    double pixel_size_nm = 0;                     ///< as read_localizations takes it
+    std::size_t piece_bytes = usual_piece_bytes;  ///< memory of a piece; a smaller table is read once, and kept
+    const StopFlag* stop = nullptr;               ///< looked at before each piece
 };
 
 /// A table in a file, read piece by piece, each time that it is wanted: the same rows, columns and metadata as those of
 /// read_localizations. Takes memory for two pieces. A table that is larger than one is read once more where only all rows
-/// tell what it has: a text, a movie of unknown size. Throws InputError, also where the file changes meanwhile; Cancelled.
+/// tell what it has: a text, a movie of unknown size. A text, which takes ten times as long to read, is read once and kept up to
+/// four times the size of a piece. Throws InputError, also where the file changes meanwhile; Cancelled.
 class LocalizationReader final : public TablePieces {
   public:
     explicit LocalizationReader(const std::filesystem::path& path, const Warn& warn = {},

@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "glint/localizations.hpp"
 #include "glint/progress.hpp"
+#include "glint/table_pieces.hpp"
 
 namespace glint {
 
@@ -19,5 +25,31 @@ enum class FramesOfMerged {
 /// table's, with a step more. Throws OptionError for tables of different pixel sizes.
 Localizations merge(std::span<const Localizations> tables, FramesOfMerged frames = FramesOfMerged::as_they_are,
                     const Warn& warn = {});
+
+/// The same of tables in pieces, in memory for a piece. Each table is visited once when this is made; where rows are ordered by frame,
+/// all are visited once more for every `piece_bytes` of their rows, rows of one frame staying together.
+class MergedTable final : public TablePieces {
+  public:
+    MergedTable(std::span<TablePieces* const> tables, FramesOfMerged frames, const Warn& warn = {},
+                std::size_t piece_bytes = usual_piece_bytes);
+    const Localizations& like() const override { return like_; }
+    void for_each(const Visit& visit) override;
+    std::size_t rows() const { return rows_; }
+
+  private:
+    struct Part {
+        TablePieces* table;
+        std::uint32_t frames_before;
+    };
+    Localizations of_part(const Localizations& piece, const Part& part) const;
+    void in_order_of_frames(const Visit& visit);
+
+    std::vector<Part> parts_;  ///< those that have rows
+    FramesOfMerged frames_;
+    std::set<std::string> names_, integers_;  ///< the columns that all have, and those of integers in all
+    std::vector<std::uint32_t> last_frames_;  ///< of each piece in the order of frames
+    std::size_t rows_ = 0;
+    Localizations like_;
+};
 
 }  // namespace glint

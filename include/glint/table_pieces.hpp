@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -10,13 +11,17 @@
 
 namespace glint {
 
+constexpr std::size_t usual_piece_bytes = std::size_t(1) << 28;  ///< memory of a piece
+/// Bytes that a row of such a table takes in memory.
+std::size_t row_bytes(const Localizations& like);
+
 /// The rows of a table, some at a time and in order, as often as they are wanted.
 class TablePieces {
   public:
     using Visit = std::function<void(const Localizations& piece)>;
 
     virtual ~TablePieces() = default;
-    /// The columns and the metadata of every piece, with the first row at least if the table has any. Of a table in several
+    /// The columns and the metadata of every piece, with a row or more, whichever, if the table has any. Of a table in several
     /// pieces width and height are known.
     virtual const Localizations& like() const = 0;
     /// Calls `visit` with each piece. A table without rows is one piece without rows.
@@ -47,6 +52,9 @@ class ChangedTable final : public TablePieces {
     Change change_;
     Localizations like_;
 };
+
+/// All pieces as one table in memory.
+Localizations all_pieces(TablePieces& table);
 
 /// The whole table with the frame and these columns alone (as `localization_columns` names them; others, and those that it does not
 /// have, are passed over), and the metadata.

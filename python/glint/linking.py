@@ -36,6 +36,7 @@ class LinkInfo:
     radius_sigma: float  #: 0 for a radius in nm
     radius_nm: float  #: of localizations of the median precision
     gap: int  #: dark frames
+    uses_z: bool  #: distances are in x, y and z; else the table has no z, or no precision of it
     false_links: float  #: expected number; nan of a movie that is too short to tell, as the next
     missed_links: float
     lateral: InTrackVariance  #: of x and y

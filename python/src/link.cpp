@@ -33,7 +33,7 @@ nb::tuple link_table(const Localizations& table, double radius_sigma, double rad
     });
     nb::dict dict;
     dict["tracks"] = links.tracks, dict["links"] = links.links, dict["unlinkable"] = links.unlinkable,
-    dict["gap"] = links.gap;
+    dict["gap"] = links.gap, dict["uses_z"] = links.uses_z;
     dict["radius_sigma"] = links.radius_sigma, dict["radius_nm"] = links.radius_nm;
     dict["false_links"] = links.false_links, dict["missed_links"] = links.missed_links;
     dict["lateral"] = dict_of(links.lateral), dict["axial"] = dict_of(links.axial);

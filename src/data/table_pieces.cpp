@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 namespace glint {
@@ -29,6 +30,20 @@ void ChangedTable::for_each(const Visit& visit) {
         }
     });
     if (!is_visited) visit(empty);
+}
+
+std::size_t row_bytes(const Localizations& like) {
+    std::size_t bytes = sizeof(std::uint32_t);
+    for (const LocalizationColumn& column : localization_columns())
+        bytes += (like.*column.values).empty() ? 0 : sizeof(float);
+    for (const auto& [name, column] : like.extra) bytes += column.values.empty() ? 0 : sizeof(double);
+    return bytes + (like.iterations.empty() ? 0 : sizeof(std::uint32_t)) + (like.status.empty() ? 0 : 1);
+}
+
+Localizations all_pieces(TablePieces& table) {
+    Localizations all = select(table.like(), {});
+    table.for_each([&](const Localizations& piece) { append(all, piece); });
+    return all;
 }
 
 Localizations with_columns(TablePieces& table, std::span<const std::string_view> names) {

@@ -34,6 +34,15 @@ class LocalizationBuilder {
             to.doubles.push_back(value);
     }
     void add_values(int column, std::span<const double> values);
+    /// Sets row `row`, for which `resize` made room. Thread-safe for different rows.
+    void set_value(int column, std::size_t row, double value) {
+        Column& to = columns_[std::size_t(column)];
+        value = value * to.scale + to.shift;
+        if (to.target)
+            to.floats[row] = float(value);
+        else
+            to.doubles[row] = value;
+    }
 
     /// Declares that a column's values are whole numbers: as an `extra` one it is a column of integers.
     void set_integer(int column) { columns_[std::size_t(column)].is_integer = true; }

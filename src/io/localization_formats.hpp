@@ -57,6 +57,7 @@ struct TableFile {
     Warn warn;
     LocalizationBuilder builder;
     std::optional<std::size_t> rows;  ///< in the file; none: not known before they are read
+    std::size_t likely_rows = 0;      ///< of a text, by its bytes
     Localizations about;              ///< without rows: what the file says of its movie, and the history
     bool is_text = false;             ///< only all rows tell which columns hold numbers, and which of these whole ones
     bool frames_from_one = false;     ///< unless there is a frame 0

@@ -51,9 +51,7 @@ struct LocalizationReader::State {
         : stop(options.stop), file(open_table(path, options.pixel_size_nm, warn)) {
         file->builder.require_columns();
         if (options.piece_bytes == everything) require_memory();
-        piece_rows = options.piece_bytes == everything
-                         ? everything
-                         : std::max<std::size_t>(1, options.piece_bytes / file->builder.row_bytes());
+        piece_rows = rows_of_piece(options.piece_bytes);
         while (!survey_rows()) {
         }
         if (!is_whole) {
@@ -62,6 +60,14 @@ struct LocalizationReader::State {
         }
         complete_facts();
         adjust(like);
+    }
+
+    /// A text, which takes ten times as long to read, is kept up to four times the size of a piece.
+    std::size_t rows_of_piece(std::size_t bytes) const {
+        constexpr std::size_t longer = 4;
+        if (bytes == everything) return everything;
+        const std::size_t rows = std::max<std::size_t>(1, bytes / file->builder.row_bytes());
+        return file->is_text && file->likely_rows < longer * rows ? longer * rows : rows;
     }
 
     void require_memory() const {

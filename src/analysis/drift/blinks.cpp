@@ -10,6 +10,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "analysis/axial_precision.hpp"
 #include "base/median.hpp"
 #include "glint/error.hpp"
 
@@ -21,8 +22,9 @@ constexpr float least_precision_nm = 0.5f;
 constexpr std::int64_t most_frames = 1 << 24;  // a drift has numbers for each, and float counts frames up to here
 
 const std::vector<float>* axis_precision(const Localizations& from, int axis) {
-    const std::vector<float>* columns[] = {&from.lpx_px, &from.lpy_px, &from.lpz_nm};
-    return columns[axis]->size() == from.size() ? columns[axis] : nullptr;
+    if (axis == 2) return has_axial_precision(from) ? &from.lpz_nm : nullptr;
+    const std::vector<float>& precision = axis == 0 ? from.lpx_px : from.lpy_px;
+    return precision.size() == from.size() ? &precision : nullptr;
 }
 
 /// Numbers, and within a metre, so that cells have numbers as well.
@@ -65,8 +67,8 @@ Table table_of(const Localizations& from) {
         to.precision_nm[a].assign(n, 1);
         if (a >= to.axes) continue;
         const std::vector<float>* precision = axis_precision(from, a);
-        if (a == 2 && !precision) precision = axis_precision(from, 0);
-        const double precision_unit = a < 2 ? unit : axis_precision(from, 2) ? 1 : 2.5 * from.pixel_size_nm;
+        double precision_unit = unit;
+        if (a == 2 && !precision) precision = axis_precision(from, 0), precision_unit = 2.5 * from.pixel_size_nm;
         for (std::size_t i = 0; i < n; ++i) {
             to.nm[a][i] = float((*position[a])[order[i]] * unit);
             const double p = precision ? (*precision)[order[i]] * precision_unit : default_precision_nm;

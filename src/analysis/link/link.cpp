@@ -90,7 +90,7 @@ class Linker {
           is_fixed_(is_fixed),
           gap_(std::uint32_t(goes_on.size() - 2)),
           goes_on_(std::move(goes_on)),
-          track_(rows.rows.size()) {}
+          track_(rows.size()) {}
 
     /// The track of each row of `rows`.
     std::vector<std::uint32_t> run(const Progress& progress, const StopFlag* stop) {
@@ -124,7 +124,7 @@ class Linker {
         of_row_.assign(count, -1);
         match(begin, count, now);
         for (std::size_t j = 0; j < count; ++j) {
-            const LinkRow& row = rows_.rows[begin + j];
+            const LinkRow row = rows_.at(begin + j);
             if (of_row_[j] < 0) {
                 track_[begin + j] = std::uint32_t(tracks_);
                 open_.push_back({row, std::uint32_t(tracks_++), now});
@@ -146,7 +146,7 @@ class Linker {
         const double reach = radius_ * std::sqrt(most_row_var + most_track_var);
         std::size_t low = 0;
         for (std::size_t j = 0; j < count; ++j) {
-            const LinkRow& row = rows_.rows[begin + j];
+            const LinkRow row = rows_.at(begin + j);
             const double own = radius_ * std::sqrt(row.var_x + most_track_var);
             while (low < open_.size() && open_[low].mean.x < row.x - reach) ++low;
             for (std::size_t t = low; t < open_.size() && open_[t].mean.x <= row.x + own; ++t)
@@ -188,7 +188,7 @@ class Linker {
         for (std::size_t j = 0; j < of_row_.size(); ++j)
             if (of_row_[j] >= 0) row_of_track_[std::size_t(of_row_[j])] = int(j);
         const auto distance = [&](int track, int row) {
-            return scaled_distance2(open_[std::size_t(track)].mean, rows_.rows[begin + std::size_t(row)], rows_.with_z);
+            return scaled_distance2(open_[std::size_t(track)].mean, rows_.at(begin + std::size_t(row)), rows_.with_z);
         };
         const auto odds = [&](int track) { return goes_on_[now - open_[std::size_t(track)].last]; };
         for (const Pair& pair : pairs_) {
@@ -324,11 +324,13 @@ Mistakes expected_mistakes(const GapCounts& counts, int gap, const Doubts& doubt
 
 /// Half of all precisions are better.
 double median_radius_nm(const LinkRows& rows, double radius) {
-    if (rows.rows.empty()) return 0;
+    if (rows.size() == 0) return 0;
     std::vector<double> sigma;
-    sigma.reserve(rows.rows.size());
-    for (const LinkRow& row : rows.rows)
+    sigma.reserve(rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+        const LinkRow row = rows.at(k);
         sigma.push_back(std::sqrt(row.var_x + row.var_y));  // sqrt(2) of the mean variance
+    }
     return radius * median(std::move(sigma));
 }
 
@@ -339,19 +341,20 @@ Links link(const Localizations& table, const LinkOptions& options) {
     const bool is_fixed = options.radius_nm > 0;
     const LinkRows rows(table, options.radius_nm);
     if (options.stop && *options.stop) throw Cancelled("linking was stopped");
-    if (rows.rows.empty() && table.size() > 0)
+    if (rows.size() == 0 && table.size() > 0)
         throw InputError(
             fmt::format("none of the {} rows has a position that is a number and precisions above 0, so "
                         "nothing can be linked; a radius in nm (--radius 30nm) needs no precisions",
                         table.size()));
     Links out;
-    out.unlinkable = table.size() - rows.rows.size();
+    out.unlinkable = table.size() - rows.size();
+    out.uses_z = rows.with_z;
     const DistanceCounts distances = is_fixed ? DistanceCounts{} : count_distances(rows);
     const Scatter scatter = is_fixed ? Scatter{} : scatter_of(distances, rows.dims());
     out.is_radius_chosen = !is_fixed && options.radius_sigma == 0;
     double radius = is_fixed ? 1 : options.radius_sigma;
     if (out.is_radius_chosen)
-        radius = scatter.is_known && distances.has_far ? best_radius(distances, scatter, rows.rows.size(), rows.dims())
+        radius = scatter.is_known && distances.has_far ? best_radius(distances, scatter, rows.size(), rows.dims())
                                                        : usual_radius;
     out.radius_sigma = is_fixed ? 0 : radius;
     out.radius_nm = is_fixed ? options.radius_nm : median_radius_nm(rows, radius);
@@ -367,13 +370,13 @@ Links link(const Localizations& table, const LinkOptions& options) {
     std::vector<std::uint32_t> track = linked({0, 0});
     const GapCounts gaps = count_gaps(rows, track, radius, longest_gap + 1, is_fixed);
     out.gap = out.is_gap_chosen ? (gaps.has_far ? best_gap(gaps) : 0) : options.gap;
-    if (out.gap > 0) track = linked(odds_of_going_on(gaps, out.gap, double(rows.rows.size())));
+    if (out.gap > 0) track = linked(odds_of_going_on(gaps, out.gap, double(rows.size())));
 
     const double unknown = std::numeric_limits<double>::quiet_NaN();
-    out.links = rows.rows.size() - out.tracks;
+    out.links = rows.size() - out.tracks;
     const double beyond_radius = scatter.true_pairs * chi2_above(radius * radius / scatter.scale2, rows.dims());
-    const Mistakes mistakes = expected_mistakes(gaps, out.gap, doubts, is_fixed ? 0 : beyond_radius, double(out.links),
-                                                double(rows.rows.size()));
+    const Mistakes mistakes =
+        expected_mistakes(gaps, out.gap, doubts, is_fixed ? 0 : beyond_radius, double(out.links), double(rows.size()));
     out.false_links = gaps.has_far ? std::min(mistakes.wrong, double(out.links)) : unknown;
     out.missed_links = gaps.has_far && !is_fixed ? mistakes.missed : unknown;
     if (!is_fixed) {
@@ -382,7 +385,7 @@ Links link(const Localizations& table, const LinkOptions& options) {
     }
     // Rows that could not be linked are tracks of their own, after the others.
     out.track.assign(table.size(), std::uint32_t(-1));
-    for (std::size_t k = 0; k < rows.rows.size(); ++k) out.track[rows.rows[k].row] = track[k];
+    for (std::size_t k = 0; k < rows.size(); ++k) out.track[rows.rows[k]] = track[k];
     for (std::uint32_t& number : out.track)
         if (number == std::uint32_t(-1)) number = std::uint32_t(out.tracks++);
     return out;

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace glint {
 namespace {
@@ -159,7 +161,7 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
             const std::size_t other = index_of(rows, frame);
             if (other == rows.frames.size()) return;
             for_pairs(rows, k, rows, other, radius, [&](std::size_t i, std::size_t j, double) {
-                const LinkRow &p = rows.rows[i], &q = rows.rows[j];
+                const LinkRow p = rows.at(i), q = rows.at(j);
                 const auto axis = [](CrlbBins& bins, double d, double c) { bins[bin_of(c)].add(1, c, d * d / 2); };
                 axis(sums[block][kind][0], p.x - q.x, (p.var_x + q.var_x) / 2);
                 axis(sums[block][kind][0], p.y - q.y, (p.var_y + q.var_y) / 2);
@@ -185,25 +187,50 @@ InTrackVariances in_track_variances(const LinkRows& rows, double scale2) {
 
 namespace {
 
-/// Moves the last row of each track to the mean of its rows, weighted, with the variance of that.
-void move_to_means(LinkRows& ends, const LinkRows& rows, std::span<const std::uint32_t> track,
-                   std::span<const std::size_t> of_row) {
-    struct Sum {
-        double weight[3] = {}, place[3] = {};
-    };
-    std::vector<Sum> sums(ends.rows.size());
-    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        const LinkRow& row = rows.rows[i];
-        Sum& sum = sums[of_row[track[i]]];
-        const double place[] = {row.x, row.y, row.z}, variance[] = {row.var_x, row.var_y, row.var_z};
-        for (int a = 0; a < 3; ++a) sum.weight[a] += 1 / variance[a], sum.place[a] += place[a] / variance[a];
+constexpr std::size_t no_row = std::numeric_limits<std::size_t>::max();
+
+/// First and last row of each track, indices into `rows`.
+struct TrackEnds {
+    std::vector<std::size_t> first, last;
+    explicit TrackEnds(std::span<const std::uint32_t> track) {
+        const auto most = std::max_element(track.begin(), track.end());
+        first.assign(most == track.end() ? 0 : std::size_t(*most) + 1, no_row);
+        last = first;
+        for (std::size_t i = 0; i < track.size(); ++i) {
+            if (first[track[i]] == no_row) first[track[i]] = i;
+            last[track[i]] = i;
+        }
     }
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-        const Sum& sum = sums[k];
-        LinkRow& end = ends.rows[k];
-        end.x = sum.place[0] / sum.weight[0], end.y = sum.place[1] / sum.weight[1],
-        end.z = sum.place[2] / sum.weight[2];
-        end.var_x = 1 / sum.weight[0], end.var_y = 1 / sum.weight[1], end.var_z = 1 / sum.weight[2];
+};
+
+/// The last row of each track, in the order of frames.
+MovedRows last_rows(const LinkRows& rows, std::span<const std::uint32_t> track, const TrackEnds& of) {
+    MovedRows ends(rows);
+    for (std::size_t k = 0; k < rows.frames.size(); ++k) {
+        ends.begin.push_back(ends.rows.size());
+        for (std::size_t i = rows.begin[k]; i < rows.begin[k + 1]; ++i)
+            if (of.last[track[i]] == i) ends.rows.push_back(rows.at(i));
+    }
+    ends.begin.push_back(ends.rows.size());
+    return ends;
+}
+
+/// Moves the last row of each track to the mean of its rows, weighted, with the variance of that.
+void move_to_means(MovedRows& ends, const LinkRows& rows, std::span<const std::uint32_t> track, const TrackEnds& of) {
+    std::vector<std::uint32_t> end_of(of.last.size());  // by track
+    std::uint32_t end = 0;
+    for (std::size_t i = 0; i < track.size(); ++i)
+        if (of.last[track[i]] == i) end_of[track[i]] = end++;
+    for (LinkRow& mean : ends.rows) mean = {0, 0, 0, 0, 0, 0, mean.row};  // sums of weights in place of variances
+    for (std::size_t i = 0; i < track.size(); ++i) {
+        const LinkRow row = rows.at(i);
+        LinkRow& sum = ends.rows[end_of[track[i]]];
+        sum.var_x += 1 / row.var_x, sum.var_y += 1 / row.var_y, sum.var_z += 1 / row.var_z;
+        sum.x += row.x / row.var_x, sum.y += row.y / row.var_y, sum.z += row.z / row.var_z;
+    }
+    for (LinkRow& mean : ends.rows) {
+        mean.x /= mean.var_x, mean.y /= mean.var_y, mean.z /= mean.var_z;
+        mean.var_x = 1 / mean.var_x, mean.var_y = 1 / mean.var_y, mean.var_z = 1 / mean.var_z;
     }
     for (std::size_t k = 0; k + 1 < ends.begin.size(); ++k)
         std::sort(ends.rows.begin() + std::ptrdiff_t(ends.begin[k]),
@@ -215,20 +242,10 @@ void move_to_means(LinkRows& ends, const LinkRows& rows, std::span<const std::ui
 
 GapCounts count_gaps(const LinkRows& rows, std::span<const std::uint32_t> track, double radius, std::uint32_t lags,
                      bool is_fixed) {
-    std::vector<std::size_t> first(rows.rows.size(), rows.rows.size()), last = first;
-    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-        if (first[track[i]] == rows.rows.size()) first[track[i]] = i;
-        last[track[i]] = i;
-    }
-    const LinkRows starts(rows, [&](std::size_t i) { return first[track[i]] == i; });
-    LinkRows ends(rows, [&](std::size_t i) { return last[track[i]] == i; });
-    if (!is_fixed) {
-        std::vector<std::size_t> end_of(rows.rows.size());  // by track
-        std::size_t end = 0;
-        for (std::size_t i = 0; i < rows.rows.size(); ++i)
-            if (last[track[i]] == i) end_of[track[i]] = end++;
-        move_to_means(ends, rows, track, end_of);
-    }
+    const TrackEnds of(track);
+    const LinkRows starts(rows, [&](std::size_t i) { return of.first[track[i]] == i; });
+    MovedRows ends = last_rows(rows, track, of);
+    if (!is_fixed) move_to_means(ends, rows, track, of);
     constexpr std::uint32_t after_long_pauses = 200;  // where a blink that is dark for long does not begin again
     const auto far = far_lags(span_of(rows), after_long_pauses);
     std::vector<std::vector<double>> counts(blocks, std::vector<double>(lags + 1)), open = counts;

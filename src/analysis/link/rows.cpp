@@ -2,51 +2,57 @@
 // SPDX-License-Identifier: MIT
 #include "analysis/link/rows.hpp"
 
+#include <fmt/format.h>
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
+#include "analysis/axial_precision.hpp"
 #include "glint/error.hpp"
 
 namespace glint {
+namespace {
 
-LinkRows::LinkRows(const Localizations& table, double radius_nm) : with_z(!table.z_nm.empty()) {
-    const double pixel = table.pixel_size_nm, fixed = radius_nm > 0 ? radius_nm * radius_nm / 2 : 0;
-    const auto precision = [&](const std::vector<float>& column, const char* name) {
-        if (!fixed && column.empty() && table.size() > 0)
-            throw OptionError(std::string("the table has no ") + name +
-                              ", so distances cannot be scaled with precisions; give a radius in nm (--radius 30nm)");
-    };
-    precision(table.lpx_px, "lpx");
-    precision(table.lpy_px, "lpy");
-    if (with_z) precision(table.lpz_nm, "lpz");
-    const auto square = [&](const std::vector<float>& column, std::size_t k, double unit) {
-        return fixed ? fixed : column[k] > 0 ? double(column[k]) * column[k] * unit * unit : 0;
-    };
+void require_linkable(const Localizations& table, double radius_nm) {
+    constexpr std::size_t most_rows = std::numeric_limits<std::uint32_t>::max();
+    if (table.size() > most_rows)
+        throw OptionError(fmt::format("the table has {} rows; {} can be linked at once: choose some by glint filter",
+                                      table.size(), most_rows));
+    for (const auto& [column, name] : {std::pair(&table.lpx_px, "lpx"), std::pair(&table.lpy_px, "lpy")})
+        if (!(radius_nm > 0) && column->empty() && table.size() > 0)
+            throw OptionError(
+                fmt::format("the table has no {}, so distances cannot be scaled with precisions; give a radius in nm "
+                            "(--radius 30nm)",
+                            name));
+}
+
+}  // namespace
+
+LinkRows::LinkRows(const Localizations& table, double radius_nm)
+    : with_z(!table.z_nm.empty() && (radius_nm > 0 || has_axial_precision(table))),
+      table_(&table),
+      fixed_(radius_nm > 0 ? radius_nm * radius_nm / 2 : 0) {
+    require_linkable(table, radius_nm);
     rows.reserve(table.size());
     for (std::size_t k = 0; k < table.size(); ++k) {
-        const LinkRow row{table.x_px[k] * pixel,
-                          table.y_px[k] * pixel,
-                          with_z ? table.z_nm[k] : 0,
-                          square(table.lpx_px, k, pixel),
-                          square(table.lpy_px, k, pixel),
-                          with_z ? square(table.lpz_nm, k, 1) : 1,
-                          k};
+        const LinkRow row = of_table(std::uint32_t(k));
         const double sum = row.x + row.y + row.z + row.var_x + row.var_y + row.var_z;
-        if (std::isfinite(sum) && row.var_x > 0 && row.var_y > 0 && row.var_z > 0) rows.push_back(row);
+        if (std::isfinite(sum) && row.var_x > 0 && row.var_y > 0 && row.var_z > 0) rows.push_back(row.row);
     }
-    tbb::parallel_sort(rows.begin(), rows.end(), [&](const LinkRow& a, const LinkRow& b) {
-        return std::tuple(table.frame[a.row], a.x, a.y, a.row) < std::tuple(table.frame[b.row], b.x, b.y, b.row);
+    tbb::parallel_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::tuple(table.frame[a], table.x_px[a], table.y_px[a], a) <
+               std::tuple(table.frame[b], table.x_px[b], table.y_px[b], b);
     });
     for (std::size_t k = 0; k < rows.size(); ++k) {
-        const std::uint32_t frame = table.frame[rows[k].row];
+        const std::uint32_t frame = table.frame[rows[k]];
         if (frames.empty() || frames.back() != frame) {
             frames.push_back(frame);
             begin.push_back(k);
             most_var_x.push_back(0);
         }
-        most_var_x.back() = std::max(most_var_x.back(), rows[k].var_x);
+        most_var_x.back() = std::max(most_var_x.back(), at(k).var_x);
     }
     begin.push_back(rows.size());
 }

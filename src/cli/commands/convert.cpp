@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -11,6 +12,8 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
+#include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
 #include "glint/merge.hpp"
@@ -47,25 +50,31 @@ int run(const ConvertFlags& flags) {
         throw OptionError("--consecutive is for several tables: their movies follow one another");
     Console console(flags.console);
     const double given_nm = pixel_size_nm(flags.pixel_size);
-    std::vector<Localizations> tables;
-    for (const std::string& table : flags.tables) tables.push_back(read_table(table, given_nm, console));
-    const Localizations all =
-        tables.size() == 1
-            ? std::move(tables.front())
-            : merge(tables, flags.consecutive ? FramesOfMerged::consecutive : FramesOfMerged::as_they_are,
-                    console.warner());
+    const StopFlag& stop = stop_on_signals();
+    std::vector<std::unique_ptr<LocalizationReader>> readers;
+    for (const std::string& table : flags.tables)
+        readers.push_back(open_table(table, given_nm, console, stop, usual_piece_bytes / flags.tables.size()));
+    std::optional<MergedTable> merged;
+    if (readers.size() > 1) {
+        std::vector<TablePieces*> tables;
+        for (const auto& reader : readers) tables.push_back(reader.get());
+        merged.emplace(tables, flags.consecutive ? FramesOfMerged::consecutive : FramesOfMerged::as_they_are,
+                       console.warner());
+    }
+    TablePieces& all = merged ? static_cast<TablePieces&>(*merged) : *readers.front();
     const std::size_t hidden = write_localizations(flags.out, all, console.warner(), if_exists(flags.overwrite));
+    const std::size_t rows = merged ? merged->rows() : readers.front()->rows();
     if (flags.console.json) {
         print_json({{"output", flags.out},
                     {"tables", flags.tables},
-                    {"localizations", all.size()},
-                    {"frames", all.frames},
+                    {"localizations", rows},
+                    {"frames", all.like().frames},
                     {"hidden_rows", hidden}});
         return exit_ok;
     }
     Summary summary;
     if (flags.tables.size() > 1) summary.add("tables", with_commas(std::int64_t(flags.tables.size())));
-    summary.add("localizations", with_commas(std::int64_t(all.size())));
+    summary.add("localizations", with_commas(std::int64_t(rows)));
     add_hidden_rows(summary, std::int64_t(hidden));
     summary.add("written", flags.out).print();
     return exit_ok;

@@ -12,6 +12,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/drift_io.hpp"
 #include "glint/error.hpp"
@@ -70,7 +71,7 @@ nlohmann::ordered_json json_of(const AxisDrift& axis) {
     return json;
 }
 
-void print_json_result(const DriftFlags& flags, const Localizations& locs, const Drift& drift) {
+void print_json_result(const DriftFlags& flags, std::size_t rows, const Drift& drift) {
     const bool with_z = !drift.z.nm.empty();
     nlohmann::ordered_json jumps = nlohmann::ordered_json::array();
     for (const DriftJump& jump : drift.jumps)
@@ -82,7 +83,7 @@ void print_json_result(const DriftFlags& flags, const Localizations& locs, const
                          {"own_nm", values_of(bead.own_nm, with_z)},
                          {"used", bead.used}});
     nlohmann::ordered_json json{{"output", flags.out},
-                                {"localizations", locs.size()},
+                                {"localizations", rows},
                                 {"frames", drift.frames()},
                                 {"refused", drift.refused},
                                 {"why", drift.why}};
@@ -111,10 +112,10 @@ std::string bead_text(const DriftBead& bead, bool with_z) {
                        bead.used ? "used" : "left out", triple(bead.own_nm, with_z));
 }
 
-void print_result(const DriftFlags& flags, const Localizations& locs, const Drift& drift) {
+void print_result(const DriftFlags& flags, std::size_t rows, const Drift& drift) {
     const bool with_z = !drift.z.nm.empty();
     Summary summary;
-    summary.add("localizations", with_commas(std::int64_t(locs.size())));
+    summary.add("localizations", with_commas(std::int64_t(rows)));
     if (drift.refused) {
         summary.add("drift", "not corrected: " + drift.why);
     } else {
@@ -155,34 +156,49 @@ void parse_beads(const std::string& text, DriftOptions& options) {
     if (options.beads == Beads::given) options.bead_places_px = read_bead_places(text);
 }
 
+constexpr std::string_view columns_of_drift[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
+
+/// Estimated from the table, or that of --apply. Columns are in memory meanwhile.
+Drift drift_for(const DriftFlags& flags, TablePieces& table, Console& console, const StopFlag& stop) {
+    const Localizations locs = with_columns(table, columns_of_drift);
+    if (!flags.apply.empty()) {
+        Drift drift = read_drift(flags.apply, locs.pixel_size_nm);
+        check_drift(locs, drift, flags.apply, console.warner());
+        return drift;
+    }
+    DriftOptions options;
+    parse_beads(flags.beads, options);
+    options.stop = &stop;
+    options.progress = console.progress(flags.locs, "steps");
+    Drift drift = estimate_drift(locs, options);
+    console.end_progress();
+    return drift;
+}
+
 int run(const DriftFlags& flags) {
     check_flags(flags);
     Console console(flags.console);
-    Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
-    Drift drift;
-    if (flags.apply.empty()) {
-        DriftOptions options;
-        parse_beads(flags.beads, options);
-        options.stop = &stop_on_signals();
-        options.progress = console.progress(flags.locs, "steps");
-        drift = estimate_drift(locs, options);
-        console.end_progress();
-    } else {
-        drift = read_drift(flags.apply, locs.pixel_size_nm);
-        check_drift(locs, drift, flags.apply, console.warner());
-    }
+    const StopFlag& stop = stop_on_signals();
+    const auto table = open_table(flags.locs, pixel_size_nm(flags.pixel_size), console, stop);
+    const Drift drift = drift_for(flags, *table, console, stop);
     if (drift.refused) console.warn(fmt::format("{}: the drift is not corrected: {}", flags.locs, drift.why));
-    if (flags.undo)
-        undo_drift(locs, drift);
-    else
-        apply_drift(locs, drift);
-    locs.history.push_back(step_of(flags, drift));
-    if (!flags.drift_file.empty()) write_drift(flags.drift_file, drift, locs.pixel_size_nm, if_exists(flags.overwrite));
-    write_localizations(flags.out, locs, console.warner(), if_exists(flags.overwrite));
+    const std::string step = step_of(flags, drift);
+    ChangedTable corrected(*table, [&](const Localizations& piece, std::size_t) {
+        Localizations out = piece;
+        if (flags.undo)
+            undo_drift(out, drift);
+        else
+            apply_drift(out, drift);
+        out.history.push_back(step);
+        return out;
+    });
+    if (!flags.drift_file.empty())
+        write_drift(flags.drift_file, drift, table->like().pixel_size_nm, if_exists(flags.overwrite));
+    write_localizations(flags.out, corrected, console.warner(), if_exists(flags.overwrite));
     if (flags.console.json)
-        print_json_result(flags, locs, drift);
+        print_json_result(flags, table->rows(), drift);
     else
-        print_result(flags, locs, drift);
+        print_result(flags, table->rows(), drift);
     return exit_ok;
 }
 

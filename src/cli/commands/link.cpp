@@ -16,6 +16,7 @@
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
 #include "cli/flags/output_flags.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/stop.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -94,19 +95,27 @@ nlohmann::ordered_json variance_json(const InTrackVariance& v) {
     return {{"a_nm2", v.a_nm2}, {"a_error_nm2", v.a_error_nm2}, {"b", v.b}, {"b_error", v.b_error}, {"pairs", v.pairs}};
 }
 
+constexpr std::string_view columns_of_links[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
+
+/// What distances are of, where that is not all that the table has.
+std::string axes_text(const Links& links, const Localizations& like) {
+    return like.z_nm.empty() || links.uses_z ? "" : "x and y alone: the table says no precision of z (lpz)";
+}
+
 int run(const LinkFlags& flags) {
     const std::filesystem::path yaml = std::filesystem::path(flags.table).replace_extension(".yaml");
     check_localizations_output(flags.out, if_exists(flags.overwrite), {flags.table, yaml});
     Console console(flags.console);
-    const Localizations table = read_table(flags.table, pixel_size_nm(flags.pixel_size), console);
+    const StopFlag& stop = stop_on_signals();
+    const auto table = open_table(flags.table, pixel_size_nm(flags.pixel_size), console, stop);
     LinkOptions options;
-    parse_radius(flags.radius, table.pixel_size_nm, options);
+    parse_radius(flags.radius, table->like().pixel_size_nm, options);
     parse_gap(flags.gap, options);
-    options.stop = &stop_on_signals();
+    options.stop = &stop;
     options.progress = console.progress("linking", "frames");
     Links links;
     try {
-        links = link(table, options);
+        links = link(with_columns(*table, columns_of_links), options);
     } catch (const Cancelled&) {
         console.end_progress();
         console.warn("stopped: nothing was written");
@@ -123,17 +132,19 @@ int run(const LinkFlags& flags) {
                                  links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
                                                         : fmt::format("{:g}nm", links.radius_nm),
                                  links.gap));
-    const Localizations out = flags.unmerged ? with_tracks(table, links) : merge_tracks(table, links);
+    LinkedTable out(*table, links, flags.unmerged ? LinkedRows::all : LinkedRows::merged);
     const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
-    const double mean_length = links.tracks ? double(table.size()) / double(links.tracks) : 0;
+    const std::size_t rows = links.track.size();
+    const double mean_length = links.tracks ? double(rows) / double(links.tracks) : 0;
     if (flags.console.json) {
         print_json({{"output", flags.out},
-                    {"localizations", table.size()},
+                    {"localizations", rows},
                     {"tracks", links.tracks},
                     {"mean_localizations", mean_length},
                     {"radius_sigma", links.radius_sigma},
                     {"radius_nm", links.radius_nm},
                     {"gap", links.gap},
+                    {"uses_z", links.uses_z},
                     {"links", links.links},
                     {"unlinkable", links.unlinkable},
                     {"false_links", links.false_links},
@@ -144,7 +155,7 @@ int run(const LinkFlags& flags) {
         return exit_ok;
     }
     Summary summary;
-    summary.add("localizations", with_commas(std::int64_t(table.size())))
+    summary.add("localizations", with_commas(std::int64_t(rows)))
         .add("tracks", fmt::format("{}, of {:.3g} localizations in the mean", with_commas(std::int64_t(links.tracks)),
                                    mean_length))
         .add("radius", radius_text(links))
@@ -154,6 +165,7 @@ int run(const LinkFlags& flags) {
                                                     : "not estimated of a radius in nm")
         .add("in-track variance",
              links.radius_sigma > 0 ? variance_text(links.lateral) : "not estimated of a radius in nm");
+    if (const std::string axes = axes_text(links, table->like()); !axes.empty()) summary.add("distances", axes);
     if (links.axial.pairs > 0) summary.add("in-track variance, z", variance_text(links.axial));
     add_hidden_rows(summary, std::int64_t(hidden));
     summary.add("written", flags.out).print();

@@ -13,6 +13,7 @@
 #include "cli/console.hpp"
 #include "cli/flags/camera_flags.hpp"
 #include "cli/flags/choices.hpp"
+#include "cli/flags/table_flags.hpp"
 #include "cli/print.hpp"
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -113,10 +114,20 @@ void print_table(const Score& s) {
     print_recall_by_neighbor(s);
 }
 
+constexpr std::string_view columns_of_score[] = {"x", "y", "z", "lpx", "lpy", "lpz"};
+
+/// A truth that says another size of its pixels than the localizations keeps it.
+Localizations truth_columns(const std::string& file, double pixel_size_nm, Console& console) {
+    LocalizationReader truth(file, console.warner(), {.pixel_size_nm = pixel_size_nm});
+    return with_columns(truth, columns_of_score);
+}
+
 int run(const ScoreFlags& flags) {
     Console console(flags.console);
-    const Localizations locs = read_table(flags.locs, pixel_size_nm(flags.pixel_size), console);
-    const Localizations truth = read_truth(flags.truth, locs.pixel_size_nm, console.warner());
+    const StopFlag never{false};  // nothing is written: a signal ends the program
+    const Localizations locs =
+        read_columns(flags.locs, pixel_size_nm(flags.pixel_size), console, columns_of_score, never);
+    const Localizations truth = truth_columns(flags.truth, locs.pixel_size_nm, console);
     if (const std::string warning = order_warning(locs, truth); !warning.empty()) console.warn(warning);
     ScoreOptions options;
     options.radius_nm = to_nm(parse_length(flags.radius, "--radius"), locs.pixel_size_nm);

@@ -8,12 +8,10 @@
 #include <cmath>
 
 #include "cli/flags/choices.hpp"
-#include "cli/flags/table_flags.hpp"
 #include "data/provenance.hpp"
 #include "glint/camera_io.hpp"
 #include "glint/camera_presets.hpp"
 #include "glint/error.hpp"
-#include "glint/localization_io.hpp"
 #include "glint/units.hpp"
 #include "io/camera/gain_unit.hpp"
 
@@ -303,12 +301,6 @@ double pixel_size_nm(const std::string& text) {
         throw OptionError(fmt::format("--pixel-size {}: a camera pixel in the sample is {:g} to {:g} nm wide", text,
                                       smallest_pixel_nm, largest_pixel_nm));
     return length.value;
-}
-
-Localizations read_table(const std::string& file, double pixel_size_nm, Console& console) {
-    Localizations locs = read_localizations(file, console.warner(), pixel_size_nm);
-    require_same_pixels(file, locs.pixel_size_nm, pixel_size_nm);
-    return locs;
 }
 
 }  // namespace glint::cli

@@ -13,7 +13,6 @@
 #include "cli/flags/missing.hpp"
 #include "glint/camera.hpp"
 #include "glint/inspect.hpp"
-#include "glint/localizations.hpp"
 #include "glint/movie.hpp"
 
 namespace glint::cli {
@@ -66,8 +65,5 @@ void add_pixel_size_flag(CLI::App& app, std::string& text);
 
 /// Its value; 0 when it was not given.
 double pixel_size_nm(const std::string& text);
-
-/// The table in a file; `pixel_size_nm` is for one that does not say it (0: not given). OptionError where both do and differ.
-Localizations read_table(const std::string& file, double pixel_size_nm, Console& console);
 
 }  // namespace glint::cli

@@ -19,9 +19,10 @@ void require_same_pixels(const std::string& file, double own_nm, double given_nm
 }
 
 std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm, Console& console,
-                                               const StopFlag& stop) {
-    auto table = std::make_unique<LocalizationReader>(file, console.warner(),
-                                                      PieceOptions{.pixel_size_nm = pixel_size_nm, .stop = &stop});
+                                               const StopFlag& stop, std::size_t piece_bytes) {
+    auto table = std::make_unique<LocalizationReader>(
+        file, console.warner(),
+        PieceOptions{.pixel_size_nm = pixel_size_nm, .piece_bytes = piece_bytes, .stop = &stop});
     require_same_pixels(file, table->like().pixel_size_nm, pixel_size_nm);
     return table;
 }

@@ -16,9 +16,9 @@ namespace glint::cli {
 /// Throws OptionError where a table says another size of its pixels than the one given (0: none).
 void require_same_pixels(const std::string& file, double own_nm, double given_nm);
 
-/// `pixel_size_nm` is for a table that does not say it (0: not given).
+/// `pixel_size_nm` is for a table that does not say it (0: not given); `piece_bytes` of several tables are those of one, shared out.
 std::unique_ptr<LocalizationReader> open_table(const std::string& file, double pixel_size_nm, Console& console,
-                                               const StopFlag& stop);
+                                               const StopFlag& stop, std::size_t piece_bytes = usual_piece_bytes);
 
 /// The table with these columns alone, in memory for them and a piece.
 Localizations read_columns(const std::string& file, double pixel_size_nm, Console& console,

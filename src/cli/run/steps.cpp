@@ -235,6 +235,7 @@ StepTable link_step(const StepContext& context, const StepTable& from) {
                         {"radius_nm", number(links.radius_nm)},
                         {"radius_sigma", links.radius_sigma},
                         {"gap", links.gap},
+                        {"uses_z", links.uses_z},
                         {"links", links.links},
                         {"false_links", number(links.false_links)},
                         {"in_track_a_nm2", number(links.lateral.a_nm2)},

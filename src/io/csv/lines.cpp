@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t(1) << 20, bytes_at_once = std::size_t(1) << 16;
+constexpr std::size_t longest_line = std::size_t(1) << 20, bytes_at_once = std::size_t(1) << 22;
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -42,6 +42,9 @@ std::string quoted_cell(std::string_view line, std::size_t& at) {
 
 CsvLines::CsvLines(const std::filesystem::path& path) : name_(path.string()), file_(std::fopen(path.c_str(), "rb")) {
     if (!file_) throw_cannot_open(name_, errno);
+    std::error_code none;
+    bytes_ = std::filesystem::file_size(path, none);
+    if (none) bytes_ = 0;
     restart();
     if (buffer_.find('\n') == buffer_.npos && buffer_.find('\r') != buffer_.npos) newline_ = '\r';
 }
@@ -50,7 +53,7 @@ void CsvLines::restart() {
     if (std::fseek(file_.get(), 0, SEEK_SET) != 0)
         throw InputError(fmt::format("{} cannot be read from its beginning: {}", name_, std::strerror(errno)));
     buffer_.clear();
-    begin_ = number_ = 0;
+    begin_ = number_ = 0, taken_ = 0;
     terminated_ = true, at_end_ = false;
     refill();
 }
@@ -68,22 +71,40 @@ bool CsvLines::refill() {
     return !at_end_;
 }
 
+void CsvLines::require_short(std::size_t bytes) const {
+    if (bytes > longest_line)
+        throw InputError(fmt::format("{}: line {} is longer than {} bytes: this is no table of localizations", name_,
+                                     number_ + 1, longest_line));
+}
+
 bool CsvLines::next(std::string_view& line) {
     std::size_t searched = begin_;
     std::size_t end = buffer_.find(newline_, searched);
     while (end == std::string::npos && !at_end_) {
-        if (buffer_.size() - begin_ > longest_line)
-            throw InputError(fmt::format("{}: line {} is longer than {} bytes: this is no table of localizations",
-                                         name_, number_ + 1, longest_line));
+        require_short(buffer_.size() - begin_);
         searched = buffer_.size() - begin_;
         refill();
         end = buffer_.find(newline_, searched);
     }
-    if (begin_ >= buffer_.size()) return false;
+    return next_in_buffer(line);
+}
+
+void CsvLines::next(std::vector<std::string_view>& lines, std::size_t most) {
+    lines.clear();
+    std::string_view line;  // only the first may move the others
+    while (lines.size() < most && (lines.empty() ? next(line) : next_in_buffer(line))) lines.push_back(line);
+}
+
+/// The next line, if all of it is in the buffer.
+bool CsvLines::next_in_buffer(std::string_view& line) {
+    std::size_t end = buffer_.find(newline_, begin_);
+    if (begin_ >= buffer_.size() || (end == std::string::npos && !at_end_)) return false;
     terminated_ = end != std::string::npos;
     if (!terminated_) end = buffer_.size();
+    require_short(end - begin_);
     line = std::string_view(buffer_).substr(begin_, end - begin_);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    taken_ += end + terminated_ - begin_;
     begin_ = end + terminated_;
     ++number_;
     return true;

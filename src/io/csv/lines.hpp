@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -20,8 +21,14 @@ class CsvLines {
     /// The next line, valid until the next call; false at the end of the file.
     bool next(std::string_view& line);
 
+    /// The next lines, at most `most` and of a few MiB together, valid until the next call; none at the end of the file.
+    void next(std::vector<std::string_view>& lines, std::size_t most);
+
     /// Begins again at the first line. Throws InputError.
     void restart();
+
+    /// As the file was long when it was opened, and 0 beyond that.
+    std::uintmax_t bytes_left() const { return bytes_ > taken_ ? bytes_ - taken_ : 0; }
 
     std::size_t number() const { return number_; }   ///< of the last line, from 1
     bool terminated() const { return terminated_; }  ///< whether the last line ended in a newline
@@ -31,10 +38,13 @@ class CsvLines {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
     bool refill();
+    bool next_in_buffer(std::string_view& line);
+    void require_short(std::size_t bytes) const;
 
     std::string name_, buffer_;
     std::unique_ptr<std::FILE, Close> file_;
     std::size_t begin_ = 0, number_ = 0;
+    std::uintmax_t bytes_ = 0, taken_ = 0;  // of the file; of those, taken as lines
     bool terminated_ = true, at_end_ = false;
     char newline_ = '\n';  // '\r' where a file's first bytes have no other
 };

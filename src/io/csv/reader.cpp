@@ -1,7 +1,11 @@
-// Reads localizations and truth from CSV.
+// Reads localizations and truth from CSV: lines in order, their numbers by all threads.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
+#include <algorithm>
+
+#include "base/arena.hpp"
 #include "glint/error.hpp"
 #include "io/csv/columns.hpp"
 #include "io/csv/lines.hpp"
@@ -19,6 +23,26 @@ struct Target {
     const CsvColumn* column;
     std::vector<int> to;
     bool is_whole = true;  ///< every cell so far: digits alone
+};
+
+/// A line that is a row.
+struct CsvRow {
+    std::string_view text;
+    std::size_t number;  ///< of the line
+};
+
+/// What some rows of a block, parsed by one thread, say beside their numbers.
+struct CsvFindings {
+    struct Text {
+        bool is_there = false;
+        std::string cell;
+        std::size_t line = 0;
+    };
+    std::vector<char> has_real;  ///< a column: a cell that is not digits alone
+    std::vector<Text> text;      ///< a column that may hold none: the first cell that is no number
+    std::string error;           ///< of the first row that is none; nothing after it was parsed
+    std::vector<std::string_view> cells;
+    std::vector<std::string> scratch;
 };
 
 class CsvTable : public TableFile {
@@ -51,6 +75,9 @@ class CsvTable : public TableFile {
         if (!header_.is_data && !lines_.terminated() && warn)
             warn(fmt::format("{}: there is a header alone, without the end of its line: is it cut off?", name_));
         restart();
+        constexpr std::size_t some = 1000;
+        likely_rows = next_rows(some) ? rows_.size() + rows_left() : 0;
+        restart();
     }
 
     void restart() override {
@@ -60,8 +87,16 @@ class CsvTable : public TableFile {
     }
 
     std::size_t add_rows(std::size_t most) override {
-        std::size_t added = 0;
-        for (std::string_view line; added < most && next_row(line); ++added) add_row();
+        std::size_t added = 0, room = 0;
+        while (added < most && next_rows(most - added)) {
+            if (added + rows_.size() > room) {
+                room = std::clamp(added + rows_.size() + rows_left(), added + rows_.size(), most);
+                builder.resize(room);
+            }
+            parse_rows(added);
+            added += rows_.size();
+        }
+        builder.resize(added);
         if (added < most) set_whole_columns();
         return added;
     }
@@ -74,19 +109,38 @@ class CsvTable : public TableFile {
         targets_.push_back(std::move(target));
     }
 
-    /// Splits the next line that is a row into cells; false: there is none.
-    bool next_row(std::string_view& line) {
-        do {
-            if (!lines_.next(line)) return false;
-            if (lines_.number() == 1 && line.substr(0, 3) == byte_order_mark)
-                line.remove_prefix(byte_order_mark.size());
-        } while (line.find_first_not_of(" \t") == line.npos);
-        split_csv(line, cells_, scratch_);
-        if (cells_.size() == targets_.size() + 1 && cells_.back().empty()) cells_.pop_back();
-        if (cells_.size() >= targets_.size() || lines_.terminated()) return true;
+    /// The next lines that are rows, in `rows_`: of some lines all may be blank. False: there are none.
+    bool next_rows(std::size_t most) {
+        const std::size_t before = lines_.number();
+        lines_.next(block_, most);
+        rows_.clear();
+        bytes_of_block_ = 0;
+        for (std::size_t k = 0; k < block_.size(); ++k) {
+            std::string_view line = block_[k];
+            const std::size_t number = before + k + 1;
+            bytes_of_block_ += line.size() + 1;
+            if (number == 1 && line.substr(0, 3) == byte_order_mark) line.remove_prefix(byte_order_mark.size());
+            if (line.find_first_not_of(" \t") != line.npos) rows_.push_back({line, number});
+        }
+        leave_out_cut_row();
+        return !block_.empty();
+    }
+
+    /// The last line of a file that is written, or was cut off.
+    void leave_out_cut_row() {
+        if (lines_.terminated() || rows_.empty() || rows_.back().number != lines_.number()) return;
+        split_csv(rows_.back().text, cells_, scratch_);
+        if (cells_.size() >= targets_.size()) return;
+        rows_.pop_back();
         if (warn && !told_cut_) warn(fmt::format("{}: the last line is cut off and is left out", name_));
         told_cut_ = true;
-        return false;
+    }
+
+    /// Rows that are still to come, if their lines are as long as those of the block.
+    std::size_t rows_left() const {
+        constexpr double margin = 1.02;
+        const double line_bytes = double(bytes_of_block_) / double(std::max<std::size_t>(1, block_.size()));
+        return std::size_t(margin * double(lines_.bytes_left()) / std::max(1.0, line_bytes));
     }
 
     void set_whole_columns() {
@@ -95,28 +149,62 @@ class CsvTable : public TableFile {
                 if (target.is_whole && !target.column->known) builder.set_integer(column);
     }
 
-    void add_row() {
-        if (cells_.size() != targets_.size())
-            throw InputError(fmt::format("{}: line {} has {} columns, the header {}", name_, lines_.number(),
-                                         cells_.size(), targets_.size()));
-        for (std::size_t k = 0; k < cells_.size(); ++k)
-            if (!targets_[k].to.empty()) add_cell(targets_[k], cells_[k]);
+    /// Sets the rows of the builder from `first` on.
+    void parse_rows(std::size_t first) {
+        constexpr std::size_t at_once = 1024;
+        std::vector<CsvFindings> found((rows_.size() + at_once - 1) / at_once);
+        in_own_arena([&] {
+            tbb::parallel_for(std::size_t{0}, found.size(), [&](std::size_t k) {
+                CsvFindings& of = found[k];
+                of.has_real.resize(targets_.size()), of.text.resize(targets_.size());
+                const std::size_t end = std::min(rows_.size(), (k + 1) * at_once);
+                for (std::size_t row = k * at_once; row < end && of.error.empty(); ++row)
+                    parse_row(rows_[row], first + row, of);
+            });
+        });
+        for (const CsvFindings& of : found) take_findings(of);
     }
 
-    void add_cell(Target& target, std::string_view cell) {
-        double value;
-        if (parse_cell(cell, value)) {
-            target.is_whole = target.is_whole && is_whole_number(cell);
-            for (int column : target.to) builder.add_value(column, value);
+    void parse_row(const CsvRow& row, std::size_t to, CsvFindings& found) {
+        std::vector<std::string_view>& cells = found.cells;
+        split_csv(row.text, cells, found.scratch);
+        if (cells.size() == targets_.size() + 1 && cells.back().empty()) cells.pop_back();
+        if (cells.size() != targets_.size()) {
+            found.error = fmt::format("{}: line {} has {} columns, the header {}", name_, row.number, cells.size(),
+                                      targets_.size());
             return;
         }
-        if (target.column->known)
-            throw InputError(fmt::format("{}: line {}: \"{}\" in column {} is no number", name_, lines_.number(),
-                                         cell.substr(0, 40), target.column->header));
-        for (int column : target.to)
-            builder.drop_column(column,
-                                fmt::format("\"{}\" in line {} is no number", cell.substr(0, 40), lines_.number()));
-        target.to.clear();
+        for (std::size_t k = 0; k < cells.size(); ++k)
+            if (!targets_[k].to.empty()) parse_cell_of(k, cells[k], row.number, to, found);
+    }
+
+    void parse_cell_of(std::size_t column, std::string_view cell, std::size_t line, std::size_t to,
+                       CsvFindings& found) {
+        const Target& target = targets_[column];
+        double value;
+        if (parse_cell(cell, value)) {
+            if (target.is_whole && !target.column->known && !is_whole_number(cell)) found.has_real[column] = true;
+            for (int of : target.to) builder.set_value(of, to, value);
+        } else if (!target.column->known) {
+            if (!found.text[column].is_there) found.text[column] = {true, std::string(cell.substr(0, 40)), line};
+        } else if (found.error.empty()) {
+            found.error = fmt::format("{}: line {}: \"{}\" in column {} is no number", name_, line, cell.substr(0, 40),
+                                      target.column->header);
+        }
+    }
+
+    /// In the order of rows.
+    void take_findings(const CsvFindings& found) {
+        for (std::size_t k = 0; k < targets_.size(); ++k) {
+            Target& target = targets_[k];
+            target.is_whole = target.is_whole && !found.has_real[k];
+            if (!found.text[k].is_there) continue;
+            for (int column : target.to)
+                builder.drop_column(
+                    column, fmt::format("\"{}\" in line {} is no number", found.text[k].cell, found.text[k].line));
+            target.to.clear();
+        }
+        if (!found.error.empty()) throw InputError(found.error);
     }
 
     std::string name_;
@@ -124,7 +212,9 @@ class CsvTable : public TableFile {
     CsvHeader header_;
     bool told_cut_ = false;
     std::vector<Target> targets_;
-    std::vector<std::string_view> cells_;
+    std::vector<std::string_view> block_, cells_;
+    std::vector<CsvRow> rows_;  ///< of the block
+    std::size_t bytes_of_block_ = 0;
     std::vector<std::string> scratch_;
 };
 
