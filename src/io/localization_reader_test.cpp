@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "glint/localization_reader.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -97,6 +98,37 @@ TEST(LocalizationReader, errors_in_late_rows_name_the_row) {
     EXPECT_HAS(message_of<InputError>(read), "line 902: \"x\" in column y [nm] is no number");
     write_csv(folder, [](int k) { return k == 900 ? "8.5,300,215,500,4\n" : "8,300,215,500,4\n"; });
     EXPECT_HAS(message_of<InputError>(read), "row 901 has the frame number 8.5");
+}
+
+TEST(LocalizationReader, lines_beyond_the_first_megabytes_are_read_as_those_before) {
+    TemporaryFolder folder;
+    constexpr int rows = 300'000;  // 6 MB, several blocks
+    std::string text = "frame,x [nm],y [nm],whole,mixed,late\n";
+    for (int k = 0; k < rows; ++k)
+        text += fmt::format("{},{},250,{},{},{}\n{}", k / 10 + 1, k % 5000, k, k == 299'000 ? "1.5" : "1",
+                            k == 290'000 ? "word" : "2", k % 1000 == 0 ? "\n" : "");
+    Warnings warnings;
+    const Localizations table = read_localizations(folder.write("a.csv", text), warnings.sink(), 100);
+    ASSERT_EQ(table.size(), std::size_t(rows));
+    for (int k = 0; k < rows; ++k) {
+        ASSERT_EQ(table.frame[std::size_t(k)], std::uint32_t(k / 10));
+        ASSERT_EQ(table.x_px[std::size_t(k)], float(k % 5000 / 100.0 - 0.5)) << k;
+        ASSERT_EQ(table.extra.at("whole").values[std::size_t(k)], k);
+    }
+    EXPECT_TRUE(table.extra.at("whole").is_integer);
+    EXPECT_FALSE(table.extra.at("mixed").is_integer);
+    EXPECT_FALSE(table.extra.contains("late"));
+    // Of the lines before: the header, the rows and a blank line for each thousand.
+    EXPECT_TRUE(warnings.contain("column late is left out: \"word\" in line 290292 is no number"));
+}
+
+TEST(LocalizationReader, the_first_of_several_errors_is_told) {
+    TemporaryFolder folder;
+    std::string text = "frame,x [nm],y [nm]\n";
+    for (int k = 0; k < 20'000; ++k) text += k == 15'000 ? "1,2\n" : k == 9'000 ? "1,2,x\n" : "1,2,3\n";
+    const auto path = folder.write("a.csv", text);
+    EXPECT_HAS(message_of<InputError>([&] { read_localizations(path, {}, 100); }),
+               "line 9002: \"x\" in column y [nm] is no number");
 }
 
 TEST(LocalizationReader, pieces_are_written_as_the_whole_table_is) {

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "glint/error.hpp"
+#include "tests/cut_table.hpp"
 
 using namespace glint;
 
@@ -242,4 +243,96 @@ TEST(Link, what_is_no_number_and_empty_tables_are_no_trouble) {
     EXPECT_TRUE(std::isnan(links.lateral.b));
     table.pixel_size_nm = 0;
     EXPECT_THROW(link(table), OptionError);
+}
+
+TEST(Link, z_without_its_precision_is_carried_but_not_linked_by) {
+    const Blinks blinks = simulate_blinks(5000, 0, 1, 0, true);
+    Localizations without_z = blinks.table, without_precision = blinks.table, zeros = blinks.table;
+    without_z.z_nm.clear(), without_z.lpz_nm.clear(), without_precision.lpz_nm.clear();
+    zeros.lpz_nm.assign(zeros.size(), 0);
+    const Links by_x_and_y = link(without_z);
+    EXPECT_TRUE(link(blinks.table).uses_z);
+    for (const Localizations& table : {without_precision, zeros}) {
+        const Links links = link(table);
+        EXPECT_FALSE(links.uses_z);
+        EXPECT_EQ(links.track, by_x_and_y.track);
+        EXPECT_EQ(links.false_links, by_x_and_y.false_links);
+        const Localizations merged = merge_tracks(table, links);
+        EXPECT_TRUE(merged.lpz_nm.empty());
+        std::vector<double> sum(links.tracks), rows(links.tracks);
+        for (std::size_t row = 0; row < table.size(); ++row)
+            sum[links.track[row]] += table.z_nm[row], rows[links.track[row]] += 1;
+        for (std::size_t k = 0; k < sum.size(); ++k) ASSERT_NEAR(merged.z_nm[k], sum[k] / rows[k], 1e-4);
+        EXPECT_NE(merged.history.back().find("x and y alone"), std::string::npos);
+    }
+    // A radius in nm is one in x, y and z.
+    LinkOptions options;
+    options.radius_nm = 30;
+    EXPECT_TRUE(link(without_precision, options).uses_z);
+}
+
+namespace {
+
+/// Makes every fiftieth row one of track 0, which then keeps the others from being complete first; no track loses all rows.
+void add_long_track(Links& links) {
+    std::vector<int> rows(links.tracks);
+    for (const std::uint32_t track : links.track) ++rows[track];
+    for (std::size_t row = 0; row < links.track.size(); row += 50)
+        if (int& left = rows[links.track[row]]; left > 1) --left, links.track[row] = 0;
+}
+
+}  // namespace
+
+TEST(Link, tables_in_pieces_are_linked_as_whole_ones) {
+    Blinks blinks = simulate_blinks(2000, 0, 1, 0, true);
+    std::vector<std::size_t> order(blinks.table.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return blinks.table.frame[a] < blinks.table.frame[b]; });
+    Localizations in_order = select(blinks.table, order), shuffled = blinks.table;
+    for (Localizations* table : {&in_order, &shuffled}) {
+        table->history = {"Step: 1\n"};
+        table->extra["group"] = {std::vector<double>(table->size(), 3), true};
+        table->extra["n"] = {std::vector<double>(table->size(), 2), true};
+        Links links = link(*table);
+        for (const bool has_bead : {false, true}) {
+            if (has_bead) add_long_track(links);
+            for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, usual_piece_bytes}) {
+                test::CutTable cut(*table, 701);
+                LinkedTable merged(cut, links, LinkedRows::merged, bytes);
+                test::expect_same(test::joined(merged), merge_tracks(*table, links));
+                EXPECT_EQ(merged.like().history, merge_tracks(*table, links).history);
+                LinkedTable all(cut, links, LinkedRows::all, bytes);
+                test::expect_same(test::joined(all), with_tracks(*table, links));
+            }
+        }
+        const Localizations two = select(*table, std::vector<std::size_t>{0, 1});
+        test::CutTable shorter(two, 701);
+        LinkedTable merged(shorter, links, LinkedRows::merged);
+        EXPECT_THROW(test::joined(merged), OptionError);
+    }
+}
+
+TEST(Link, one_visit_suffices_in_the_order_of_frames) {
+    class Counted final : public TablePieces {
+      public:
+        explicit Counted(TablePieces& table) : table_(table) {}
+        const Localizations& like() const override { return table_.like(); }
+        void for_each(const Visit& visit) override { ++visits, table_.for_each(visit); }
+        int visits = 0;
+
+      private:
+        TablePieces& table_;
+    };
+    Localizations table = simulate_blinks(5000).table;
+    std::vector<std::size_t> order(table.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return table.frame[a] < table.frame[b]; });
+    table = select(table, order);
+    const Links links = link(table);
+    test::CutTable cut(table, 500);
+    Counted counted(cut);
+    LinkedTable merged(counted, links, LinkedRows::merged, table.size() * row_bytes(table) / 4);
+    test::joined(merged);
+    EXPECT_EQ(counted.visits, 1);
 }
