@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <memory>
 #include <vector>
 
 #include "glint/localizations.hpp"
@@ -59,43 +59,18 @@ Links link(const Localizations& table, const LinkOptions& options = {});
 
 /// A row for each track, in the order of `Links::track`: first frame, positions weighted by their precisions, photons
 /// summed, precisions of the weighted means as the in-track variance says (eq. 13.5); columns `n` (localizations), `len` (frames from the
-/// first to the last) and `track`. z without lpz is a plain mean. Columns that make no sense for a sum of localizations (p_value, log_likelihood, iterations, status)
-/// are left out.
+/// first to the last) and `track`. z without lpz is a plain mean. Columns that make no sense for a sum of localizations (p_value,
+/// log_likelihood, iterations, status) are left out.
 Localizations merge_tracks(const Localizations& table, const Links& links);
 
 /// All rows, with the columns `track` and `n`. Both add a step to the history.
 Localizations with_tracks(const Localizations& table, const Links& links);
 
-enum class LinkedRows { merged, all };
-
-/// The rows of `merge_tracks`, or those of `with_tracks`, of a table in pieces. Merged rows are made in one visit of a table in the order of
-/// frames, in memory for `piece_bytes` of its rows; of others, and where long tracks or unlinkable rows keep that many waiting, in
-/// several. The arguments must outlive it. Throws OptionError where the links are of another table.
-class LinkedTable final : public TablePieces {
-  public:
-    LinkedTable(TablePieces& table, const Links& links, LinkedRows rows,
-                std::size_t piece_bytes = usual_piece_bytes / 4);
-    const Localizations& like() const override { return like_; }
-    void for_each(const Visit& visit) override;
-
-  private:
-    struct Piece {
-        std::size_t first, last;  ///< tracks from first to last, which is not among them
-        std::size_t rows;         ///< of the table
-    };
-    struct Waiting;
-    std::size_t visit_merged(std::size_t next, const Visit& visit);
-    std::size_t add_rows(std::map<std::size_t, Waiting>& waiting, const Localizations& piece, std::size_t first,
-                         std::size_t last, std::size_t before, std::size_t next, std::size_t end) const;
-    Localizations with_track(const Localizations& piece, std::size_t before) const;
-
-    TablePieces& table_;
-    const Links& links_;
-    LinkedRows rows_;
-    std::size_t most_rows_ = 0;  ///< that wait
-    std::vector<Piece> pieces_;  ///< of merged rows
-    std::vector<double> localizations_of_track_;
-    Localizations like_;
-};
+/// The same rows of a table in pieces. The arguments must outlive what is returned, which throws OptionError where the links are of another
+/// table. Merged rows are made in one visit of a table in the order of frames, in memory for `piece_bytes` of its rows; of others, and
+/// where long tracks or unlinkable rows keep that many waiting, in several.
+std::unique_ptr<TablePieces> merged_pieces(TablePieces& table, const Links& links,
+                                           std::size_t piece_bytes = usual_piece_bytes / 4);
+std::unique_ptr<TablePieces> pieces_with_tracks(TablePieces& table, const Links& links);
 
 }  // namespace glint

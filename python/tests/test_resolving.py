@@ -48,6 +48,16 @@ def test_clusters_have_labels_and_centres(blinking):
     assert found.nearest_nm < found.nearest_center_nm
 
 
+def test_z_without_its_precision_is_not_linked_by(blinking):
+    flat, of_flat = glint.link(blinking)
+    deep = glint.Localizations(blinking.columns | {"z_nm": np.arange(len(blinking)) % 7}, pixel_size_nm=100, frames=4000)
+    linked, info = glint.link(deep)
+    assert not info.uses_z and not of_flat.uses_z and info.tracks == of_flat.tracks
+    np.testing.assert_array_equal(linked.x_px, flat.x_px)
+    assert "lpz_nm" not in linked.columns and 0 <= linked.z_nm.min() <= linked.z_nm.max() <= 6
+    assert glint.link(glint.Localizations(deep.columns | {"lpz_nm": np.full(len(deep), 30.0)}, pixel_size_nm=100, frames=4000))[1].uses_z
+
+
 @pytest.mark.parametrize("call", [
     lambda locs: glint.cluster(locs, radius_nm=0), lambda locs: glint.cluster(locs, radius_nm=20, min_neighbors=0),
     lambda locs: glint.cluster(locs, radius_nm=20, axial_radius_nm=30), lambda locs: glint.frc(locs, split="rows"),

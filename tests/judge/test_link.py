@@ -1,4 +1,5 @@
 """glint link judged by Picasso (tracks at the same radius and gap) and SciPy (assignment)."""
+import csv
 import json
 
 import h5py
@@ -104,3 +105,49 @@ def test_wrong_options_are_explained(glint, program, tmp_path):
         done = subprocess.run([program, "link", path, "-o", tmp_path / "o.hdf5", *words], capture_output=True, text=True)
         assert done.returncode == 2 and said in done.stderr, done.stderr
     assert not (tmp_path / "o.hdf5").exists()
+
+
+LAYOUTS = {
+    "thunderstorm": ["id", "frame", "x [nm]", "y [nm]", "z [nm]", "sigma1 [nm]", "sigma2 [nm]", "intensity [photon]", "offset [photon]", "bkgstd [photon]",
+                     "chi2", "uncertainty_xy [nm]"],
+    "picasso": ["frame", "x", "y", "photons", "sx", "sy", "bg", "lpx", "lpy", "ellipticity", "net_gradient", "z", "d_zcalib"],
+}
+
+
+def as_of(layout, table, z, tmp_path):
+    """The table as ThunderSTORM's or an earlier Picasso's 3D files have it, with z and without its precision, and without z."""
+    names = {"x [nm]": (table["x"] + 0.5) * PIXEL, "y [nm]": (table["y"] + 0.5) * PIXEL, "z [nm]": z, "z": z, "id": np.arange(len(table)) + 1,
+             "uncertainty_xy [nm]": table["lpx"] * PIXEL, "intensity [photon]": table["photons"]}
+    frame = table["frame"] + (1 if layout == "thunderstorm" else 0)
+    rows = pd.DataFrame({name: frame if name == "frame" else names[name] if name in names else table[name] if name in table.dtype.names else 1.5
+                         for name in LAYOUTS[layout]})
+    paths = []
+    for stem, of in [("with_z", rows), ("without_z", rows.drop(columns=[name for name in rows if name[0] == "z"]))]:
+        if layout == "thunderstorm":
+            paths.append(tmp_path / f"{stem}.csv")
+            of.to_csv(paths[-1], index=False, quoting=csv.QUOTE_NONNUMERIC)
+        else:
+            paths.append(write(tmp_path / f"{stem}.hdf5", of.astype({name: "f4" for name in of if name != "frame"}).to_records(index=False)))
+    return paths
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_z_without_a_precision_is_not_linked_by(glint, tmp_path, layout):
+    table, _ = blinks(5, count=1000)
+    z = np.random.default_rng(5).uniform(-300, 300, len(table)).astype("f4")
+    found = []
+    for path in as_of(layout, table, z, tmp_path):
+        flags = ["--pixel-size", "100nm"] if layout == "thunderstorm" else []
+        glint("link", path, "-o", tmp_path / "all.hdf5", "--unmerged", "--overwrite", *flags)
+        text = glint("link", path, "-o", tmp_path / "merged.hdf5", "--overwrite", *flags)
+        said = json.loads(glint("link", path, "-o", tmp_path / "merged.hdf5", "--overwrite", "--json", *flags))
+        assert said["uses_z"] is False
+        with_z = path.stem == "with_z"
+        assert ("x and y alone: the table says no precision of z (lpz)" in text) == with_z
+        found.append((h5py.File(tmp_path / "all.hdf5")["locs"][:], h5py.File(tmp_path / "merged.hdf5")["locs"][:]))
+    (rows, merged), (rows_2d, merged_2d) = found
+    np.testing.assert_array_equal(rows["track"], rows_2d["track"])
+    np.testing.assert_array_equal(merged["x"], merged_2d["x"])
+    assert "lpz" not in merged.dtype.names
+    # Means of float32 up to 300.
+    np.testing.assert_allclose(merged["z"], pd.Series(rows["z"].astype(float)).groupby(rows["track"].astype(int)).mean(), atol=1e-4)

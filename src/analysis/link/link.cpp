@@ -286,14 +286,19 @@ double longer_links(const GapCounts& counts, int gap, double links) {
         return sum;
     };
     if (last < 2) return 0;
-    constexpr std::size_t longest_span = 5;
-    const std::size_t span = std::clamp<std::size_t>(last / 2, 1, longest_span);
-    const double end = pairs(last - span + 1, last), ratio = end / pairs(last - 2 * span + 1, last - span);
-    constexpr double steepest = 0.95;  // beyond it a series has no end that these lags could tell
-    const double tail = end * std::clamp(ratio, 0.0, steepest) / (1 - std::clamp(ratio, 0.0, steepest));
     const std::size_t next = std::size_t(gap) + 2;
-    if (next > last) return tail * std::pow(std::clamp(ratio, 0.0, steepest), double(next - last - 1) / double(span));
-    return pairs(next, last) + tail;
+    const auto longer = [&](std::size_t span) {
+        const double end = pairs(last - span + 1, last), before = pairs(last - 2 * span + 1, last - span);
+        constexpr double steepest = 0.95;  // beyond it a series has no end that these lags could tell
+        const double ratio = std::clamp(end / before, 0.0, steepest), tail = end * ratio / (1 - ratio);
+        if (next > last) return tail * std::pow(ratio, double(next - last - 1) / double(span));
+        return pairs(next, last) + tail;
+    };
+    // With and without the lag of 1: a sum of geometric series falls the more slowly the later, and how often blinks pause says nothing of
+    // how long.
+    constexpr std::size_t longest_span = 5;
+    return std::max(longer(std::clamp<std::size_t>(last / 2, 1, longest_span)),
+                    longer(std::clamp<std::size_t>((last - 1) / 2, 1, longest_span)));
 }
 
 /// Expected mistakes of links, of what `count_gaps` found before gaps were linked.

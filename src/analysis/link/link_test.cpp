@@ -299,17 +299,17 @@ TEST(Link, tables_in_pieces_are_linked_as_whole_ones) {
             if (has_bead) add_long_track(links);
             for (const std::size_t bytes : {std::size_t{1}, std::size_t{20000}, usual_piece_bytes}) {
                 test::CutTable cut(*table, 701);
-                LinkedTable merged(cut, links, LinkedRows::merged, bytes);
-                test::expect_same(test::joined(merged), merge_tracks(*table, links));
-                EXPECT_EQ(merged.like().history, merge_tracks(*table, links).history);
-                LinkedTable all(cut, links, LinkedRows::all, bytes);
-                test::expect_same(test::joined(all), with_tracks(*table, links));
+                const auto merged = merged_pieces(cut, links, bytes);
+                test::expect_same(test::joined(*merged), merge_tracks(*table, links));
+                EXPECT_EQ(merged->like().history, merge_tracks(*table, links).history);
             }
+            test::CutTable cut(*table, 701);
+            test::expect_same(test::joined(*pieces_with_tracks(cut, links)), with_tracks(*table, links));
         }
         const Localizations two = select(*table, std::vector<std::size_t>{0, 1});
         test::CutTable shorter(two, 701);
-        LinkedTable merged(shorter, links, LinkedRows::merged);
-        EXPECT_THROW(test::joined(merged), OptionError);
+        EXPECT_THROW(test::joined(*merged_pieces(shorter, links)), OptionError);
+        EXPECT_THROW(pieces_with_tracks(shorter, links), OptionError);
     }
 }
 
@@ -332,7 +332,6 @@ TEST(Link, one_visit_suffices_in_the_order_of_frames) {
     const Links links = link(table);
     test::CutTable cut(table, 500);
     Counted counted(cut);
-    LinkedTable merged(counted, links, LinkedRows::merged, table.size() * row_bytes(table) / 4);
-    test::joined(merged);
+    test::joined(*merged_pieces(counted, links, table.size() * row_bytes(table) / 4));
     EXPECT_EQ(counted.visits, 1);
 }

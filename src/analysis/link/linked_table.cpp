@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "analysis/link/merged_rows.hpp"
 #include "glint/error.hpp"
@@ -10,130 +12,158 @@
 namespace glint {
 namespace {
 
-constexpr std::size_t pieces_in_memory = 8;  // those that wait for their last rows together
-
-/// The rows of each track.
-std::vector<std::size_t> sizes_of_tracks(const Links& links) {
-    std::vector<std::size_t> sizes(links.tracks);
-    for (const std::uint32_t track : links.track) ++sizes.at(track);
-    return sizes;
+void require_rows_of(const Links& links, bool is_so) {
+    if (!is_so) throw OptionError(links_of_another_table);
 }
 
-/// As earlier links counted them.
+/// Localizations of each track, as earlier links counted them.
 std::vector<double> localizations_of_tracks(TablePieces& table, const Links& links) {
     std::vector<double> sums(links.tracks);
     std::size_t before = 0;
     table.for_each([&](const Localizations& piece) {
+        require_rows_of(links, before + piece.size() <= links.track.size());
         const std::vector<double> n_of = counts_of_rows(piece, "n");
-        for (std::size_t k = 0; k < piece.size(); ++k) sums[links.track.at(before + k)] += n_of[k];
+        for (std::size_t k = 0; k < piece.size(); ++k) sums.at(links.track[before + k]) += n_of[k];
         before += piece.size();
     });
+    require_rows_of(links, before == links.track.size());
     return sums;
 }
 
-}  // namespace
+Localizations with_track(const Localizations& piece, std::size_t before, const Links& links,
+                         const std::vector<double>& localizations) {
+    Localizations out = piece;
+    const std::span of_piece = std::span(links.track).subspan(before, piece.size());
+    ExtraColumn number{{of_piece.begin(), of_piece.end()}, true}, n{{}, true};
+    for (const std::uint32_t track : of_piece) n.values.push_back(localizations[track]);
+    out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
+    out.history.push_back(history_of_links(links, piece, false));
+    return out;
+}
 
-/// Rows of a piece that are there already, and the track of each, from 0.
-struct LinkedTable::Waiting {
+/// Tracks from first to last, which is not among them, and the rows that these have together.
+struct TrackRange {
+    std::size_t first, last, rows;
+};
+
+/// Ranges of at most `most` rows, but for a track that has more.
+std::vector<TrackRange> ranges_of_tracks(const Links& links, std::size_t most) {
+    std::vector<std::size_t> sizes(links.tracks);
+    for (const std::uint32_t track : links.track) ++sizes.at(track);
+    std::vector<TrackRange> ranges;
+    for (std::size_t track = 0; track < sizes.size(); ++track) {
+        if (ranges.empty() || ranges.back().rows + sizes[track] > most) ranges.push_back({track, track, 0});
+        ranges.back().last = track + 1, ranges.back().rows += sizes[track];
+    }
+    return ranges;
+}
+
+/// Rows of a range that are there already, and the track of each, from 0.
+struct RowsOfRange {
     Localizations rows;
     std::vector<std::uint32_t> track;
 };
 
-LinkedTable::LinkedTable(TablePieces& table, const Links& links, LinkedRows rows, std::size_t piece_bytes)
-    : table_(table), links_(links), rows_(rows) {
-    if (rows == LinkedRows::all) {
-        localizations_of_track_ = localizations_of_tracks(table, links);
-        like_ = with_track(table.like(), 0);
-        return;
+class MergedTracks final : public TablePieces {
+  public:
+    MergedTracks(TablePieces& table, const Links& links, std::size_t piece_bytes)
+        : table_(table),
+          links_(links),
+          most_rows_(piece_bytes / row_bytes(table.like())),
+          ranges_(ranges_of_tracks(links, most_rows_ / at_once)) {
+        constexpr std::array<std::size_t, 1> first_row{};
+        const std::size_t known = std::min<std::size_t>(table.like().size(), 1);
+        const std::vector<std::uint32_t> track(known);
+        like_ = merged_rows(select(table.like(), std::span(first_row).first(known)), track, known, 0, links);
     }
-    most_rows_ = std::max<std::size_t>(1, piece_bytes / row_bytes(table.like()));
-    std::size_t track = 0;
-    for (const std::size_t size : sizes_of_tracks(links)) {
-        if (pieces_.empty() || pieces_.back().rows + size > most_rows_ / pieces_in_memory)
-            pieces_.push_back({track, 0, 0});
-        pieces_.back().last = ++track, pieces_.back().rows += size;
+    const Localizations& like() const override { return like_; }
+    void for_each(const Visit& visit) override {
+        if (ranges_.empty()) visit(like_);
+        for (std::size_t next = 0; next < ranges_.size();) next = visit_from(next, visit);
     }
-    constexpr std::array<std::size_t, 1> first_row{};
-    const std::size_t known = std::min<std::size_t>(table.like().size(), 1);
-    like_ = merged_rows(select(table.like(), std::span(first_row).first(known)), std::vector<std::uint32_t>(known),
-                        known, 0, links);
-}
 
-void LinkedTable::for_each(const Visit& visit) {
-    if (rows_ == LinkedRows::merged && pieces_.empty()) return visit(like_);
-    if (rows_ == LinkedRows::merged)
-        for (std::size_t next = 0; next < pieces_.size();) next = visit_merged(next, visit);
-    else
-        ChangedTable(table_, [this](const Localizations& piece, std::size_t before) {
-            return with_track(piece, before);
-        }).for_each(visit);
-}
+  private:
+    static constexpr std::size_t at_once = 8;  // ranges whose rows fit into memory together
 
-/// Hands on the pieces from `next` on, as many as one visit of the table can make: rows of those that are not complete wait, and where
-/// these are too many, the last pieces are left to another visit. Returns the first piece that is left.
-std::size_t LinkedTable::visit_merged(std::size_t next, const Visit& visit) {
-    constexpr std::size_t some = 1 << 16;
-    std::map<std::size_t, Waiting> waiting;
-    std::size_t end = pieces_.size(), rows_waiting = 0, before = 0;
-    table_.for_each([&](const Localizations& piece) {
-        for (std::size_t first = 0; first < piece.size(); first += some) {
-            rows_waiting += add_rows(waiting, piece, first, std::min(first + some, piece.size()), before, next, end);
-            while (!waiting.empty() && waiting.begin()->first == next &&
-                   waiting.begin()->second.track.size() == pieces_[next].rows) {
-                const Waiting& all = waiting.begin()->second;
-                const Piece& of = pieces_[next++];
-                visit(merged_rows(all.rows, all.track, of.last - of.first, of.first, links_));
-                rows_waiting -= of.rows, waiting.erase(waiting.begin());
+    /// Visits the table once and hands on merged ranges from `next` on. Rows of ranges that are not complete wait, and where these are too
+    /// many, the last ranges are left to another visit. Returns the first that is left.
+    std::size_t visit_from(std::size_t next, const Visit& visit) {
+        constexpr std::size_t some = 1 << 16;
+        std::map<std::size_t, RowsOfRange> waiting;
+        std::size_t end = ranges_.size(), rows = 0, before = 0;
+        table_.for_each([&](const Localizations& piece) {
+            require_rows_of(links_, before + piece.size() <= links_.track.size());
+            for (std::size_t first = 0; first < piece.size(); first += some) {
+                const std::size_t last = std::min(first + some, piece.size());
+                rows += add_rows(piece, first, std::span(links_.track).subspan(before + first, last - first), next, end,
+                                 waiting);
+                for (; !waiting.empty() && is_complete(*waiting.begin(), next); ++next) {
+                    visit(merged(waiting.begin()->second, ranges_[next]));
+                    rows -= ranges_[next].rows, waiting.erase(waiting.begin());
+                }
+                while (rows > most_rows_ && waiting.size() > 1) {
+                    end = waiting.rbegin()->first;
+                    rows -= waiting.rbegin()->second.track.size(), waiting.erase(end);
+                }
             }
-            while (rows_waiting > most_rows_ && waiting.size() > 1) {
-                end = waiting.rbegin()->first;
-                rows_waiting -= waiting.rbegin()->second.track.size(), waiting.erase(end);
-            }
+            before += piece.size();
+        });
+        require_rows_of(links_, before == links_.track.size());
+        return next;
+    }
+
+    bool is_complete(const std::pair<const std::size_t, RowsOfRange>& of, std::size_t next) const {
+        return of.first == next && of.second.track.size() == ranges_[next].rows;
+    }
+
+    Localizations merged(const RowsOfRange& of, const TrackRange& range) const {
+        return merged_rows(of.rows, of.track, range.last - range.first, range.first, links_);
+    }
+
+    /// Adds those of the rows of `piece` from `first` on, whose tracks are `tracks`, that are of the ranges `next` to `end`. Returns how many.
+    std::size_t add_rows(const Localizations& piece, std::size_t first, std::span<const std::uint32_t> tracks,
+                         std::size_t next, std::size_t end, std::map<std::size_t, RowsOfRange>& waiting) const {
+        std::map<std::size_t, std::vector<std::size_t>> chosen;
+        std::size_t count = 0;
+        for (std::size_t k = 0; k < tracks.size(); ++k) {
+            const auto of = std::upper_bound(ranges_.begin(), ranges_.end(), tracks[k],
+                                             [](std::uint32_t track, const TrackRange& r) { return track < r.last; });
+            const auto range = std::size_t(of - ranges_.begin());
+            if (range < next || range >= end) continue;
+            chosen[range].push_back(first + k), ++count;
+            waiting[range].track.push_back(std::uint32_t(tracks[k] - of->first));
         }
-        before += piece.size();
-    });
-    if (before != links_.track.size()) throw OptionError(links_of_another_table);
-    return next;
+        for (const auto& [range, rows] : chosen) {
+            Localizations& to = waiting[range].rows;
+            if (to.size() == 0) to = select(piece, {});  // its metadata
+            append(to, select(piece, rows));
+        }
+        return count;
+    }
+
+    TablePieces& table_;
+    const Links& links_;
+    std::size_t most_rows_;  ///< that wait
+    std::vector<TrackRange> ranges_;
+    Localizations like_;
+};
+
+}  // namespace
+
+std::unique_ptr<TablePieces> merged_pieces(TablePieces& table, const Links& links, std::size_t piece_bytes) {
+    return std::make_unique<MergedTracks>(table, links, piece_bytes);
 }
 
-/// Adds those of the rows `first` to `last` that are of the pieces `next` to `end`, and returns how many.
-std::size_t LinkedTable::add_rows(std::map<std::size_t, Waiting>& waiting, const Localizations& piece,
-                                  std::size_t first, std::size_t last, std::size_t before, std::size_t next,
-                                  std::size_t end) const {
-    std::map<std::size_t, std::vector<std::size_t>> chosen;
-    std::size_t count = 0;
-    for (std::size_t row = first; row < last; ++row) {
-        const std::uint32_t track = links_.track.at(before + row);
-        const auto of = std::upper_bound(pieces_.begin(), pieces_.end(), track,
-                                         [](std::uint32_t t, const Piece& p) { return t < p.last; });
-        const auto number = std::size_t(of - pieces_.begin());
-        if (number < next || number >= end) continue;
-        chosen[number].push_back(row), waiting[number].track.push_back(std::uint32_t(track - of->first)), ++count;
-    }
-    for (const auto& [number, rows] : chosen) {
-        Localizations& to = waiting[number].rows;
-        if (to.size() == 0) to = select(piece, {});  // its metadata
-        append(to, select(piece, rows));
-    }
-    return count;
-}
-
-Localizations LinkedTable::with_track(const Localizations& piece, std::size_t before) const {
-    if (before + piece.size() > links_.track.size()) throw OptionError(links_of_another_table);
-    Localizations out = piece;
-    const std::span of_piece = std::span(links_.track).subspan(before, piece.size());
-    ExtraColumn number{{of_piece.begin(), of_piece.end()}, true}, n{{}, true};
-    for (const std::uint32_t track : of_piece) n.values.push_back(localizations_of_track_[track]);
-    out.extra["track"] = std::move(number), out.extra["n"] = std::move(n);
-    out.history.push_back(history_of_links(links_, piece, false));
-    return out;
+std::unique_ptr<TablePieces> pieces_with_tracks(TablePieces& table, const Links& links) {
+    return std::make_unique<ChangedTable>(
+        table, [&links, of = localizations_of_tracks(table, links)](const Localizations& piece, std::size_t before) {
+            return with_track(piece, before, links, of);
+        });
 }
 
 Localizations with_tracks(const Localizations& table, const Links& links) {
-    if (links.track.size() != table.size()) throw OptionError(links_of_another_table);
     WholeTable whole(table);
-    LinkedTable linked(whole, links, LinkedRows::all);
-    return all_pieces(linked);
+    return all_pieces(*pieces_with_tracks(whole, links));
 }
 
 }  // namespace glint

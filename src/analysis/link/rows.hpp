@@ -74,6 +74,7 @@ struct MovedRows {
     std::vector<LinkRow> rows;
     std::vector<std::size_t> begin;
     const std::vector<double>& most_var_x;
+    double x(std::size_t k) const { return rows[k].x; }
     LinkRow at(std::size_t k) const { return rows[k]; }
 };
 
@@ -96,10 +97,11 @@ void for_pairs(const Rows& a, std::size_t first, const LinkRows& b, std::size_t 
     const std::size_t end = b.begin[second + 1];
     const double reach = radius * std::sqrt(a.most_var_x[first] + b.most_var_x[second]);
     for (std::size_t i = a.begin[first]; i < a.begin[first + 1]; ++i) {
+        const double x = a.x(i);
+        while (low < end && b.x(low) < x - reach) ++low;
+        if (low == end || b.x(low) > x + reach) continue;  // most rows have no other near
         const LinkRow row = a.at(i);
-        const double own = radius * std::sqrt(row.var_x + b.most_var_x[second]);
-        while (low < end && b.x(low) < row.x - reach) ++low;
-        for (std::size_t j = low; j < end && b.x(j) <= row.x + own; ++j)
+        for (std::size_t j = low; j < end && b.x(j) <= x + reach; ++j)
             if (const double d2 = scaled_distance2(row, b.at(j), b.with_z); d2 <= radius * radius) pair(i, j, d2);
     }
 }

@@ -34,6 +34,7 @@ Examples:
 A molecule that stays on for several frames gives as many localizations. They are joined where they lie within the radius, in
 standard deviations of their distance (4sigma) or in nm (30nm), and at most GAP dark frames apart. `auto` takes both
 from the data: the radius at which a link is as likely wrong as right, and gaps while more of them are one blink than chance.
+Without a precision of z (lpz), distances are those in x and y; a radius in nm is one in x, y and z.
 
 Of a blink one row is written: first frame, weighted position and its precision, photons summed, `n` localizations, `len` frames from
 the first to the last, `track`. With --unmerged all rows are, with their track.
@@ -132,8 +133,8 @@ int run(const LinkFlags& flags) {
                                  links.radius_sigma > 0 ? fmt::format("{:.2g}sigma", links.radius_sigma)
                                                         : fmt::format("{:g}nm", links.radius_nm),
                                  links.gap));
-    LinkedTable out(*table, links, flags.unmerged ? LinkedRows::all : LinkedRows::merged);
-    const std::size_t hidden = write_localizations(flags.out, out, console.warner(), if_exists(flags.overwrite));
+    const auto out = flags.unmerged ? pieces_with_tracks(*table, links) : merged_pieces(*table, links);
+    const std::size_t hidden = write_localizations(flags.out, *out, console.warner(), if_exists(flags.overwrite));
     const std::size_t rows = links.track.size();
     const double mean_length = links.tracks ? double(rows) / double(links.tracks) : 0;
     if (flags.console.json) {
