@@ -31,7 +31,8 @@ bool has_micromanager_magic(const std::filesystem::path& path) {
 }
 
 bool ome_metadata_name(const std::filesystem::path& path, const std::string& next) {
-    const TiffHandle tiff(path);
+    const InputFile file(path);
+    const TiffHandle tiff(file);
     const char* text = nullptr;
     if (!TIFFGetField(tiff.get(), TIFFTAG_IMAGEDESCRIPTION, &text) || !text) return false;
     return std::strstr(text, ("FileName=\"" + next + "\"").c_str()) != nullptr;

@@ -13,7 +13,7 @@
 #include "data/frame_block.hpp"
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
-#include "glint/movie_io.hpp"
+#include "io/earlier_looks.hpp"
 #include "io/movie_readers.hpp"
 #include "io/natural_order.hpp"
 #include "io/tiff/handle.hpp"
@@ -33,8 +33,7 @@ bool ends_like_tiff(const fs::path& path) {
 
 /// What lies in a folder.
 struct Listing {
-    std::vector<fs::path> tiffs;  ///< in natural order
-    std::vector<std::string> others;
+    std::vector<std::string> tiffs, others;  ///< in natural order
 };
 
 Listing list(const fs::path& folder) {
@@ -44,10 +43,7 @@ Listing list(const fs::path& folder) {
         std::error_code ignored;
         const std::string name = entry->path().filename().string();
         if (name.starts_with('.') || !entry->is_regular_file(ignored)) continue;
-        if (ends_like_tiff(entry->path()))
-            found.tiffs.push_back(entry->path());
-        else
-            found.others.push_back(name);
+        (ends_like_tiff(entry->path()) ? found.tiffs : found.others).push_back(name);
     }
     if (failed) throw InputError(fmt::format("{}: cannot be listed ({})", folder.string(), failed.message()));
     if (found.tiffs.empty())
@@ -55,16 +51,14 @@ Listing list(const fs::path& folder) {
             fmt::format("{}: is a folder without TIFF files (.tif, .tiff), and no movie of another format that "
                         "lies in a folder",
                         folder.string()));
-    std::sort(found.tiffs.begin(), found.tiffs.end(), [](const fs::path& a, const fs::path& b) {
-        return natural_less(a.filename().string(), b.filename().string());
-    });
+    std::sort(found.tiffs.begin(), found.tiffs.end(), natural_less);
     std::sort(found.others.begin(), found.others.end(), natural_less);
     return found;
 }
 
 class FolderMovie : public Movie {
   public:
-    FolderMovie(const fs::path& folder, std::vector<fs::path> files);
+    FolderMovie(const fs::path& folder, std::vector<fs::path> files, EarlierLooks* looks);
     const MovieInfo& info() const override { return info_; }
     void read(std::int64_t first, int count, FrameBlock& block) override {
         shape_like(info_, first, count, block);
@@ -76,15 +70,9 @@ class FolderMovie : public Movie {
     void warn(std::string warning) { info_.warnings.push_back(std::move(warning)); }
 
   private:
-    /// What opening a file told.
-    struct Looked {
-        std::int64_t frames = 0;
-        bool truncated = false;
-        std::string broken;  ///< why it has no frame that is whole
-        std::vector<std::string> warnings;
-    };
-    void count_frames(bool first_is_truncated);
-    Looked look(std::size_t k) const;
+    void count_frames(bool first_is_truncated, EarlierLooks* looks);
+    FolderFile look(std::size_t k, std::uintmax_t bytes, const EarlierLooks* looks) const;
+    FolderFile open_to_look(std::size_t k, std::uintmax_t bytes) const;
     void end_behind(std::size_t files, const std::string& broken);
     void read_file(std::size_t k, std::int64_t first, int count, std::byte* out) const;
     std::unique_ptr<Movie> open(std::size_t k) const;
@@ -97,47 +85,63 @@ class FolderMovie : public Movie {
     std::vector<std::int64_t> starts_;  ///< first frame of each file
 };
 
-FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files) : files_(std::move(files)) {
-    TiffMovieFile first = open_tiff_movie(files_.front());
+FolderMovie::FolderMovie(const fs::path& folder, std::vector<fs::path> files, EarlierLooks* looks)
+    : files_(std::move(files)) {
+    TiffMovieFile first = open_tiff_movie(files_.front(), looks);
     info_ = first.movie->info();
     axes_ = std::move(first.axes);
     std::error_code ignored;
     first_bytes_ = fs::file_size(files_.front(), ignored);
     info_.name = folder.filename().empty() ? folder.parent_path().filename().string() : folder.filename().string();
     info_.files = files_;
-    count_frames(first.truncated);
+    count_frames(first.truncated, looks);
 }
 
-FolderMovie::Looked FolderMovie::look(std::size_t k) const {
-    Looked looked;
-    std::error_code failed;
-    if (fs::file_size(files_[k], failed) == 0 && !failed) {
+FolderFile FolderMovie::open_to_look(std::size_t k, std::uintmax_t bytes) const {
+    FolderFile looked{.bytes = bytes};
+    if (bytes == 0) {
         looked.broken = files_[k].string() + ": is empty (0 bytes)";
         return looked;
     }
     try {
         const TiffMovieFile file = open_tiff_movie(files_[k]);
         require_alike(file.movie->info(), k);
-        looked = {file.movie->info().frames, file.truncated, {}, file.movie->info().warnings};
+        looked.frames = file.movie->info().frames, looked.truncated = file.truncated;
+        looked.warnings = file.movie->info().warnings;
     } catch (const BrokenTiff& error) {
         looked.broken = error.what();
     }
     return looked;
 }
 
+/// Opens a file of this size, unless two earlier looks did.
+FolderFile FolderMovie::look(std::size_t k, std::uintmax_t bytes, const EarlierLooks* looks) const {
+    FolderFile earlier;
+    if (looks)
+        if (const auto found = looks->folder_files.find(files_[k]); found != looks->folder_files.end())
+            earlier = found->second;
+    if (earlier.bytes != bytes) earlier.looks = 0;
+    FolderFile now = earlier.looks < 2 ? open_to_look(k, bytes) : earlier;
+    now.looks = earlier.looks + 1;
+    return now;
+}
+
 // A file of the first one's size is taken to be like it, and looked at when it is read: opening 100,000 takes seconds. What is
 // found is told in the order of files, whichever thread was the first.
-void FolderMovie::count_frames(bool first_is_truncated) {
-    std::vector<Looked> looked(files_.size(), Looked{info_.frames, false, {}, {}});
+void FolderMovie::count_frames(bool first_is_truncated, EarlierLooks* looks) {
+    std::vector<FolderFile> looked(files_.size(), FolderFile{.bytes = first_bytes_, .frames = info_.frames});
     looked.front().truncated = first_is_truncated;
     tbb_threads();
     tbb::parallel_for(std::size_t(1), std::max<std::size_t>(1, files_.size()), [&](std::size_t k) {
-        std::error_code ignored;
-        if (fs::file_size(files_[k], ignored) != first_bytes_) looked[k] = look(k);
+        std::error_code ignored;  // what is wrong with a file, opening it says
+        if (const std::uintmax_t bytes = fs::file_size(files_[k], ignored); bytes != first_bytes_)
+            looked[k] = look(k, bytes, looks);
     });
+    for (std::size_t k = 1; looks && k < files_.size(); ++k)
+        if (looked[k].looks > 0) looks->folder_files[files_[k]] = looked[k];
     info_.frames = 0;
     for (std::size_t k = 0; k < looked.size(); ++k) {
-        const Looked& one = looked[k];
+        const FolderFile& one = looked[k];
         info_.warnings.insert(info_.warnings.end(), one.warnings.begin(), one.warnings.end());
         if (!one.broken.empty()) return end_behind(k, one.broken);
         starts_.push_back(std::exchange(info_.frames, info_.frames + one.frames));
@@ -270,19 +274,19 @@ std::string missing_numbers(const std::vector<fs::path>& files, const std::strin
 
 /// Whether the file's metadata say which pages of which files are the frames: not the order of names then.
 bool is_of_ome_set(const fs::path& path) {
-    const TiffMovieFile file = open_tiff_movie(path);
-    return file.ome.files.size() > 1 && needs_ome_set(file, path);
+    return ome_of(path).files.size() > 1 && needs_ome_set(open_tiff_movie(path), path);
 }
 
 }  // namespace
 
 bool is_tiff_folder(const fs::path&) { return true; }
 
-std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice) {
-    Listing found = list(folder);
-    std::vector<fs::path>& files = found.tiffs;
+std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
+    const Listing found = list(folder);
+    std::vector<fs::path> files;
+    for (const std::string& name : found.tiffs) files.push_back(folder / name);
     const std::vector<PlaneAt> planes = planes_by_name(files);
-    if (planes.empty() && is_of_ome_set(files.front())) return open_joined_movie(files, choice);
+    if (planes.empty() && is_of_ome_set(files.front())) return open_joined_movie(files, choice, looks);
     PlanesAt chosen{{}, {}, {}};
     if (planes.empty()) {
         require_single_planes(choice, folder.string());
@@ -294,7 +298,7 @@ std::unique_ptr<Movie> open_tiff_folder(const fs::path& folder, const MovieChoic
         for (const std::size_t k : chosen.indices) of_choice.push_back(files[k]);
         files = std::move(of_choice);
     }
-    auto movie = std::make_unique<FolderMovie>(folder, std::move(files));
+    auto movie = std::make_unique<FolderMovie>(folder, std::move(files), looks);
     for (std::string& warning : chosen.warnings) movie->warn(std::move(warning));
     if (const std::size_t n = found.others.size(); n > 0)
         movie->warn(fmt::format("{}: {} ignored, being no TIFF by {}: {}{}", movie->info().name,

@@ -1,5 +1,7 @@
-// A movie that another program is writing: opened again whenever more of it is asked for.
+// A movie that another program is writing: opened again whenever more of it is asked for. Readers skip what two looks have found.
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include "data/frame_block.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
+#include "io/earlier_looks.hpp"
 
 namespace glint {
 namespace {
@@ -16,7 +19,7 @@ namespace {
 using Seconds = std::chrono::duration<double>;
 
 constexpr Seconds look_every(0.2);
-// Finding the frames of a long movie takes a while each time: a quarter of a core, no more.
+// Some formats find all frames of a long movie anew each time: a quarter of a core, no more.
 constexpr double rest_per_look = 3;
 
 class FilesThatGrow : public GrowingMovie {
@@ -26,7 +29,7 @@ class FilesThatGrow : public GrowingMovie {
 
     /// Throws where nothing can be read yet.
     void open_first() {
-        now_ = open_joined_movie(paths_, choice_);
+        now_ = open_joined_movie(paths_, choice_, &looks_);
         info_ = now_->info();
         info_.frames = unknown_frames;
         info_.warnings.clear();  // of an incomplete file; end() has those of the last look
@@ -52,6 +55,7 @@ class FilesThatGrow : public GrowingMovie {
     std::mutex mutex_;
     std::shared_ptr<Movie> now_;    // guarded by mutex_: threads read while another one looks
     std::int64_t seen_before_ = 0;  // frames at the look before the last
+    EarlierLooks looks_;
     Clock::time_point opened_;
     Seconds took_{0};
 };
@@ -60,7 +64,7 @@ void FilesThatGrow::look() {
     seen_before_ = movie()->info().frames;
     const Clock::time_point began = Clock::now();
     try {
-        std::shared_ptr<Movie> next = open_joined_movie(paths_, choice_);
+        std::shared_ptr<Movie> next = open_joined_movie(paths_, choice_, &looks_);
         // A file that is shorter than it was is being written anew, or its index is in the middle of a change.
         if (next->info().frames >= seen_before_ && next->info().width == info_.width &&
             next->info().height == info_.height && next->info().type == info_.type) {
@@ -89,9 +93,17 @@ std::int64_t FilesThatGrow::frames_beyond(std::int64_t have, double wait_s) {
 }
 
 std::int64_t FilesThatGrow::end() {
+    // So that the movie is what it is to those who open it now, and changes behind our back are noticed.
+    looks_.read_all_next();
     look();
     info_.frames = movie()->info().frames;
     info_.warnings = movie()->info().warnings;
+    for (const auto& [path, tiff] : looks_.tiffs)
+        if (tiff.changed)
+            info_.warnings.push_back(
+                fmt::format("{}: was replaced, or its frames changed, while it was read: what was localized may be of "
+                            "either state. Localize it again",
+                            path.filename().string()));
     info_.files = movie()->info().files;
     return info_.frames;
 }

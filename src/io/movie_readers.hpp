@@ -13,6 +13,8 @@
 
 namespace glint {
 
+struct EarlierLooks;
+
 struct TiffMovieFile {
     std::unique_ptr<Movie> movie;
     bool truncated = false;  ///< some frames are lost
@@ -20,8 +22,8 @@ struct TiffMovieFile {
     std::vector<Axis> axes;  ///< of the planes of the whole movie, which may go on in other files; none: frames alone
 };
 
-/// One TIFF file, page after page. Throws InputError.
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path);
+/// One TIFF file, page after page. Throws InputError. `looks`: of a movie that grows, as open_joined_movie() for the next look has them.
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* looks = nullptr);
 
 /// A format of movies in one file (TIFF, whose movies may have several files, is a case of its own).
 struct MovieFormat {
@@ -51,20 +53,21 @@ std::unique_ptr<Movie> open_mat(const std::filesystem::path& path, const MovieCh
 struct FolderFormat {
     const char* name;
     bool (*is)(const std::filesystem::path& folder);
-    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice);
+    std::unique_ptr<Movie> (*open)(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 };
 
 /// NDTiff of Micro-Manager: NDTiff.index beside the files.
 bool is_ndtiff(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const MovieChoice& choice);
+std::unique_ptr<Movie> open_ndtiff(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 
 /// All TIFF files of a folder, in the natural order of their names; Micro-Manager's single images by channel, z and position.
 bool is_tiff_folder(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice);
+std::unique_ptr<Movie> open_tiff_folder(const std::filesystem::path& folder, const MovieChoice& choice,
+                                        EarlierLooks* looks);
 
 /// OME-Zarr, or a Zarr array.
 bool is_zarr(const std::filesystem::path& folder);
-std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const MovieChoice& choice);
+std::unique_ptr<Movie> open_zarr(const std::filesystem::path& folder, const MovieChoice& choice, EarlierLooks* looks);
 
 /// Picasso .raw with its .yaml.
 bool is_raw(const InputFile& file, const std::filesystem::path& path);

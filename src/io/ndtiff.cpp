@@ -203,7 +203,7 @@ class NamedMovie : public Movie {
 
 bool is_ndtiff(const fs::path& folder) { return !folder_of_index(folder).empty(); }
 
-std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice) {
+std::unique_ptr<Movie> open_ndtiff(const fs::path& given, const MovieChoice& choice, EarlierLooks*) {
     const fs::path folder = folder_of_index(given);
     Index index(folder / "NDTiff.index");
     std::vector<Record> records;

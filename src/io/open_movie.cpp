@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "data/joined_movie.hpp"
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "io/continuation.hpp"
+#include "io/earlier_looks.hpp"
 #include "io/files/input_file.hpp"
 #include "io/movie_readers.hpp"
+#include "io/tiff/handle.hpp"
 #include "io/tiff/ome_set.hpp"
 
 namespace glint {
@@ -36,9 +39,18 @@ Reopen reopen_tiff(const fs::path& path) {
     return [path] { return open_tiff_movie(path).movie; };
 }
 
+/// A file that its writer has created, and no more: nothing where it has no frame that is whole yet.
+std::optional<TiffMovieFile> open_if_begun(const fs::path& path, EarlierLooks* looks) try {
+    std::error_code ignored;  // what is wrong with a file, opening it says
+    if (fs::file_size(path, ignored) == 0) return std::nullopt;
+    return open_tiff_movie(path, looks);
+} catch (const BrokenTiff&) {
+    return std::nullopt;
+}
+
 /// The file and those that continue it, page after page.
 std::unique_ptr<Movie> open_continued(const fs::path& path, TiffMovieFile first, const std::vector<fs::path>& continued,
-                                      bool& broken) {
+                                      EarlierLooks* looks, bool& broken) {
     broken = first.truncated;
     if (continued.empty()) return std::move(first.movie);
     MovieParts parts;
@@ -50,23 +62,27 @@ std::unique_ptr<Movie> open_continued(const fs::path& path, TiffMovieFile first,
                             next.filename().string()));
             break;
         }
-        TiffMovieFile part = open_tiff_movie(next);
-        broken = part.truncated;
-        parts.add(std::move(part.movie), reopen_tiff(next));
+        std::optional<TiffMovieFile> part = open_if_begun(next, looks);
+        broken = !part || part->truncated;
+        if (part)
+            parts.add(std::move(part->movie), reopen_tiff(next));
+        else
+            parts.warn(fmt::format("{}: has no whole frame yet, and is left out", next.filename().string()));
     }
     return concatenate(std::move(parts));
 }
 
 /// `given`: all files that are opened to be one movie.
-std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice) {
-    TiffMovieFile first = open_tiff_movie(path);
+std::unique_ptr<Movie> open_tiff(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice,
+                                 EarlierLooks* looks) {
+    TiffMovieFile first = open_tiff_movie(path, looks);
     const auto continued = continuations(path);
     if (needs_ome_set(first, path) && names_all(first.ome, continued))
-        return open_ome_set(path, std::move(first), given, choice);
+        return open_ome_set(path, std::move(first), given, choice, looks);
     const std::vector<Axis> axes = std::move(first.axes);
     const OmeMovie ome = std::move(first.ome);
     bool broken = false;
-    auto movie = open_continued(path, std::move(first), continued, broken);
+    auto movie = open_continued(path, std::move(first), continued, looks, broken);
     if (const auto other = other_number_of_frames(ome, path.filename().string(), movie->info().frames);
         !broken && !other.empty()) {
         std::vector<std::unique_ptr<Movie>> alone;
@@ -95,10 +111,10 @@ constexpr FolderFormat folder_formats[] = {
     {"folder of TIFFs", is_tiff_folder, open_tiff_folder},
 };
 
-std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice) {
+std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& choice, EarlierLooks* looks) {
     const auto format = std::find_if(std::begin(folder_formats), std::end(folder_formats),
                                      [&](const FolderFormat& one) { return one.is(folder); });
-    return format->open(folder, choice);
+    return format->open(folder, choice, looks);
 }
 
 [[noreturn]] void refuse(const fs::path& path) {
@@ -111,14 +127,15 @@ std::unique_ptr<Movie> open_folder(const fs::path& folder, const MovieChoice& ch
                     path.string(), yaml.filename().string()));
 }
 
-std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice) {
+std::unique_ptr<Movie> open_one(const fs::path& path, const std::vector<fs::path>& given, const MovieChoice& choice,
+                                EarlierLooks* looks) {
     std::error_code ignored;  // what is wrong with a path, opening it says
-    if (fs::is_directory(path, ignored)) return open_folder(path, choice);
+    if (fs::is_directory(path, ignored)) return open_folder(path, choice, looks);
     const InputFile file(path);
     const bool of_ndtiff =
         path.filename().string().find("NDTiffStack") != std::string::npos && is_ndtiff(path.parent_path());
-    if (of_ndtiff) return open_ndtiff(path.parent_path(), choice);
-    if (begins_like_tiff(file)) return open_tiff(path, given, choice);
+    if (of_ndtiff) return open_ndtiff(path.parent_path(), choice, looks);
+    if (begins_like_tiff(file)) return open_tiff(path, given, choice, looks);
     const auto format = std::find_if(std::begin(formats), std::end(formats),
                                      [&](const MovieFormat& one) { return one.is(file, path); });
     if (format == std::end(formats)) refuse_foreign(file);
@@ -133,16 +150,21 @@ std::unique_ptr<Movie> open_movie(const fs::path& path, const MovieChoice& choic
 }
 
 std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice) {
+    return open_joined_movie(paths, choice, nullptr);
+}
+
+std::unique_ptr<Movie> open_joined_movie(const std::vector<fs::path>& paths, const MovieChoice& choice,
+                                         EarlierLooks* looks) {
     const std::vector<fs::path> firsts = without_continuations(paths);
-    if (firsts.size() == 1) return open_one(firsts.front(), paths, choice);
+    if (firsts.size() == 1) return open_one(firsts.front(), paths, choice, looks);
     const auto given = std::make_shared<const std::vector<fs::path>>(paths);
     MovieParts parts;
     std::set<fs::path> opened;  // the files of a set are opened by its first
     for (const fs::path& path : firsts) {
         if (opened.contains(real_place(path))) continue;
-        auto movie = open_one(path, paths, choice);
+        auto movie = open_one(path, paths, choice, looks);
         for (const fs::path& file : movie->info().files) opened.insert(real_place(file));
-        parts.add(std::move(movie), [=] { return open_one(path, *given, choice); });
+        parts.add(std::move(movie), [=] { return open_one(path, *given, choice, nullptr); });
     }
     return concatenate(std::move(parts));
 }

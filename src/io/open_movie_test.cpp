@@ -57,6 +57,20 @@ TEST(OpenMovie, joins_continuations_of_micromanager) {
     EXPECT_EQ(open_movie(folder / "NDTiffStack.tif")->info().frames, 5);
 }
 
+// As a program leaves it that is killed, or at work, when a file is full.
+TEST(OpenMovie, a_continuation_without_a_frame_yet_is_left_out) {
+    const test::TemporaryFolder folder;
+    const auto path = write_tiff(folder / "a_MMStack.tif", 3);
+    for (const std::string& begun :
+         {std::string(), std::string("II*\0", 4), std::string("II*\0\x28\0\0\0", 8), std::string(5000, '\0')}) {
+        folder.write("a_MMStack_1.tif", begun);
+        const auto movie = open_movie(path);
+        EXPECT_EQ(movie->info().frames, 3);
+        ASSERT_EQ(movie->info().warnings.size(), 1u);
+        EXPECT_EQ(movie->info().warnings[0], "a_MMStack_1.tif: has no whole frame yet, and is left out");
+    }
+}
+
 TEST(OpenMovie, joins_what_the_content_says_is_continued) {
     const test::TemporaryFolder folder;
     write_tiff(folder / "b.ome.tif", 3, {.description = "<OME><UUID FileName=\"b_1.ome.tif\"/></OME>"});

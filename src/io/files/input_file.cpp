@@ -41,7 +41,9 @@ void throw_cannot_open(const std::string& name, int error) {
 }
 
 InputFile::InputFile(const std::filesystem::path& path) : name_(path.string()) {
-    size_ = std::uint64_t(regular_file_facts(name_).st_size);
+    const struct stat facts = regular_file_facts(name_);
+    size_ = std::uint64_t(facts.st_size);
+    id_ = {std::uint64_t(facts.st_dev), std::uint64_t(facts.st_ino)};
     descriptor_ = ::open(name_.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor_ < 0) throw_cannot_open(name_, errno);
 }
@@ -63,10 +65,9 @@ std::size_t InputFile::read_at(std::uint64_t offset, std::byte* out, std::size_t
     return done;
 }
 
-void InputFile::expect_sequential_reads() const {
-    // Advice only: a file system that ignores it still reads correctly.
-    (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
-}
+// Advice only: a file system that ignores it still reads correctly.
+void InputFile::expect_sequential_reads() const { (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL); }
+void InputFile::expect_scattered_reads() const { (void)::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_RANDOM); }
 
 bool begins_with(const InputFile& file, std::string_view magic) {
     std::string start(magic.size(), '\0');

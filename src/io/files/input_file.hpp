@@ -16,6 +16,12 @@ namespace glint {
 /// Only the latter: for files that may be missing.
 void require_descriptors(const std::string& name, int error);
 
+/// Tells a file from others that had its name before, or have it later.
+struct FileId {
+    std::uint64_t device = 0, number = 0;
+    bool operator==(const FileId&) const = default;
+};
+
 /// A regular file, open until destroyed. `read_at` may be called from several threads.
 class InputFile {
   public:
@@ -27,15 +33,18 @@ class InputFile {
 
     const std::string& name() const { return name_; }  ///< as the user gave it, for messages
     std::uint64_t size() const { return size_; }       ///< bytes, when it was opened
+    const FileId& id() const { return id_; }
     /// Reads up to n bytes; fewer only where the file ends. Throws InputError when the system refuses.
     std::size_t read_at(std::uint64_t offset, std::byte* out, std::size_t n) const;
-    /// Tells the system that reads will come in order, so that it may read ahead further.
+    /// Tells the system that reads will come in order, so that it may read ahead further; or that it should not, since they jump.
     void expect_sequential_reads() const;
+    void expect_scattered_reads() const;
 
   private:
     std::string name_;
     int descriptor_ = -1;
     std::uint64_t size_ = 0;
+    FileId id_;
 };
 
 /// Whether the file's first bytes are these.

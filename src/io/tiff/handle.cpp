@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "io/tiff/handle.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "glint/error.hpp"
-#include "io/files/input_file.hpp"
+#include "io/byte_order.hpp"
 
 namespace glint {
 namespace {
@@ -19,35 +19,77 @@ namespace {
 // No part of a movie's page needs more at once: tiles and strips are smaller, frames go to our own memory.
 constexpr tmsize_t largest_allocation_bytes = tmsize_t(1) << 30;
 
-// Both return 1: "handled", so that libtiff does not go on to its global handlers, which print.
-int keep_first(TIFF*, void* complaint, const char*, const char* format, va_list arguments) {
-    char text[512];
-    std::vsnprintf(text, sizeof text, format, arguments);
-    auto& kept = *static_cast<std::string*>(complaint);
+void keep_if_first(std::string& kept, const char* text) {
     if (kept.empty()) kept = text;
     while (!kept.empty() && (kept.back() == '.' || kept.back() == '\n')) kept.pop_back();
+}
+
+// Both return 1: "handled", so that libtiff does not go on to its global handlers, which print.
+int keep_first(TIFF*, void* source, const char*, const char* format, va_list arguments) {
+    char text[512];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    keep_if_first(static_cast<TiffSource*>(source)->complaint, text);
     return 1;
 }
 
 int ignore(TIFF*, void*, const char*, const char*, va_list) { return 1; }
 
+// No exception may pass through libtiff, which is C.
+tmsize_t read_source(thandle_t handle, void* to, tmsize_t n) {
+    auto& source = *static_cast<TiffSource*>(handle);
+    const auto bytes = static_cast<std::byte*>(to);
+    try {
+        const std::size_t got = source.file.read_at(source.at, bytes, std::size_t(n));
+        for (std::size_t k = 0; k < got && source.at + k < source.header_bytes; ++k)
+            bytes[k] = source.header[std::size_t(source.at) + k];
+        source.at += got;
+        return tmsize_t(got);
+    } catch (const InputError& error) {
+        keep_if_first(source.complaint, error.what());
+        return -1;
+    }
+}
+
+tmsize_t write_nothing(thandle_t, void*, tmsize_t) { return -1; }
+
+toff_t seek_source(thandle_t handle, toff_t offset, int whence) {
+    auto& source = *static_cast<TiffSource*>(handle);
+    const std::uint64_t from = whence == SEEK_CUR ? source.at : whence == SEEK_END ? source.file.size() : 0;
+    return source.at = from + offset;
+}
+
+int close_nothing(thandle_t) { return 0; }
+
+toff_t size_of_source(thandle_t handle) { return static_cast<TiffSource*>(handle)->file.size(); }
+
+/// The file's header, with `first_directory` as the place of the first one.
+void take_header(TiffSource& source, std::uint64_t first_directory) {
+    std::byte* const header = source.header.data();
+    const std::size_t found = source.file.read_at(0, header, source.header.size());
+    const bool big_endian = header[0] == std::byte{'M'}, big = header[big_endian ? 3 : 2] == std::byte{'+'};
+    const std::size_t offset_at = big ? 8 : 4, offset_bytes = big ? 8 : 4;
+    if (found < offset_at + offset_bytes) return;  // libtiff will say what is wrong
+    const auto narrow = std::uint32_t(first_directory);
+    std::memcpy(header + offset_at, big ? static_cast<const void*>(&first_directory) : &narrow, offset_bytes);
+    if (big_endian == host_is_little_endian) swap_bytes(header + offset_at, offset_bytes, int(offset_bytes));
+    source.header_bytes = offset_at + offset_bytes;
+}
+
 }  // namespace
 
-TiffHandle::TiffHandle(const std::filesystem::path& path) {
+TiffHandle::TiffHandle(const InputFile& file, std::uint64_t first_directory) : source_{.file = file} {
     const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
                                                                                TIFFOpenOptionsFree);
     if (!options) throw std::bad_alloc();
-    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_first, &complaint_);
+    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_first, &source_);
     TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore, nullptr);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), largest_allocation_bytes);
+    if (first_directory != 0) take_header(source_, first_directory);
     // m: no memory map, so a file that shrinks under us is an error and no bus error.
     // c: do not chop one large strip into many small ones.
-    errno = 0;
-    tiff_ = TIFFOpenExt(path.c_str(), "rmc", options.get());
-    if (!tiff_) require_descriptors(path.string(), errno);
-    if (!tiff_) throw BrokenTiff(fmt::format("{}: is no readable TIFF ({})", path.string(), take_complaint()));
-    // Indexing jumps from directory to directory: reading ahead would fetch pixels that are not needed yet.
-    (void)::posix_fadvise(TIFFFileno(tiff_), 0, 0, POSIX_FADV_RANDOM);
+    tiff_ = TIFFClientOpenExt(file.name().c_str(), "rmc", &source_, read_source, write_nothing, seek_source,
+                              close_nothing, size_of_source, nullptr, nullptr, options.get());
+    if (!tiff_) throw BrokenTiff(fmt::format("{}: is no readable TIFF ({})", file.name(), take_complaint()));
 }
 
 TiffHandle::~TiffHandle() {

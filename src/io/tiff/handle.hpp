@@ -4,11 +4,13 @@
 
 #include <tiffio.h>
 
-#include <filesystem>
+#include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "glint/error.hpp"
+#include "io/files/input_file.hpp"
 
 namespace glint {
 
@@ -18,18 +20,29 @@ class BrokenTiff : public InputError {
     using InputError::InputError;
 };
 
-/// A TIFF open for reading. libtiff prints nothing: `take_complaint` gives the first error since the last
-/// call.
+/// What libtiff reads through a handle.
+struct TiffSource {
+    const InputFile& file;
+    std::uint64_t at = 0;                ///< of the next read
+    std::array<std::byte, 16> header{};  ///< in place of the file's first bytes
+    std::size_t header_bytes = 0;
+    std::string complaint = {};  ///< the first error
+};
+
+/// A TIFF open for reading, as long as its file is. libtiff prints nothing: `take_complaint` gives the first error since the
+/// last call.
 class TiffHandle {
   public:
-    /// Throws BrokenTiff with libtiff's reason when the first directory cannot be read.
-    explicit TiffHandle(const std::filesystem::path& path);
+    /// Begins at the page whose directory stands at `first_directory` (0: the file's first one), as if that were the file's first.
+    /// libtiff would walk all directories from the first on to get there. Throws BrokenTiff with libtiff's reason when that
+    /// directory cannot be read.
+    explicit TiffHandle(const InputFile& file, std::uint64_t first_directory = 0);
     ~TiffHandle();
-    TiffHandle(const TiffHandle&) = delete;  // libtiff holds a pointer to `complaint_`
+    TiffHandle(const TiffHandle&) = delete;  // libtiff holds a pointer to `source_`
     TiffHandle& operator=(const TiffHandle&) = delete;
 
     TIFF* get() const { return tiff_; }
-    std::string take_complaint() { return std::exchange(complaint_, {}); }
+    std::string take_complaint() { return std::exchange(source_.complaint, {}); }
     /// The value of a tag that has one value, or `otherwise` when the page lacks it.
     template <class T>
     T tag(std::uint32_t number, T otherwise) const {
@@ -38,7 +51,7 @@ class TiffHandle {
     }
 
   private:
-    std::string complaint_;
+    TiffSource source_;
     TIFF* tiff_ = nullptr;
 };
 

@@ -21,15 +21,17 @@ namespace {
 /// The walk and what it has found.
 struct Walk {
     const InputFile& file;
-    TiffIndex index;
-    TiffPage first;           ///< the first frame's page
+    TiffIndex index = {};
+    TiffPage first = {};      ///< the first frame's page
     std::int64_t pages = 0;   ///< pages seen, thumbnails too
     std::int64_t frames = 0;  ///< pages seen that are frames, usable or not
-    TiffPage broken;          ///< the first page that is not whole, with its number
+    TiffPage broken = {};     ///< the first page that is not whole, with its number
     std::int64_t broken_page = 0;
-    std::string complaint;             ///< libtiff's, where the chain of directories broke
-    std::uint64_t index_bytes = 0;     ///< of all directories and their lists of strips
-    std::vector<std::byte> directory;  ///< of the current page, where its bytes are looked at
+    std::string complaint = {};             ///< libtiff's, where the chain of directories broke
+    std::uint64_t index_bytes = 0;          ///< of all directories and their lists of strips
+    std::vector<std::byte> directory = {};  ///< of the current page, where its bytes are looked at
+    std::int64_t whole_before = 0;          ///< frames that were whole at the look before
+    TiffStand twice = {};                   ///< the last of them that still is
 };
 
 std::string page_name(const Walk& walk, std::int64_t page) {
@@ -53,7 +55,9 @@ void take_frame(Walk& walk, const TiffPage& page) {
         walk.broken = page;
         walk.broken_page = walk.pages;
     }
-    if (!walk.broken_page) walk.index.places.push_back({page.data_offset, page.directory_offset});
+    if (walk.broken_page) return;
+    walk.index.places.push_back({page.data_offset, page.directory_offset});
+    if (walk.frames <= walk.whole_before) walk.twice = {page, walk.pages, walk.frames, walk.index_bytes};
 }
 
 template <class T>
@@ -110,17 +114,84 @@ void refuse_unused_predictor(const TiffHandle& tiff, const TiffPage& page, Walk&
                     page_name(walk, walk.pages), predictor, compression_name(page.compression)));
 }
 
-void walk_directories(TiffHandle& tiff, Walk& walk) {
-    do {
-        const TiffPage page = read_page_facts(tiff, walk.file.size());
-        ++walk.pages;
-        count_index(tiff, page, walk);
-        (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains below
-        if (!page.reduced) refuse_unused_predictor(tiff, page, walk);
-        if (!page.reduced) take_frame(walk, page);
-    } while (TIFFReadDirectory(tiff.get()));
+void take_page(TiffHandle& tiff, Walk& walk) {
+    const TiffPage page = read_page_facts(tiff, walk.file.size());
+    ++walk.pages;
+    count_index(tiff, page, walk);
+    (void)tiff.take_complaint();  // of a tag we do not need; a broken chain complains at its end
+    if (!page.reduced) refuse_unused_predictor(tiff, page, walk);
+    if (!page.reduced) take_frame(walk, page);
+}
+
+void end_of_chain(TiffHandle& tiff, Walk& walk) {
     walk.complaint = tiff.take_complaint();
     if (walk.complaint.empty() && !TIFFLastDirectory(tiff.get())) walk.complaint = "its directories run in a circle";
+}
+
+void walk_from_first(TiffHandle& tiff, Walk& walk) {
+    do take_page(tiff, walk);
+    while (TIFFReadDirectory(tiff.get()));
+    end_of_chain(tiff, walk);
+}
+
+/// A walk that stands where two earlier looks agreed.
+Walk walk_behind(const InputFile& file, const TiffProgress& earlier) {
+    const TiffStand& known = earlier.twice;
+    Walk walk{.file = file};
+    walk.first = earlier.first;
+    walk.index.info.type = check_page(walk.first, page_name(walk, 1));
+    walk.pages = known.pages, walk.frames = known.frames, walk.index_bytes = known.index_bytes;
+    walk.index.places.assign(earlier.places.begin(), earlier.places.begin() + known.frames);
+    walk.twice = known;
+    return walk;
+}
+
+/// False where not all pages would be found this way.
+bool walk_new_pages(const TiffPage& first, const TiffStand& known, Walk& walk) try {
+    if (first != walk.first) return false;
+    TiffHandle tiff(walk.file, known.page.directory_offset);
+    if (read_page_facts(tiff, walk.file.size()) != known.page) return false;
+    (void)tiff.take_complaint();
+    for (std::uint64_t before = known.page.directory_offset; TIFFReadDirectory(tiff.get());) {
+        if (TIFFCurrentDirOffset(tiff.get()) <= before) return false;  // it may be a known one
+        before = TIFFCurrentDirOffset(tiff.get());
+        take_page(tiff, walk);
+    }
+    end_of_chain(tiff, walk);
+    return true;
+} catch (const BrokenTiff&) {
+    return false;
+}
+
+/// `tiff` stands at the first page.
+Walk walk_pages(TiffHandle& tiff, const InputFile& file, const TiffProgress& earlier) {
+    const std::int64_t whole_before = earlier.file == file.id() ? std::int64_t(earlier.places.size()) : 0;
+    if (!earlier.from_first && whole_before > 0 && earlier.twice.frames > 0) {
+        Walk walk = walk_behind(file, earlier);
+        walk.whole_before = whole_before;
+        if (walk_new_pages(read_page_facts(tiff, file.size()), earlier.twice, walk)) return walk;
+    }
+    Walk walk{.file = file};
+    walk.whole_before = whole_before;
+    walk_from_first(tiff, walk);
+    return walk;
+}
+
+bool is_same_place(const TiffIndex::Place& a, const TiffIndex::Place& b) {
+    return a.data_offset == b.data_offset && (a.data_offset != 0 || a.directory_offset == b.directory_offset);
+}
+
+void remember(const Walk& walk, TiffProgress& earlier) {
+    const auto& now = walk.index.places;
+    const auto known = earlier.places.begin() + earlier.twice.frames;
+    const bool is_as_it_was = earlier.twice.frames == 0 ||
+                              (earlier.file == walk.file.id() && earlier.twice.frames <= std::int64_t(now.size()) &&
+                               std::equal(earlier.places.begin(), known, now.begin(), is_same_place));
+    earlier = {.file = walk.file.id(),
+               .first = walk.first,
+               .places = now,
+               .twice = is_as_it_was ? walk.twice : TiffStand(),
+               .changed = earlier.changed || !is_as_it_was};
 }
 
 // ImageJ writes one directory before all frames and, below 4 GiB, the others after them: a larger file or one
@@ -194,14 +265,17 @@ TiffIndex::Place TiffIndex::place(std::int64_t frame) const {
     return {places[0].data_offset + std::uint64_t(frame) * frame_bytes, 0};
 }
 
-TiffIndex index_tiff(TiffHandle& tiff, const InputFile& file) {
-    Walk walk{.file = file, .index = {}, .first = {}, .broken = {}, .complaint = {}, .directory = {}};
-    MovieInfo& info = walk.index.info;
-    info.name = std::filesystem::path(file.name()).filename().string();
+TiffIndex index_tiff(const InputFile& file, TiffProgress* earlier) {
+    file.expect_scattered_reads();  // from directory to directory: pixels between them are not needed yet
+    TiffHandle tiff(file);
     TiffMetadata metadata = read_tiff_metadata(tiff, file.name());
     take_stk(tiff, file, metadata);
     take_micromanager(tiff, file, metadata);
-    walk_directories(tiff, walk);
+    const TiffProgress nothing;
+    Walk walk = walk_pages(tiff, file, earlier ? *earlier : nothing);
+    if (earlier) remember(walk, *earlier);
+    MovieInfo& info = walk.index.info;
+    info.name = std::filesystem::path(file.name()).filename().string();
     info.width = int(walk.first.width);
     info.height = int(walk.first.height);
     info.pixel_size_nm = metadata.pixel_size_nm;

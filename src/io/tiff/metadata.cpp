@@ -119,7 +119,7 @@ bool is_ome(const std::string& text) {
 std::string text_beside(const std::filesystem::path& path) {
     try {
         const InputFile file(path);
-        if (begins_like_tiff(file)) return text_tag(TiffHandle(path).get(), TIFFTAG_IMAGEDESCRIPTION);
+        if (begins_like_tiff(file)) return text_tag(TiffHandle(file).get(), TIFFTAG_IMAGEDESCRIPTION);
         std::string text(std::size_t(std::min(file.size(), largest_xml_bytes)), '\0');
         text.resize(file.read_at(0, reinterpret_cast<std::byte*>(text.data()), text.size()));
         return text;

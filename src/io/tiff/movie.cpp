@@ -2,7 +2,6 @@
 // thread.
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -14,6 +13,7 @@
 #include "data/unreadable_frame.hpp"
 #include "glint/error.hpp"
 #include "io/byte_order.hpp"
+#include "io/earlier_looks.hpp"
 #include "io/movie_readers.hpp"
 #include "io/tiff/decoder.hpp"
 #include "io/tiff/index.hpp"
@@ -21,17 +21,10 @@
 namespace glint {
 namespace {
 
-TiffIndex index_of(const std::filesystem::path& path, const InputFile& file) {
-    TiffHandle tiff(path);
-    return index_tiff(tiff, file);
-}
-
 class TiffMovie : public Movie {
   public:
-    explicit TiffMovie(const std::filesystem::path& path)
-        : file_(path),
-          index_(index_of(path, file_)),
-          decoders_([path] { return std::make_unique<TiffDecoder>(path); }) {
+    TiffMovie(const std::filesystem::path& path, TiffProgress* earlier)
+        : file_(path), index_(index_tiff(file_, earlier)) {
         file_.expect_sequential_reads();
         index_.info.files = {path};
     }
@@ -54,7 +47,6 @@ class TiffMovie : public Movie {
 
     InputFile file_;
     TiffIndex index_;
-    tbb::enumerable_thread_specific<std::unique_ptr<TiffDecoder>> decoders_;  ///< opened by the threads that decode
 };
 
 void TiffMovie::fail(std::int64_t frame, const std::string& reason) const {
@@ -108,10 +100,8 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
     std::string reason;
     const auto decode_one = [&](int k) {
         try {
-            const auto place = index_.place(first + k);
-            decoders_.local()->decode(place.directory_offset, index_.info, out + std::size_t(k) * frame_bytes);
-        } catch (const OutputError&) {
-            throw;  // no descriptor for this thread's decoder: the frame is as good as any
+            decode_page(file_, index_.place(first + k).directory_offset, index_.info,
+                        out + std::size_t(k) * frame_bytes);
         } catch (const std::runtime_error& error) {
             const std::lock_guard lock(mutex);
             if (k < failed) failed = k, reason = error.what();
@@ -125,8 +115,8 @@ void TiffMovie::decode(std::int64_t first, int count, std::byte* out, std::size_
 
 }  // namespace
 
-TiffMovieFile open_tiff_movie(const std::filesystem::path& path) {
-    auto movie = std::make_unique<TiffMovie>(path);
+TiffMovieFile open_tiff_movie(const std::filesystem::path& path, EarlierLooks* looks) {
+    auto movie = std::make_unique<TiffMovie>(path, looks ? &looks->tiffs[path] : nullptr);
     const bool truncated = movie->truncated();
     OmeMovie ome = movie->ome();
     std::vector<Axis> axes = movie->axes();

@@ -9,6 +9,7 @@
 #include "glint/error.hpp"
 #include "glint/movie_io.hpp"
 #include "tests/expect_error.hpp"
+#include "tests/reads_so_far.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/tiff_pages.hpp"
 
@@ -77,6 +78,18 @@ TEST(TiffMovie, reads_any_frames_in_any_order) {
         for (int f = 0; f < count; ++f) EXPECT_EQ(std::to_integer<int>(block.frame(f)[0]), pattern_byte(first + f, 0));
     }
     EXPECT_THROW(movie->read(8, 2, block), OptionError);
+}
+
+TEST(TiffMovie, a_packed_frame_is_read_without_those_before_it) {
+    if (test::reads_so_far() < 0) GTEST_SKIP() << "the system does not count reads";
+    const test::TemporaryFolder folder;
+    constexpr int pages = 300;
+    const auto movie = open_movie(write_tiff(folder / "movie.tif", pages, {.compression = COMPRESSION_LZW}));
+    FrameBlock block;
+    const std::int64_t before = test::reads_so_far();
+    movie->read(pages - 1, 1, block);
+    EXPECT_LT(test::reads_so_far() - before, pages / 4);
+    EXPECT_EQ(std::to_integer<int>(block.frame(0)[0]), pattern_byte(pages - 1, 0));
 }
 
 TEST(TiffMovie, thumbnails_are_no_frames) {

@@ -39,7 +39,7 @@ using Channels = std::set<std::int64_t>;
 /// The UUID that the file's own metadata give it; empty where it cannot be read or has none.
 std::string uuid_of(const fs::path& path) {
     try {
-        return read_tiff_metadata(TiffHandle(path), path).ome.uuid;
+        return ome_of(path).uuid;
     } catch (const InputError&) {
         return {};
     }
@@ -102,7 +102,7 @@ struct OpenedSet {
 };
 
 OpenedSet open_members(const std::vector<Member>& members, const Channels& wanted, const fs::path& path,
-                       TiffMovieFile& file) {
+                       TiffMovieFile& file, EarlierLooks* looks) {
     OpenedSet set{{}, {}, {}, false};
     std::int64_t pages = 0;
     for (const Member& member : members) {
@@ -110,7 +110,7 @@ OpenedSet open_members(const std::vector<Member>& members, const Channels& wante
         set.counts.push_back(0);
         if (!member.there || !share(member.channels, wanted)) continue;
         const bool is_first = file.movie && member.path.filename() == path.filename();
-        TiffMovieFile opened = is_first ? std::move(file) : open_tiff_movie(member.path);
+        TiffMovieFile opened = is_first ? std::move(file) : open_tiff_movie(member.path, looks);
         set.truncated |= opened.truncated;
         set.counts.back() = opened.movie->info().frames;
         pages += set.counts.back();
@@ -197,6 +197,11 @@ OmePages checked(OmePages placed, const OmeMovie& ome, const std::string& path) 
 
 }  // namespace
 
+OmeMovie ome_of(const fs::path& path) {
+    const InputFile file(path);
+    return read_tiff_metadata(TiffHandle(file), path).ome;
+}
+
 std::string other_number_of_frames(const OmeMovie& ome, const std::string& name, std::int64_t frames) {
     double said = 0;
     for (const OmeImage& image : ome.images) said += image.times * image.slices * image.channels;
@@ -226,14 +231,14 @@ bool needs_ome_set(const TiffMovieFile& file, const fs::path& path) {
 }
 
 std::unique_ptr<Movie> open_ome_set(const fs::path& path, TiffMovieFile file, const std::vector<fs::path>& given,
-                                    const MovieChoice& choice) {
+                                    const MovieChoice& choice, EarlierLooks* looks) {
     const OmeMovie ome = std::move(file.ome);
     const std::vector<Member> members = members_of(ome, path, given);
     const Channels wanted = wanted_channels(ome, members, choice);
     const Planes planes = planes_of(ome, wanted, choice, path.string());
     std::vector<std::string> warnings;
     const bool lost = tell_missing(path, members, wanted, choice.channel.has_value(), warnings);
-    OpenedSet set = open_members(members, wanted, path, file);
+    OpenedSet set = open_members(members, wanted, path, file, looks);
     const OmePages placed = checked(pages_of(ome, set.counts), ome, path.string());
     const std::string name = path.filename().string();
     std::vector<std::int64_t> pages = pages_of_frames(placed, set, planes, name, warnings);
@@ -246,7 +251,7 @@ std::unique_ptr<Movie> open_ome_set(const fs::path& path, TiffMovieFile file, co
 std::vector<fs::path> ome_set_beside(const fs::path& path) {
     std::vector<fs::path> beside;
     try {
-        const OmeMovie ome = read_tiff_metadata(TiffHandle(path), path).ome;
+        const OmeMovie ome = ome_of(path);
         if (ome_axes(ome).empty() || ome.files.size() < 2) return {};
         const std::vector<Member> members = members_of(ome, path, {path});
         const Channels wanted = wanted_channels(ome, members, {});

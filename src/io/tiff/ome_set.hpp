@@ -23,7 +23,11 @@ bool needs_ome_set(const TiffMovieFile& file, const std::filesystem::path& path)
 /// `path` by their names, and among `given` by their UUIDs. Throws InputError that names the files that are missing; if several
 /// files were given, they are a warning. OptionError as chosen_planes().
 std::unique_ptr<Movie> open_ome_set(const std::filesystem::path& path, TiffMovieFile file,
-                                    const std::vector<std::filesystem::path>& given, const MovieChoice& choice);
+                                    const std::vector<std::filesystem::path>& given, const MovieChoice& choice,
+                                    EarlierLooks* looks);
+
+/// What the OME metadata of a TIFF say. Throws InputError where it cannot be read.
+OmeMovie ome_of(const std::filesystem::path& path);
 
 /// The other files beside `path` that open_ome_set() would read with it, if only `path` were given. None where `path` is no OME-TIFF.
 std::vector<std::filesystem::path> ome_set_beside(const std::filesystem::path& path);

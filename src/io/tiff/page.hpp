@@ -24,6 +24,7 @@ struct TiffPage {
 
     std::uint64_t frame_bytes() const { return std::uint64_t(width) * height * (bits / 8); }
     bool truncated() const { return found_bytes < stored_bytes; }
+    bool operator==(const TiffPage&) const = default;
 };
 
 /// Reads the current page's facts. `file_bytes` is the file's size; a list of strips that cannot be in it is not read.

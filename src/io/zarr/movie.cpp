@@ -268,7 +268,7 @@ bool is_zarr(const fs::path& folder) {
            zarr::is_there(folder / ".zgroup") || zarr::is_there(folder / ".zattrs");
 }
 
-std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice) {
+std::unique_ptr<Movie> open_zarr(const fs::path& folder, const MovieChoice& choice, EarlierLooks*) {
     const auto movie = std::make_shared<ZarrMovie>(folder, choice);
     return decoded_movie(folder.string(), movie->info(),
                          [movie](std::int64_t frame, std::byte* out) { movie->decode(frame, out); });

@@ -1,0 +1,44 @@
+// What looks at a movie that is still being written have found, so that the next one reads only what is new.
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/movie.hpp"
+#include "glint/movie_choice.hpp"
+#include "io/tiff/index.hpp"
+
+namespace glint {
+
+/// A file of a folder of TIFFs that was opened to see what it holds.
+struct FolderFile {
+    std::uintmax_t bytes = 0;  ///< its size then
+    int looks = 0;             ///< that found this size; 0: it was not opened
+    std::int64_t frames = 0;
+    bool truncated = false;
+    std::string broken = {};  ///< why it has no frame that is whole
+    std::vector<std::string> warnings = {};
+};
+
+/// Filled and used by the readers of formats that grow. What one look found is read once more by the next: only then it counts.
+struct EarlierLooks {
+    std::map<std::filesystem::path, TiffProgress> tiffs;
+    std::map<std::filesystem::path, FolderFile> folder_files;
+
+    /// The next look reads everything, and compares it with what was known.
+    void read_all_next() {
+        for (auto& [path, tiff] : tiffs) tiff.from_first = true;
+        folder_files.clear();
+    }
+};
+
+/// open_joined_movie() for a look at a movie that grows: each file is opened once in a look, by one thread. A null pointer: without any earlier.
+std::unique_ptr<Movie> open_joined_movie(const std::vector<std::filesystem::path>& paths, const MovieChoice& choice,
+                                         EarlierLooks* looks);
+
+}  // namespace glint

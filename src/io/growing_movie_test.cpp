@@ -1,0 +1,75 @@
+// Movies that grow: looks at folders, and what is told of a file that was replaced. Growing TIFFs: tiff/index_test.cpp.
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "glint/movie_io.hpp"
+#include "tests/reads_so_far.hpp"
+#include "tests/temporary_folder.hpp"
+#include "tests/tiff_pages.hpp"
+
+using namespace glint;
+using test::reads_so_far;
+using test::write_tiff;
+
+namespace {
+
+/// Waits for one more look; how many frames count then.
+std::int64_t look(GrowingMovie& movie) {
+    constexpr std::int64_t beyond_all = 1'000'000;
+    return movie.frames_beyond(beyond_all, 0.25);
+}
+
+}  // namespace
+
+TEST(GrowingMovie, packed_files_of_a_folder_are_opened_by_two_looks) {
+    if (reads_so_far() < 0) GTEST_SKIP() << "the system does not count reads";
+    const test::TemporaryFolder folder;
+    const auto add = [&](int from, int to) {
+        for (int k = from; k < to; ++k)  // each of another size than the first, which would be taken to be like it
+            write_tiff(folder / fmt::format("{}.tif", k), 1,
+                       {.compression = COMPRESSION_LZW, .description = k == 0 ? "" : fmt::format("number {}", k)});
+    };
+    constexpr int known = 150, added = 5, most_a_file = 12;
+    add(0, known);
+    const auto movie = open_growing_movie({folder.path()}, {}, 1);
+    const auto reads = [&] {
+        const std::int64_t before = reads_so_far();
+        look(*movie);
+        return reads_so_far() - before;
+    };
+    EXPECT_GT(reads(), known);
+    EXPECT_LT(reads(), known);
+    add(known, known + added);
+    EXPECT_LT(reads(), (2 * added + 2) * most_a_file);
+    EXPECT_EQ(look(*movie), known + added);
+    EXPECT_GT((look(*movie), movie->end()), known);
+    EXPECT_TRUE(movie->info().warnings.empty());
+}
+
+TEST(GrowingMovie, a_file_of_a_folder_that_changes_its_size_is_opened_again) {
+    const test::TemporaryFolder folder;
+    write_tiff(folder / "0.tif", 1);
+    write_tiff(folder / "1.tif", 2);
+    const auto movie = open_growing_movie({folder.path()}, {}, 1);
+    for (int k = 0; k < 3; ++k) look(*movie);
+    EXPECT_EQ(look(*movie), 3);
+    write_tiff(folder / "1.tif", 5);
+    look(*movie);
+    EXPECT_EQ(look(*movie), 6);
+    EXPECT_EQ(movie->end(), 6);
+}
+
+TEST(GrowingMovie, a_file_that_was_replaced_is_told) {
+    const test::TemporaryFolder folder;
+    const auto path = write_tiff(folder / "m.tif", 4);
+    for (const bool replaced : {false, true}) {
+        const auto movie = open_growing_movie({path}, {}, 1);
+        for (int k = 0; k < 3; ++k) EXPECT_EQ(look(*movie), 4);
+        if (replaced) std::filesystem::rename(write_tiff(folder / "other.tif", 6), path);
+        EXPECT_EQ(movie->end(), replaced ? 6 : 4);
+        ASSERT_EQ(movie->info().warnings.size(), replaced ? 1u : 0u);
+        if (replaced) EXPECT_NE(movie->info().warnings[0].find("m.tif: was replaced"), std::string::npos);
+    }
+}
