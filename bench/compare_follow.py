@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""`glint localize --follow` beside a camera: another process writes 512x512 px at 100 frames/s; lag, and the table of the finished movie."""
+"""`glint localize --follow` beside a camera: another process (write_movie.py) writes 512x512 px at 100 frames/s; lag, and the table of
+the finished movie."""
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,62 +15,46 @@ import machine
 EDGE, RATE, DISTINCT = 512, 100, 200  # the movie repeats so many frames
 FLAGS = ["--sigma", "130nm", "--pixel-size", "100nm", "--offset", "100", "--gain", "1", "--psf-misfit", "0.05", "--backend", "cpu"]
 QUIET_S = 15  # without a frame, or before the first: the movie's end
-
-# Each frame at its time; the times that frames were complete go to stdout at the end, or before the writer kills itself.
-WRITER = """
-import os, signal, sys, time
-import numpy as np, tifffile
-source, out, frames, rate, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
-distinct = [np.ascontiguousarray(frame) for frame in tifffile.imread(source)]
-times, start = [], time.time()
-if out.endswith(".raw"):
-    file = open(out, "wb")
-    write = lambda frame: (file.write(frame), file.flush())
-else:
-    tif = tifffile.TiffWriter(out, bigtiff=True)
-    write = lambda frame: (tif.write(frame, contiguous=False, metadata=None), tif._fh.flush())
-for k in range(frames):
-    time.sleep(max(0, start + k / rate - time.time()))
-    write(distinct[k % len(distinct)])
-    times.append(time.time())
-print(*times, flush=True)
-if end == "killed":
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
+WRITER = pathlib.Path(__file__).with_name("write_movie.py")
+# What the writer is given, and what glint then opens.
+NAMES = {"raw": ("movie.raw", "movie.raw"), "tif": ("movie.tif", "movie.tif"), "packed-tif": ("movie.tif", "movie.tif"),
+         "mmstack": ("movie_MMStack_Pos0.ome.tif", "movie_MMStack_Pos0.ome.tif"), "ndtiff": ("movie", "movie_1"),
+         "folder": ("movie", "movie"), "packed-folder": ("movie", "movie")}
 
 
-def written(movie, frames):
-    """Picasso's description of a raw movie, which says how many frames there will be."""
-    if movie.suffix == ".raw":
-        movie.with_suffix(".yaml").write_text(
-            f"Byte Order: <\nData Type: uint16\nFrames: {frames}\nHeight: {EDGE}\nWidth: {EDGE}\n")
+def at(sorted_values, part):
+    return sorted_values[min(int(part * len(sorted_values)), len(sorted_values) - 1)] if sorted_values else 0
 
 
-def follow(program, source, movie, frames, end):
+def follow(program, source, folder, kind, frames, end):
     """Follows the movie while it is written: seconds from a frame's completion to its localization, as the lines on stdout tell it."""
-    out = movie.with_suffix(".followed.hdf5")
-    if end == "close":
-        written(movie, frames)
+    written, movie = (folder / name for name in NAMES[kind])
+    out = folder / "followed.hdf5"
+    load = [os.getloadavg()[0]]
     follower = subprocess.Popen([program, "localize", movie, "-o", out, *FLAGS, "--follow", "--follow-timeout", str(QUIET_S), "-q"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, source, movie, str(frames), str(RATE), end], stdout=subprocess.PIPE, text=True)
+    writer = subprocess.Popen([sys.executable, WRITER, source, written, "--kind", kind, "--frames", str(frames), "--rate", str(RATE), "--end", end,
+                               "--times"], stdout=subprocess.PIPE, text=True)
     lines = []
     for line in follower.stdout:
         status = json.loads(line)
         if "frames_there" in status:
-            lines.append((time.time(), status["frame"]))
+            lines.append((time.time(), status["frame"], status["lag_s"]))
     times = [float(word) for word in writer.communicate()[0].split()]
+    load.append(os.getloadavg()[0])
     errors = follower.stderr.read()
     if follower.wait() != 0:
         sys.exit(f"{movie}: followed with {follower.returncode}: {errors}")
-    # While frames came: for how long the oldest that was not localized had been complete.
-    lags = sorted(max(0, when - times[done]) for when, done in lines if when < times[-1])
-    return out, {"frames": len(times), "seconds": times[-1] - times[0], "lag_median_s": lags[len(lags) // 2] if lags else 0,
-                 "lag_most_s": max(lags, default=0)}
+    # While frames came: for how long the oldest that was not localized had been complete, and what the line said of it.
+    there = [(max(0, when - times[done]), said) for when, done, said in lines if times[0] < when < times[-1]]
+    lags, errors_of_line = sorted(lag for lag, _ in there), sorted(abs(lag - said) for lag, said in there)
+    return movie, out, {"frames": len(times), "seconds": times[-1] - times[0], "lag_median_s": at(lags, .5), "lag_95_s": at(lags, .95),
+                        "lag_most_s": at(lags, 1), "line_off_median_s": at(errors_of_line, .5), "line_off_most_s": at(errors_of_line, 1),
+                        "load": load}
 
 
 def same_as_finished(program, movie, followed):
-    whole = movie.with_suffix(".whole.hdf5")
+    whole = followed.with_name("whole.hdf5")
     machine.run([program, "localize", movie, "-o", whole, *FLAGS, "-q"], cores=2)
     return followed.read_bytes() == whole.read_bytes()
 
@@ -78,20 +64,24 @@ def main():
     parser.add_argument("--program", default=machine.ROOT / "build/release/bin/glint", help="glint")
     parser.add_argument("--seconds", type=float, default=60, help="length of each movie")
     parser.add_argument("--spots", type=int, default=50, help="molecules a frame")
+    parser.add_argument("--movies", nargs="+", choices=[*NAMES, "killed"], default=["raw", "tif", "mmstack", "ndtiff", "folder", "killed"],
+                        help="kinds; killed: a TIFF whose writer is")
     parser.add_argument("--json", help="file for the results")
     options = parser.parse_args()
     frames, result = int(options.seconds * RATE), {}
-    for kind, end in (("tif", "close"), ("tif", "killed"), ("raw", "close")):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            source, movie = folder / "source.tif", folder / f"movie.{kind}"
+    for name in options.movies:
+        kind, end = ("tif", "killed") if name == "killed" else (name, "close")
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            source = folder / "source.tif"
             machine.run([options.program, "simulate", "-o", source, "--structure", "random", "--size", EDGE, "--frames", DISTINCT,
                          "--spots", options.spots, "-q"], cores=2)
-            followed, one = follow(options.program, source, movie, frames, end)
+            movie, followed, one = follow(options.program, source, folder, kind, frames, end)
             one["same"] = same_as_finished(options.program, movie, followed)
-            result[f"{kind}, {end}"] = one
-            print(f"{kind}, {end}: {one['frames']} frames in {one['seconds']:.1f} s; lag {one['lag_median_s']:.2f} s, at most "
-                  f"{one['lag_most_s']:.2f} s; {'the same table' if one['same'] else 'ANOTHER TABLE'}", flush=True)
+            result[name] = one
+            print(f"{name}: {one['frames']} frames in {one['seconds']:.1f} s; lag {one['lag_median_s']:.2f} s, 95 % {one['lag_95_s']:.2f} s, at most "
+                  f"{one['lag_most_s']:.2f} s (lag_s off by {one['line_off_median_s']:.2f} s, at most {one['line_off_most_s']:.2f} s); load "
+                  f"{one['load'][0]:.1f} to {one['load'][1]:.1f}; {'the same table' if one['same'] else 'ANOTHER TABLE'}", flush=True)
     machine.write_json(options.json, {"compare_follow": result})
     if not all(one["same"] for one in result.values()):
         sys.exit("a followed movie gave another table than the finished one")
