@@ -38,7 +38,7 @@ struct Survey {
             if (found == piece.extra.end() || found->second.values.empty()) continue;
             const std::vector<double>& values = found->second.values;
             if (rows == piece.size()) value = values.front();
-            const auto is_other = [&](double other) { return other != value; };
+            const auto is_other = [&known = value](double other) { return other != known; };  // clang 14: not `value`
             if (std::any_of(values.begin(), values.end(), is_other)) value.reset();
         }
     }
