@@ -114,7 +114,7 @@ void take_codec(const std::string& name, const fs::path& file, Array& array) {
                                                           {"zstd", Codec::zstd}, {"blosc", Codec::blosc},
                                                           {"lz4", Codec::lz4},   {"crc32c", Codec::crc32c}};
     for (const auto& [codec_name, codec] : known)
-        if (name == codec_name) return (void)array.codecs.insert(array.codecs.begin(), codec);
+        if (name == codec_name) return array.codecs.push_back(codec);
     const char* more = name == "sharding_indexed" ? " (chunks within shards)" : "";
     refuse(file, fmt::format(
                      "its chunks need the codec {}{}, which is not read: write it again with zstd, blosc, gzip or none",
@@ -165,6 +165,7 @@ void read_codecs(const Json& codecs, const fs::path& file, Array& array) {
             take_codec(name, file, array);
     }
     if (!has_bytes) refuse(file, "does not say how values become bytes (the codec bytes)");
+    std::reverse(array.codecs.begin(), array.codecs.end());
 }
 
 void read_version_3(const Json& json, const fs::path& file, Array& array) {

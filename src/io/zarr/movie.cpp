@@ -24,6 +24,8 @@ using zarr::Array;
 using zarr::Json;
 
 constexpr std::uint64_t largest_edge_px = 65535, largest_frame_bytes = std::uint64_t(1) << 28;
+// Chunks that are not there are filled: a description of a few bytes could otherwise take hours and all memory.
+constexpr std::uint64_t most_chunks_of_frame = 16384, largest_chunks_of_frame_bytes = std::uint64_t(1) << 29;
 constexpr double most_planes = double(std::uint64_t(1) << 40);
 
 Json get(const Json& value, const char* key) {
@@ -143,6 +145,7 @@ class ZarrMovie {
         Number leading;
         std::vector<std::vector<std::byte>> chunks;
     };
+    void check_chunks() const;
     void describe(const fs::path& folder, const Image& image, const Planes& planes);
     Number leading_of(std::int64_t frame) const;
     const std::vector<std::byte>& chunk(const Number& number, std::size_t k, Row& row) const;
@@ -169,11 +172,29 @@ ZarrMovie::ZarrMovie(const fs::path& folder, const MovieChoice& choice) {
         throw InputError(fmt::format("{}: claims frames of {}x{} px; they have up to {} px along an edge, and {} bytes",
                                      array_.description.string(), width_, height_, largest_edge_px,
                                      largest_frame_bytes));
+    check_chunks();
     strides_.resize(axes);
     std::uint64_t stride = 1;
     for (std::size_t k = axes; k-- > 0; stride *= array_.chunk[array_.order[k]]) strides_[array_.order[k]] = stride;
     for (std::size_t k = 0; k + 2 < axes; ++k) has_several_frames_ |= array_.chunk[k] > 1;
     describe(folder, image, planes_);
+}
+
+/// A frame needs all chunks that hold a part of it, and a thread keeps them where they hold several frames.
+void ZarrMovie::check_chunks() const {
+    const auto chunks_along = [&](std::size_t axis) { return (array_.shape[axis] - 1) / array_.chunk[axis] + 1; };
+    const std::size_t axes = array_.shape.size();
+    const std::uint64_t chunks = chunks_along(axes - 2) * chunks_along(axes - 1);
+    if (chunks > most_chunks_of_frame)
+        throw InputError(
+            fmt::format("{}: a frame lies in {} chunks, more than the limit of {}: write it again with "
+                        "larger ones, of a frame each",
+                        array_.description.string(), chunks, most_chunks_of_frame));
+    if (const std::uint64_t bytes = chunks * array_.chunk_bytes(); bytes > largest_chunks_of_frame_bytes)
+        throw InputError(
+            fmt::format("{}: the {} chunks that hold a frame have {} bytes, more than the limit of {}: "
+                        "write it again with chunks of fewer frames",
+                        array_.description.string(), chunks, bytes, largest_chunks_of_frame_bytes));
 }
 
 void ZarrMovie::describe(const fs::path& folder, const Image& image, const Planes& planes) {

@@ -122,6 +122,9 @@ TEST(ZarrMovie, refuses_what_it_cannot_read) {
     refused(described("", "[2,2,3]", "[1,0,2]"), {"`chunks` is [1,0,2]"});
     refused(described("", "[2,2,3]", "[1,1000000,1000000]"), {"chunks of 1000000000000 bytes"});
     refused(described("", "[2,60000,60000]"), {"claims frames of 60000x60000 px"});
+    refused(described("", "[2,2,40000]", "[1,1,2]"), {"a frame lies in 40000 chunks, more than the limit of 16384"});
+    refused(described("", "[4096,9,30000]", "[4096,3,300]"),
+            {"the 300 chunks that hold a frame have 1105920000 bytes", "with chunks of fewer frames"});
     refused(described(R"(,"compressor":{"id":"bz2"})"), {"the codec bz2, which is not read"});
     refused(described(R"(,"filters":[{"id":"delta"}])"), {"the filter delta"});
     refused(described(R"(,"dtype":"<c8")"), {"has the type <c8"});
