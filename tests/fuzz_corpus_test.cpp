@@ -20,6 +20,8 @@ struct Target {
 };
 constexpr Target targets[] = {
     {"tiff", fuzz::tiff},
+    {"tiff_files", fuzz::tiff_files},
+    {"accent", fuzz::accent},
     {"raw", fuzz::raw},
     {"dax", fuzz::dax},
     {"nd2", fuzz::nd2},

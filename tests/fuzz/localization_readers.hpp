@@ -13,10 +13,6 @@
 
 namespace glint::fuzz {
 
-/// Writing takes ten times as long as reading: each sixteenth table is written, and the first, so that an input which is
-/// replayed alone is.
-inline int reads_until_copy = 0;
-
 /// A table that was read is consistent and can be written and read again.
 inline void read_table(const std::filesystem::path& path, double pixel_size_nm) {
     try {
@@ -24,8 +20,7 @@ inline void read_table(const std::filesystem::path& path, double pixel_size_nm) 
         for (float x : table.x_px)
             if (!std::isfinite(x)) std::abort();
         if (table.x_px.size() != table.size() || table.y_px.size() != table.size() || table.width < 1) std::abort();
-        if (reads_until_copy-- > 0) return;
-        reads_until_copy = 15;
+        if (!is_to_be_copied()) return;
         const auto copy = scratch_folder() / "copy.hdf5";
         write_localizations(copy, table);
         if (read_localizations(copy).size() != table.size()) std::abort();

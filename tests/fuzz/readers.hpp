@@ -50,16 +50,27 @@ inline std::filesystem::path written(Bytes bytes, const char* name) {
     return path;
 }
 
-/// Opens a movie and reads its first, its last and a few more frames. Only glint's own errors are an answer.
+/// Writing takes ten times as long as reading: each sixteenth of what was read is written, and the first, so that an input which is
+/// replayed alone is.
+inline int reads_until_copy = 0;
+inline bool is_to_be_copied() {
+    if (reads_until_copy-- > 0) return false;
+    reads_until_copy = 15;
+    return true;
+}
+
+/// Opens a movie and reads its first, its last and a few more frames, of large ones fewer. Only glint's own errors are an answer.
 inline void read_movie(const std::filesystem::path& path) {
     try {
         const auto movie = open_movie(path);
         const std::int64_t frames = movie->info().frames;
         if (frames < 1 || movie->info().width < 1 || movie->info().height < 1) std::abort();
+        const std::int64_t pixels = std::int64_t(movie->info().width) * movie->info().height;
+        const std::int64_t some = std::min(frames, std::clamp<std::int64_t>((1 << 24) / pixels, 1, 20));
         FrameBlock block;
-        for (std::int64_t frame = 0; frame < std::min<std::int64_t>(frames, 20); ++frame) movie->read(frame, 1, block);
+        for (std::int64_t frame = 0; frame < some; ++frame) movie->read(frame, 1, block);
         movie->read(frames - 1, 1, block);
-        movie->read(0, int(std::min<std::int64_t>(frames, 3)), block);
+        movie->read(0, int(std::min<std::int64_t>(some, 3)), block);
     } catch (const Error&) {
     }
 }
@@ -67,8 +78,9 @@ inline void read_movie(const std::filesystem::path& path) {
 inline void read_any_camera(const std::filesystem::path& path) {
     try {
         const bool is_config = path.extension() == ".yaml";
-        const Camera camera =
-            read_camera(path, {.instead = {}, .otherwise = 2.0}, {.gain_unit = is_config ? "" : "ADU/e-"}).camera;
+        const Camera camera = read_camera(path, {.instead = {}, .otherwise = 2.0},
+                                          {.gain_unit = is_config ? "" : "ADU/e-", .exposure_ms = 30})
+                                  .camera;
         if (camera.has_maps()) CameraView(camera, camera.sensor_width, camera.sensor_height);
     } catch (const Error&) {
     }
@@ -90,16 +102,16 @@ inline void czi(Bytes bytes) { read_movie(written(bytes, "movie.czi")); }
 /// The description of an array, which is all of it or a part of a group's, and the bytes of its first chunk, parted by the first zero byte.
 inline void zarr(Bytes bytes) {
     const auto zero = std::size_t(std::find(bytes.begin(), bytes.end(), '\0') - bytes.begin());
-    const auto folder = scratch_folder() / "movie.zarr";
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder / "c/0/0");
     const Bytes description = bytes.first(zero), chunk = bytes.subspan(std::min(zero + 1, bytes.size()));
     const std::string_view text(description.data(), description.size());
-    written(description, text.find("zarr_format\": 3") != text.npos ? "movie.zarr/zarr.json" : "movie.zarr/.zarray");
-    written(description, "movie.zarr/.zattrs");
-    written(chunk, "movie.zarr/c/0/0/0");
-    written(chunk, "movie.zarr/0.0.0");
-    read_movie(folder);
+    const bool is_3 = text.find("zarr_format\": 3") != text.npos;
+    const std::string folder = is_3 ? "3.zarr" : "2.zarr";  // the same files each time: none to be removed
+    std::filesystem::create_directories(scratch_folder() / folder / "c/0/0");
+    written(description, (folder + (is_3 ? "/zarr.json" : "/.zarray")).c_str());
+    written(description, (folder + "/.zattrs").c_str());
+    written(chunk, (folder + "/c/0/0/0").c_str());
+    written(chunk, (folder + "/0.0.0").c_str());
+    read_movie(scratch_folder() / folder);
 }
 
 /// A description and the pixels of a movie, parted by the first zero byte.
@@ -111,6 +123,44 @@ inline std::filesystem::path written_beside(Bytes bytes, const char* description
 
 inline void raw(Bytes bytes) { read_movie(written_beside(bytes, "movie.yaml", "movie.raw")); }
 inline void dax(Bytes bytes) { read_movie(written_beside(bytes, "movie.inf", "movie.dax")); }
+
+/// The first part of what is left; its length stands in front of it, in two bytes.
+inline Bytes next_part(Bytes& bytes) {
+    std::size_t length = 0;
+    for (int k = 0; k < 2 && !bytes.empty(); ++k, bytes = bytes.subspan(1))
+        length |= std::size_t(static_cast<unsigned char>(bytes[0])) << 8 * k;
+    const Bytes part = bytes.first(std::min(length, bytes.size()));
+    bytes = bytes.subspan(part.size());
+    return part;
+}
+
+/// Two TIFFs and a text, in a folder. What they are to each other the names tell, of which the first byte chooses: any images, a
+/// movie and its continuation, or single images of Micro-Manager's; and metadata in any of the three: an OME-TIFF set.
+inline void tiff_files(Bytes bytes) {
+    static constexpr const char* names[][2] = {
+        {"1.tif", "2.tif"},
+        {"a_MMStack.ome.tif", "a_MMStack_1.ome.tif"},
+        {"img_channel000_position000_time000000000_z000.tif", "img_channel000_position000_time000000001_z000.tif"},
+        {"img_000000000_GFP_000.tif", "img_000000001_GFP_000.tif"}};
+    if (bytes.empty()) return;
+    const unsigned kind = static_cast<unsigned char>(bytes[0]) % std::size(names);
+    bytes = bytes.subspan(1);
+    const std::string folder = "tiffs" + std::to_string(kind);
+    std::filesystem::create_directories(scratch_folder() / folder);
+    const auto first = written(next_part(bytes), (folder + "/" + names[kind][0]).c_str());
+    written(next_part(bytes), (folder + "/" + names[kind][1]).c_str());
+    written(bytes, (folder + "/set.companion.ome").c_str());
+    read_movie(first);
+    read_movie(scratch_folder() / folder);
+}
+
+/// The TIFFs of ACCeNT's calibration.
+inline void accent(Bytes bytes) {
+    std::filesystem::create_directories(scratch_folder() / "accent");
+    for (const char* name : {"Baseline", "DC_per_sec", "RN_sq", "Gain"})
+        written(next_part(bytes), (std::string("accent/") + name + ".tiff").c_str());
+    read_any_camera(scratch_folder() / "accent");
+}
 
 /// The index of an NDTiff, beside a file of pixels.
 inline void ndtiff(Bytes bytes) {
