@@ -136,23 +136,28 @@ TextPlace place_in_attribute(Source& source, std::uint64_t object, const char* n
     return found;
 }
 
-/// Whether the heap holds that text with the length that its reference says, and everything before it fits in.
+/// Whether the heap holds that text with the length that its reference says, and everything in it fits in: HDF5 reads all of a heap,
+/// and goes round in a circle where free space has no length.
 bool is_in_heap(Source& source, const TextPlace& text) {
-    Bytes heap(source, text.heap, 16);
+    constexpr std::uint64_t head_bytes = 16;
+    Bytes heap(source, text.heap, head_bytes);
     const bool is_heap = heap.text(4) == "GCOL";
     heap.skip(4);
     const std::uint64_t size = heap.number(8);
-    Bytes objects(source, text.heap + 16, size - std::min<std::uint64_t>(size, 16));
-    if (!is_heap || size < 16 || objects.size() != size - 16) return false;
-    while (objects.left() >= 16) {
+    Bytes objects(source, text.heap + head_bytes, size - std::min(size, head_bytes));
+    if (!is_heap || size < head_bytes || objects.size() != size - head_bytes) return false;
+    bool is_there = false;
+    while (objects.left() >= head_bytes) {
         const std::uint64_t number = objects.number(2);
         objects.skip(6);
-        const std::uint64_t bytes = objects.number(8);
-        if (number == 0 || bytes > objects.left()) return false;  // 0: what is free, the last one
-        if (number == text.number) return bytes == text.length;
+        std::uint64_t bytes = objects.number(8);
+        if (number == 0 && bytes < head_bytes) return false;
+        if (number == 0) bytes -= head_bytes;  // of free space, the head counts too
+        if (bytes > objects.left()) return false;
+        if (number != 0 && number == text.number) is_there = bytes == text.length;
         objects.skip((bytes + 7) / 8 * 8);
     }
-    return false;
+    return is_there;
 }
 
 }  // namespace
