@@ -13,7 +13,7 @@ namespace glint::drift {
 namespace {
 
 constexpr double found_in = 0.8, given_in = 0.2;  ///< parts of the frames
-constexpr double around_bead_nm = 250;
+constexpr double around_bead_nm = 250;            ///< nearer ones disturb each other, and move together
 
 /// The rows of frame f are begin[f] to begin[f + 1].
 std::vector<std::uint32_t> frame_begins(const Table& t) {
@@ -79,6 +79,23 @@ class Trail {
     int hops_ = 0;
 };
 
+/// Whether two trails are those of one bead, of which one begins anew after a jump or at an outlier: what they share would confirm itself.
+bool are_one_bead(const Table& t, const Bead& a, const Bead& b) {
+    constexpr double most_together = 0.05;  // of the frames
+    std::size_t together = 0;
+    for (auto in_a = a.begin(), in_b = b.begin(); in_a != a.end() && in_b != b.end();) {
+        const int frame_a = t.frame[*in_a], frame_b = t.frame[*in_b];
+        if (frame_a == frame_b) together += distance(t, *in_a, {t.nm[0][*in_b], t.nm[1][*in_b]}) < around_bead_nm;
+        if (frame_a <= frame_b) ++in_a;
+        if (frame_b <= frame_a) ++in_b;
+    }
+    return double(together) > most_together * double(std::min(a.size(), b.size()));
+}
+
+bool is_known(const std::vector<Bead>& beads, const Table& t, const Bead& bead) {
+    return std::any_of(beads.begin(), beads.end(), [&](const Bead& other) { return are_one_bead(t, other, bead); });
+}
+
 }  // namespace
 
 std::vector<Bead> find_beads(const Table& t) {
@@ -86,7 +103,11 @@ std::vector<Bead> find_beads(const Table& t) {
     constexpr double most_hops = 0.01, most_spread = 2.5;  // of frames; molecules that take turns spread more
     const std::vector<std::uint32_t> begin = frame_begins(t);
     std::vector<char> taken(t.size(), 0);
-    std::vector<Bead> beads;
+    struct Found {
+        Bead bead;
+        int hops;
+    };
+    std::vector<Found> found;
     for (int look = 1; look <= looks; ++look) {
         const auto f = std::size_t(std::int64_t(t.frames) * look / (looks + 1));
         if (f >= std::size_t(t.frames)) continue;
@@ -97,16 +118,20 @@ std::vector<Bead> find_beads(const Table& t) {
                 trail.spread() > most_spread)
                 continue;
             for (const std::uint32_t of : trail.bead) taken[of] = 1;
-            beads.push_back(std::move(trail.bead));
+            found.push_back({std::move(trail.bead), trail.hops()});
         }
     }
+    // A trail that hops from one bead to another must not keep both out.
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.hops < b.hops; });
+    std::vector<Bead> beads;
+    for (Found& one : found)
+        if (!is_known(beads, t, one.bead)) beads.push_back(std::move(one.bead));
     return beads;
 }
 
 std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>> places_nm) {
     constexpr double reach_nm = 1000;
     const std::vector<std::uint32_t> begin = frame_begins(t);
-    std::vector<char> taken(t.size(), 0);
     std::vector<Bead> beads;
     for (const auto& place : places_nm) {
         Bead best;
@@ -132,9 +157,7 @@ std::vector<Bead> beads_at(const Table& t, std::span<const std::array<double, 2>
         if (double(best.size()) < given_in * t.frames)
             tell(fmt::format("what is nearest is seen in {} of {} frames; a bead is seen in {:.0f} % of them at least",
                              best.size(), t.frames, 100 * given_in));
-        if (taken[best[best.size() / 2]]) continue;  // given twice
-        for (const std::uint32_t row : best) taken[row] = 1;
-        beads.push_back(std::move(best));
+        if (!is_known(beads, t, best)) beads.push_back(std::move(best));  // else given twice
     }
     return beads;
 }

@@ -12,10 +12,11 @@ namespace glint::drift {
 /// The rows of one bead, at most one a frame, in the order of the frames.
 using Bead = std::vector<std::uint32_t>;
 
-/// What is seen in at least 80 % of the frames, each time about where it was before.
+/// What is seen in at least 80 % of the frames, each time about where it was before. No two have rows in common or are within 250 nm of
+/// each other in more than 5 % of their frames.
 std::vector<Bead> find_beads(const Table& table);
 
-/// Those nearest to the given places (x, y in nm) in any frame. Throws InputError where none is within 1 um, or the nearest is seen
+/// Those nearest to the given places (x, y in nm) in any frame; what is given twice, or within 250 nm of another, once. Throws InputError where none is within 1 um, or the nearest is seen
 /// in less than 20 % of the frames.
 std::vector<Bead> beads_at(const Table& table, std::span<const std::array<double, 2>> places_nm);
 

@@ -261,6 +261,32 @@ TEST(Drift, a_bead_that_moves_by_itself_is_left_out) {
     }
 }
 
+double jumps(int f) {
+    return f >= 2000 ? 100 : 0;
+}  // where one look at the rows falls into the frames in which its trail is lost
+
+TEST(Drift, a_bead_that_jumps_does_not_confirm_itself) {
+    Localizations locs = blinking(1, 0);
+    add_bead(locs, 1, 20, 30, jumps), add_bead(locs, 2, 120, 100, still), add_bead(locs, 3, 160, 40, still);
+    const Drift drift = estimate_drift(locs);
+    ASSERT_FALSE(drift.refused) << drift.why;
+    ASSERT_EQ(drift.beads.size(), 3u);
+    for (const DriftBead& bead : drift.beads) EXPECT_EQ(bead.used, bead.x_px > 100);
+    EXPECT_LT(frame_error(drift.x, true_x),
+              2 / std::sqrt(2));  // 2 nm and two beads, without what neighbours in time tell
+
+    Localizations alone = blinking(6, 8000);
+    const double without = segment_error(estimate_drift(alone).x, true_x);
+    add_bead(alone, 1, 20, 30, jumps);
+    const Drift of_molecules = estimate_drift(alone);
+    ASSERT_EQ(of_molecules.beads.size(), 1u);
+    EXPECT_EQ(of_molecules.used_beads(), 0);
+    EXPECT_LT(segment_error(of_molecules.x, true_x), 1.25 * without);
+
+    add_bead(locs, 4, 20.6, 30, jumps);  // a second emitter fitted into the same spot
+    EXPECT_EQ(estimate_drift(locs).beads.size(), 3u);
+}
+
 TEST(Drift, of_two_beads_that_move_apart_is_refused) {
     Localizations locs = blinking(1, 0);
     add_bead(locs, 1, 20, 30, still), add_bead(locs, 2, 120, 100, loose);
