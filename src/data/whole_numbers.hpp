@@ -22,6 +22,11 @@ T whole(double value) {
     return value <= least ? std::numeric_limits<T>::min() : T(std::round(value));
 }
 
+/// Whether no value is NaN or infinite, which no integer says.
+inline bool all_finite(std::span<const double> values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
 /// Whether all values lie within T.
 template <class T>
 bool all_within(std::span<const double> values) {

@@ -32,6 +32,9 @@ struct Target {
         false;  ///< `like` has the least and the largest value of each column: integers may be as narrow as these allow
 };
 
+/// The warning of values that readers would reject.
+std::string text_of_zeros(const std::filesystem::path& path, std::size_t values);
+
 using FormatWriter = std::unique_ptr<LocalizationWriter::Format>;
 
 /// `like` has at least one row, so that its columns are known; `rows` may be 0 all the same.

@@ -96,7 +96,8 @@ bool all_as_long_as(const Localizations& table) {
     return fits(table.iterations) && fits(table.status) && table.x_px.size() == n && table.y_px.size() == n;
 }
 
-/// Rows that tell writers all that the whole table would: the least and the largest value of each column, and two widths that differ.
+/// Rows that tell writers all that the whole table would: the least and the largest value of each column, two widths that differ, and
+/// NaN or infinity in a column that is only copied.
 std::vector<std::size_t> telling_rows(const Localizations& table) {
     std::set<std::size_t> rows;
     const auto add_ends = [&](const auto& values) {
@@ -107,7 +108,12 @@ std::vector<std::size_t> telling_rows(const Localizations& table) {
     };
     add_ends(table.frame);
     for (const LocalizationColumn& column : localization_columns()) add_ends(table.*column.values);
-    for (const auto& [name, column] : table.extra) add_ends(column.values);
+    for (const auto& [name, column] : table.extra) {
+        add_ends(column.values);
+        const auto is_gap = [](double value) { return !std::isfinite(value); };
+        const auto gap = std::find_if(column.values.begin(), column.values.end(), is_gap);
+        if (gap != column.values.end()) rows.insert(std::size_t(gap - column.values.begin()));
+    }
     if (table.sx_px.size() == table.sy_px.size()) {
         const auto differing = std::mismatch(table.sx_px.begin(), table.sx_px.end(), table.sy_px.begin()).first;
         if (differing != table.sx_px.end()) rows.insert(std::size_t(differing - table.sx_px.begin()));
@@ -183,6 +189,10 @@ FormatWriter open_writer(const fs::path& path, const Localizations& like, std::s
 }
 
 }  // namespace
+
+std::string text_of_zeros(const fs::path& path, std::size_t values) {
+    return fmt::format("{}: {} values were NaN or infinite and are written as 0", path.string(), values);
+}
 
 LocalizationFormat localization_format(const fs::path& path) { return ending_of(path).format; }
 

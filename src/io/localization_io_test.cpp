@@ -149,20 +149,42 @@ TEST(LocalizationIo, an_empty_table_is_a_valid_file) {
     EXPECT_EQ(read_localizations(folder / "a.hdf5").width, 32);
 }
 
-TEST(LocalizationIo, no_file_ever_holds_nan) {
+TEST(LocalizationIo, no_file_holds_nan_in_a_known_column) {
     TemporaryFolder folder;
     Localizations in = full_table(6);
     in.x_px[1] = std::numeric_limits<float>::quiet_NaN();
     in.photons[2] = std::numeric_limits<float>::infinity();
-    in.extra["molecule"].values[3] = std::nan("");
-    Warnings warnings;
-    write_localizations(folder / "a.hdf5", in, warnings.sink());
-    EXPECT_TRUE(warnings.contain("1 of 6 rows have a position that is NaN"));
-    EXPECT_TRUE(warnings.contain("2 values were NaN or infinite and are written as 0"));
-    const Localizations out = read_localizations(folder / "a.hdf5");
-    EXPECT_EQ(out.size(), 5u);
-    EXPECT_EQ(out.photons[1], 0);
-    EXPECT_EQ(out.extra.at("molecule").values[2], 0);
+    for (const char* name : {"a.hdf5", "a.csv"}) {
+        Warnings warnings;
+        write_localizations(folder / name, in, warnings.sink());
+        EXPECT_TRUE(warnings.contain("1 of 6 rows have a position that is NaN"));
+        EXPECT_TRUE(warnings.contain("1 values were NaN or infinite and are written as 0"));
+        const Localizations out = read_localizations(folder / name, {}, in.pixel_size_nm);
+        EXPECT_EQ(out.size(), 5u);
+        EXPECT_EQ(out.photons[1], 0);
+    }
+}
+
+TEST(LocalizationIo, other_columns_keep_nan_and_infinity) {
+    TemporaryFolder folder;
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Localizations in = full_table(6);
+    for (const char* name : {"molecule", "net_gradient", "group", "chi2"})
+        in.extra[name].values = {std::nan(""), 1.5, infinity, -infinity, std::nan(""), 2};
+    in.extra["track"].values = {std::nan(""), 1, infinity, -infinity, std::nan(""), 2};  // said to be of integers
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        Warnings warnings;
+        write_localizations(folder / name, in, warnings.sink());
+        EXPECT_EQ(warnings.contain("4 rows hold NaN or infinity in columns"), name == std::string("a.hdf5"));
+        EXPECT_FALSE(warnings.contain("written as 0"));
+        const Localizations out = read_localizations(folder / name, {}, in.pixel_size_nm);
+        ASSERT_EQ(out.size(), 6u);
+        for (const char* column : {"molecule", "net_gradient", "track", "group", "chi2"})
+            for (std::size_t row = 0; row < 6; ++row) {
+                const double was = in.extra[column].values[row], is = out.extra.at(column).values[row];
+                EXPECT_TRUE(was == is || (std::isnan(was) && std::isnan(is))) << name << ' ' << column << ' ' << row;
+            }
+    }
 }
 
 TEST(LocalizationIo, files_that_are_none) {

@@ -19,8 +19,11 @@ void append_number(std::string& text, T value) {
     text.append(digits, result.ptr);
 }
 
-/// The same, such that readers can tell it from an integer: 3 is "3.0".
-inline void append_real(std::string& text, double value) {
+/// The same, such that readers can tell it from an integer: 3 is "3.0". NaN and infinity are kept, as Java, Python and glint read them.
+template <class T>
+void append_real(std::string& text, T value) {
+    if (std::isnan(value)) return void(text += "NaN");
+    if (std::isinf(value)) return void(text += value > 0 ? "Infinity" : "-Infinity");
     const std::size_t begin = text.size();
     append_number(text, value);
     if (text.find_first_of(".e", begin) == text.npos) text += ".0";

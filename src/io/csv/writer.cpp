@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <cmath>
 #include <functional>
 
 #include "data/whole_numbers.hpp"
@@ -19,6 +20,7 @@ using L = Localizations;
 struct TextColumn {
     std::string header;
     std::function<float(const L&, std::size_t row)> value;
+    bool is_copied = false;  ///< from an earlier file, with NaN and infinity where it has them
 };
 
 /// ThunderSTORM's columns in its order, those that `like` can fill; then further columns of an earlier file.
@@ -27,6 +29,10 @@ std::vector<TextColumn> columns_of(const L& like) {
     std::vector<TextColumn> columns;
     const auto add = [&](bool present, const char* header, auto value) {
         if (present) columns.push_back({header, value});
+    };
+    const auto add_copied = [&](const char* header, const char* name) {
+        columns.push_back(
+            {header, [name](const L& t, std::size_t k) { return float(t.extra.at(name).values[k]); }, true});
     };
     const bool widths = !like.sx_px.empty() && !like.sy_px.empty(), in_3d = !like.z_nm.empty();
     const auto sigma1 = [pixel](const L& t, std::size_t k) { return float(t.sx_px[k] * pixel); };
@@ -44,12 +50,12 @@ std::vector<TextColumn> columns_of(const L& like) {
     add(!like.bg.empty(), "offset [photon]", [](const L& t, std::size_t k) { return t.bg[k]; });
     const bool read_bkgstd = like.extra.count("bkgstd"), read_chi2 = like.extra.count("chi2");
     if (read_bkgstd)
-        add(true, "bkgstd [photon]", [](const L& t, std::size_t k) { return float(t.extra.at("bkgstd").values[k]); });
+        add_copied("bkgstd [photon]", "bkgstd");
     else  // the shot noise of the background
         add(!like.bg.empty(), "bkgstd [photon]",
             [](const L& t, std::size_t k) { return std::sqrt(std::max(t.bg[k], 0.0f)); });
     if (read_chi2)
-        add(true, "chi2", [](const L& t, std::size_t k) { return float(t.extra.at("chi2").values[k]); });
+        add_copied("chi2", "chi2");
     else  // what is distributed like chi squared when the model is right
         add(!like.log_likelihood.empty(), "chi2", [](const L& t, std::size_t k) { return -2 * t.log_likelihood[k]; });
     add(!like.lpx_px.empty() && !like.lpy_px.empty(), "uncertainty_xy [nm]",
@@ -71,7 +77,8 @@ std::vector<std::string> further_columns(const L& like) {
 
 class ThunderstormFile : public LocalizationWriter::Format {
   public:
-    ThunderstormFile(const fs::path& path, const L& like, const Target& target) : file_(path, target.if_exists) {
+    ThunderstormFile(const fs::path& path, const L& like, const Target& target)
+        : file_(path, target.if_exists), path_(path), warn_(target.warn) {
         if (!(like.pixel_size_nm > 0))
             throw OptionError(
                 fmt::format("{} is in nanometres, so the pixel size must be known: give it, as in "
@@ -94,11 +101,16 @@ class ThunderstormFile : public LocalizationWriter::Format {
             append_number(text_, std::uint64_t(piece.frame[row]) + 1);
             for (const TextColumn& column : columns_) {
                 text_ += ',';
-                append_number(text_, column.value(piece, row));
+                const float value = column.value(piece, row);
+                const bool is_finite = std::isfinite(value);
+                if (column.is_copied && !is_finite)
+                    append_real(text_, value);
+                else
+                    append_number(text_, value), not_finite_ += !is_finite;
             }
             for (const ExtraColumn* column : further) {
                 text_ += ',';
-                if (column->is_integer)
+                if (column->is_integer && std::isfinite(column->values[row]))
                     append_number(text_, whole<std::int64_t>(column->values[row]));
                 else
                     append_real(text_, column->values[row]);
@@ -111,6 +123,7 @@ class ThunderstormFile : public LocalizationWriter::Format {
     void close() override {
         flush();
         file_.commit();
+        if (warn_ && not_finite_ > 0) warn_(text_of_zeros(path_, not_finite_));
     }
 
   private:
@@ -129,10 +142,13 @@ class ThunderstormFile : public LocalizationWriter::Format {
     }
 
     AtomicFile file_;
+    fs::path path_;
+    Warn warn_;
     std::vector<TextColumn> columns_;
     std::vector<std::string> further_;
     std::string text_;
     std::uint64_t id_ = 0;
+    std::size_t not_finite_ = 0;
 };
 
 }  // namespace

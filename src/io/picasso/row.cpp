@@ -45,10 +45,11 @@ constexpr const char* usual_order[] = {"frame",
                                        "emitters",
                                        "status"};
 
-/// Types of the columns that glint only copies: Picasso's own, whatever a file had; else i4, i8 or f8.
+/// Types of the columns that glint only copies: Picasso's own, unless values do not fit; else i4, i8 or f8.
 hid_t type_of_extra(const std::string& name, const ExtraColumn& column, bool sees_all) {
+    const bool fits_integers = all_finite(column.values);
     if (name == "n" && sees_all && all_within<std::uint32_t>(column.values)) return H5T_STD_U32LE;
-    if (column.is_integer || name == "group" || name == "len" || name == "n")
+    if (fits_integers && (column.is_integer || name == "group" || name == "len" || name == "n"))
         return sees_all && all_within<std::int32_t>(column.values) ? H5T_STD_I32LE : H5T_STD_I64LE;
     for (const char* known : {"ellipticity", "net_gradient", "d_zcalib", "photon_rate"})
         if (name == known) return H5T_IEEE_F32LE;
@@ -77,6 +78,8 @@ std::optional<Field> field_of(const std::string& name, const Localizations& like
     field.type = type_of_extra(name, extra->second, sees_all), field.extra = true;
     return field;
 }
+
+bool is_real(hid_t type) { return H5Tget_class(type) == H5T_FLOAT; }
 
 /// Puts one extra value into its record.
 void put_extra(hid_t type, double value, std::byte* to) {
@@ -117,6 +120,13 @@ bool PicassoRow::has(const std::string& name) const {
     return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) { return field.name == name; });
 }
 
+std::vector<std::string> PicassoRow::real_extras() const {
+    std::vector<std::string> names;
+    for (const Field& field : fields_)
+        if (field.extra && is_real(field.type)) names.push_back(field.name);
+    return names;
+}
+
 std::size_t PicassoRow::pack(const Localizations& piece, std::size_t first, std::size_t count,
                              std::vector<std::byte>& records) const {
     std::size_t not_finite = 0;
@@ -129,6 +139,7 @@ std::size_t PicassoRow::pack(const Localizations& piece, std::size_t first, std:
     for (const Field& field : fields_) {
         std::byte* to = records.data() + field.offset;
         const std::vector<double>* extra = field.extra ? &piece.extra.at(field.name).values : nullptr;
+        const bool is_kept = extra && is_real(field.type);
         for (std::size_t k = first; k < first + count; ++k, to += bytes_) {
             if (field.floats) {
                 const float value = finite((piece.*field.floats)[k]);
@@ -138,7 +149,7 @@ std::size_t PicassoRow::pack(const Localizations& piece, std::size_t first, std:
             } else if (field.status) {
                 std::memcpy(to, &piece.status[k], 1);
             } else {
-                put_extra(field.type, finite((*extra)[k]), to);
+                put_extra(field.type, is_kept ? (*extra)[k] : finite((*extra)[k]), to);
             }
         }
     }

@@ -20,7 +20,10 @@ class PicassoRow {
     hid_t type() const { return type_; }
     bool has(const std::string& name) const;
 
-    /// Rows [first, first + count) of `piece` as records. NaN and infinity become 0; returns how many did.
+    /// Columns that glint only copies and that are no integers.
+    std::vector<std::string> real_extras() const;
+
+    /// Rows [first, first + count) of `piece` as records. NaN and infinity become 0, but for real_extras(); returns how many did.
     std::size_t pack(const Localizations& piece, std::size_t first, std::size_t count,
                      std::vector<std::byte>& records) const;
 

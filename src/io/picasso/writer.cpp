@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "data/whole_numbers.hpp"
 #include "glint/error.hpp"
 #include "io/files/file_pair.hpp"
 #include "io/hdf5/writing.hpp"
@@ -18,10 +20,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t block_rows = 16384;
 
 /// Counts rows that Picasso leaves out when it loads the file (it takes x and y below 0, the outer half of the first
-/// pixel, and positions beyond the movie for errors) and values that it cannot take; and the extent of all rows.
+/// pixel, and positions beyond the movie for errors), and values that it cannot take.
 struct Audit {
-    std::size_t hidden = 0, not_finite = 0;
+    std::size_t hidden = 0, not_finite = 0, with_gaps = 0;
     MovieFacts facts;
+    std::vector<std::string> real_extras;  ///< may hold NaN
 
     void add(const Localizations& piece) {
         for (std::size_t row = 0; row < piece.size(); ++row) {
@@ -33,6 +36,17 @@ struct Audit {
                       negative(piece.lpz_nm) || negative(piece.photons) || negative(piece.sx_px) ||
                       negative(piece.sy_px);
         }
+        count_gaps(piece);
+    }
+
+  private:
+    void count_gaps(const Localizations& piece) {
+        std::vector<const std::vector<double>*> columns;
+        for (const std::string& name : real_extras)
+            if (const auto& values = piece.extra.at(name).values; !all_finite(values)) columns.push_back(&values);
+        for (std::size_t row = 0; row < piece.size() && !columns.empty(); ++row)
+            with_gaps +=
+                std::any_of(columns.begin(), columns.end(), [row](auto* of) { return !std::isfinite((*of)[row]); });
     }
 };
 
@@ -53,6 +67,7 @@ class PicassoFile : public LocalizationWriter::Format {
         extent_.width = like.width, extent_.height = like.height, extent_.frames = like.frames;
         extent_.pixel_size_nm = like.pixel_size_nm, extent_.history = like.history;
         audit_.facts = {like.width, like.height, like.frames, like.pixel_size_nm};
+        audit_.real_extras = row_.real_extras();
         file_ = hdf5::create_file(hdf5_);
         const hsize_t shape[] = {rows};
         locs_ = hdf5::create_dataset(file_, "locs", row_.type(), shape, path_);
@@ -113,9 +128,12 @@ class PicassoFile : public LocalizationWriter::Format {
 
     void warn_of_rows() const {
         if (!warn_) return;
-        if (audit_.not_finite > 0)
-            warn_(fmt::format("{}: {} values were NaN or infinite and are written as 0", path_.string(),
-                              audit_.not_finite));
+        if (audit_.not_finite > 0) warn_(text_of_zeros(path_, audit_.not_finite));
+        if (audit_.with_gaps > 0)
+            warn_(
+                fmt::format("{}: {} rows hold NaN or infinity in columns that are kept as they are; Picasso leaves "
+                            "such rows out when it opens the file",
+                            path_.string(), audit_.with_gaps));
     }
 
     fs::path path_;

@@ -61,7 +61,8 @@ EmitterKind kind_of(const L& like) {
 void add_extra_columns(const L& like, bool sees_all, std::vector<SmlmColumn>& columns) {
     for (const auto& [name, column] : like.extra) {
         const bool is_narrow = sees_all && all_within<std::int32_t>(column.values);
-        const bool is_integer = column.is_integer || name == "dataset" || name == "track_id";
+        const bool is_integer =
+            (column.is_integer && all_finite(column.values)) || name == "dataset" || name == "track_id";
         const hid_t type = !is_integer ? H5T_IEEE_F64LE : is_narrow ? H5T_STD_I32LE : H5T_STD_I64LE;
         std::string dataset = name;
         std::replace(dataset.begin(), dataset.end(), '/', '_');  // which HDF5 takes for a path
