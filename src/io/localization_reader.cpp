@@ -12,6 +12,7 @@
 
 #include "base/proc_files.hpp"
 #include "glint/error.hpp"
+#include "io/files/unchanged_file.hpp"
 #include "io/localization_formats.hpp"
 
 namespace glint {
@@ -48,7 +49,7 @@ struct Survey {
 
 struct LocalizationReader::State {
     State(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)
-        : stop(options.stop), file(open_table(path, options.pixel_size_nm, warn)) {
+        : stop(options.stop), unchanged(path), file(open_table(path, options.pixel_size_nm, warn)) {
         file->builder.require_columns();
         if (options.piece_bytes == everything) require_memory();
         piece_rows = rows_of_piece(options.piece_bytes);
@@ -89,7 +90,7 @@ struct LocalizationReader::State {
         for (const std::string& name : file->idle) survey.idle[name];
         bool is_settled = true;
         for (bool is_first = true;; is_first = false) {
-            const std::size_t rows = add_rows();
+            const std::size_t rows = add_rows(piece_rows);
             const bool has_news = file->builder.find_numbers();
             is_whole = is_first && rows < piece_rows;
             if (is_whole) file->builder.settle();
@@ -114,7 +115,7 @@ struct LocalizationReader::State {
         constexpr std::size_t some = 1024;
         restart();
         for (std::size_t rows = some; rows == some;) {
-            rows = file->add_rows(some);
+            rows = add_rows(some);
             if (const Localizations piece = file->builder.take(); piece.size() > 0)
                 return select(piece, std::array<std::size_t, 1>{});
         }
@@ -158,7 +159,7 @@ struct LocalizationReader::State {
         restart();
         bool is_visited = false;
         for (bool is_last = false; !is_last;) {
-            is_last = add_rows() < piece_rows;
+            is_last = add_rows(piece_rows) < piece_rows;
             Localizations piece = file->builder.take();
             adjust(piece);
             if (piece.size() == 0 && (is_visited || !is_last)) continue;
@@ -174,25 +175,31 @@ struct LocalizationReader::State {
         rows_read = 0;
     }
 
-    std::size_t add_rows() {
+    std::size_t add_rows(std::size_t most) {
         if (stop && *stop) throw Cancelled(fmt::format("stopped while {} was read", file->path.string()));
-        const std::size_t rows = file->add_rows(piece_rows);
+        std::size_t rows = 0;
+        try {
+            rows = file->add_rows(most);
+        } catch (const InputError&) {
+            unchanged.require();  // the likelier reason
+            throw;
+        }
+        unchanged.require();
         rows_read += rows;
+        if (rows_in_file && rows_read > *rows_in_file) unchanged.throw_changed();  // within the clock's resolution
         return rows;
     }
 
     /// After the last row. Always true.
     bool finish_pass() {
         if (!rows_in_file) file->builder.tell_losses();
-        if (rows_in_file.value_or(rows_read) != rows_read)
-            throw InputError(fmt::format(
-                "{} had {} rows first, then {}: it changed while it was read; try again when nothing writes it",
-                file->path.string(), *rows_in_file, rows_read));
+        if (rows_in_file.value_or(rows_read) != rows_read) unchanged.throw_changed();
         rows_in_file = rows_read;
         return true;
     }
 
     const StopFlag* stop;
+    UnchangedFile unchanged;
     std::unique_ptr<TableFile> file;
     std::size_t piece_rows = 0, rows_read = 0, rows_visited = 0;
     std::optional<std::size_t> rows_in_file;

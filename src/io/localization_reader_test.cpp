@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "glint/error.hpp"
 #include "glint/localization_io.hpp"
@@ -169,12 +173,42 @@ TEST(LocalizationReader, a_stop_between_pieces_leaves_no_file) {
 }
 
 TEST(LocalizationReader, a_file_that_changes_meanwhile_is_an_error) {
-    TemporaryFolder folder;
-    const auto path = write_csv(folder, [](int) { return "8,300,215,500,4\n"; });
-    LocalizationReader reader(path, {}, small_pieces);
-    std::ofstream(path, std::ios::app) << "8,300,215,500,4\n";
-    EXPECT_HAS(message_of<InputError>([&] { reader.for_each([](const Localizations&) {}); }),
-               "1000 rows first, then 1001");
+    namespace fs = std::filesystem;
+    const Localizations before = full_table(1000);
+    Localizations after = before;
+    for (float& value : after.photons) value *= 2;
+    for (const char* name : {"a.hdf5", "a.csv", "a.smlm.h5"}) {
+        TemporaryFolder folder;
+        const fs::path path = folder / name;
+        const auto overwritten = [&](const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; };
+        write_localizations(folder / (std::string("other_") + name), after);
+        const std::string other = read_bytes(folder / (std::string("other_") + name));
+        const std::pair<const char*, std::function<void()>> changes[] = {
+            {"overwritten",
+             [&] {
+                 overwritten(other);
+                 // whatever the resolution of the file system's clock
+                 fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(2));
+             }},
+            {"longer", [&] { overwritten(read_bytes(path) + "8,300,215,500,4\n"); }},
+            {"cut off", [&] { fs::resize_file(path, fs::file_size(path) / 2); }},
+            {"replaced", [&] { fs::rename(folder / (std::string("other_") + name), path); }},
+            {"removed", [&] { fs::remove(path); }},
+        };
+        for (const auto& [what, change] : changes) {
+            write_localizations(path, before);
+            LocalizationReader reader(path, {}, small_pieces);
+            int begun = 0;
+            ChangedTable changing(reader, [&](const Localizations& piece, std::size_t rows_before) {
+                if (rows_before == 0 && ++begun == 3) change();  // the first is like(), the third the pass that writes
+                return piece;
+            });
+            const fs::path out = folder / "out.hdf5";
+            EXPECT_HAS(message_of<InputError>([&] { write_localizations(out, changing); }), "changed while it was read")
+                << name << what;
+            EXPECT_FALSE(fs::exists(out)) << name << what;
+        }
+    }
 }
 
 TEST(LocalizationReader, some_columns_of_all_rows) {

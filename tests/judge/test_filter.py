@@ -134,11 +134,13 @@ def test_picasso_loads_what_is_left_with_its_history(locs, glint, table, tmp_pat
     condition = 'photons > 500 and `group` < 20'
     glint("filter", table, "-o", out, "--where", condition)
     rows, info = picasso_io.load_locs(str(out))
-    wanted = locs.query("photons > 500 and group < 20")
+    left = locs.query("photons > 500 and group < 20")
+    wanted = left[np.isfinite(left.speed)]  # Picasso leaves out rows with NaN in any column
+    assert 0 < len(wanted) < len(left)
     np.testing.assert_array_equal(rows["x"], wanted["x"])
     np.testing.assert_array_equal(rows["group"], wanted["group"])
     assert rows["group"].dtype == np.int32
-    assert info[-1]["Where"] == [condition] and info[-1]["Localizations left"] == len(wanted)
+    assert info[-1]["Where"] == [condition] and info[-1]["Localizations left"] == len(left)
 
 
 def test_a_wrong_condition_is_pointed_at_before_the_table_is_read(program, table, tmp_path):
