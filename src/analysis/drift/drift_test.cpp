@@ -283,6 +283,13 @@ TEST(Drift, a_bead_that_jumps_does_not_confirm_itself) {
     EXPECT_EQ(of_molecules.used_beads(), 0);
     EXPECT_LT(segment_error(of_molecules.x, true_x), 1.25 * without);
 
+    add_bead(alone, 5, 160, 100,
+             jumps);  // two that move together, but not with the molecules, which do not see as far as that
+    const Drift outvoted = estimate_drift(alone);
+    ASSERT_EQ(outvoted.beads.size(), 2u);
+    EXPECT_EQ(outvoted.used_beads(), 0);
+    EXPECT_LT(segment_error(outvoted.x, true_x), 1.25 * without);
+
     add_bead(locs, 4, 20.6, 30, jumps);  // a second emitter fitted into the same spot
     EXPECT_EQ(estimate_drift(locs).beads.size(), 3u);
 }

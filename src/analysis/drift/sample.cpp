@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "analysis/drift/coarse.hpp"
 #include "analysis/drift/direction.hpp"
@@ -22,6 +25,29 @@ std::vector<Bead> beads_of(const Table& table, double pixel_size_nm, const Drift
     std::vector<std::array<double, 2>> places_nm;
     for (const auto& [x, y] : options.bead_places_px) places_nm.push_back({x * pixel_size_nm, y * pixel_size_nm});
     return beads_at(table, places_nm);
+}
+
+/// Pairs of blinks that are near each other once `drift` is taken out; of many blinks, of some.
+double close_pairs(const Molecules& m, const FrameDrift& drift) {
+    constexpr float near_nm = 25;
+    constexpr std::size_t most = 100000;
+    const Points points = points_of(m.table, m.blinks, drift);
+    std::vector<std::array<float, 2>> places;
+    for (std::size_t b = 0; b < points.size(); b += points.size() / most + 1)
+        places.push_back({points.nm[0][b], points.nm[1][b]});
+    std::sort(places.begin(), places.end());
+    double pairs = 0;
+    for (std::size_t a = 0; a < places.size(); ++a)
+        for (std::size_t b = a + 1; b < places.size() && places[b][0] - places[a][0] < near_nm; ++b)
+            pairs += std::hypot(places[b][0] - places[a][0], places[b][1] - places[a][1]) < near_nm;
+    return pairs;
+}
+
+/// Whether molecules come together by `drift` more than by `other`, beyond chance.
+bool brings_more_together(const Molecules& m, const FrameDrift& drift, const FrameDrift& other) {
+    constexpr double sure = 5;
+    const double by_one = close_pairs(m, drift), by_other = close_pairs(m, other);
+    return by_one - by_other > sure * std::sqrt(by_one + by_other);
 }
 
 /// Returns why a drift along y, once axes are turned, cannot be known; empty: it can.
@@ -74,14 +100,16 @@ std::string find_start(Sample& s, Drift& to, const std::function<void()>& stoppe
     if (blinks < fewest_blinks)
         why = fmt::format("{} rows are {} blinks of molecules; a drift needs at least {}", s.molecules.table.size(),
                           blinks, fewest_blinks);
-    if (s.beads_suffice()) {
-        s.drift = drift_of_beads(s.tracks, s.axes());
-    } else if (why.empty()) {
+    const bool beads_suffice = s.beads_suffice();
+    if (beads_suffice) s.drift = drift_of_beads(s.tracks, s.axes());
+    if (why.empty()) {
         Coarse coarse = coarse_drift(s.molecules.table, s.molecules.blinks, stopped);
-        to.first_segment_frames = coarse.segment_frames;
-        to.searched_nm = coarse.searched_nm;
-        why = coarse.why;
-        s.drift = std::move(coarse.drift);
+        if (!beads_suffice) why = coarse.why;
+        if (!beads_suffice || (coarse.why.empty() && brings_more_together(s.molecules, coarse.drift, s.drift))) {
+            to.first_segment_frames = coarse.segment_frames;
+            to.searched_nm = coarse.searched_nm;
+            s.drift = std::move(coarse.drift);
+        }
     }
     return why.empty() ? turn_axes(s, stopped) : why;
 }
