@@ -129,7 +129,8 @@ std::string explain(const CLI::ParseError& error, const CLI::App& program) {
     const CLI::App& app = innermost(program);
     const std::vector<std::string> words = program.remaining(true);
     const std::string unknown = no_such_options(words, app);
-    std::string what = about_value(error.what(), app);
+    std::string what = explain_empty_value(app);
+    if (what.empty()) what = about_value(error.what(), app);
     if (dynamic_cast<const CLI::RequiredError*>(&error)) {
         what = app.get_require_subcommand_min() > 0
                    ? fmt::format("{} needs one of: {}", full_name(app), fmt::join(commands_of(app), " "))

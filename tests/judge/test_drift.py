@@ -112,7 +112,7 @@ def with_beads(tmp_path_factory):
     rows = np.concatenate(rows)
     with h5py.File(folder / "locs.hdf5", "w") as file:
         file["locs"] = rows[np.argsort(rows["frame"], kind="stable")]
-    (folder / "beads.txt").write_text("# x y\n" + "".join(f"{x} {y}\n" for x, y in BEADS_PX))
+    (folder / "beads.txt").write_text("\ufeff# x y\n" + "".join(f"{x} {y}\n" for x, y in BEADS_PX))
     return folder
 
 

@@ -227,6 +227,8 @@ TEST(Filter, errors_point_to_the_place) {
     EXPECT_EQ(marked("percentile(x, 101) > 1"), "percentile(x, 101");
     EXPECT_EQ(marked("x within 5% 3"), "3");
     EXPECT_EQ(marked("x < 3 within 5% of 3"), "within");
+    EXPECT_EQ(marked("lpx within -5% of mode"), "-5");
+    EXPECT_EQ(marked("x within -2 of 3"), "-2");
     EXPECT_HAS(error_of("x >"), "missing at the end\n  x >\n     ^");
     EXPECT_HAS(error_of(" "), "the condition is empty");
     EXPECT_HAS(error_of("\xc2\xb5\xc3\xa4 > 1"), "\xc2\xb5\xc3\xa4 > 1\n  ^^");  // letters, not bytes

@@ -139,6 +139,8 @@ class Parser {
         const Place place = here().place;
         take("within");
         Node distance = number(sum());
+        if (distance.operation == Operation::negative)
+            fail(distance, "nothing is within a distance below 0: write it without the sign");
         const bool is_share = take("%");
         if (!take("of")) fail("`of` should come here, as in sx within 10% of mode");
         const bool is_mode = here().is("mode") && !tokens_[next_ + 1].is("(");

@@ -37,6 +37,16 @@ std::vector<double> numbers_of(std::string_view line) {
     return numbers;
 }
 
+/// The next line that is neither blank nor a comment. Windows' editors begin a file with a mark of the byte order.
+bool next_numbers(CsvLines& lines, std::string_view& line) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    do {
+        if (!lines.next(line)) return false;
+        if (lines.number() == 1 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
+    } while (line.find_first_not_of(" \t") == line.npos || line.front() == '#');
+    return true;
+}
+
 }  // namespace
 
 Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
@@ -45,8 +55,7 @@ Drift read_drift(const std::filesystem::path& path, double pixel_size_nm) {
     CsvLines lines(path);
     Drift drift;
     std::size_t columns = 0;
-    for (std::string_view line; lines.next(line);) {
-        if (line.find_first_not_of(" \t") == line.npos || line.front() == '#') continue;
+    for (std::string_view line; next_numbers(lines, line);) {
         const std::vector<double> numbers = numbers_of(line);
         if (columns == 0 && (numbers.size() == 2 || numbers.size() == 3)) columns = numbers.size();
         if (columns == 0 || numbers.size() != columns)
@@ -72,8 +81,7 @@ std::vector<std::array<double, 2>> read_bead_places(const std::filesystem::path&
     const InputFile readable(path);  // says what is wrong with a name
     CsvLines lines(path);
     std::vector<std::array<double, 2>> places;
-    for (std::string_view line; lines.next(line);) {
-        if (line.find_first_not_of(" \t") == line.npos || line.front() == '#') continue;
+    for (std::string_view line; next_numbers(lines, line);) {
         const std::vector<double> numbers = numbers_of(line);
         if (numbers.size() != 2)
             throw InputError(
