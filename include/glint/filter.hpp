@@ -40,6 +40,7 @@ class FilteredTable final : public TablePieces {
     FilteredTable(TablePieces& table, std::span<const std::string> conditions, const StopFlag* stop = nullptr);
     const Localizations& like() const override { return like_; }
     void for_each(const Visit& visit) override;
+    Localizations example() const override;
 
     const std::vector<FilterClause>& clauses() const { return clauses_; }
     std::size_t rows_before() const { return is_left_.size(); }

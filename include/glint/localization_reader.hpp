@@ -29,6 +29,7 @@ class LocalizationReader final : public TablePieces {
     ~LocalizationReader() override;
     const Localizations& like() const override;
     void for_each(const Visit& visit) override;
+    Localizations example() const override;
     /// That were handed on by the last for_each.
     std::size_t rows() const;
 

@@ -26,6 +26,9 @@ class TablePieces {
     virtual const Localizations& like() const = 0;
     /// Calls `visit` with each piece. A table without rows is one piece without rows.
     virtual void for_each(const Visit& visit) = 0;
+    /// Of a table without rows: a row of any values with the columns that it would have, and its metadata, as writers need it. Without a row
+    /// where these columns are not known.
+    virtual Localizations example() const { return like(); }
 };
 
 /// A view of a table in memory, as a single piece.

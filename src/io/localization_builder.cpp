@@ -190,6 +190,24 @@ Localizations LocalizationBuilder::take() {
     return out;
 }
 
+Localizations LocalizationBuilder::example() const {
+    Localizations row;
+    for (const Column& column : columns_) {
+        if (column.dropped) continue;
+        if (column.target)
+            row.*column.target = {0};
+        else if (column.name == "frame")
+            row.frame = {0};
+        else if (column.name == "iterations")
+            row.iterations = {0};
+        else if (column.name == "status")
+            row.status = {0};
+        else
+            row.extra[column.name] = {{0}, column.is_integer};
+    }
+    return row;
+}
+
 void LocalizationBuilder::restart() {
     rows_ = lost_ = 0;
     for (Column& column : columns_) column.floats.clear(), column.doubles.clear();

@@ -89,6 +89,9 @@ class LocalizationBuilder {
     /// column that has had no number yet counts as missing. Throws InputError for frame numbers that are none.
     Localizations take();
 
+    /// One row of zeros with all columns that were announced and are not dropped.
+    Localizations example() const;
+
     /// What follows are the file's rows from the first on.
     void restart();
     /// Warns of the rows left out since then, and of numbers that lost digits.

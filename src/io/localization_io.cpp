@@ -250,7 +250,7 @@ std::size_t write_localizations(const fs::path& path, TablePieces& table, const 
         if (rows > piece.size()) append(telling, like);
         like = select(telling, telling_rows(telling));
     });
-    like = prototype_of(like);
+    like = prototype_of(rows > 0 ? like : table.example());
     Checked writer(open_writer(path, like, rows, {if_exists, warn, true}), path, like, rows);
     table.for_each([&](const Localizations& piece) { writer.append(piece); });
     writer.close();

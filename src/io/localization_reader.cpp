@@ -211,6 +211,13 @@ struct LocalizationReader::State {
 LocalizationReader::LocalizationReader(const std::filesystem::path& path, const Warn& warn, const PieceOptions& options)
     : state_(std::make_unique<State>(path, warn, options)) {}
 LocalizationReader::~LocalizationReader() = default;
+Localizations LocalizationReader::example() const {
+    if (state_->like.size() > 0) return state_->like;
+    Localizations row = state_->file->builder.example();
+    for (const std::string& name : state_->file->idle) row.extra.erase(name);
+    state_->adjust(row);
+    return row;
+}
 const Localizations& LocalizationReader::like() const { return state_->like; }
 void LocalizationReader::for_each(const Visit& visit) { state_->for_each(visit); }
 std::size_t LocalizationReader::rows() const { return state_->rows_visited; }

@@ -14,7 +14,9 @@
 #include <utility>
 
 #include "glint/error.hpp"
+#include "glint/filter.hpp"
 #include "glint/localization_io.hpp"
+#include "io/hdf5/file.hpp"
 #include "tests/cut_table.hpp"
 #include "tests/localization_table.hpp"
 #include "tests/temporary_folder.hpp"
@@ -209,6 +211,48 @@ TEST(LocalizationReader, a_file_that_changes_meanwhile_is_an_error) {
             EXPECT_FALSE(fs::exists(out)) << name << what;
         }
     }
+}
+
+TEST(LocalizationReader, a_table_without_rows_keeps_its_columns) {
+    TemporaryFolder folder;
+    Localizations full = full_table(1000);
+    full.extra["wide"] = {std::vector<double>(1000, 5e9), true};
+    const std::vector<std::string> conditions = {"photons < 0"};
+    const auto columns_of = [](const Localizations& one) {
+        std::set<std::string> names;
+        for (const LocalizationColumn& column : localization_columns())
+            if (!(one.*column.values).empty()) names.insert(std::string(column.name));
+        for (const auto& [name, column] : one.extra) names.insert(name + (column.is_integer ? " of integers" : ""));
+        if (!one.iterations.empty()) names.insert("iterations");
+        if (!one.status.empty()) names.insert("status");
+        return names;
+    };
+    for (const char* end : {".hdf5", ".csv", ".smlm.h5"}) {
+        const auto before = folder / (std::string("a") + end), none = folder / (std::string("b") + end),
+                   again = folder / (std::string("c") + end);
+        write_localizations(before, full);
+        LocalizationReader reader(before, {}, small_pieces);
+        FilteredTable filtered(reader, conditions);
+        ASSERT_EQ(filtered.rows(), 0u);
+        write_localizations(none, filtered);
+        LocalizationReader empty(none, {}, small_pieces);
+        EXPECT_EQ(empty.like().size(), 0u) << end;
+        if (end == std::string(".csv"))
+            ASSERT_FALSE(empty.example().extra.empty());  // no cell tells that its column is one of integers
+        else
+            EXPECT_EQ(columns_of(empty.example()), columns_of(reader.like())) << end;
+        write_localizations(again, empty);
+        LocalizationReader copied(again, {}, small_pieces);
+        EXPECT_EQ(columns_of(copied.example()), columns_of(empty.example())) << end;
+    }
+    const hdf5::Handle file(H5Fopen((folder / "b.hdf5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+    const hdf5::Handle locs(H5Dopen2(file, "locs", H5P_DEFAULT)), row(H5Dget_type(locs));
+    const auto type_of = [&](const char* name) {
+        const hdf5::Handle type(H5Tget_member_type(row, unsigned(H5Tget_member_index(row, name))));
+        return H5Tget_size(type);
+    };
+    EXPECT_EQ(type_of("wide"), 8u);
+    EXPECT_EQ(type_of("track"), 4u);
 }
 
 TEST(LocalizationReader, some_columns_of_all_rows) {

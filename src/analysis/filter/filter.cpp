@@ -100,6 +100,13 @@ void FilteredTable::for_each(const Visit& visit) {
     }).for_each(visit);
 }
 
+Localizations FilteredTable::example() const {
+    const Localizations& like = table_.like();
+    Localizations row = like.size() > 0 ? select(like, std::array<std::size_t, 1>{}) : table_.example();
+    row.history = like_.history;
+    return row;
+}
+
 Filtered filter(const Localizations& table, std::span<const std::string> conditions, const StopFlag* stop) {
     WholeTable whole(table);
     const FilteredTable filtered(whole, conditions, stop);
