@@ -34,12 +34,14 @@ struct InspectOptions {
 
 /// The counts of the frames that were read.
 struct MovieCounts {
-    std::int64_t frames = 0;        ///< read
-    std::int64_t empty_frames = 0;  ///< of these, all of one count
-    double least_adu = 0, most_adu = 0;
+    std::int64_t frames = 0;                    ///< read
+    std::int64_t empty_frames = 0;              ///< of these, all of one count
+    std::int64_t not_finite = 0;                ///< pixels that are NaN or infinite, which no other figure is of
+    std::optional<double> least_adu, most_adu;  ///< nothing where no pixel is finite, as of the background
     double saturation_adu = 0;   ///< the highest count, where it occurs so often that it is the camera's limit; else 0
     double saturated_share = 0;  ///< of the pixels, at that count
-    Estimate background_adu;     ///< mean over frames of their median counts
+    std::string why_no_saturation;           ///< where the counts cannot tell whether they are saturated; else empty
+    std::optional<Estimate> background_adu;  ///< mean over frames of their median counts; of empty ones if all are
     Estimate background_drift;  ///< last tenth of the movie less the first, ADU; error 0 where there are too few frames
 };
 

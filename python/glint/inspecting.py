@@ -23,11 +23,13 @@ class Inspection:
 
     frames_read: int  #: spread over the movie
     empty_frames: int  #: of these, all of one count
-    least_adu: float
-    most_adu: float
+    not_finite: int  #: pixels that are NaN or infinite, which no other figure is of
+    least_adu: float | None  #: None where no pixel is finite
+    most_adu: float | None
     saturation_adu: float | None  #: the highest count, where it occurs so often that it is the camera's limit
     saturated_share: float  #: of the pixels, at that count
-    background_adu: Estimate  #: mean over frames of their median counts
+    why_no_saturation: str  #: where the counts cannot tell whether they are saturated; else ""
+    background_adu: Estimate | None  #: mean over frames of their median counts; None where no pixel is finite
     background_drift_adu: Estimate | None  #: last tenth of the movie less the first
     gain: Estimate | None  #: photoelectrons per ADU
     offset: Estimate | None  #: ADU, of a camera with `readnoise`

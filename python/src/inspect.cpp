@@ -24,9 +24,9 @@ nb::dict dict_of(const Inspection& found) {
     const MovieSpots& spots = found.spots;
     nb::dict dict;
     dict["frames_read"] = counts.frames, dict["empty_frames"] = counts.empty_frames;
-    dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu;
+    dict["least_adu"] = counts.least_adu, dict["most_adu"] = counts.most_adu, dict["not_finite"] = counts.not_finite;
     dict["saturation_adu"] = counts.saturation_adu > 0 ? nb::object(nb::float_(counts.saturation_adu)) : nb::none();
-    dict["saturated_share"] = counts.saturated_share;
+    dict["saturated_share"] = counts.saturated_share, dict["why_no_saturation"] = counts.why_no_saturation;
     dict["background_adu"] = pair_of(counts.background_adu);
     const bool drifts = counts.background_drift.error > 0;
     dict["background_drift_adu"] = pair_of(drifts ? std::optional(counts.background_drift) : std::nullopt);

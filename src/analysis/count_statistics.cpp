@@ -1,33 +1,16 @@
-// Extremes, a histogram whose end shows saturation, and medians of frames.
+// Extremes, a histogram, and medians of frames.
 // SPDX-License-Identifier: MIT
 #include "analysis/count_statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
+#include <type_traits>
 
 namespace glint {
 namespace {
 
 constexpr std::size_t most_for_median = 4096;
-
-/// The highest count, if it is the camera's limit: far more frequent than the counts below it, as no tail of noise is. Counts that
-/// fill a number of bits need less.
-double saturation_of(const std::vector<std::int64_t>& histogram) {
-    constexpr int compared = 8;
-    std::size_t at = histogram.size();
-    while (at > 0 && histogram[at - 1] == 0) --at;
-    if (at < 2) return 0;
-    const std::size_t most = at - 1;
-    std::int64_t below = 0;
-    int found = 0;
-    for (std::size_t k = most; k-- > 0 && found < compared;)
-        if (histogram[k] > 0) below += histogram[k], ++found;
-    if (found == 0) return 0;
-    const bool fills_bits = most >= 255 && (most & (most + 1)) == 0;
-    const bool is_often = histogram[most] >= (fills_bits ? 2 : 10);
-    return is_often && double(histogram[most]) > 3.0 * double(below) / found ? double(most) : 0;
-}
 
 /// Mean and its error.
 Estimate mean_of(const double* from, std::size_t count) {
@@ -49,15 +32,23 @@ Estimate drift_of(const std::vector<double>& medians) {
 
 template <class T>
 bool CountStatistics::add_pixels(const T* pixels, std::size_t count) {
-    const auto [least, most] = std::minmax_element(pixels, pixels + count);
-    least_ = frames_ == 0 ? double(*least) : std::min(least_, double(*least));
-    most_ = frames_ == 0 ? double(*most) : std::max(most_, double(*most));
     ++frames_, pixels_ += std::int64_t(count);
-    for (std::size_t k = 0; k < count; ++k)
-        if (double(pixels[k]) >= 0 && double(pixels[k]) < 65535.5)
-            ++histogram_[std::size_t(std::lround(double(pixels[k])))];
-    if (*least == *most) {
-        ++empty_;
+    histogram_.add(pixels, count);
+    T least = std::numeric_limits<T>::max(), most = std::numeric_limits<T>::lowest();
+    std::int64_t not_finite = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        if constexpr (std::is_floating_point_v<T>)
+            if (!std::isfinite(pixels[k])) {
+                ++not_finite;
+                continue;
+            }
+        least = std::min(least, pixels[k]), most = std::max(most, pixels[k]);
+    }
+    not_finite_ += not_finite;
+    if (not_finite == std::int64_t(count)) return false;
+    least_ = std::min(least_.value_or(least), double(least)), most_ = std::max(most_.value_or(most), double(most));
+    if (least == most) {
+        empty_.push_back(double(most));
         return false;
     }
     const std::size_t step = count / most_for_median + 1;
@@ -81,12 +72,19 @@ bool CountStatistics::add(const FrameBlock& block, int frame) {
 
 MovieCounts CountStatistics::result() const {
     MovieCounts to;
-    to.frames = frames_, to.empty_frames = empty_;
-    to.least_adu = least_, to.most_adu = most_;
-    to.saturation_adu = most_ < 65535.5 ? saturation_of(histogram_) : 0;
+    to.frames = frames_, to.empty_frames = std::int64_t(empty_.size());
+    to.least_adu = least_, to.most_adu = most_, to.not_finite = not_finite_;
+    to.saturation_adu = histogram_.saturation();
     if (to.saturation_adu > 0)
-        to.saturated_share = double(histogram_[std::size_t(to.saturation_adu)]) / double(pixels_);
-    to.background_adu = mean_of(medians_.data(), medians_.size());
+        to.saturated_share = double(histogram_.at(to.saturation_adu)) / double(pixels_);
+    else if (!most_)
+        to.why_no_saturation = "no pixel has a finite count";
+    else if (least_ == most_)
+        to.why_no_saturation = "all pixels have one count, and none to compare it with";
+    else if (histogram_.beyond() > 0)
+        to.why_no_saturation = "there are counts above 65535, which raw ones are not";
+    const std::vector<double>& of = medians_.empty() ? empty_ : medians_;
+    if (!of.empty()) to.background_adu = mean_of(of.data(), of.size());
     to.background_drift = drift_of(medians_);
     return to;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "analysis/count_histogram.hpp"
 #include "glint/inspect.hpp"
 
 namespace glint {
@@ -12,7 +14,7 @@ namespace glint {
 /// Takes frames one after the other.
 class CountStatistics {
   public:
-    /// Whether the frame has more than one count; others say nothing about noise.
+    /// Whether the frame has more than one finite count; others say nothing about noise.
     bool add(const FrameBlock& block, int frame);
 
     /// With the frames so far.
@@ -22,10 +24,11 @@ class CountStatistics {
     template <class T>
     bool add_pixels(const T* pixels, std::size_t count);
 
-    std::int64_t frames_ = 0, empty_ = 0, pixels_ = 0;
-    double least_ = 0, most_ = 0;
-    std::vector<std::int64_t> histogram_ = std::vector<std::int64_t>(65536);  ///< of counts as whole numbers
-    std::vector<double> medians_;                                             ///< of frames that are not empty
+    std::int64_t frames_ = 0, pixels_ = 0, not_finite_ = 0;
+    std::optional<double> least_, most_;
+    CountHistogram histogram_;
+    std::vector<double> empty_;    ///< the count of each frame that has no other
+    std::vector<double> medians_;  ///< of the other frames
     std::vector<float> sorted_;
 };
 

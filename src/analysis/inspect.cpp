@@ -198,7 +198,7 @@ Inspection inspect(Movie& movie, const InspectOptions& given) {
         to.spots = spots_of(movie, all.for_spots, to.noise, known, options);
     else
         to.spots.why_not = "the noise is not known: " + to.noise.why_not;
-    if (known) check_noise(*known, to.counts.background_adu.value, to);
+    if (known && to.counts.background_adu) check_noise(*known, to.counts.background_adu->value, to);
     return to;
 }
 

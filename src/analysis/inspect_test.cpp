@@ -271,6 +271,34 @@ TEST(Inspect, copes_with_movies_that_say_nothing) {
     EXPECT_NE(found.spots.why_not, "");
 }
 
+// What the counts of each movie say by definition.
+TEST(Inspect, tells_what_movies_of_one_count_and_without_numbers_have) {
+    for (const std::uint16_t count : {std::uint16_t(65535), std::uint16_t(100)}) {
+        FrameBlock block = simulated({.size = 32, .frames = 10});
+        std::fill_n(counts_of(block), 10 * 32 * 32, count);
+        const MovieCounts counts = inspected(std::move(block)).counts;
+        EXPECT_EQ(counts.saturation_adu, count == 65535 ? 65535 : 0);
+        EXPECT_EQ(counts.saturated_share, count == 65535 ? 1 : 0);
+        EXPECT_EQ(counts.why_no_saturation.empty(), count == 65535) << counts.why_no_saturation;
+        EXPECT_EQ(counts.background_adu->value, count);
+    }
+    FrameBlock floats{0, 4, 32, 32, PixelType::float32, std::vector<std::byte>(4 * 32 * 32 * 4)};
+    auto* values = reinterpret_cast<float*>(floats.bytes.data());
+    for (int k = 0; k < 4 * 32 * 32; ++k) values[k] = float(50 + k % 7);
+    values[5] = NAN, values[6] = INFINITY, values[7] = -INFINITY;
+    const MovieCounts some = inspected(floats).counts;
+    EXPECT_EQ(some.not_finite, 3);
+    EXPECT_EQ(*some.least_adu, 50);
+    EXPECT_EQ(*some.most_adu, 56);
+    EXPECT_EQ(some.background_adu->value, 53);
+    std::fill_n(values, 4 * 32 * 32, NAN);
+    const MovieCounts none = inspected(floats).counts;
+    EXPECT_EQ(none.not_finite, 4 * 32 * 32);
+    EXPECT_FALSE(none.least_adu || none.most_adu || none.background_adu);
+    EXPECT_NE(none.why_no_saturation, "");
+    EXPECT_EQ(none.empty_frames, 0);
+}
+
 TEST(Inspect, reads_the_frames_asked_for_alone) {
     FrameBlock block = simulated({});
     for (std::size_t k = 0; k < block.bytes.size() / 2; ++k)
@@ -279,7 +307,7 @@ TEST(Inspect, reads_the_frames_asked_for_alone) {
     second_half.frames = {100, 200};
     const Inspection found = inspected(std::move(block), second_half);
     EXPECT_EQ(found.counts.frames, 96);  // blocks of eight
-    EXPECT_LT(found.counts.most_adu, 4095);
+    EXPECT_LT(*found.counts.most_adu, 4095);
     ASSERT_TRUE(found.noise.gain_e_per_adu) << found.noise.why_not;
     EXPECT_NEAR(found.noise.gain_e_per_adu->value, 1, 3 * found.noise.gain_e_per_adu->error);
 }

@@ -77,14 +77,21 @@ std::string metadata_text(const MovieInfo& movie) {
     return text.empty() ? "no pixel size, offset or gain" : text;
 }
 
+std::string counts_text(const MovieCounts& counts) {
+    if (!counts.least_adu) return "none that is a finite number";
+    return fmt::format("{:g} to {:g} ADU", *counts.least_adu, *counts.most_adu);
+}
+
 std::string saturation_text(const MovieCounts& counts) {
+    if (!counts.why_no_saturation.empty()) return "cannot be told: " + counts.why_no_saturation;
     if (counts.saturation_adu == 0) return "no pixels";
     return fmt::format("{:.2g} % of the pixels, at {:g} ADU (left out of the estimates)", 100 * counts.saturated_share,
                        counts.saturation_adu);
 }
 
 std::string background_text(const MovieCounts& counts) {
-    const std::string text = fmt::format("{:.1f} ADU (mean of the frames' medians)", counts.background_adu.value);
+    if (!counts.background_adu) return "cannot be told: no pixel has a finite count";
+    const std::string text = fmt::format("{:.1f} ADU (mean of the frames' medians)", counts.background_adu->value);
     if (counts.background_drift.error == 0) return text;
     return text + fmt::format(", from begin to end {:+.1f} +- {:.1f} ADU", counts.background_drift.value,
                               counts.background_drift.error);
@@ -178,11 +185,13 @@ nlohmann::ordered_json spots_json(const MovieSpots& spots) {
 nlohmann::ordered_json movie_counts_json(const MovieCounts& counts) {
     return {{"frames_read", counts.frames},
             {"empty_frames", counts.empty_frames},
-            {"least_adu", counts.least_adu},
-            {"most_adu", counts.most_adu},
+            {"least_adu", json_of(counts.least_adu)},
+            {"most_adu", json_of(counts.most_adu)},
+            {"not_finite", counts.not_finite},
             {"saturation_adu", counts.saturation_adu > 0 ? nlohmann::ordered_json(counts.saturation_adu) : nullptr},
             {"saturated_share", counts.saturated_share},
-            {"background_adu", json_of(std::optional(counts.background_adu))},
+            {"why_no_saturation", counts.why_no_saturation},
+            {"background_adu", json_of(counts.background_adu)},
             {"background_drift_adu",
              counts.background_drift.error > 0 ? json_of(std::optional(counts.background_drift)) : nullptr}};
 }
@@ -237,8 +246,11 @@ void print_inspection(const InspectFlags& flags, const MovieInfo& movie, const I
         .add("frames", fmt::format("{} of {}x{} px, {}; {} read", with_commas(movie.frames), movie.width, movie.height,
                                    name_of(movie.type), with_commas(counts.frames)))
         .add("metadata", metadata_text(movie))
-        .add("counts", fmt::format("{:g} to {:g} ADU", counts.least_adu, counts.most_adu))
+        .add("counts", counts_text(counts))
         .add("saturated", saturation_text(counts));
+    if (counts.not_finite > 0)
+        summary.add("not finite", fmt::format("{} pixels of the frames read are NaN or infinite, and left out",
+                                              with_commas(counts.not_finite)));
     if (counts.empty_frames > 0)
         summary.add("empty frames", fmt::format("{}: all pixels have one count", with_commas(counts.empty_frames)));
     if (!found.sources.empty()) summary.add("camera", found.sources);
